@@ -1,0 +1,153 @@
+//! The two ports through which time and randomness come in: [`Clock`] and [`IdSource`].
+//!
+//! Nothing else in the crate reads a clock or a random number, so that a call can be replayed to the letter.
+
+use std::fmt;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Tells the time, in milliseconds since the Unix epoch.
+pub trait Clock: fmt::Debug + Send + Sync {
+    /// The present moment, in milliseconds since the Unix epoch. May step back.
+    fn now_ms(&self) -> i64;
+}
+
+/// Gives out the 128 bits of [ULIDs](https://github.com/ulid/spec).
+pub trait IdSource: fmt::Debug + Send + Sync {
+    /// The next id for something made at `now_ms`, never the same one twice.
+    fn next_id(&self, now_ms: i64) -> u128;
+}
+
+/// The clock of the machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the port")]
+    fn now_ms(&self) -> i64 {
+        match SystemTime::now().duration_since(UNIX_EPOCH) {
+            Ok(since) => i64::try_from(since.as_millis()).unwrap_or(i64::MAX),
+            Err(before) => i64::try_from(before.duration().as_millis()).map_or(i64::MIN, |ms| -ms),
+        }
+    }
+}
+
+/// A clock that stands still until it is told the time: for tests, and to replay a recorded call with its own times.
+///
+/// Clones show the same time.
+#[derive(Debug, Clone, Default)]
+pub struct ManualClock(Arc<AtomicI64>);
+
+impl ManualClock {
+    /// A clock that shows `now_ms`.
+    pub fn new(now_ms: i64) -> Self {
+        Self(Arc::new(AtomicI64::new(now_ms)))
+    }
+
+    /// Sets the time, forwards or back.
+    pub fn set(&self, now_ms: i64) {
+        self.0.store(now_ms, Ordering::Relaxed);
+    }
+
+    /// Moves the time forwards.
+    pub fn advance(&self, ms: i64) {
+        self.0.fetch_add(ms, Ordering::Relaxed);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now_ms(&self) -> i64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Random, time-ordered ids, strictly growing within this process, across a clock that steps back too.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemIds;
+
+/// One for the process, so that ids of several managers grow as well.
+static LAST_ID: Mutex<u128> = Mutex::new(0);
+
+impl IdSource for SystemIds {
+    fn next_id(&self, now_ms: i64) -> u128 {
+        let mut last = unpoisoned(&LAST_ID);
+        *last = id_after(*last, now_ms, random_part);
+        *last
+    }
+}
+
+/// Within a millisecond, and while the clock is behind, the last id is counted on. If its random part overflows,
+/// the carry reaches the time part: the ids still grow.
+fn id_after(last: u128, now_ms: i64, random_part: impl FnOnce() -> u128) -> u128 {
+    let time = u128::from(now_ms.clamp(0, MAX_TIME_MS).unsigned_abs());
+    if time > last >> RANDOM_BITS { time << RANDOM_BITS | random_part() } else { last + 1 }
+}
+
+const RANDOM_BITS: u32 = 80;
+/// A millisecond less than fits, to leave room for the carry.
+const MAX_TIME_MS: i64 = (1 << 48) - 2;
+
+#[expect(clippy::disallowed_methods, reason = "this is the port")]
+fn random_part() -> u128 {
+    let mut bytes = [0; 16];
+    if let Some(random) = bytes.last_chunk_mut::<{ RANDOM_BITS as usize / 8 }>() {
+        // A machine without randomness still gets ids that grow; they are then only unique in this process.
+        let _ = getrandom::fill(random);
+    }
+    u128::from_be_bytes(bytes)
+}
+
+/// Ids that count up: the same ones in every run.
+#[derive(Debug, Default)]
+pub struct SequentialIds(Mutex<u128>);
+
+impl SequentialIds {
+    /// Ids from `first` on.
+    pub fn starting_at(first: u128) -> Self {
+        Self(Mutex::new(first))
+    }
+}
+
+impl IdSource for SequentialIds {
+    fn next_id(&self, _now_ms: i64) -> u128 {
+        let mut next = unpoisoned(&self.0);
+        let id = *next;
+        *next = id.wrapping_add(1);
+        id
+    }
+}
+
+fn unpoisoned(mutex: &Mutex<u128>) -> MutexGuard<'_, u128> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_grow_while_the_clock_steps_back_and_within_a_millisecond() {
+        let mut last = 0;
+        for now_ms in [-1, 0, 5_000, 5_000, 5_001, 1, i64::MIN, 5_002, i64::MAX, i64::MAX, 7] {
+            let id = id_after(last, now_ms, || (1 << RANDOM_BITS) - 1);
+            assert!(id > last, "{id:x} after {last:x}");
+            last = id;
+        }
+    }
+
+    #[test]
+    fn system_ids_carry_the_time() {
+        let now = SystemClock.now_ms();
+        let first = SystemIds.next_id(now);
+        assert_eq!(first >> RANDOM_BITS, now as u128);
+        assert!(SystemIds.next_id(now - 3_600_000) > first);
+    }
+
+    #[test]
+    fn clones_of_a_manual_clock_show_the_same_time() {
+        let clock = ManualClock::new(5);
+        clock.clone().advance(2);
+        assert_eq!(clock.now_ms(), 7);
+    }
+}

@@ -1,0 +1,11 @@
+//! verbale keeps the conversation of a phone call with an LLM.
+
+pub mod clock;
+pub mod manager;
+pub mod message;
+
+pub use manager::Summarizing;
+pub use message::{
+    Attribute, Content, Contents, Heard, Invocation, InvocationResult, Message, MessageId, MessageWrapper, Metadata,
+    PlainMessage, Record, Role, Timing, Value,
+};

@@ -1,0 +1,275 @@
+//! [`Invocation`] and [`InvocationResult`]: a tool call and its result, paired by an [`InvocationId`].
+
+use std::fmt;
+
+use super::{Document, Media};
+use crate::message::error::MessageError;
+use crate::message::text::{Text, is_blank};
+use crate::message::value::{Map, Value};
+
+/// What pairs a tool call with its result: 1 to 64 of `[a-zA-Z0-9_-]`, as Bedrock's
+/// [`toolUseId`](https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html).
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct InvocationId(Text);
+
+/// The name of a tool: 1 to 64 of `[a-zA-Z0-9_-]`, as Bedrock's
+/// [`ToolSpecification`](https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html).
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ToolName(Text);
+
+impl InvocationId {
+    /// Errors: not 1 to 64 of `[a-zA-Z0-9_-]`.
+    pub fn new(id: impl Into<Text>) -> Result<Self, MessageError> {
+        let id = id.into();
+        if is_identifier(&id) { Ok(Self(id)) } else { Err(MessageError::InvalidInvocationId { length: id.len() }) }
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl ToolName {
+    /// Errors: not 1 to 64 of `[a-zA-Z0-9_-]`.
+    pub fn new(name: impl Into<Text>) -> Result<Self, MessageError> {
+        let name = name.into();
+        if is_identifier(&name) { Ok(Self(name)) } else { Err(MessageError::InvalidToolName { length: name.len() }) }
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+fn is_identifier(text: &str) -> bool {
+    (1..=64).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+}
+
+impl fmt::Display for InvocationId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl fmt::Debug for InvocationId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for ToolName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl fmt::Debug for ToolName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The model asks for a tool to be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invocation {
+    id: InvocationId,
+    name: ToolName,
+    arguments: Value,
+    pub(crate) unknown: Option<Map>,
+}
+
+impl Invocation {
+    /// A call of tool `name`. Errors: an id or a name that Bedrock refuses.
+    pub fn new(id: impl Into<Text>, name: impl Into<Text>, arguments: impl Into<Value>) -> Result<Self, MessageError> {
+        Ok(Self { id: InvocationId::new(id)?, name: ToolName::new(name)?, arguments: arguments.into(), unknown: None })
+    }
+
+    /// What pairs the call with its result.
+    pub fn id(&self) -> &InvocationId {
+        &self.id
+    }
+
+    /// The tool.
+    pub fn name(&self) -> &ToolName {
+        &self.name
+    }
+
+    /// What the model gives to the tool: usually a map.
+    pub fn arguments(&self) -> &Value {
+        &self.arguments
+    }
+
+    /// The result of this call.
+    pub fn success<T: Into<ResultContent>>(&self, content: impl IntoIterator<Item = T>) -> InvocationResult {
+        let content = content.into_iter().map(Into::into).collect();
+        InvocationResult::new(self.id.clone(), self.name.clone(), Outcome::Success(content))
+    }
+
+    /// The result of this call, which failed.
+    pub fn failure(&self, error: InvocationError) -> InvocationResult {
+        InvocationResult::new(self.id.clone(), self.name.clone(), Outcome::Failure(error))
+    }
+}
+
+/// What came of an [`Invocation`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvocationResult {
+    invocation_id: InvocationId,
+    name: ToolName,
+    outcome: Outcome,
+    pub(crate) unknown: Option<Map>,
+}
+
+impl InvocationResult {
+    /// The outcome of the call `invocation_id` of tool `name`. [`Invocation::success`] and
+    /// [`Invocation::failure`] copy both from the call.
+    pub fn new(invocation_id: InvocationId, name: ToolName, outcome: Outcome) -> Self {
+        Self { invocation_id, name, outcome, unknown: None }
+    }
+
+    /// The call that this is the result of.
+    pub fn invocation_id(&self) -> &InvocationId {
+        &self.invocation_id
+    }
+
+    /// The tool that was called.
+    pub fn name(&self) -> &ToolName {
+        &self.name
+    }
+
+    /// What came of it.
+    pub fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+}
+
+/// Success, with what the tool gave back; or failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// What the tool gave back, which may be nothing.
+    Success(Vec<ResultContent>),
+    /// Why it failed.
+    Failure(InvocationError),
+}
+
+/// A part of what a tool gave back.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ResultContent {
+    /// Text.
+    Text(Text),
+    /// Structured data.
+    Json(Value),
+    /// An image, sound or video.
+    Media(Box<Media>),
+    /// A document.
+    Document(Box<Document>),
+}
+
+impl fmt::Debug for ResultContent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => text.fmt(f),
+            Self::Json(value) => write!(f, "Json({value:?})"),
+            Self::Media(media) => media.fmt(f),
+            Self::Document(document) => document.fmt(f),
+        }
+    }
+}
+
+impl From<&str> for ResultContent {
+    fn from(text: &str) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+impl From<String> for ResultContent {
+    fn from(text: String) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+impl From<Value> for ResultContent {
+    fn from(value: Value) -> Self {
+        Self::Json(value)
+    }
+}
+
+/// Why a tool call failed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct InvocationError {
+    kind: Option<Text>,
+    message: Text,
+    retryable: Option<bool>,
+}
+
+impl InvocationError {
+    /// An error that tells the model `message`. Errors: blank, for Bedrock takes no empty error result.
+    pub fn new(message: impl Into<Text>) -> Result<Self, MessageError> {
+        let message = message.into();
+        if is_blank(&message) {
+            return Err(MessageError::BlankInvocationError);
+        }
+        Ok(Self { kind: None, message, retryable: None })
+    }
+
+    /// The same with a type, such as `Timeout`.
+    #[must_use]
+    pub fn with_type(mut self, kind: impl Into<Text>) -> Self {
+        self.kind = Some(kind.into());
+        self
+    }
+
+    /// The same, saying whether another try may help.
+    #[must_use]
+    pub fn with_retryable(mut self, retryable: bool) -> Self {
+        self.retryable = Some(retryable);
+        self
+    }
+
+    /// The type of the error, where one was given.
+    pub fn error_type(&self) -> Option<&str> {
+        self.kind.as_deref()
+    }
+
+    /// What the model is told; never blank.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Whether another try may help, where that is known.
+    pub fn retryable(&self) -> Option<bool> {
+        self.retryable
+    }
+}
+
+impl fmt::Debug for InvocationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "InvocationError({} bytes)", self.message.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_and_names_are_those_that_bedrock_takes() {
+        let longest = "x".repeat(64);
+        for good in ["a", "tooluse_kZJMlvQmRJ6eAyJE5GIl7Q", "call-1", &longest] {
+            assert!(InvocationId::new(good).is_ok() && ToolName::new(good).is_ok(), "{good}");
+        }
+        for bad in ["", "get user", "é", "a.b", &"x".repeat(65)] {
+            assert_eq!(InvocationId::new(bad), Err(MessageError::InvalidInvocationId { length: bad.len() }));
+            assert_eq!(ToolName::new(bad), Err(MessageError::InvalidToolName { length: bad.len() }));
+        }
+    }
+
+    #[test]
+    fn an_error_says_something() {
+        assert_eq!(InvocationError::new(" \n"), Err(MessageError::BlankInvocationError));
+    }
+}

@@ -1,0 +1,69 @@
+//! [`MessageError`]: why something cannot be part of a message.
+
+use crate::message::value::{MAX_DEPTH, MAX_DIGITS};
+
+/// Why something cannot be part of a message. Never holds what was said.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MessageError {
+    /// The text of a message id is not a ULID.
+    #[error("a message id is a ULID: 26 characters of Crockford's base 32")]
+    InvalidId,
+    /// Bedrock takes 1 to 64 of `[a-zA-Z0-9_-]` as `toolUseId`.
+    #[error("an invocation id has 1 to 64 characters of [a-zA-Z0-9_-]; this one has {length} bytes")]
+    InvalidInvocationId {
+        /// Bytes of the refused id.
+        length: usize,
+    },
+    /// Bedrock takes 1 to 64 of `[a-zA-Z0-9_-]` as the name of a tool.
+    #[error("a tool name has 1 to 64 characters of [a-zA-Z0-9_-]; this one has {length} bytes")]
+    InvalidToolName {
+        /// Bytes of the refused name.
+        length: usize,
+    },
+    /// An error told to the model must say something.
+    #[error("the error message of an invocation result must not be blank")]
+    BlankInvocationError,
+    /// NaN and the infinities have no place in JSON, nor in DynamoDB.
+    #[error("NaN and infinite numbers cannot be stored; leave the value out or store a text")]
+    NotFinite,
+    /// Not a decimal number.
+    #[error("not a decimal number such as -12.5 or 1e-9")]
+    NotANumber,
+    /// DynamoDB keeps 38 significant digits.
+    #[error("a number has at most {MAX_DIGITS} significant digits; this one has {digits}")]
+    TooManyDigits {
+        /// Significant digits of the refused number.
+        digits: usize,
+    },
+    /// DynamoDB keeps magnitudes from 1E-130 to 9.99…E+125.
+    #[error("a number is 0 or has a magnitude from 1E-130 to 9.99E+125; store it as a text")]
+    NumberOutOfRange,
+    /// DynamoDB nests lists and maps 32 deep.
+    #[error("lists and maps nest at most {MAX_DEPTH} deep")]
+    TooDeep,
+    /// DynamoDB refuses empty sets.
+    #[error("a set has at least one element; leave the value out or store an empty list")]
+    EmptySet,
+    /// The elements of a set are all texts, all numbers or all bytes.
+    #[error("the elements of a set are all texts, all numbers or all bytes")]
+    MixedSet,
+    /// JSON has no bytes, no sets, and not every number.
+    #[error("{what} cannot be said in plain JSON")]
+    NotJson {
+        /// The kind of value.
+        what: &'static str,
+    },
+    /// A value does not have the form of a content.
+    #[error("not a content of a message: {reason}")]
+    InvalidContent {
+        /// What is missing or wrong.
+        reason: &'static str,
+    },
+    /// A record does not have the form of one.
+    #[error("not a record: {reason}")]
+    InvalidRecord {
+        /// What is missing or wrong.
+        reason: &'static str,
+    },
+}

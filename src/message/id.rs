@@ -1,0 +1,120 @@
+//! [`MessageId`] and [`Position`]: which message, and where in the list.
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use ulid::Ulid;
+
+use crate::message::error::MessageError;
+
+/// The id of a message: a [ULID](https://github.com/ulid/spec).
+///
+/// Ids are unique; the order of messages is their [`Position`], never the id.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+// Two words, and not a `u128`, whose alignment would cost every message 8 bytes.
+pub struct MessageId([u64; 2]);
+
+impl From<u128> for MessageId {
+    fn from(bits: u128) -> Self {
+        Self([(bits >> 64) as u64, bits as u64])
+    }
+}
+
+impl From<MessageId> for u128 {
+    fn from(MessageId([high, low]): MessageId) -> Self {
+        u128::from(high) << 64 | u128::from(low)
+    }
+}
+
+impl FromStr for MessageId {
+    type Err = MessageError;
+
+    fn from_str(text: &str) -> Result<Self, MessageError> {
+        // 26 characters hold 130 bits: the first is at most 7.
+        let fits = text.starts_with(|first| matches!(first, '0'..='7'));
+        let ulid = Ulid::from_string(text).ok().filter(|_| fits).ok_or(MessageError::InvalidId)?;
+        Ok(Self::from(ulid.0))
+    }
+}
+
+impl fmt::Display for MessageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut buffer = [0; ulid::ULID_LEN];
+        f.pad(Ulid(u128::from(*self)).array_to_str(&mut buffer))
+    }
+}
+
+impl fmt::Debug for MessageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Serialize for MessageId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for MessageId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        std::borrow::Cow::<'de, str>::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
+/// Where a message stands in its conversation. Positions order as the list does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position {
+    seq: u32,
+    // `None` orders before `Some`: a summary stands right behind the message that it covers last.
+    summary: Option<NonZeroU32>,
+}
+
+impl Position {
+    /// How many messages one conversation can hold: a sort key has 8 digits for them.
+    pub const MAX_SEQ: u32 = 99_999_999;
+    /// How many summaries one conversation can hold: a sort key has 4 digits for them.
+    pub const MAX_SUMMARIES: u32 = 9_999;
+
+    /// The place of the message that was added as number `seq`, from 0.
+    pub const fn message(seq: u32) -> Self {
+        Self { seq, summary: None }
+    }
+
+    /// The place of the conversation's `number`th summary, from 1, which covers everything up to message `after`.
+    pub const fn summary(after: u32, number: NonZeroU32) -> Self {
+        Self { seq: after, summary: Some(number) }
+    }
+
+    /// The number of the message, or of the last message that the summary covers.
+    pub const fn seq(self) -> u32 {
+        self.seq
+    }
+
+    /// Which summary of the conversation this is, from 1; `None` for a message.
+    pub const fn summary_number(self) -> Option<NonZeroU32> {
+        self.summary
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_reads_back_from_its_text() {
+        let id: MessageId = "01JRZJ166J2WRMF990535EVSQS".parse().unwrap();
+        assert_eq!(id.to_string(), "01JRZJ166J2WRMF990535EVSQS");
+        assert_eq!("1JRZ".parse::<MessageId>(), Err(MessageError::InvalidId));
+        assert_eq!("8ZZZZZZZZZZZZZZZZZZZZZZZZZ".parse::<MessageId>(), Err(MessageError::InvalidId));
+        assert_eq!("01JRZJ166J2WRMF990535EVSQé".parse::<MessageId>(), Err(MessageError::InvalidId));
+    }
+
+    #[test]
+    fn a_summary_stands_behind_the_last_message_it_covers() {
+        let summary = Position::summary(3, NonZeroU32::MIN);
+        assert!(Position::message(3) < summary && summary < Position::message(4));
+    }
+}

@@ -1,0 +1,240 @@
+//! [`Metadata`]: what is known about a message beside its contents.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::message::id::MessageId;
+use crate::message::text::Text;
+use crate::message::value::Value;
+
+/// A mark on a message. In records in camelCase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Attribute {
+    /// Put in by the manager, so that a user message opens the window. Nobody said it.
+    Fake,
+    /// Another message of the same role was added to this one; once for each.
+    Merged,
+    /// The sentence was not generated but fixed by the service.
+    Hardcoded,
+    /// The model was stopped while it generated.
+    LlmInterrupted,
+    /// The caller broke in while it was spoken.
+    SpeechInterrupted,
+}
+
+impl Attribute {
+    /// All of them, in the order in which records list them.
+    pub const ALL: [Self; 5] =
+        [Self::Fake, Self::Merged, Self::Hardcoded, Self::LlmInterrupted, Self::SpeechInterrupted];
+
+    /// The attribute as it stands in records.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Fake => "fake",
+            Self::Merged => "merged",
+            Self::Hardcoded => "hardcoded",
+            Self::LlmInterrupted => "llmInterrupted",
+            Self::SpeechInterrupted => "speechInterrupted",
+        }
+    }
+
+    const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+}
+
+/// A moment in the life of a message, in milliseconds since the Unix epoch. In records in camelCase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Timing {
+    /// The message was added; always set.
+    Creation,
+    /// The caller began to be listened to.
+    ListenStart,
+    /// The caller had finished.
+    ListenEnd,
+    /// The model was asked.
+    LlmStart,
+    /// The model's first token arrived.
+    LlmFirstToken,
+    /// The model's answer was complete.
+    LlmEnd,
+    /// Playback began.
+    PlayStart,
+    /// Playback ended.
+    PlayEnd,
+}
+
+impl Timing {
+    /// All of them, in the order in which they usually happen.
+    pub const ALL: [Self; 8] = [
+        Self::Creation,
+        Self::ListenStart,
+        Self::ListenEnd,
+        Self::LlmStart,
+        Self::LlmFirstToken,
+        Self::LlmEnd,
+        Self::PlayStart,
+        Self::PlayEnd,
+    ];
+
+    /// The timing as it stands in records.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Creation => "creation",
+            Self::ListenStart => "listenStart",
+            Self::ListenEnd => "listenEnd",
+            Self::LlmStart => "llmStart",
+            Self::LlmFirstToken => "llmFirstToken",
+            Self::LlmEnd => "llmEnd",
+            Self::PlayStart => "playStart",
+            Self::PlayEnd => "playEnd",
+        }
+    }
+}
+
+impl fmt::Display for Attribute {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl fmt::Display for Timing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// What is known about a message beside its contents.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Metadata {
+    creation_ms: i64,
+    flags: u8,
+    merges: u32,
+    // Most messages need nothing of it.
+    more: Option<Box<More>>,
+}
+
+#[derive(Clone, Default, PartialEq, Eq)]
+struct More {
+    /// In the order of `Timing`, without `Creation`.
+    timings: Vec<(Timing, i64)>,
+    summary_ids: Vec<MessageId>,
+    aux: BTreeMap<String, Value>,
+    unknown: Option<Box<Unknown>>,
+}
+
+/// What a newer writer put in a record and this version does not know, by the level where it stood.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub(crate) struct Unknown {
+    pub record: BTreeMap<String, Value>,
+    pub message: BTreeMap<String, Value>,
+    pub metadata: BTreeMap<String, Value>,
+    pub timing: BTreeMap<String, Value>,
+    pub attributes: Vec<Text>,
+}
+
+impl Metadata {
+    pub(crate) fn new(creation_ms: i64) -> Self {
+        Self { creation_ms, flags: 0, merges: 0, more: None }
+    }
+
+    /// The marks on the message: [`Attribute::Merged`] once for each merge.
+    pub fn attributes(&self) -> impl Iterator<Item = Attribute> + '_ {
+        Attribute::ALL.into_iter().flat_map(|attribute| {
+            let times = match attribute {
+                Attribute::Merged => self.merges,
+                _ => u32::from(self.has(attribute)),
+            };
+            std::iter::repeat_n(attribute, times as usize)
+        })
+    }
+
+    /// Whether the message has this mark.
+    pub fn has(&self, attribute: Attribute) -> bool {
+        match attribute {
+            Attribute::Merged => self.merges > 0,
+            _ => self.flags & attribute.bit() != 0,
+        }
+    }
+
+    /// When something happened, where that is known, in milliseconds since the Unix epoch.
+    pub fn timing(&self, timing: Timing) -> Option<i64> {
+        self.timings().find(|(known, _)| *known == timing).map(|(_, at)| at)
+    }
+
+    /// All that is known of when, [`Timing::Creation`] first.
+    pub fn timings(&self) -> impl Iterator<Item = (Timing, i64)> + '_ {
+        let others = self.more.iter().flat_map(|more| more.timings.iter().copied());
+        std::iter::once((Timing::Creation, self.creation_ms)).chain(others)
+    }
+
+    /// Of a summary: the summary before it, if any, and the messages it covers, in order.
+    pub fn summary_ids(&self) -> &[MessageId] {
+        self.more.as_ref().map_or(&[], |more| &more.summary_ids)
+    }
+
+    /// Custom data.
+    pub fn aux(&self) -> &BTreeMap<String, Value> {
+        const EMPTY: &BTreeMap<String, Value> = &BTreeMap::new();
+        self.more.as_ref().map_or(EMPTY, |more| &more.aux)
+    }
+
+    pub(crate) fn unknown(&self) -> Option<&Unknown> {
+        self.more.as_ref().and_then(|more| more.unknown.as_deref())
+    }
+
+    /// Adds a mark; says whether that changed anything.
+    pub(crate) fn add_attribute(&mut self, attribute: Attribute) -> bool {
+        let new = attribute == Attribute::Merged || !self.has(attribute);
+        match attribute {
+            Attribute::Merged => self.merges += 1,
+            _ => self.flags |= attribute.bit(),
+        }
+        new
+    }
+
+    /// Sets a moment and gives the one that was set before.
+    pub(crate) fn set_timing(&mut self, timing: Timing, at_ms: i64) -> Option<i64> {
+        if timing == Timing::Creation {
+            return Some(std::mem::replace(&mut self.creation_ms, at_ms));
+        }
+        let timings = &mut self.more().timings;
+        match timings.binary_search_by_key(&timing, |(known, _)| *known) {
+            Ok(found) => timings.get_mut(found).map(|(_, at)| std::mem::replace(at, at_ms)),
+            Err(place) => {
+                timings.insert(place, (timing, at_ms));
+                None
+            }
+        }
+    }
+
+    pub(crate) fn set_summary_ids(&mut self, ids: Vec<MessageId>) {
+        self.more().summary_ids = ids;
+    }
+
+    pub(crate) fn aux_mut(&mut self) -> &mut BTreeMap<String, Value> {
+        &mut self.more().aux
+    }
+
+    pub(crate) fn unknown_mut(&mut self) -> &mut Unknown {
+        self.more().unknown.get_or_insert_default()
+    }
+
+    fn more(&mut self) -> &mut More {
+        self.more.get_or_insert_default()
+    }
+}
+
+/// Without custom data.
+impl fmt::Debug for Metadata {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metadata")
+            .field("attributes", &self.attributes().collect::<Vec<_>>())
+            .field("timings", &self.timings().collect::<Vec<_>>())
+            .field("summary_ids", &self.summary_ids().len())
+            .field("aux", &self.aux().len())
+            .finish()
+    }
+}

@@ -1,0 +1,142 @@
+//! What a message is: its id and place, its role, its contents, what was heard of it, its metadata, its record.
+//!
+//! Owns every rule about one message alone. Knows nothing of conversations, providers or databases.
+
+mod content;
+mod error;
+mod heard;
+mod id;
+mod metadata;
+mod record;
+mod role;
+mod text;
+mod value;
+mod wrapper;
+
+use std::borrow::Cow;
+use std::fmt;
+
+pub use content::{
+    Content, Contents, Document, Invocation, InvocationError, InvocationId, InvocationResult, Media, MediaKind,
+    Outcome, ResultContent, Source, ToolName,
+};
+pub use error::MessageError;
+pub use heard::{Heard, Provenance};
+pub use id::{MessageId, Position};
+pub use metadata::{Attribute, Metadata, Timing};
+pub use record::Record;
+pub use role::Role;
+pub use text::{Text, is_blank};
+pub use value::{List, MAX_DEPTH, MAX_DIGITS, Map, Number, Set, Value};
+pub use wrapper::{MessageWrapper, PlainMessage};
+
+/// One message of a conversation. Only its [`MessagesManager`](crate::MessagesManager) changes it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Message {
+    id: MessageId,
+    position: Position,
+    revision: u32,
+    role: Role,
+    heard: Option<Heard>,
+    contents: Contents,
+    metadata: Metadata,
+}
+
+impl Message {
+    pub(crate) fn new(id: MessageId, position: Position, role: Role, contents: Contents, creation_ms: i64) -> Self {
+        Self { id, position, revision: 1, role, heard: None, contents, metadata: Metadata::new(creation_ms) }
+    }
+
+    /// The id: unique, and random but for its time.
+    pub fn id(&self) -> MessageId {
+        self.id
+    }
+
+    /// Where it stands in the conversation.
+    pub fn position(&self) -> Position {
+        self.position
+    }
+
+    /// How often it changed, from 1: contents, metadata, timing, heard text.
+    pub fn revision(&self) -> u32 {
+        self.revision
+    }
+
+    /// Who speaks.
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// What was said, or generated.
+    pub fn contents(&self) -> &Contents {
+        &self.contents
+    }
+
+    /// What is known about it.
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// What was heard of it, where the caller broke in; `None` means all of it.
+    pub fn heard(&self) -> Option<Heard> {
+        self.heard
+    }
+
+    /// The contents as the caller knows them: texts cut to what was heard.
+    pub fn heard_contents(&self) -> Cow<'_, Contents> {
+        match self.heard {
+            Some(heard) => Cow::Owned(heard.cut(&self.contents)),
+            None => Cow::Borrowed(&self.contents),
+        }
+    }
+
+    /// Whether the manager made it up to open a window; nobody said it.
+    pub fn is_fake(&self) -> bool {
+        self.metadata.has(Attribute::Fake)
+    }
+
+    pub(crate) fn metadata_mut(&mut self) -> &mut Metadata {
+        &mut self.metadata
+    }
+
+    pub(crate) fn raise_revision(&mut self) {
+        self.revision = self.revision.saturating_add(1);
+    }
+
+    pub(crate) fn merge(&mut self, contents: Contents) {
+        self.contents.extend(contents);
+        self.metadata.add_attribute(Attribute::Merged);
+    }
+
+    pub(crate) fn set_heard(&mut self, heard: Option<Heard>) {
+        self.heard = heard.map(|heard| heard.clamped_to(&self.contents));
+    }
+
+    /// The same message with other contents, all of them heard.
+    pub(crate) fn with_contents(&self, contents: Contents) -> Self {
+        Self {
+            id: self.id,
+            position: self.position,
+            revision: self.revision,
+            role: self.role,
+            heard: None,
+            contents,
+            metadata: self.metadata.clone(),
+        }
+    }
+}
+
+/// Kinds and lengths, not the words.
+impl fmt::Debug for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Message")
+            .field("id", &self.id)
+            .field("position", &self.position)
+            .field("revision", &self.revision)
+            .field("role", &self.role)
+            .field("contents", &self.contents)
+            .field("heard", &self.heard)
+            .field("metadata", &self.metadata)
+            .finish()
+    }
+}

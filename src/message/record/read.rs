@@ -1,0 +1,286 @@
+//! Reading a [`Record`].
+// By hand, for `#[serde(flatten)]` would copy every record before it is read.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+use std::num::NonZeroU32;
+
+use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
+
+use super::Record;
+use crate::message::{
+    Attribute, Contents, Heard, Message, MessageError, MessageId, Metadata, Position, Provenance, Role, Text, Timing,
+    Value,
+};
+
+type Entries = BTreeMap<String, Value>;
+
+impl<'de> Deserialize<'de> for Record {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let draft = read_map::<RecordDraft, D>(deserializer)?;
+        draft.into_record().map_err(de::Error::custom)
+    }
+}
+
+/// What is filled entry by entry while a map is read.
+trait Draft: Default {
+    const EXPECTED: &'static str;
+
+    fn entry<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error>;
+}
+
+fn read_map<'de, T: Draft, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    struct DraftVisitor<T>(PhantomData<T>);
+    impl<'de, T: Draft> Visitor<'de> for DraftVisitor<T> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(T::EXPECTED)
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
+            let mut draft = T::default();
+            while let Some(Key(key)) = map.next_key()? {
+                draft.entry(&key, &mut map)?;
+            }
+            Ok(draft)
+        }
+    }
+    deserializer.deserialize_map(DraftVisitor(PhantomData))
+}
+
+/// A key that is borrowed where that is possible.
+struct Key<'de>(Cow<'de, str>);
+
+impl<'de> Deserialize<'de> for Key<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct KeyVisitor;
+        impl<'de> Visitor<'de> for KeyVisitor {
+            type Value = Key<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a key")
+            }
+
+            fn visit_borrowed_str<E: de::Error>(self, key: &'de str) -> Result<Key<'de>, E> {
+                Ok(Key(Cow::Borrowed(key)))
+            }
+
+            fn visit_str<E: de::Error>(self, key: &str) -> Result<Key<'de>, E> {
+                Ok(Key(Cow::Owned(key.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(KeyVisitor)
+    }
+}
+
+#[derive(Default)]
+struct RecordDraft {
+    id: Option<MessageId>,
+    seq: Option<u32>,
+    after: Option<u32>,
+    summary: Option<NonZeroU32>,
+    revision: Option<NonZeroU32>,
+    message: Option<MessageDraft>,
+    metadata: Option<MetadataDraft>,
+    unknown: Entries,
+}
+
+impl Draft for RecordDraft {
+    const EXPECTED: &'static str = "a record";
+
+    fn entry<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
+        match key {
+            "id" => self.id = Some(map.next_value()?),
+            "seq" => self.seq = Some(map.next_value()?),
+            "after" => self.after = Some(map.next_value()?),
+            "summary" => self.summary = Some(map.next_value()?),
+            "revision" => self.revision = Some(map.next_value()?),
+            "message" => self.message = Some(map.next_value()?),
+            "metadata" => self.metadata = Some(map.next_value()?),
+            _ => drop(self.unknown.insert(key.to_owned(), map.next_value()?)),
+        }
+        Ok(())
+    }
+}
+
+impl RecordDraft {
+    fn into_record(self) -> Result<Record, MessageError> {
+        let id = self.id.ok_or_else(|| invalid("`id` is missing"))?;
+        let revision = self.revision.ok_or_else(|| invalid("`revision` is missing"))?;
+        let said = self.message.ok_or_else(|| invalid("`message` is missing"))?;
+        let metadata = self.metadata.ok_or_else(|| invalid("`metadata` is missing"))?;
+        let role = said.role.ok_or_else(|| invalid("`message.role` is missing"))?;
+        let contents = said.contents.ok_or_else(|| invalid("`message.contents` is missing"))?;
+        let position = match (role, self.seq, self.after, self.summary) {
+            (Role::Summary, None, Some(after), Some(number)) if number.get() <= Position::MAX_SUMMARIES => {
+                Position::summary(after, number)
+            }
+            (Role::Summary, ..) => return Err(invalid("a summary has `after` and `summary`, up to 9,999")),
+            (_, Some(seq), None, None) => Position::message(seq),
+            _ => return Err(invalid("a message has a `seq`, and neither `after` nor `summary`")),
+        };
+        if position.seq() > Position::MAX_SEQ {
+            return Err(invalid("`seq` has at most 8 digits"));
+        }
+        let heard = said.heard.map(|heard| heard.of(&contents)).transpose()?;
+        let mut message = Message {
+            id,
+            position,
+            revision: revision.get(),
+            role,
+            heard,
+            contents,
+            metadata: metadata.known.ok_or_else(|| invalid("`metadata.timing.creation` is missing"))?,
+        };
+        for (entries, level) in [(self.unknown, 0), (said.unknown, 1)] {
+            if !entries.is_empty() {
+                let unknown = message.metadata.unknown_mut();
+                *(if level == 0 { &mut unknown.record } else { &mut unknown.message }) = entries;
+            }
+        }
+        Ok(Record(message))
+    }
+}
+
+fn invalid(reason: &'static str) -> MessageError {
+    MessageError::InvalidRecord { reason }
+}
+
+#[derive(Default)]
+struct MessageDraft {
+    role: Option<Role>,
+    contents: Option<Contents>,
+    heard: Option<HeardDraft>,
+    unknown: Entries,
+}
+
+impl Draft for MessageDraft {
+    const EXPECTED: &'static str = "the message of a record";
+
+    fn entry<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
+        match key {
+            "role" => self.role = Some(map.next_value()?),
+            "contents" => self.contents = Some(map.next_value()?),
+            "heard" => self.heard = Some(map.next_value()?),
+            _ => drop(self.unknown.insert(key.to_owned(), map.next_value()?)),
+        }
+        Ok(())
+    }
+}
+
+impl<'de> Deserialize<'de> for MessageDraft {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read_map(deserializer)
+    }
+}
+
+#[derive(serde::Deserialize)]
+struct HeardDraft {
+    contents: Vec<String>,
+    by: Provenance,
+}
+
+impl HeardDraft {
+    fn of(self, contents: &Contents) -> Result<Heard, MessageError> {
+        let heard = Heard::bytes(self.contents.iter().map(String::len).sum(), self.by);
+        if heard.prefixes(contents).eq(self.contents.iter().map(String::as_str)) {
+            Ok(heard)
+        } else {
+            Err(invalid("`message.heard.contents` is the beginning of the texts in `message.contents`"))
+        }
+    }
+}
+
+/// `known` is there once the time of creation is.
+#[derive(Default)]
+struct MetadataDraft {
+    known: Option<Metadata>,
+}
+
+impl<'de> Deserialize<'de> for MetadataDraft {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let entries: MetadataEntries = read_map(deserializer)?;
+        Ok(Self { known: entries.into_metadata() })
+    }
+}
+
+#[derive(Default)]
+struct MetadataEntries {
+    attributes: Vec<Text>,
+    summary_ids: Vec<MessageId>,
+    timings: TimingEntries,
+    aux: Entries,
+    unknown: Entries,
+}
+
+impl Draft for MetadataEntries {
+    const EXPECTED: &'static str = "the metadata of a record";
+
+    fn entry<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
+        match key {
+            "attribute" => self.attributes = map.next_value()?,
+            "summaryIds" => self.summary_ids = map.next_value()?,
+            "timing" => self.timings = map.next_value()?,
+            "aux" => self.aux = map.next_value()?,
+            _ => drop(self.unknown.insert(key.to_owned(), map.next_value()?)),
+        }
+        Ok(())
+    }
+}
+
+impl MetadataEntries {
+    fn into_metadata(self) -> Option<Metadata> {
+        let mut metadata = Metadata::new(self.timings.creation?);
+        for (timing, at_ms) in self.timings.others {
+            metadata.set_timing(timing, at_ms);
+        }
+        for name in self.attributes {
+            match Attribute::ALL.into_iter().find(|attribute| attribute.as_str() == name.as_str()) {
+                Some(attribute) => drop(metadata.add_attribute(attribute)),
+                None => metadata.unknown_mut().attributes.push(name),
+            }
+        }
+        if !self.summary_ids.is_empty() {
+            metadata.set_summary_ids(self.summary_ids);
+        }
+        if !self.aux.is_empty() {
+            *metadata.aux_mut() = self.aux;
+        }
+        if !self.unknown.is_empty() {
+            metadata.unknown_mut().metadata = self.unknown;
+        }
+        if !self.timings.unknown.is_empty() {
+            metadata.unknown_mut().timing = self.timings.unknown;
+        }
+        Some(metadata)
+    }
+}
+
+#[derive(Default)]
+struct TimingEntries {
+    creation: Option<i64>,
+    others: Vec<(Timing, i64)>,
+    unknown: Entries,
+}
+
+impl Draft for TimingEntries {
+    const EXPECTED: &'static str = "timings in milliseconds since the epoch";
+
+    fn entry<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
+        match Timing::ALL.into_iter().find(|timing| timing.as_str() == key) {
+            Some(Timing::Creation) => self.creation = Some(map.next_value()?),
+            Some(timing) => self.others.push((timing, map.next_value()?)),
+            None => drop(self.unknown.insert(key.to_owned(), map.next_value()?)),
+        }
+        Ok(())
+    }
+}
+
+impl<'de> Deserialize<'de> for TimingEntries {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read_map(deserializer)
+    }
+}

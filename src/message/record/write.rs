@@ -1,0 +1,100 @@
+//! Writing a [`Record`].
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::Record;
+use crate::message::metadata::Unknown;
+use crate::message::{Attribute, Contents, Heard, Message, Metadata};
+
+impl Serialize for Record {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let message = &self.0;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("id", &message.id())?;
+        let seq = message.position().seq();
+        match message.position().summary_number() {
+            None => map.serialize_entry("seq", &seq)?,
+            Some(number) => {
+                map.serialize_entry("after", &seq)?;
+                map.serialize_entry("summary", &number)?;
+            }
+        }
+        map.serialize_entry("revision", &message.revision())?;
+        map.serialize_entry("message", &Said(message))?;
+        map.serialize_entry("metadata", &Known(message.metadata()))?;
+        unknown_entries(&mut map, message.metadata(), |unknown| &unknown.record)?;
+        map.end()
+    }
+}
+
+fn unknown_entries<M: SerializeMap>(
+    map: &mut M,
+    metadata: &Metadata,
+    level: impl FnOnce(&Unknown) -> &std::collections::BTreeMap<String, crate::message::Value>,
+) -> Result<(), M::Error> {
+    let Some(unknown) = metadata.unknown() else { return Ok(()) };
+    level(unknown).iter().try_for_each(|(key, value)| map.serialize_entry(key, value))
+}
+
+/// The `message` of a record.
+struct Said<'a>(&'a Message);
+
+impl Serialize for Said<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("role", &self.0.role())?;
+        map.serialize_entry("contents", self.0.contents())?;
+        if let Some(heard) = self.0.heard() {
+            map.serialize_entry("heard", &HeardOf(heard, self.0.contents()))?;
+        }
+        unknown_entries(&mut map, self.0.metadata(), |unknown| &unknown.message)?;
+        map.end()
+    }
+}
+
+struct HeardOf<'a>(Heard, &'a Contents);
+
+impl Serialize for HeardOf<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(2))?;
+        map.serialize_entry("contents", &self.0.prefixes(self.1).collect::<Vec<_>>())?;
+        map.serialize_entry("by", &self.0.provenance())?;
+        map.end()
+    }
+}
+
+/// The `metadata` of a record.
+struct Known<'a>(&'a Metadata);
+
+impl Serialize for Known<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        let mut attributes: Vec<&str> = self.0.attributes().map(Attribute::as_str).collect();
+        if let Some(unknown) = self.0.unknown() {
+            attributes.extend(unknown.attributes.iter().map(|name| name.as_str()));
+        }
+        if !attributes.is_empty() {
+            map.serialize_entry("attribute", &attributes)?;
+        }
+        if !self.0.summary_ids().is_empty() {
+            map.serialize_entry("summaryIds", self.0.summary_ids())?;
+        }
+        map.serialize_entry("timing", &Timings(self.0))?;
+        if !self.0.aux().is_empty() {
+            map.serialize_entry("aux", self.0.aux())?;
+        }
+        unknown_entries(&mut map, self.0, |unknown| &unknown.metadata)?;
+        map.end()
+    }
+}
+
+struct Timings<'a>(&'a Metadata);
+
+impl Serialize for Timings<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        self.0.timings().try_for_each(|(timing, at)| map.serialize_entry(timing.as_str(), &at))?;
+        unknown_entries(&mut map, self.0, |unknown| &unknown.timing)?;
+        map.end()
+    }
+}

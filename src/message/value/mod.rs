@@ -1,0 +1,316 @@
+//! [`Value`]: custom data beside a message, and the arguments of a tool call.
+
+mod json;
+mod number;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+pub use number::{MAX_DIGITS, Number};
+
+use crate::message::error::MessageError;
+use crate::message::text::Text;
+
+/// How deep lists and maps nest, as in DynamoDB.
+pub const MAX_DEPTH: u8 = 32;
+
+/// Whatever DynamoDB can hold. A `Value` that exists is valid: no NaN, no empty set, not too deep.
+///
+/// It reads and writes JSON with serde, exactly: bytes, sets and long numbers are tagged, as in
+/// `{"$bytes": "aGk="}`, `{"$strings": ["a"]}`, `{"$numbers": [1]}`, `{"$binaries": ["aGk="]}` and
+/// `{"$number": "12345678901234567890123456789012345678"}`; a map that looks like a tag is `{"$map": {…}}`.
+/// `TryFrom` converts from and into plain [`serde_json::Value`], without tags.
+///
+/// ```
+/// # use verbale::Value;
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let value = Value::map([("attempts", Value::from(2)), ("confidence", Value::try_from(0.93)?)])?;
+/// assert_eq!(serde_json::to_string(&value)?, r#"{"attempts":2,"confidence":0.93}"#);
+/// assert!(Value::try_from(f64::NAN).is_err());
+/// # Ok(()) }
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub enum Value {
+    /// Nothing.
+    Null,
+    /// True or false.
+    Bool(bool),
+    /// An exact decimal number.
+    Number(Number),
+    /// Text, which may be empty.
+    String(Text),
+    /// Binary data.
+    Bytes(Arc<[u8]>),
+    /// A list.
+    List(List),
+    /// A map with text keys.
+    Map(Map),
+    /// A set of texts.
+    StringSet(Set<Text>),
+    /// A set of numbers.
+    NumberSet(Set<Number>),
+    /// A set of binary data.
+    BytesSet(Set<Arc<[u8]>>),
+}
+
+impl Value {
+    /// A list of `items`. Errors: nested too deep.
+    pub fn list<T: Into<Value>>(items: impl IntoIterator<Item = T>) -> Result<Self, MessageError> {
+        List::new(items.into_iter().map(Into::into).collect()).map(Self::List)
+    }
+
+    /// A map of `entries`; of equal keys the last one stays. Errors: nested too deep.
+    pub fn map<K: Into<String>, V: Into<Value>>(
+        entries: impl IntoIterator<Item = (K, V)>,
+    ) -> Result<Self, MessageError> {
+        Map::new(entries.into_iter().map(|(key, value)| (key.into(), value.into())).collect()).map(Self::Map)
+    }
+
+    /// The set of `elements`, doubles once. Errors: none at all, or of different kinds.
+    pub fn set<T: Into<Value>>(elements: impl IntoIterator<Item = T>) -> Result<Self, MessageError> {
+        let (mut texts, mut numbers, mut binaries) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        for element in elements {
+            match element.into() {
+                Self::String(text) => drop(texts.insert(text)),
+                Self::Number(number) => drop(numbers.insert(number)),
+                Self::Bytes(bytes) => drop(binaries.insert(bytes)),
+                _ => return Err(MessageError::MixedSet),
+            }
+        }
+        match (texts.is_empty(), numbers.is_empty(), binaries.is_empty()) {
+            (true, true, true) => Err(MessageError::EmptySet),
+            (false, true, true) => Ok(Self::StringSet(Set(texts))),
+            (true, false, true) => Ok(Self::NumberSet(Set(numbers))),
+            (true, true, false) => Ok(Self::BytesSet(Set(binaries))),
+            _ => Err(MessageError::MixedSet),
+        }
+    }
+
+    /// How many lists and maps lie around the innermost value: 0 for a plain value.
+    pub fn depth(&self) -> u8 {
+        match self {
+            Self::List(list) => list.depth,
+            Self::Map(map) => map.depth,
+            _ => 0,
+        }
+    }
+
+    /// The text, where it is one.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The map, where it is one.
+    pub fn as_map(&self) -> Option<&Map> {
+        match self {
+            Self::Map(map) => Some(map),
+            _ => None,
+        }
+    }
+
+    /// The list, where it is one.
+    pub fn as_list(&self) -> Option<&List> {
+        match self {
+            Self::List(list) => Some(list),
+            _ => None,
+        }
+    }
+
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool(_) => "a bool",
+            Self::Number(_) => "such a number",
+            Self::String(_) => "a string",
+            Self::Bytes(_) => "bytes",
+            Self::List(_) => "a list",
+            Self::Map(_) => "a map",
+            Self::StringSet(_) | Self::NumberSet(_) | Self::BytesSet(_) => "a set",
+        }
+    }
+}
+
+/// A list of values that is not nested too deep.
+#[derive(Clone, PartialEq, Eq)]
+pub struct List {
+    items: Vec<Value>,
+    depth: u8,
+}
+
+impl List {
+    /// Errors: nested too deep.
+    pub fn new(items: Vec<Value>) -> Result<Self, MessageError> {
+        Ok(Self { depth: depth_around(items.iter())?, items })
+    }
+}
+
+impl Deref for List {
+    type Target = [Value];
+
+    fn deref(&self) -> &[Value] {
+        &self.items
+    }
+}
+
+impl IntoIterator for List {
+    type Item = Value;
+    type IntoIter = std::vec::IntoIter<Value>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.into_iter()
+    }
+}
+
+/// A map of values that is not nested too deep.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Map {
+    entries: BTreeMap<String, Value>,
+    depth: u8,
+}
+
+impl Map {
+    /// Errors: nested too deep.
+    pub fn new(entries: BTreeMap<String, Value>) -> Result<Self, MessageError> {
+        Ok(Self { depth: depth_around(entries.values())?, entries })
+    }
+}
+
+impl Deref for Map {
+    type Target = BTreeMap<String, Value>;
+
+    fn deref(&self) -> &BTreeMap<String, Value> {
+        &self.entries
+    }
+}
+
+impl IntoIterator for Map {
+    type Item = (String, Value);
+    type IntoIter = std::collections::btree_map::IntoIter<String, Value>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.entries.into_iter()
+    }
+}
+
+fn depth_around<'a>(values: impl Iterator<Item = &'a Value>) -> Result<u8, MessageError> {
+    let depth = 1 + values.map(Value::depth).max().unwrap_or(0);
+    if depth > MAX_DEPTH { Err(MessageError::TooDeep) } else { Ok(depth) }
+}
+
+/// A set that is not empty; [`Value::set`] makes it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Set<T>(BTreeSet<T>);
+
+impl<T> Deref for Set<T> {
+    type Target = BTreeSet<T>;
+
+    fn deref(&self) -> &BTreeSet<T> {
+        &self.0
+    }
+}
+
+macro_rules! value_from {
+    ($($from:ty => |$value:ident| $into:expr;)*) => {$(
+        impl From<$from> for Value {
+            fn from($value: $from) -> Self {
+                $into
+            }
+        }
+    )*};
+}
+
+value_from! {
+    bool => |value| Self::Bool(value);
+    i32 => |value| Self::Number(value.into());
+    i64 => |value| Self::Number(value.into());
+    u32 => |value| Self::Number(value.into());
+    u64 => |value| Self::Number(value.into());
+    Number => |value| Self::Number(value);
+    &str => |value| Self::String(value.into());
+    String => |value| Self::String(value.into());
+    Text => |value| Self::String(value);
+    Vec<u8> => |value| Self::Bytes(value.into());
+    &[u8] => |value| Self::Bytes(value.into());
+    Arc<[u8]> => |value| Self::Bytes(value);
+    List => |value| Self::List(value);
+    Map => |value| Self::Map(value);
+}
+
+/// Errors: NaN, infinite, or out of DynamoDB's range.
+impl TryFrom<f64> for Value {
+    type Error = MessageError;
+
+    fn try_from(float: f64) -> Result<Self, MessageError> {
+        Number::try_from(float).map(Self::Number)
+    }
+}
+
+/// Kinds and sizes only: the data may be a caller's.
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("Null"),
+            Self::Bool(_) => f.write_str("Bool"),
+            Self::Number(_) => f.write_str("Number"),
+            Self::String(text) => write!(f, "String({} bytes)", text.len()),
+            Self::Bytes(bytes) => write!(f, "Bytes({} bytes)", bytes.len()),
+            Self::List(list) => list.fmt(f),
+            Self::Map(map) => map.fmt(f),
+            Self::StringSet(set) => set.fmt(f),
+            Self::NumberSet(set) => set.fmt(f),
+            Self::BytesSet(set) => set.fmt(f),
+        }
+    }
+}
+
+impl fmt::Debug for List {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "List({} items)", self.len())
+    }
+}
+
+impl fmt::Debug for Map {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Map({} entries)", self.len())
+    }
+}
+
+impl<T> fmt::Debug for Set<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Set({} elements)", self.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_nests_32_deep_and_no_deeper() {
+        let mut value = Value::from(1);
+        for _ in 0..MAX_DEPTH {
+            value = Value::list([value]).unwrap();
+        }
+        assert_eq!(value.depth(), 32);
+        assert_eq!(Value::map([("deeper", value)]), Err(MessageError::TooDeep));
+    }
+
+    #[test]
+    fn sets_are_of_one_kind_and_not_empty() {
+        assert_eq!(Value::set(Vec::<Value>::new()), Err(MessageError::EmptySet));
+        assert_eq!(Value::set([Value::from("a"), Value::from(1)]), Err(MessageError::MixedSet));
+        assert_eq!(Value::set([Value::Null]), Err(MessageError::MixedSet));
+        let Value::NumberSet(numbers) = Value::set([2, 1, 2]).unwrap() else { panic!("not numbers") };
+        assert_eq!(numbers.len(), 2);
+    }
+
+    #[test]
+    fn debug_hides_the_data() {
+        assert_eq!(format!("{:?}", Value::from("my pin is 4711")), "String(14 bytes)");
+    }
+}

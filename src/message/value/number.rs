@@ -1,0 +1,251 @@
+//! [`Number`]: what DynamoDB calls a number, exact to 38 digits.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::message::error::MessageError;
+
+/// Significant digits that DynamoDB keeps.
+pub const MAX_DIGITS: usize = 38;
+/// Powers of ten of the first digit, from 1E-130 to 9.99…E+125
+/// ([limits](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html)).
+const EXPONENTS: std::ops::RangeInclusive<i64> = -130..=125;
+
+/// An exact decimal number that DynamoDB can hold: 38 significant digits, magnitude 1E-130 to 9.99E+125, never NaN.
+///
+/// Numbers are equal when they denote the same value: `1.50` is `15e-1`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Number(Repr);
+
+/// One value has one representation.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Repr {
+    Int(i64),
+    /// What is no `i64`, in the form that `canonical` gives.
+    Decimal(Box<str>),
+}
+
+impl Number {
+    /// The number as an `i64`, where it is one.
+    pub fn as_i64(&self) -> Option<i64> {
+        match &self.0 {
+            Repr::Int(int) => Some(*int),
+            Repr::Decimal(_) => None,
+        }
+    }
+
+    /// The number as a `u64`, where it is one.
+    pub fn as_u64(&self) -> Option<u64> {
+        match &self.0 {
+            Repr::Int(int) => u64::try_from(*int).ok(),
+            Repr::Decimal(text) => text.parse().ok(),
+        }
+    }
+
+    /// The nearest `f64`.
+    pub fn to_f64(&self) -> f64 {
+        match &self.0 {
+            Repr::Int(int) => *int as f64,
+            // Every canonical form is a literal of Rust, and its magnitude far below what an f64 holds.
+            Repr::Decimal(text) => text.parse().unwrap_or(f64::NAN),
+        }
+    }
+
+    /// The number as an `f64` that stands for this number only, where there is one.
+    pub(super) fn as_exact_f64(&self) -> Option<f64> {
+        let float = self.to_f64();
+        (Self::try_from(float).as_ref() == Ok(self)).then_some(float)
+    }
+}
+
+impl From<i64> for Number {
+    fn from(int: i64) -> Self {
+        Self(Repr::Int(int))
+    }
+}
+
+impl From<u64> for Number {
+    fn from(int: u64) -> Self {
+        Self(i64::try_from(int).map_or_else(|_| Repr::Decimal(canonical_int(int)), Repr::Int))
+    }
+}
+
+fn canonical_int(int: u64) -> Box<str> {
+    int.to_string().into()
+}
+
+impl From<i32> for Number {
+    fn from(int: i32) -> Self {
+        Self(Repr::Int(int.into()))
+    }
+}
+
+impl From<u32> for Number {
+    fn from(int: u32) -> Self {
+        Self(Repr::Int(int.into()))
+    }
+}
+
+/// The shortest decimal that reads back as the same float.
+///
+/// Errors: NaN, infinite, or out of DynamoDB's range.
+impl TryFrom<f64> for Number {
+    type Error = MessageError;
+
+    fn try_from(float: f64) -> Result<Self, MessageError> {
+        if !float.is_finite() {
+            return Err(MessageError::NotFinite);
+        }
+        format!("{float:e}").parse()
+    }
+}
+
+/// Reads `-12.5`, `1e-9`, `+3.`: what JSON and DynamoDB write, and a little more.
+///
+/// Errors: not a number, more than 38 significant digits, or out of DynamoDB's range.
+impl FromStr for Number {
+    type Err = MessageError;
+
+    fn from_str(text: &str) -> Result<Self, MessageError> {
+        let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+            Some((mantissa, exponent)) => (mantissa, parse_exponent(exponent)?),
+            None => (text, 0),
+        };
+        let (negative, mantissa) = match mantissa.strip_prefix('-') {
+            Some(rest) => (true, rest),
+            None => (false, mantissa.strip_prefix('+').unwrap_or(mantissa)),
+        };
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let all = [whole, fraction].concat();
+        if all.is_empty() || !all.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(MessageError::NotANumber);
+        }
+        let digits = all.trim_start_matches('0');
+        let leading = all.len() - digits.len();
+        let digits = digits.trim_end_matches('0');
+        if digits.is_empty() {
+            return Ok(Self(Repr::Int(0)));
+        }
+        if digits.len() > MAX_DIGITS {
+            return Err(MessageError::TooManyDigits { digits: digits.len() });
+        }
+        // The power of ten of the first digit.
+        let first = exponent.saturating_add(whole.len() as i64 - leading as i64 - 1);
+        if !EXPONENTS.contains(&first) {
+            return Err(MessageError::NumberOutOfRange);
+        }
+        let text = canonical(negative, digits, first);
+        Ok(Self(text.parse().map_or_else(|_| Repr::Decimal(text.into()), Repr::Int)))
+    }
+}
+
+fn parse_exponent(text: &str) -> Result<i64, MessageError> {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(MessageError::NotANumber);
+    }
+    // More digits than an i64 holds: far out of range, unless the mantissa is 0.
+    Ok(text.parse().unwrap_or(if text.starts_with('-') { i64::MIN } else { i64::MAX }))
+}
+
+/// Plain notation while it is short, else scientific; `digits` has no zeros at its ends.
+fn canonical(negative: bool, digits: &str, first: i64) -> String {
+    let sign = if negative { "-" } else { "" };
+    let count = digits.len() as i64;
+    if (-7..0).contains(&first) {
+        format!("{sign}0.{}{digits}", "0".repeat(first.unsigned_abs() as usize - 1))
+    } else if first >= 0 && first < MAX_DIGITS as i64 {
+        if count <= first + 1 {
+            format!("{sign}{digits}{}", "0".repeat((first + 1 - count).unsigned_abs() as usize))
+        } else {
+            let (whole, fraction) = digits.split_at(first.unsigned_abs() as usize + 1);
+            format!("{sign}{whole}.{fraction}")
+        }
+    } else {
+        let (whole, fraction) = digits.split_at(1);
+        let point = if fraction.is_empty() { "" } else { "." };
+        format!("{sign}{whole}{point}{fraction}E{first}")
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Repr::Int(int) => fmt::Display::fmt(int, f),
+            Repr::Decimal(text) => f.pad(text),
+        }
+    }
+}
+
+impl fmt::Debug for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Number(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn one_value_has_one_form() {
+        for (written, kept) in [
+            ("0", "0"),
+            ("-0.00e7", "0"),
+            ("1.50", "1.5"),
+            ("15e-1", "1.5"),
+            ("+007.", "7"),
+            ("1e2", "100"),
+            ("0.0000001", "0.0000001"),
+            ("0.00000001", "1E-8"),
+            ("-1.5e40", "-1.5E40"),
+            ("9223372036854775808", "9223372036854775808"),
+            ("12345678901234567890123456789012345678", "12345678901234567890123456789012345678"),
+            ("9.9999999999999999999999999999999999999e125", "9.9999999999999999999999999999999999999E125"),
+            ("1e-130", "1E-130"),
+        ] {
+            assert_eq!(written.parse::<Number>().unwrap().to_string(), kept, "{written}");
+        }
+    }
+
+    #[test]
+    fn what_dynamodb_refuses_is_refused() {
+        for (written, error) in [
+            ("", MessageError::NotANumber),
+            (".", MessageError::NotANumber),
+            ("1e", MessageError::NotANumber),
+            ("0x10", MessageError::NotANumber),
+            ("1_000", MessageError::NotANumber),
+            ("--1", MessageError::NotANumber),
+            ("1e126", MessageError::NumberOutOfRange),
+            ("1e-131", MessageError::NumberOutOfRange),
+            ("1e99999999999999999999", MessageError::NumberOutOfRange),
+            ("123456789012345678901234567890123456789", MessageError::TooManyDigits { digits: 39 }),
+        ] {
+            assert_eq!(written.parse::<Number>(), Err(error), "{written}");
+        }
+        assert_eq!(Number::try_from(f64::NAN), Err(MessageError::NotFinite));
+        assert_eq!(Number::try_from(f64::NEG_INFINITY), Err(MessageError::NotFinite));
+        assert_eq!(Number::try_from(1e300), Err(MessageError::NumberOutOfRange));
+    }
+
+    proptest! {
+        #[test]
+        fn the_kept_form_reads_back_as_the_same_number(
+            digits in "[0-9]{1,38}", point in 0usize..39, exponent in -80i32..80, negative: bool,
+        ) {
+            let (whole, fraction) = digits.split_at(point.min(digits.len()));
+            let written = format!("{}{whole}.{fraction}e{exponent}", if negative { "-" } else { "" });
+            if let Ok(number) = written.parse::<Number>() {
+                prop_assert_eq!(number.to_string().parse::<Number>(), Ok(number));
+            }
+        }
+
+        #[test]
+        fn a_float_comes_back_exactly(float in -1e125f64..1e125) {
+            prop_assert_eq!(Number::try_from(float).unwrap().to_f64(), float);
+        }
+    }
+}
