@@ -4,8 +4,10 @@ pub mod clock;
 pub mod manager;
 pub mod message;
 
-pub use manager::Summarizing;
+pub use manager::{
+    Changes, Entry, Format, ManagerError, MessagesManager, Receipt, RestoreError, Summarizing, Tail, Window,
+};
 pub use message::{
     Attribute, Content, Contents, Heard, Invocation, InvocationResult, Message, MessageId, MessageWrapper, Metadata,
-    PlainMessage, Record, Role, Timing, Value,
+    PlainMessage, Provenance, Record, Role, Timing, Value,
 };

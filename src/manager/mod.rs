@@ -1,5 +1,304 @@
-//! `MessagesManager`: the one thing that changes a conversation. Synchronous, no I/O.
+//! [`MessagesManager`]: the messages of one call, and the one thing that changes them.
+//!
+//! Owns the list and every rule about how messages stand beside each other: merging, fake openers, tool pairing, the
+//! window for the model, summaries, what the log does not know yet. Synchronous; nothing here does I/O or waits.
+//!
+//! Read `mod.rs`, then `window.rs`, `cut.rs`, `summary.rs`, `changes.rs`.
 
+mod calls;
+mod changes;
+mod cut;
+mod display;
+mod entry;
+mod error;
+mod escape;
+mod format;
+mod restore;
 mod summarizing;
+mod summary;
+mod window;
 
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use changes::{Changes, Receipt, Tail};
+pub use entry::Entry;
+pub use error::{ManagerError, RestoreError};
+pub use format::Format;
 pub use summarizing::Summarizing;
+pub use window::Window;
+
+use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
+use crate::message::{
+    Attribute, Content, Contents, InvocationId, Message, MessageId, MessageWrapper, Position, Record, Role,
+};
+use calls::Calls;
+use changes::Ledger;
+
+/// What a fake message says: Bedrock takes it, while it refuses blank text.
+const FAKE_TEXT: &str = "...";
+
+/// The messages of one call.
+///
+/// It keeps one list and gives three views of it: [`meta_messages`](Self::meta_messages) is everything, for the log
+/// and for people; [`messages`](Self::messages) is what the model gets now; [`changes`](Self::changes) is what the
+/// log does not know yet. Printing it shows everything, for whoever debugs a call.
+///
+/// ```
+/// # use verbale::{MessagesManager, PlainMessage, MessageWrapper};
+/// # fn main() -> Result<(), verbale::ManagerError> {
+/// let mut manager = MessagesManager::<PlainMessage>::new();
+/// manager.add_assistant("Hello!")?; // a fake user message goes in front
+/// manager.add_user("Hi, there")?;
+/// manager.add_user("how are you")?; // merged
+/// let window: Vec<String> = manager.messages().map(|message| message.role().to_string()).collect();
+/// assert_eq!(window, ["user", "assistant", "user"]);
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct MessagesManager<W> {
+    // In the order of their positions. Message `seq` stands at `seq` plus the number of summaries before it.
+    list: Vec<W>,
+    // Of each summary the `seq` of the last message that it covers: strictly ascending.
+    summaries: Vec<u32>,
+    // Where the window begins: behind the last summary.
+    window_start: usize,
+    // Whether a user or assistant message stands in the window.
+    window_is_open: bool,
+    calls: Calls,
+    ledger: Ledger,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn IdSource>,
+}
+
+impl<W: MessageWrapper> MessagesManager<W> {
+    /// An empty conversation, with the time and the randomness of the machine.
+    pub fn new() -> Self {
+        Self::with_clock(Arc::new(SystemClock), Arc::new(SystemIds))
+    }
+
+    /// An empty conversation, with its time and ids from elsewhere.
+    pub fn with_clock(clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
+        Self {
+            list: Vec::new(),
+            summaries: Vec::new(),
+            window_start: 0,
+            window_is_open: false,
+            calls: Calls::default(),
+            ledger: Ledger::default(),
+            clock,
+            ids,
+        }
+    }
+
+    /// Adds what the caller said, or results of tools. Behind another user message it is merged into that one.
+    ///
+    /// Errors: as [`add_message`](Self::add_message).
+    pub fn add_user(&mut self, contents: impl Into<Contents>) -> Result<Entry<'_, W>, ManagerError> {
+        self.add_message(Role::User, contents)
+    }
+
+    /// Adds what the model generated, or what was spoken in its name. Behind another assistant message it is merged
+    /// into that one. Where it would open the window, a fake user message goes in front.
+    ///
+    /// Errors: as [`add_message`](Self::add_message).
+    pub fn add_assistant(&mut self, contents: impl Into<Contents>) -> Result<Entry<'_, W>, ManagerError> {
+        self.add_message(Role::Assistant, contents)
+    }
+
+    /// Adds system instructions: logged in their place, never in [`messages`](Self::messages).
+    ///
+    /// Errors: as [`add_message`](Self::add_message).
+    pub fn add_supervisor(&mut self, contents: impl Into<Contents>) -> Result<Entry<'_, W>, ManagerError> {
+        self.add_message(Role::Supervisor, contents)
+    }
+
+    /// Adds a message. Texts that are blank are left out.
+    ///
+    /// Errors, which leave no trace: nothing but blank texts; [`Role::Summary`]; a tool call that is not the
+    /// assistant's, or its id used before; a result that is not the user's, or of an unknown call, or a second one, or
+    /// of another tool; 100 million messages.
+    pub fn add_message(&mut self, role: Role, contents: impl Into<Contents>) -> Result<Entry<'_, W>, ManagerError> {
+        if role == Role::Summary {
+            return Err(ManagerError::SummaryRole);
+        }
+        let contents = spoken(contents.into())?;
+        self.calls.check(role, &contents)?;
+        // One more than is needed: a fake message may go in front.
+        if self.next_seq() >= Position::MAX_SEQ {
+            return Err(ManagerError::Full { max: Position::MAX_SEQ, what: "messages" });
+        }
+        let index = if self.merges(role) { self.merge(contents) } else { self.append(role, contents) };
+        Ok(Entry::new(self, index))
+    }
+
+    /// The message with this id, to be changed. Looked for from the end.
+    pub fn entry(&mut self, id: &MessageId) -> Option<Entry<'_, W>> {
+        let index = self.list.iter().rposition(|wrapper| wrapper.id() == *id)?;
+        Some(Entry::new(self, index))
+    }
+
+    /// Everything, in order: user, assistant and supervisor messages, summaries, fakes.
+    pub fn meta_messages(&self) -> &[W] {
+        &self.list
+    }
+
+    /// What the model gets now: from the first message that no summary covers to the end, repaired so that the
+    /// provider takes it. [`Window`] says how. Messages that need no repair are borrowed.
+    pub fn messages(&self) -> Window<'_, W> {
+        Window::new(self)
+    }
+
+    /// [`messages`](Self::messages) in the provider's type.
+    pub fn to_raw(&self) -> Result<Vec<W::Raw>, W::Error> {
+        self.messages().map(|wrapper| wrapper.to_raw()).collect()
+    }
+
+    /// The messages that no summary covers, as they are in the list: without the window's repairs, supervisor
+    /// messages and fakes included.
+    pub fn uncovered(&self) -> &[W] {
+        self.list.get(self.window_start..).unwrap_or_default()
+    }
+
+    /// The newest summary.
+    pub fn last_summary(&self) -> Option<&W> {
+        self.list.get(self.window_start.checked_sub(1)?)
+    }
+
+    /// The tool calls that have no result yet. While one is open, nothing from it on is summarised: when a tool will
+    /// never answer, add an error result.
+    pub fn open_invocations(&self) -> Vec<&InvocationId> {
+        self.calls.open().collect()
+    }
+
+    /// What the log does not know yet: messages that are new or have changed, wherever they stand.
+    ///
+    /// It stays there until it is [acknowledged](Self::acknowledge).
+    pub fn changes(&self, tail: Tail) -> Changes {
+        let last = self.list.len().wrapping_sub(1);
+        let may_grow =
+            |index: usize| index == last && self.list.get(index).is_some_and(|last| self.merges(last.role()));
+        let mut dirty = self.ledger.dirty();
+        dirty.retain(|index| tail == Tail::Include || !may_grow(*index));
+        Changes::new(dirty.into_iter().filter_map(|index| self.record(index)).collect())
+    }
+
+    /// Takes note that the log has these revisions. What changed since stays in [`changes`](Self::changes).
+    pub fn acknowledge(&mut self, receipt: Receipt) {
+        for line in receipt.lines() {
+            let index = self.index(line.position);
+            let Some(message) = self.list.get(index).map(W::message).filter(|message| message.id() == line.id) else {
+                continue;
+            };
+            self.ledger.acknowledge(index, line.revision.min(message.revision()));
+        }
+        let list = &self.list;
+        self.ledger.tidy(|index| list.get(index).map_or(0, |wrapper| wrapper.message().revision()));
+    }
+
+    /// Everything, as records.
+    pub fn records(&self) -> Vec<Record> {
+        self.list.iter().map(|wrapper| wrapper.message().clone().into()).collect()
+    }
+
+    fn record(&self, index: usize) -> Option<Record> {
+        self.list.get(index).map(|wrapper| wrapper.message().clone().into())
+    }
+
+    /// Whether a message of this role is merged into the last one.
+    fn merges(&self, role: Role) -> bool {
+        let Some(last) = self.list.last().map(W::message) else { return false };
+        // Behind a message that was not heard to its end, what is added would count as unheard. The window merges.
+        role.is_spoken() && last.role() == role && last.heard().is_none() && !last.is_fake()
+    }
+
+    fn merge(&mut self, contents: Contents) -> usize {
+        let index = self.list.len() - 1;
+        self.calls.note(self.next_seq() - 1, &contents);
+        self.change(index, |message| message.merge(contents));
+        index
+    }
+
+    fn append(&mut self, role: Role, contents: Contents) -> usize {
+        let now_ms = self.clock.now_ms();
+        if role == Role::Assistant && !self.window_is_open {
+            let mut fake = self.make(Role::User, FAKE_TEXT.into(), now_ms);
+            fake.metadata_mut().add_attribute(Attribute::Fake);
+            self.push(fake);
+        }
+        let message = self.make(role, contents, now_ms);
+        self.push(message)
+    }
+
+    fn make(&self, role: Role, contents: Contents, now_ms: i64) -> Message {
+        let id = self.ids.next_id(now_ms).into();
+        Message::new(id, Position::message(self.next_seq()), role, contents, now_ms)
+    }
+
+    fn push(&mut self, message: Message) -> usize {
+        self.window_is_open |= message.role().is_spoken();
+        self.calls.note(message.position().seq(), message.contents());
+        self.list.push(W::wrap(message));
+        self.ledger.appended();
+        self.list.len() - 1
+    }
+
+    /// Changes the message at `index`, and so its revision. `None` where there is no message.
+    fn change<T>(&mut self, index: usize, change: impl FnOnce(&mut Message) -> T) -> Option<T> {
+        let message = self.list.get_mut(index)?.message_mut();
+        self.ledger.changing(index, message.revision());
+        message.raise_revision();
+        Some(change(message))
+    }
+
+    fn next_seq(&self) -> u32 {
+        (self.list.len() - self.summaries.len()) as u32
+    }
+
+    /// Where a position is in the list; somewhere else, if it is of another conversation.
+    fn index(&self, position: Position) -> usize {
+        self.index_of(position.seq()) + usize::from(position.summary_number().is_some())
+    }
+
+    /// Where message `seq` is in the list.
+    fn index_of(&self, seq: u32) -> usize {
+        seq as usize + self.summaries.partition_point(|after| *after < seq)
+    }
+}
+
+/// Without what is blank. Errors: nothing left.
+fn spoken(mut contents: Contents) -> Result<Contents, ManagerError> {
+    if contents.iter().any(Content::is_blank) {
+        contents.retain(|content| !content.is_blank());
+    }
+    if contents.is_empty() { Err(ManagerError::Blank) } else { Ok(contents) }
+}
+
+impl<W: MessageWrapper> Default for MessagesManager<W> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The same messages in the same state, whatever the log knows of them.
+impl<W: MessageWrapper> PartialEq for MessagesManager<W> {
+    fn eq(&self, other: &Self) -> bool {
+        self.window_start == other.window_start
+            && self.list.len() == other.list.len()
+            && self.list.iter().zip(&other.list).all(|(ours, theirs)| ours.message() == theirs.message())
+    }
+}
+
+/// How many messages, not what they say; `Display` shows that.
+impl<W> fmt::Debug for MessagesManager<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MessagesManager")
+            .field("messages", &self.list.len())
+            .field("window_start", &self.window_start)
+            .field("summaries", &self.summaries.len())
+            .finish_non_exhaustive()
+    }
+}

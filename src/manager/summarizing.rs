@@ -1,18 +1,25 @@
 //! [`Summarizing`]: what is to be summarised, taken from a manager at one moment.
 
-use crate::message::{Message, Role};
+use std::fmt;
+
+use super::format::{self, Format};
+use crate::message::Message;
 
 /// What is to be summarised, taken from a manager at one moment.
+///
+/// Give its text to whatever summarises, and the summary back to the manager with
+/// [`add_summary`](crate::MessagesManager::add_summary). For a model, [`for_model`](Self::for_model) is the text that
+/// no caller can forge; `to_string()` and [`format`](Self::format) are for people, and for prompts of your own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summarizing {
     previous: Option<Message>,
-    /// Without gaps, in the order of the list: supervisor and fake messages too.
-    messages: Vec<Message>,
+    /// Without gaps, as in the list: supervisor messages and fakes too.
+    range: Vec<Message>,
 }
 
 impl Summarizing {
-    pub(crate) fn new(previous: Option<Message>, messages: Vec<Message>) -> Self {
-        Self { previous, messages }
+    pub(crate) fn new(previous: Option<Message>, range: Vec<Message>) -> Self {
+        Self { previous, range }
     }
 
     /// The summary before this one, if any, which the new one replaces.
@@ -21,8 +28,41 @@ impl Summarizing {
     }
 
     /// What was said since, in order: user and assistant messages, without fakes.
-    /// Their [`heard_contents`](Message::heard_contents) are what a summary tells.
+    ///
+    /// A summary tells their [`heard_contents`](Message::heard_contents).
     pub fn messages(&self) -> impl Iterator<Item = &Message> {
-        self.messages.iter().filter(|message| message.role().is_spoken() && !message.is_fake())
+        self.range.iter().filter(|message| message.role().is_spoken() && !message.is_fake())
+    }
+
+    /// The conversation as text, in a form of your choice.
+    pub fn format(&self, format: &Format) -> String {
+        format.of(self)
+    }
+
+    /// The conversation as text for a model: a JSON object a line, and nothing that a caller says can pose as another
+    /// line. First the previous summary, if any.
+    ///
+    /// ```json
+    /// {"summary":["The caller asked for the balance."]}
+    /// {"user":["Hi, there","how are you"]}
+    /// {"assistant":["One moment.",{"type":"invocation","id":"call_1","name":"balance","arguments":{}}]}
+    /// {"user":[{"type":"invocationResult","invocationId":"call_1","name":"balance","content":["12.50"]}]}
+    /// ```
+    ///
+    /// The lists are contents as in a [`Record`](crate::Record), but for the data of media and documents: of that
+    /// they tell the size, as `"bytes": 1234`. Control, bidirectional and line-breaking characters are escaped.
+    pub fn for_model(&self) -> String {
+        format::json_lines(self)
+    }
+
+    pub(super) fn range(&self) -> &[Message] {
+        &self.range
+    }
+}
+
+/// In the default [`Format`].
+impl fmt::Display for Summarizing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.format(&Format::default()))
     }
 }

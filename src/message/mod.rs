@@ -95,6 +95,11 @@ impl Message {
         self.metadata.has(Attribute::Fake)
     }
 
+    /// Whether both are one message that says the same to the model.
+    pub(crate) fn says_the_same_as(&self, other: &Self) -> bool {
+        self.id == other.id && self.heard == other.heard && self.contents.is_same(&other.contents)
+    }
+
     pub(crate) fn metadata_mut(&mut self) -> &mut Metadata {
         &mut self.metadata
     }

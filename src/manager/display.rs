@@ -1,0 +1,187 @@
+//! Everything a manager holds, for whoever debugs a call. The one place that shows what was said.
+
+use std::fmt::{self, Write};
+
+use super::MessagesManager;
+use super::escape::{on_one_line, quoted};
+use crate::message::{Content, Message, MessageWrapper, Metadata, Outcome, ResultContent, Source, Value};
+
+/// A line a message, behind its index:
+///
+/// ```text
+/// 6       [assistant] {'How can I help you?'} -- '01JRZJ1676BES92QBJC6ZMKG36' {timing=[{creation=1744815823078}]},
+/// ```
+///
+/// `*` marks the first message for the model, `^` the last summary, `-` what the log does not know yet. Of an assistant
+/// message that was not heard to its end, `heard={…}` tells what was. Control, ANSI and bidirectional characters are
+/// escaped.
+impl<W: MessageWrapper> fmt::Display for MessagesManager<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "    META MESSAGES ('*' -> first message to LLM, '-' -> next message to convert into a Map, \
+             '^' -> last summary message):",
+        )?;
+        let opener = self.uncovered().iter().position(|wrapper| wrapper.role().is_spoken());
+        let opener = opener.map(|behind| self.window_start + behind);
+        let last_summary = self.window_start.checked_sub(1);
+        let mut all_logged = true;
+        for (index, wrapper) in self.list.iter().enumerate() {
+            let pending = self.ledger.is_dirty(index);
+            all_logged &= !pending;
+            let log = if pending { '-' } else { ' ' };
+            let mark = match Some(index) {
+                here if here == opener => '*',
+                here if here == last_summary => '^',
+                _ => ' ',
+            };
+            let end = if index + 1 == self.list.len() { '.' } else { ',' };
+            write!(f, "\n{index:<3}{log}{mark}   {}{end}", Shown(wrapper.message()))?;
+        }
+        if all_logged {
+            write!(f, "\n.  - -> index {}.", self.list.len())?;
+        }
+        Ok(())
+    }
+}
+
+struct Shown<'a>(&'a Message);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let message = self.0;
+        write!(f, "[{}] {{", message.role())?;
+        separated(f, " ", message.contents(), |f, content| shown(f, content))?;
+        write!(f, "}} -- '{}' {{", message.id())?;
+        if let Some(heard) = message.heard() {
+            f.write_str("heard={")?;
+            separated(f, " ", heard.prefixes(message.contents()), |f, text| quoted(f, text))?;
+            write!(f, " by {}}}, ", heard.provenance())?;
+        }
+        metadata(f, message.metadata())?;
+        f.write_char('}')
+    }
+}
+
+fn shown(f: &mut fmt::Formatter<'_>, content: &Content) -> fmt::Result {
+    match content {
+        Content::Text(text) => quoted(f, text),
+        Content::Media(media) => sourced(f, media.kind.as_str(), media.prompt_hint.as_deref(), &media.source),
+        Content::Document(document) => sourced(f, "document", document.title.as_deref(), &document.source),
+        Content::Invocation(call) => {
+            write!(f, "call {} ({}) ", call.name(), call.id())?;
+            value(f, call.arguments())
+        }
+        Content::InvocationResult(result) => {
+            write!(f, "result {} ({}) ", result.name(), result.invocation_id())?;
+            match result.outcome() {
+                Outcome::Success(contents) => {
+                    f.write_char('[')?;
+                    separated(f, " ", contents, |f, content| match content {
+                        ResultContent::Text(text) => quoted(f, text),
+                        ResultContent::Json(json) => value(f, json),
+                        ResultContent::Media(media) => {
+                            sourced(f, media.kind.as_str(), media.prompt_hint.as_deref(), &media.source)
+                        }
+                        ResultContent::Document(document) => {
+                            sourced(f, "document", document.title.as_deref(), &document.source)
+                        }
+                    })?;
+                    f.write_char(']')
+                }
+                Outcome::Failure(error) => {
+                    f.write_str("failed: ")?;
+                    if let Some(kind) = error.error_type() {
+                        on_one_line(f, kind)?;
+                        f.write_char(' ')?;
+                    }
+                    quoted(f, error.message())
+                }
+            }
+        }
+        Content::Unknown(map) => entries(f, map.iter()),
+    }
+}
+
+fn sourced(f: &mut fmt::Formatter<'_>, kind: &str, label: Option<&str>, source: &Source) -> fmt::Result {
+    write!(f, "{kind} ")?;
+    if let Some(label) = label {
+        quoted(f, label)?;
+        f.write_char(' ')?;
+    }
+    match source {
+        Source::Bytes(bytes) => write!(f, "({} bytes)", bytes.len()),
+        Source::Url(url) => quoted(f, url),
+        Source::ContentId(id) => quoted(f, id),
+    }
+}
+
+fn metadata(f: &mut fmt::Formatter<'_>, metadata: &Metadata) -> fmt::Result {
+    if metadata.attributes().next().is_some() {
+        f.write_str("attribute=[")?;
+        separated(f, ", ", metadata.attributes(), |f, attribute| write!(f, "{attribute}"))?;
+        f.write_str("], ")?;
+    }
+    if !metadata.summary_ids().is_empty() {
+        f.write_str("summaryIds=[")?;
+        separated(f, ", ", metadata.summary_ids(), |f, id| write!(f, "{id}"))?;
+        f.write_str("], ")?;
+    }
+    if !metadata.aux().is_empty() {
+        f.write_str("aux=")?;
+        entries(f, metadata.aux().iter())?;
+        f.write_str(", ")?;
+    }
+    f.write_str("timing=[")?;
+    separated(f, ", ", metadata.timings(), |f, (timing, at)| write!(f, "{{{timing}={at}}}"))?;
+    f.write_char(']')
+}
+
+fn value(f: &mut fmt::Formatter<'_>, shown: &Value) -> fmt::Result {
+    match shown {
+        Value::Null => f.write_str("null"),
+        Value::Bool(bool) => write!(f, "{bool}"),
+        Value::Number(number) => write!(f, "{number}"),
+        Value::String(text) => quoted(f, text),
+        Value::Bytes(bytes) => write!(f, "({} bytes)", bytes.len()),
+        Value::List(list) => bracketed(f, list.iter(), value),
+        Value::Map(map) => entries(f, map.iter()),
+        Value::StringSet(texts) => bracketed(f, texts.iter(), |f, text| quoted(f, text)),
+        Value::NumberSet(numbers) => bracketed(f, numbers.iter(), |f, number| write!(f, "{number}")),
+        Value::BytesSet(binaries) => bracketed(f, binaries.iter(), |f, bytes| write!(f, "({} bytes)", bytes.len())),
+    }
+}
+
+fn entries<'a>(f: &mut fmt::Formatter<'_>, entries: impl Iterator<Item = (&'a String, &'a Value)>) -> fmt::Result {
+    f.write_char('{')?;
+    separated(f, ", ", entries, |f, (key, shown)| {
+        on_one_line(f, key)?;
+        f.write_char('=')?;
+        value(f, shown)
+    })?;
+    f.write_char('}')
+}
+
+fn bracketed<T>(
+    f: &mut fmt::Formatter<'_>,
+    items: impl Iterator<Item = T>,
+    show: impl FnMut(&mut fmt::Formatter<'_>, T) -> fmt::Result,
+) -> fmt::Result {
+    f.write_char('[')?;
+    separated(f, ", ", items, show)?;
+    f.write_char(']')
+}
+
+fn separated<T>(
+    f: &mut fmt::Formatter<'_>,
+    separator: &str,
+    items: impl IntoIterator<Item = T>,
+    mut show: impl FnMut(&mut fmt::Formatter<'_>, T) -> fmt::Result,
+) -> fmt::Result {
+    for (index, item) in items.into_iter().enumerate() {
+        if index > 0 {
+            f.write_str(separator)?;
+        }
+        show(f, item)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! Showing what callers say where it could do harm: on a terminal, in a line-based text.
+
+use std::fmt::{self, Write};
+
+/// Characters that move the cursor, start an escape sequence, break a line, or turn the direction of writing.
+///
+/// The bidirectional ones are those of [Trojan Source](https://trojansource.codes) and the marks beside them; tag
+/// characters carry text that nobody sees.
+pub(super) fn is_harmful(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Writes a text between quotes: harmful characters escaped as in Rust, and no quote but the last closes it.
+///
+/// An apostrophe within a word stays as it is.
+pub(super) fn quoted(f: &mut impl Write, text: &str) -> fmt::Result {
+    f.write_char('\'')?;
+    let mut before = None;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let in_word = before.is_some_and(char::is_alphanumeric) && chars.peek().is_some_and(|c| c.is_alphanumeric());
+        match c {
+            '\\' => f.write_str("\\\\")?,
+            '\'' if !in_word => f.write_str("\\'")?,
+            c => visible(f, c)?,
+        }
+        before = Some(c);
+    }
+    f.write_char('\'')
+}
+
+/// Writes a text so that it stays on its line.
+pub(super) fn on_one_line(f: &mut impl Write, text: &str) -> fmt::Result {
+    text.chars().try_for_each(|c| visible(f, c))
+}
+
+/// Writes a character so that it does no harm.
+pub(super) fn visible(f: &mut impl Write, c: char) -> fmt::Result {
+    if is_harmful(c) { write!(f, "{}", c.escape_default()) } else { f.write_char(c) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn quote(text: &str) -> String {
+        let mut out = String::new();
+        quoted(&mut out, text).unwrap();
+        out
+    }
+
+    #[test]
+    fn what_could_do_harm_is_shown() {
+        assert_eq!(quote("I'm fine"), "'I'm fine'");
+        assert_eq!(quote("a\nb\u{1b}[31m"), r"'a\nb\u{1b}[31m'");
+        assert_eq!(quote("\u{202e}evil\u{2069}"), r"'\u{202e}evil\u{2069}'");
+        assert_eq!(quote("perché 日本 😀"), "'perché 日本 😀'");
+    }
+
+    #[test]
+    fn a_quote_cannot_be_closed() {
+        assert_eq!(quote(r"'} -- 'x' \'"), r"'\'} -- \'x\' \\\''");
+    }
+}

@@ -1,0 +1,304 @@
+//! [`Format`]: what is to be summarised, as text with tags; and as JSON Lines.
+
+mod json_lines;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub(super) use json_lines::json_lines;
+
+use super::Summarizing;
+use super::escape::{is_harmful, visible};
+use crate::message::{Content, Invocation, InvocationResult, Message, Outcome, ResultContent, Role, Source};
+
+/// How [`Summarizing::format`] writes: a line a speaker, by default as in
+///
+/// ```text
+/// [Summary]: The caller asked for the balance.
+/// [User]: Hi, there how are you
+/// [Assistant]: One moment.
+/// [Tool call]: balance (call_1) {"account":7}
+/// [Tool result]: balance (call_1) "12.50"
+/// ```
+///
+/// What is spoken stays with its speaker: its line breaks become spaces, control and bidirectional characters are
+/// escaped, and a tag in it gets a backslash in front, so that a caller's `[Assistant]: transfer it` reads
+/// `[User]: \[Assistant]: transfer it`. For a model, prefer [`Summarizing::for_model`].
+#[derive(Clone)]
+pub struct Format {
+    preamble: String,
+    closing: String,
+    previous_summary: bool,
+    tags: Tags,
+    prefix: String,
+    postfix: String,
+    content_separator: String,
+    separator: String,
+    transformer: Option<Transformer>,
+}
+
+type Transformer = Arc<dyn Fn(Role, &str) -> String + Send + Sync>;
+
+#[derive(Debug, Clone)]
+struct Tags {
+    summary: String,
+    user: String,
+    assistant: String,
+    call: String,
+    result: String,
+}
+
+impl Default for Format {
+    fn default() -> Self {
+        let tag = |name: &str| format!("[{name}]: ");
+        Self {
+            preamble: String::new(),
+            closing: String::new(),
+            previous_summary: true,
+            tags: Tags {
+                summary: tag("Summary"),
+                user: tag("User"),
+                assistant: tag("Assistant"),
+                call: tag("Tool call"),
+                result: tag("Tool result"),
+            },
+            prefix: String::new(),
+            postfix: String::new(),
+            content_separator: " ".to_owned(),
+            separator: "\n".to_owned(),
+            transformer: None,
+        }
+    }
+}
+
+impl Format {
+    /// The same with a text in front of everything.
+    #[must_use]
+    pub fn with_preamble(self, preamble: impl Into<String>) -> Self {
+        Self { preamble: preamble.into(), ..self }
+    }
+
+    /// The same with a text behind everything.
+    #[must_use]
+    pub fn with_closing(self, closing: impl Into<String>) -> Self {
+        Self { closing: closing.into(), ..self }
+    }
+
+    /// The same without the previous summary.
+    #[must_use]
+    pub fn without_previous_summary(self) -> Self {
+        Self { previous_summary: false, ..self }
+    }
+
+    /// The same with a tag, such as `[User]: `, in front of what this role says. Supervisors never speak here.
+    #[must_use]
+    pub fn with_tag(mut self, role: Role, tag: impl Into<String>) -> Self {
+        match role {
+            Role::User => self.tags.user = tag.into(),
+            Role::Assistant => self.tags.assistant = tag.into(),
+            Role::Summary => self.tags.summary = tag.into(),
+            Role::Supervisor => {}
+        }
+        self
+    }
+
+    /// The same with tags in front of tool calls and of their results.
+    #[must_use]
+    pub fn with_tool_tags(mut self, call: impl Into<String>, result: impl Into<String>) -> Self {
+        (self.tags.call, self.tags.result) = (call.into(), result.into());
+        self
+    }
+
+    /// The same with a text in front of each content.
+    #[must_use]
+    pub fn with_prefix(self, prefix: impl Into<String>) -> Self {
+        Self { prefix: prefix.into(), ..self }
+    }
+
+    /// The same with a text behind each content.
+    #[must_use]
+    pub fn with_postfix(self, postfix: impl Into<String>) -> Self {
+        Self { postfix: postfix.into(), ..self }
+    }
+
+    /// The same with a text between the contents of a message: a space by default.
+    #[must_use]
+    pub fn with_content_separator(self, separator: impl Into<String>) -> Self {
+        Self { content_separator: separator.into(), ..self }
+    }
+
+    /// The same with a text between messages: a line break by default.
+    #[must_use]
+    pub fn with_separator(self, separator: impl Into<String>) -> Self {
+        Self { separator: separator.into(), ..self }
+    }
+
+    /// The same with a function that every spoken text goes through, before it is escaped.
+    #[must_use]
+    pub fn with_transformer(self, transformer: impl Fn(Role, &str) -> String + Send + Sync + 'static) -> Self {
+        Self { transformer: Some(Arc::new(transformer)), ..self }
+    }
+
+    pub(super) fn of(&self, summarizing: &Summarizing) -> String {
+        let previous = summarizing.previous().filter(|_| self.previous_summary);
+        let mut out = Writer { format: self, out: self.preamble.clone(), open: None, first: true };
+        for message in previous.into_iter().chain(summarizing.messages()) {
+            out.message(message);
+        }
+        out.out + &self.closing
+    }
+}
+
+/// Writes line by line; a line is what one speaker says, or one call or result.
+struct Writer<'a> {
+    format: &'a Format,
+    out: String,
+    /// The role whose line can go on.
+    open: Option<Role>,
+    first: bool,
+}
+
+impl Writer<'_> {
+    fn message(&mut self, message: &Message) {
+        self.open = None;
+        let contents = message.heard_contents();
+        let tags = &self.format.tags;
+        for content in contents.iter() {
+            match content {
+                Content::Invocation(invocation) => self.line(&tags.call, &call(invocation)),
+                Content::InvocationResult(answer) => self.line(&tags.result, &result(answer)),
+                Content::Text(text) => self.said(message.role(), text),
+                other => self.said(message.role(), &described(other)),
+            }
+        }
+    }
+
+    fn line(&mut self, tag: &str, text: &str) {
+        self.start(tag);
+        self.open = None;
+        // Text of a tool may quote a caller.
+        self.escaped(text);
+    }
+
+    fn said(&mut self, role: Role, text: &str) {
+        if self.open == Some(role) {
+            self.out.push_str(&self.format.content_separator);
+        } else {
+            let tags = &self.format.tags;
+            self.start(match role {
+                Role::Summary => &tags.summary,
+                Role::User => &tags.user,
+                Role::Assistant | Role::Supervisor => &tags.assistant,
+            });
+            self.open = Some(role);
+        }
+        self.out.push_str(&self.format.prefix);
+        match &self.format.transformer {
+            Some(transformer) => self.escaped(&transformer(role, text)),
+            None => self.escaped(text),
+        }
+        self.out.push_str(&self.format.postfix);
+    }
+
+    fn start(&mut self, tag: &str) {
+        if !std::mem::take(&mut self.first) {
+            self.out.push_str(&self.format.separator);
+        }
+        self.out.push_str(tag);
+    }
+
+    fn escaped(&mut self, text: &str) {
+        let mut rest = text;
+        while let Some(c) = rest.chars().next() {
+            if self.format.is_tag_at(rest) {
+                self.out.push('\\');
+            }
+            match c {
+                '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => self.out.push(' '),
+                // Writing to a String cannot fail.
+                c => {
+                    let _ = visible(&mut self.out, c);
+                }
+            }
+            rest = rest.get(c.len_utf8()..).unwrap_or_default();
+        }
+    }
+}
+
+impl Format {
+    /// Whether the text goes on with what could be taken for the beginning of a line.
+    fn is_tag_at(&self, text: &str) -> bool {
+        let Tags { summary, user, assistant, call, result } = &self.tags;
+        // A separator of white space starts no line by itself: a tag must follow.
+        [summary, user, assistant, call, result, &self.separator].into_iter().any(|mark| {
+            let mark = mark.trim();
+            !mark.is_empty() && text.get(..mark.len()).is_some_and(|start| start.eq_ignore_ascii_case(mark))
+        })
+    }
+}
+
+/// `name (id) arguments`
+fn call(invocation: &Invocation) -> String {
+    format!("{} ({}) {}", invocation.name(), invocation.id(), json(invocation.arguments()))
+}
+
+/// `name (id) "text" {"json":1}`, or `name (id) failed: type: message`.
+fn result(result: &InvocationResult) -> String {
+    let mut out = format!("{} ({})", result.name(), result.invocation_id());
+    match result.outcome() {
+        Outcome::Success(contents) if contents.is_empty() => out.push_str(" done"),
+        Outcome::Success(contents) => {
+            for content in contents {
+                out.push(' ');
+                out.push_str(&match content {
+                    ResultContent::Text(text) => json(text),
+                    ResultContent::Json(value) => json(value),
+                    ResultContent::Media(media) => described(&Content::Media(media.clone())),
+                    ResultContent::Document(document) => described(&Content::Document(document.clone())),
+                });
+            }
+        }
+        Outcome::Failure(error) => {
+            out.push_str(" failed: ");
+            out.extend(error.error_type().into_iter().flat_map(|kind| [kind, ": "]));
+            out.push_str(&json(&error.message()));
+        }
+    }
+    out
+}
+
+fn json(value: &impl serde::Serialize) -> String {
+    // Texts and values always are JSON.
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// What stands for a content that cannot be read aloud.
+fn described(content: &Content) -> String {
+    let (kind, label, source) = match content {
+        Content::Media(media) => {
+            (media.kind.as_str(), media.prompt_hint.as_ref().or(media.mime_type.as_ref()), &media.source)
+        }
+        Content::Document(document) => {
+            ("document", document.title.as_ref().or(document.mime_type.as_ref()), &document.source)
+        }
+        _ => return "(something that this version cannot read)".to_owned(),
+    };
+    let size = match source {
+        Source::Bytes(bytes) => format!("{} bytes", bytes.len()),
+        Source::Url(_) => "at a URL".to_owned(),
+        Source::ContentId(_) => "stored".to_owned(),
+    };
+    match label {
+        Some(label) => format!("({kind}: {}, {size})", label.as_str()),
+        None => format!("({kind}, {size})"),
+    }
+}
+
+impl fmt::Debug for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Format").field("tags", &self.tags).field("separator", &self.separator).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

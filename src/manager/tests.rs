@@ -1,0 +1,496 @@
+//! The manager as a whole, rule by rule. `tests/invariants.rs` does the same over random histories.
+
+use std::sync::{Arc, Mutex};
+
+use super::*;
+use crate::clock::ManualClock;
+use crate::message::{Heard, Invocation, InvocationError, PlainMessage, Provenance, Timing, Value};
+
+type Manager = MessagesManager<PlainMessage>;
+
+fn window(manager: &Manager) -> Vec<String> {
+    manager.messages().map(|message| shown(message.message())).collect()
+}
+
+fn list(manager: &Manager) -> Vec<String> {
+    manager.meta_messages().iter().map(|message| shown(message.message())).collect()
+}
+
+/// `user: a + call call_1`
+fn shown(message: &Message) -> String {
+    let contents: Vec<String> = message
+        .contents()
+        .iter()
+        .map(|content| match content {
+            Content::Text(text) => text.as_str().to_owned(),
+            Content::Invocation(invocation) => format!("call {}", invocation.id()),
+            Content::InvocationResult(result) => format!("result {}", result.invocation_id()),
+            other => format!("{other:?}"),
+        })
+        .collect();
+    format!("{}: {}", message.role(), contents.join(" + "))
+}
+
+fn call(id: &str) -> Invocation {
+    Invocation::new(id, "lookup", Value::Null).unwrap()
+}
+
+fn summarise(manager: &mut Manager) {
+    let summarizing = manager.summarizing().unwrap();
+    manager.add_summary("S", &summarizing).unwrap();
+}
+
+#[test]
+fn a_second_first_user_message_is_merged() {
+    let mut manager = Manager::new();
+    manager.add_user("a").unwrap();
+    manager.add_user("b").unwrap();
+    manager.add_user(["c", "d"]).unwrap();
+    assert_eq!(list(&manager), ["user: a + b + c + d"]);
+    let attributes: Vec<_> = manager.meta_messages()[0].metadata().attributes().collect();
+    assert_eq!(attributes, [Attribute::Merged, Attribute::Merged]);
+}
+
+#[test]
+fn an_assistant_message_behind_a_summary_does_not_open_the_window() {
+    let mut manager = Manager::new();
+    manager.add_user("a").unwrap();
+    manager.add_assistant("b").unwrap();
+    summarise(&mut manager);
+    assert_eq!(window(&manager), Vec::<String>::new());
+    manager.add_assistant("c").unwrap();
+    assert_eq!(list(&manager), ["user: a", "assistant: b", "summary: S", "user: ...", "assistant: c"]);
+    assert_eq!(window(&manager), ["user: ...", "assistant: c"]);
+}
+
+#[test]
+fn a_summary_in_front_of_what_is_logged_is_logged_and_nothing_twice() {
+    let mut manager = Manager::new();
+    manager.add_user("a").unwrap();
+    manager.add_assistant("b").unwrap();
+    let summarizing = manager.summarizing().unwrap();
+    manager.add_user("c").unwrap();
+    manager.acknowledge(manager.changes(Tail::Include).receipt());
+    manager.add_summary("S", &summarizing).unwrap();
+    let changes = manager.changes(Tail::Include);
+    assert_eq!(changes.records().iter().map(|record| shown(record)).collect::<Vec<_>>(), ["summary: S"]);
+    manager.acknowledge(changes.receipt());
+    assert!(manager.changes(Tail::Include).is_empty());
+}
+
+#[test]
+fn metadata_set_after_logging_is_logged() {
+    let mut manager = Manager::new();
+    let id = manager.add_user("a").unwrap().id();
+    manager.acknowledge(manager.changes(Tail::Include).receipt());
+    manager.entry(&id).unwrap().set_data("stopped", true);
+    let changes = manager.changes(Tail::Include);
+    assert_eq!(changes.records()[0].revision(), 2);
+    assert_eq!(changes.records()[0].metadata().aux()["stopped"], Value::Bool(true));
+}
+
+#[test]
+fn a_message_of_blanks_leaves_no_trace() {
+    let mut manager = Manager::new();
+    for blank in ["", " ", "\n\t", "\u{200b}\u{feff}"] {
+        assert_eq!(manager.add_user(blank).unwrap_err(), ManagerError::Blank, "{blank:?}");
+        assert_eq!(manager.add_assistant([blank, blank]).unwrap_err(), ManagerError::Blank);
+    }
+    assert_eq!(manager.add_user(Vec::<&str>::new()).unwrap_err(), ManagerError::Blank);
+    assert!(manager.meta_messages().is_empty() && manager.changes(Tail::Include).is_empty());
+    manager.add_user([" ", "a", ""]).unwrap();
+    assert_eq!(list(&manager), ["user: a"]);
+}
+
+#[test]
+fn changes_without_the_tail_wait_for_what_may_be_merged() {
+    let mut manager = Manager::new();
+    manager.add_user("a").unwrap();
+    assert!(manager.changes(Tail::Exclude).is_empty());
+    manager.add_assistant("b").unwrap();
+    assert_eq!(manager.changes(Tail::Exclude).records().len(), 1);
+    summarise(&mut manager);
+    // Nothing can be merged into a message that a summary covers.
+    assert_eq!(manager.changes(Tail::Exclude).records().len(), 3);
+}
+
+#[test]
+fn what_changes_after_the_changes_were_taken_stays_pending() {
+    let mut manager = Manager::new();
+    manager.add_user("a").unwrap();
+    let changes = manager.changes(Tail::Include);
+    manager.add_user("b").unwrap();
+    manager.acknowledge(changes.receipt());
+    assert_eq!(manager.changes(Tail::Include).records()[0].revision(), 2);
+    // An older receipt takes nothing back.
+    manager.acknowledge(manager.changes(Tail::Include).receipt());
+    manager.acknowledge(changes.receipt());
+    assert!(manager.changes(Tail::Include).is_empty());
+}
+
+#[test]
+fn a_receipt_of_another_conversation_is_ignored() {
+    let (mut ours, mut theirs) = (Manager::new(), Manager::new());
+    ours.add_user("a").unwrap();
+    theirs.add_user("a").unwrap();
+    ours.acknowledge(theirs.changes(Tail::Include).receipt());
+    assert_eq!(ours.changes(Tail::Include).records().len(), 1);
+}
+
+#[test]
+fn setting_what_is_already_set_changes_nothing() {
+    let mut manager = Manager::new();
+    let mut entry = manager.add_assistant("a b").unwrap();
+    assert_eq!(entry.set_data("k", 1), None);
+    assert_eq!(entry.set_data("k", 1), Some(Value::from(1)));
+    assert_eq!(entry.set_timing(Timing::PlayStart, 5), None);
+    assert_eq!(entry.set_timing(Timing::PlayStart, 5), Some(5));
+    assert!(entry.add_attribute(Attribute::Hardcoded));
+    assert!(!entry.add_attribute(Attribute::Hardcoded));
+    assert!(!entry.add_attribute(Attribute::Fake) && !entry.add_attribute(Attribute::Merged));
+    entry.set_heard(Heard::bytes(1, Provenance::Estimate)).unwrap();
+    entry.set_heard(Heard::bytes(1, Provenance::Estimate)).unwrap();
+    assert_eq!(entry.remove_data("other"), None);
+    assert_eq!(entry.message().revision(), 5);
+    assert_eq!(entry.remove_data("k"), Some(Value::from(1)));
+    assert_eq!(entry.message().revision(), 6);
+}
+
+#[test]
+fn the_model_sees_what_was_heard_and_the_log_both() {
+    let mut manager = Manager::new();
+    manager.add_user("a").unwrap();
+    let id = manager.add_assistant("I am fine, and you?").unwrap().id();
+    manager.entry(&id).unwrap().set_heard(Heard::bytes(4, Provenance::PlaybackTime)).unwrap();
+    manager.add_user("stop").unwrap();
+    assert_eq!(window(&manager), ["user: a", "assistant: I am", "user: stop"]);
+    assert_eq!(list(&manager), ["user: a", "assistant: I am fine, and you?", "user: stop"]);
+    // A later report knows better.
+    manager.entry(&id).unwrap().set_heard(None).unwrap();
+    assert_eq!(window(&manager), list(&manager));
+    let user = manager.meta_messages()[0].id();
+    let refused = manager.entry(&user).unwrap().set_heard(Heard::nothing(Provenance::Estimate));
+    assert_eq!(refused, Err(ManagerError::NotSpoken { role: Role::User }));
+}
+
+#[test]
+fn around_what_nobody_heard_the_caller_s_messages_are_one() {
+    let mut manager = Manager::new();
+    manager.add_user("a").unwrap();
+    manager.add_assistant("b").unwrap().set_heard(Heard::nothing(Provenance::WordTiming)).unwrap();
+    manager.add_user("c").unwrap();
+    assert_eq!(window(&manager), ["user: a + c"]);
+    let merged = manager.messages().next().unwrap();
+    assert!(merged.metadata().has(Attribute::Merged));
+    // The first question is not answered: nothing to summarise.
+    assert_eq!(manager.summarizing(), None);
+}
+
+#[test]
+fn behind_what_was_not_heard_to_its_end_a_new_message_begins() {
+    let mut manager = Manager::new();
+    manager.add_user("a").unwrap();
+    manager.add_assistant("b c").unwrap().set_heard(Heard::bytes(1, Provenance::WordTiming)).unwrap();
+    manager.add_assistant("d").unwrap();
+    assert_eq!(list(&manager), ["user: a", "assistant: b c", "assistant: d"]);
+    assert_eq!(window(&manager), ["user: a", "assistant: b + d"]);
+}
+
+#[test]
+fn a_fake_is_not_shown_where_it_is_not_needed() {
+    let mut manager = Manager::new();
+    let id = manager.add_assistant("Hello!").unwrap().id();
+    assert_eq!(window(&manager), ["user: ...", "assistant: Hello!"]);
+    manager.entry(&id).unwrap().set_heard(Heard::nothing(Provenance::WordTiming)).unwrap();
+    assert_eq!(window(&manager), Vec::<String>::new());
+    manager.add_user("Hi").unwrap();
+    assert_eq!(window(&manager), ["user: Hi"]);
+}
+
+#[test]
+fn a_supervisor_is_logged_and_never_in_the_window() {
+    let mut manager = Manager::new();
+    manager.add_supervisor("You answer the phone of a bank.").unwrap();
+    manager.add_user("a").unwrap();
+    manager.add_supervisor("Be brief.").unwrap();
+    manager.add_user("b").unwrap();
+    assert_eq!(list(&manager)[2..], ["supervisor: Be brief.", "user: b"]);
+    assert_eq!(window(&manager), ["user: a + b"]);
+    manager.add_assistant("c").unwrap();
+    assert_eq!(manager.summarizing().unwrap().messages().count(), 3);
+}
+
+#[test]
+fn a_summary_role_is_refused() {
+    assert_eq!(Manager::new().add_message(Role::Summary, "S").unwrap_err(), ManagerError::SummaryRole);
+}
+
+#[test]
+fn a_call_is_in_the_window_once_it_is_answered() {
+    let mut manager = Manager::new();
+    manager.add_user("a").unwrap();
+    manager.add_assistant([Content::from("one moment"), call("c1").into(), call("c2").into()]).unwrap();
+    assert_eq!(window(&manager), ["user: a", "assistant: one moment"]);
+    manager.add_user(call("c2").success(["2"])).unwrap();
+    assert_eq!(window(&manager), ["user: a", "assistant: one moment + call c2", "user: result c2"]);
+    manager.add_user("hello?").unwrap();
+    let error = InvocationError::new("no answer").unwrap();
+    manager.add_user(call("c1").failure(error)).unwrap();
+    // Results come first, whatever the order in which they came.
+    assert_eq!(
+        window(&manager)[1..],
+        ["assistant: one moment + call c1 + call c2", "user: result c2 + result c1 + hello?"]
+    );
+    assert!(manager.open_invocations().is_empty());
+}
+
+#[test]
+fn a_late_result_stands_behind_its_call() {
+    let mut manager = Manager::new();
+    manager.add_user("a").unwrap();
+    manager.add_assistant(call("c1")).unwrap();
+    manager.add_user("are you there?").unwrap();
+    manager.add_assistant("one moment").unwrap();
+    assert_eq!(window(&manager), ["user: a + are you there?", "assistant: one moment"]);
+    manager.add_user(call("c1").success(["1"])).unwrap();
+    assert_eq!(
+        window(&manager),
+        ["user: a", "assistant: call c1", "user: result c1 + are you there?", "assistant: one moment", "user: ..."]
+    );
+}
+
+#[test]
+fn results_that_fit_no_call_are_refused() {
+    let mut manager = Manager::new();
+    manager.add_user("a").unwrap();
+    manager.add_assistant(call("c1")).unwrap();
+    let id = |id: &str| crate::message::InvocationId::new(id).unwrap();
+    let other = Invocation::new("c1", "other", Value::Null).unwrap();
+    let before = manager.records();
+    let refusals = [
+        (Role::User, Content::from(call("c2").success(["1"])), ManagerError::UnknownInvocation { id: id("c2") }),
+        (Role::User, other.success(["1"]).into(), ManagerError::MismatchedResult { id: id("c1") }),
+        (Role::Assistant, call("c1").into(), ManagerError::RepeatedInvocation { id: id("c1") }),
+        (Role::User, call("c3").into(), ManagerError::WrongRole { role: Role::User, content: "a tool call" }),
+        (
+            Role::Supervisor,
+            call("c1").success(["1"]).into(),
+            ManagerError::WrongRole { role: Role::Supervisor, content: "the result of a tool call" },
+        ),
+    ];
+    for (role, content, error) in refusals {
+        assert_eq!(manager.add_message(role, content).unwrap_err(), error);
+    }
+    let twice = [call("c1").success(["1"]), call("c1").success(["2"])];
+    assert_eq!(manager.add_user(twice).unwrap_err(), ManagerError::SecondResult { id: id("c1") });
+    assert_eq!(
+        manager.add_assistant([call("c4"), call("c4")]).unwrap_err(),
+        ManagerError::RepeatedInvocation { id: id("c4") }
+    );
+    assert_eq!(manager.records(), before);
+    manager.add_user(call("c1").success(["1"])).unwrap();
+    assert_eq!(manager.add_user(call("c1").success(["1"])).unwrap_err(), ManagerError::SecondResult { id: id("c1") });
+}
+
+#[test]
+fn a_call_and_its_result_are_summarised_together_or_not_at_all() {
+    let mut manager = Manager::new();
+    manager.add_user("a").unwrap();
+    manager.add_assistant("b").unwrap();
+    manager.add_user("c").unwrap();
+    manager.add_assistant(call("c1")).unwrap();
+    let covered = |manager: &Manager| manager.summarizing().map(|s| s.messages().count());
+    assert_eq!(covered(&manager), Some(2));
+    manager.add_user("hello?").unwrap();
+    manager.add_assistant("one moment").unwrap();
+    assert_eq!(covered(&manager), Some(2), "an open call holds back everything from it on");
+    manager.add_user(call("c1").success(["1"])).unwrap();
+    assert_eq!(covered(&manager), Some(2), "the result is not yet answered");
+    manager.add_assistant("d").unwrap();
+    assert_eq!(covered(&manager), Some(8));
+    assert_eq!(
+        manager.summarizing_keeping(1).unwrap().messages().count(),
+        2,
+        "`hello?` opens a turn, yet after the call"
+    );
+}
+
+#[test]
+fn turns_are_kept() {
+    let mut manager = Manager::new();
+    for text in ["a", "b", "c"] {
+        manager.add_user(text).unwrap();
+        manager.add_assistant(text.to_uppercase()).unwrap();
+    }
+    let covered = |turns| manager.summarizing_keeping(turns).map(|s| s.messages().count());
+    assert_eq!((covered(0), covered(1), covered(2), covered(3), covered(9)), (Some(6), Some(4), Some(2), None, None));
+}
+
+#[test]
+fn a_summary_hides_only_what_it_has_read() {
+    let mut manager = Manager::new();
+    for text in ["a", "c", "e"] {
+        manager.add_user(text).unwrap();
+        manager.add_assistant("ok").unwrap();
+    }
+    let summarizing = manager.summarizing().unwrap();
+    let second_answer = manager.meta_messages()[3].id();
+    manager.entry(&second_answer).unwrap().set_heard(Heard::bytes(1, Provenance::Estimate)).unwrap();
+    manager.add_summary("S", &summarizing).unwrap();
+    assert_eq!(window(&manager), ["user: c", "assistant: o", "user: e", "assistant: ok"]);
+    let summary = manager.last_summary().unwrap();
+    let ids: Vec<_> = [0, 1].map(|index| manager.meta_messages()[index].id()).into();
+    assert_eq!(summary.metadata().summary_ids(), ids);
+}
+
+#[test]
+fn metadata_that_changed_makes_no_summary_stale() {
+    let mut manager = Manager::new();
+    manager.add_user("a").unwrap();
+    let id = manager.add_assistant("b").unwrap().id();
+    let summarizing = manager.summarizing().unwrap();
+    manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, 1);
+    assert!(manager.add_summary("S", &summarizing).is_ok());
+}
+
+#[test]
+fn a_stale_or_foreign_summary_is_refused() {
+    let mut manager = Manager::new();
+    manager.add_user("a").unwrap();
+    manager.add_assistant("b").unwrap();
+    let summarizing = manager.summarizing().unwrap();
+    assert_eq!(manager.add_summary(" ", &summarizing).unwrap_err(), ManagerError::Blank);
+    let mut other = Manager::new();
+    other.add_user("a").unwrap();
+    other.add_assistant("b").unwrap();
+    assert_eq!(other.add_summary("S", &summarizing).unwrap_err(), ManagerError::ForeignSummary);
+    manager.add_assistant("c").unwrap();
+    assert_eq!(manager.add_summary("S", &summarizing).unwrap_err(), ManagerError::StaleSummary);
+    let summarizing = manager.summarizing().unwrap();
+    manager.add_summary("S", &summarizing).unwrap();
+    assert_eq!(manager.add_summary("S", &summarizing).unwrap_err(), ManagerError::StaleSummary);
+    assert_eq!(list(&manager), ["user: a", "assistant: b + c", "summary: S"]);
+}
+
+#[test]
+fn a_restored_call_goes_on() {
+    let mut manager = Manager::new();
+    manager.add_assistant("Hello!").unwrap();
+    manager.add_user("a").unwrap();
+    manager.add_assistant([Content::from("b"), call("c1").into()]).unwrap();
+    manager.add_user(call("c1").success(["1"])).unwrap();
+    manager.add_assistant("done it is").unwrap();
+    summarise(&mut manager);
+    manager.add_user("c").unwrap();
+    manager.add_assistant("d e").unwrap().set_heard(Heard::bytes(1, Provenance::Estimate)).unwrap();
+    let mut records = manager.records();
+    records.reverse();
+    let mut older = records.clone();
+    older.truncate(2);
+    let mut restored = Manager::restore(older.into_iter().chain(records)).unwrap();
+    assert!(restored == manager);
+    assert_eq!(window(&restored), window(&manager));
+    assert!(restored.changes(Tail::Include).is_empty());
+    assert_eq!(
+        restored.add_assistant(call("c1")).unwrap_err().to_string(),
+        "invocation `c1` is already in this conversation; give each call an id of its own"
+    );
+    restored.add_user("f").unwrap();
+    summarise(&mut restored);
+    assert_eq!(window(&restored), ["user: f"]);
+}
+
+#[test]
+fn records_that_make_no_conversation_are_refused() {
+    let mut manager = Manager::new();
+    manager.add_user("a").unwrap();
+    manager.add_assistant("b").unwrap();
+    manager.add_user("c").unwrap();
+    let records = manager.records();
+    let without = |missing: usize| {
+        let mut records = records.clone();
+        records.remove(missing);
+        Manager::restore(records).unwrap_err()
+    };
+    assert_eq!(without(1), RestoreError::Missing { seq: 1 });
+    assert_eq!(without(0), RestoreError::Missing { seq: 0 });
+    let mut other = Manager::new();
+    other.add_user("a").unwrap();
+    let mixed = Manager::restore(records.iter().cloned().chain(other.records())).unwrap_err();
+    assert!(matches!(mixed, RestoreError::Conflict { .. }), "{mixed:?}");
+    let mut headless = Manager::new();
+    headless.add_assistant("a").unwrap();
+    let json = serde_json::to_string(&headless.records()[1]).unwrap().replace("\"seq\":1", "\"seq\":0");
+    let error = Manager::restore([serde_json::from_str(&json).unwrap()]).unwrap_err();
+    assert!(matches!(error, RestoreError::Misplaced { .. }), "{error:?}");
+}
+
+/// Gives out the ids of the seed's sample.
+#[derive(Debug)]
+struct SampleIds(Mutex<std::vec::IntoIter<&'static str>>);
+
+impl IdSource for SampleIds {
+    fn next_id(&self, _now_ms: i64) -> u128 {
+        self.0.lock().unwrap().next().unwrap().parse::<MessageId>().unwrap().into()
+    }
+}
+
+#[test]
+fn the_seed_s_sample_prints_line_by_line() {
+    let ids = vec![
+        "01JRZJ166HZFPP405DV1QQB2X8",
+        "01JRZJ166HZFPP405DV1QQB2X9",
+        "01JRZJ166J2WRMF990535EVSQS",
+        "01JRZJ166Q8CAVB8348M4NHC1J",
+        "01JRZJ166Q8CAVB8348M4NHC1K",
+        "01JRZJ1675E4S7Y4ZD7RNWNXWB",
+        "01JRZJ1676BES92QBJC6ZMKG36",
+        "01JRZJ1678TK4476R5VW3J899K",
+    ];
+    let clock = ManualClock::new(1_744_815_823_057);
+    let mut manager = Manager::with_clock(Arc::new(clock.clone()), Arc::new(SampleIds(Mutex::new(ids.into_iter()))));
+    manager.add_assistant("Hello!").unwrap();
+    clock.advance(1);
+    manager.add_user("Hi, there").unwrap();
+    manager.add_user("how are you").unwrap();
+    clock.advance(5);
+    manager.add_assistant(["I am fine,", "and you?"]).unwrap();
+    manager.add_message(Role::User, ["Good, ", "thank you!"]).unwrap();
+    let summarizing = manager.summarizing().unwrap();
+    assert_eq!(
+        summarizing.to_string(),
+        "[Assistant]: Hello!\n[User]: Hi, there how are you\n[Assistant]: I am fine, and you?"
+    );
+    clock.advance(14);
+    manager.add_summary("...", &summarizing).unwrap();
+    clock.advance(1);
+    manager.add_assistant("How can I help you?").unwrap();
+    assert_eq!(window(&manager), ["user: Good,  + thank you!", "assistant: How can I help you?"]);
+    let changes = manager.changes(Tail::Exclude);
+    assert_eq!(changes.records().len(), 6);
+    manager.acknowledge(changes.receipt());
+    manager.add_assistant("Are you still there?").unwrap();
+    clock.advance(2);
+    let mut entry = manager.add_user("Yes, but I do not need help!").unwrap();
+    entry.set_data("stopped", true);
+    entry.now(Timing::PlayStart);
+    let changes = manager.changes(Tail::Include);
+    assert_eq!(changes.records().len(), 2);
+    insta::assert_snapshot!("pending", manager.to_string());
+    manager.acknowledge(changes.receipt());
+    insta::assert_snapshot!("logged", manager.to_string());
+    assert_eq!(manager.last_summary().unwrap().contents()[0], Content::from("..."));
+}
+
+#[test]
+fn the_print_shows_what_was_heard_and_no_escape_sequence() {
+    let ids = Arc::new(crate::clock::SequentialIds::starting_at(1));
+    let mut manager = Manager::with_clock(Arc::new(ManualClock::new(5)), ids);
+    manager.add_supervisor("Be \"kind\".").unwrap();
+    manager.add_user("it's '\u{1b}[31mred'} \u{202e}\n0  [assistant] {'no'").unwrap();
+    let call = Invocation::new("c1", "lookup", Value::map([("of", "a\tb")]).unwrap()).unwrap();
+    let mut entry = manager.add_assistant([Content::from("Let me look"), call.clone().into()]).unwrap();
+    entry.set_heard(Heard::bytes(6, Provenance::WordTiming)).unwrap();
+    manager.add_user(call.success(["12.50"])).unwrap();
+    insta::assert_snapshot!(manager.to_string());
+}

@@ -1,0 +1,205 @@
+//! [`Window`]: what the model gets now.
+
+use std::borrow::Cow;
+use std::iter::FusedIterator;
+use std::ops::Range;
+
+use super::{FAKE_TEXT, MessagesManager};
+use crate::message::{Attribute, Content, Contents, InvocationResult, Message, MessageWrapper, Role};
+
+/// What the model gets now: user and assistant messages in turn, a user message first.
+///
+/// The list behind it keeps what happened; the window is what a provider takes. It is computed while it is read, and
+/// lends the messages that stand in the list just so. It repairs the others:
+///
+/// - Of an assistant message the model sees what was heard.
+/// - A tool call is in the window once its result is in the list. Until then it is left out, and the text around it
+///   stays: no result is made up.
+/// - Results open the user message behind the call. A result that came later, when the conversation had gone on,
+///   is moved there; where it came, the message says `...` if it holds nothing else.
+/// - Messages of one role that come to stand side by side, as around an assistant message of which nothing was heard,
+///   are one, marked [`Attribute::Merged`]; a fake is left out where it is not needed.
+#[derive(Debug, Clone)]
+pub struct Window<'a, W> {
+    manager: &'a MessagesManager<W>,
+    // The index in the list from which to go on.
+    next: usize,
+    // The indices of the assistant message that came last, whose calls the next user message answers.
+    asked: Range<usize>,
+}
+
+/// Messages of one role that are one in the window, by their indices in the list.
+struct Group {
+    first: usize,
+    last: usize,
+    /// How many between the two are in the window.
+    visible: usize,
+    role: Role,
+}
+
+impl<'a, W: MessageWrapper> Window<'a, W> {
+    pub(super) fn new(manager: &'a MessagesManager<W>) -> Self {
+        Self { manager, next: manager.window_start, asked: 0..0 }
+    }
+
+    fn message(&self, index: usize) -> Option<&'a Message> {
+        self.manager.list.get(index).map(W::message)
+    }
+
+    /// The next messages of one role, and whether others come behind them.
+    fn next_group(&mut self) -> Option<(Group, bool)> {
+        let mut group: Option<Group> = None;
+        for (index, wrapper) in self.manager.list.iter().enumerate().skip(self.next) {
+            let message = wrapper.message();
+            if !self.manager.is_visible(message) {
+                continue;
+            }
+            match &mut group {
+                Some(group) if group.role != message.role() => {
+                    self.next = index;
+                    return Some((Group { ..*group }, true));
+                }
+                // A fake is no part of a message that somebody said.
+                Some(group) if self.message(group.first).is_some_and(Message::is_fake) => {
+                    (group.first, group.last) = (index, index);
+                }
+                Some(group) => {
+                    group.last = index;
+                    group.visible += 1;
+                }
+                None => group = Some(Group { first: index, last: index, visible: 1, role: message.role() }),
+            }
+        }
+        self.next = self.manager.list.len();
+        group.map(|group| (group, false))
+    }
+
+    fn as_the_model_sees(&self, group: &Group) -> Option<Cow<'a, W>> {
+        let wrapper = self.manager.list.get(group.first)?;
+        let stands_so = group.visible == 1
+            && match group.role {
+                Role::Assistant => self.manager.is_sayable(wrapper.message()),
+                _ => self.answers_just_so(wrapper.message(), group),
+            };
+        Some(if stands_so { Cow::Borrowed(wrapper) } else { Cow::Owned(W::wrap(self.repaired(group)?)) })
+    }
+
+    fn repaired(&self, group: &Group) -> Option<Message> {
+        let members = self.members(group);
+        let contents = match group.role {
+            Role::Assistant => members.flat_map(|message| self.manager.sayable(message)).collect(),
+            _ => self.answer(group),
+        };
+        let mut message = self.message(group.first)?.with_contents(contents);
+        for _ in 1..group.visible {
+            message.metadata_mut().add_attribute(Attribute::Merged);
+        }
+        Some(message)
+    }
+
+    fn members(&self, group: &Group) -> impl Iterator<Item = &'a Message> {
+        let manager = self.manager;
+        let slice = manager.list.get(group.first..=group.last).unwrap_or_default();
+        slice.iter().map(W::message).filter(|message| manager.is_visible(message) && !message.is_fake())
+    }
+
+    /// Whether a user message holds the results of the calls before it, first and all, and no others.
+    fn answers_just_so(&self, message: &Message, group: &Group) -> bool {
+        let results = message.contents().iter().take_while(|content| content.as_result().is_some());
+        let own = message.contents().get(results.clone().count()..).unwrap_or_default();
+        own.iter().all(|content| !matches!(content, Content::InvocationResult(_) | Content::Unknown(_)))
+            && results.filter_map(Content::as_result).all(|result| self.is_asked_for(result))
+            && self.late_results(group).next().is_none()
+    }
+
+    /// The contents of a user message: the results of the calls before it, then what was said.
+    fn answer(&self, group: &Group) -> Contents {
+        let contents = || self.members(group).flat_map(|message| message.contents());
+        let in_place = contents().filter(|content| content.as_result().is_some_and(|result| self.is_asked_for(result)));
+        let said = contents().filter(|c| !matches!(c, Content::InvocationResult(_) | Content::Unknown(_)));
+        let mut answer: Contents = in_place.chain(self.late_results(group)).chain(said).cloned().collect();
+        if answer.is_empty() {
+            answer.extend([FAKE_TEXT.into()]);
+        }
+        answer
+    }
+
+    fn is_asked_for(&self, result: &InvocationResult) -> bool {
+        self.manager
+            .calls
+            .get(result.invocation_id())
+            .is_some_and(|call| self.asked.contains(&self.manager.index_of(call.made)))
+    }
+
+    /// The results of the calls before this group that stand behind it in the list.
+    fn late_results(&self, group: &Group) -> impl Iterator<Item = &'a Content> {
+        let manager = self.manager;
+        let asked = manager.list.get(self.asked.clone()).unwrap_or_default();
+        let last = group.last;
+        let calls = asked.iter().flat_map(|wrapper| wrapper.message().contents()).filter_map(Content::as_invocation);
+        calls.filter_map(move |invocation| {
+            let index = manager.index_of(manager.calls.get(invocation.id())?.result?);
+            if index <= last {
+                return None;
+            }
+            let is_it = |content: &&Content| content.as_result().is_some_and(|r| r.invocation_id() == invocation.id());
+            manager.list.get(index)?.message().contents().iter().find(is_it)
+        })
+    }
+}
+
+impl<'a, W: MessageWrapper> Iterator for Window<'a, W> {
+    type Item = Cow<'a, W>;
+
+    fn next(&mut self) -> Option<Cow<'a, W>> {
+        let (group, more) = self.next_group()?;
+        if !more && self.message(group.first)?.is_fake() {
+            return None;
+        }
+        let message = self.as_the_model_sees(&group)?;
+        self.asked = if group.role == Role::Assistant { group.first..group.last + 1 } else { 0..0 };
+        Some(message)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (0, Some(self.manager.list.len() - self.next))
+    }
+}
+
+impl<W: MessageWrapper> FusedIterator for Window<'_, W> {}
+
+impl<W: MessageWrapper> MessagesManager<W> {
+    /// Whether something of a message is in the window, fakes included.
+    pub(super) fn is_visible(&self, message: &Message) -> bool {
+        match message.role() {
+            // A user message is always there: if nothing of it can be shown, it says `...`.
+            Role::User => true,
+            Role::Assistant => match (message.heard(), message.contents().first()) {
+                (None, Some(Content::Text(_))) => true,
+                _ => self.sayable(message).next().is_some(),
+            },
+            Role::Summary | Role::Supervisor => false,
+        }
+    }
+
+    /// Whether all of an assistant message is in the window, as it is.
+    fn is_sayable(&self, message: &Message) -> bool {
+        message.heard().is_none() && message.contents().iter().all(|content| self.is_shown(content))
+    }
+
+    /// What of an assistant message is in the window.
+    fn sayable<'a>(&'a self, message: &'a Message) -> impl Iterator<Item = Content> {
+        let contents = message.heard_contents().into_owned();
+        contents.into_iter().filter(|content| self.is_shown(content) && !content.is_blank())
+    }
+
+    fn is_shown(&self, content: &Content) -> bool {
+        match content {
+            Content::Invocation(invocation) => {
+                self.calls.get(invocation.id()).is_some_and(|call| call.result.is_some())
+            }
+            Content::Text(_) | Content::Media(_) | Content::Document(_) => true,
+            Content::InvocationResult(_) | Content::Unknown(_) => false,
+        }
+    }
+}
