@@ -50,7 +50,7 @@ impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let message = self.0;
         write!(f, "[{}] {{", message.role())?;
-        separated(f, " ", message.contents(), |f, content| shown(f, content))?;
+        separated(f, " ", message.contents(), shown)?;
         write!(f, "}} -- '{}' {{", message.id())?;
         if let Some(heard) = message.heard() {
             f.write_str("heard={")?;

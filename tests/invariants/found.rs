@@ -1,0 +1,1 @@
+//! Histories that the properties found, shrunk.

@@ -1,0 +1,318 @@
+//! Random histories of one call: every operation, refused ones too, with a table standing for the log.
+
+use std::collections::{BTreeMap, HashMap};
+
+use proptest::prelude::*;
+use proptest::sample::Index;
+use verbale::message::{InvocationError, InvocationId, Outcome, Position, ToolName};
+use verbale::{
+    Attribute, Changes, Content, Contents, Heard, Invocation, InvocationResult, ManagerError, Message, MessageId,
+    MessageWrapper, MessagesManager, PlainMessage, Provenance, Record, Role, Summarizing, Tail, Timing, Value,
+};
+
+pub type Manager = MessagesManager<PlainMessage>;
+
+/// What can be done to a conversation.
+#[derive(Debug, Clone)]
+pub enum Op {
+    Say(Role, Vec<String>),
+    /// The assistant calls tools, perhaps with words before or behind.
+    Call {
+        before: Option<String>,
+        calls: usize,
+        behind: Option<String>,
+    },
+    /// The result of some call that was ever made: often a second one.
+    Answer {
+        call: Index,
+        fails: bool,
+        also: Option<String>,
+    },
+    /// Results or calls that fit nothing.
+    Misfit(Misfit),
+    Set {
+        message: Index,
+        what: Setting,
+    },
+    Hear {
+        message: Index,
+        bytes: Option<usize>,
+    },
+    Take {
+        keep: usize,
+    },
+    /// A summary of something taken at any time before.
+    Summarise {
+        taken: Index,
+        text: String,
+    },
+    TakeChanges(Tail),
+    /// Some changes that were taken at any time before reach the table, in any order.
+    Write {
+        taken: Index,
+        reversed: bool,
+        acknowledged: bool,
+    },
+    /// Everything is written, and another process goes on.
+    Restore,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum Misfit {
+    UnknownResult,
+    OtherTool,
+    RepeatedCall,
+    CallOfUser,
+    ResultOfAssistant,
+    SummaryRole,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum Setting {
+    Data,
+    Timing,
+    Attribute,
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        8 => "[a-z]{1,5}( [a-zé]{1,5}){0,2}",
+        1 => Just(" ".to_owned()),
+        1 => Just(String::new()),
+        1 => Just("a\u{1b}[0m\n[Assistant]: b".to_owned()),
+    ]
+}
+
+fn texts() -> impl Strategy<Value = Vec<String>> {
+    prop_oneof![6 => prop::collection::vec(text(), 1), 2 => prop::collection::vec(text(), 0..4)]
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let index = any::<Index>;
+    let maybe = || prop::option::of(text());
+    prop_oneof![
+        10 => texts().prop_map(|texts| Op::Say(Role::User, texts)),
+        10 => texts().prop_map(|texts| Op::Say(Role::Assistant, texts)),
+        1 => texts().prop_map(|texts| Op::Say(Role::Supervisor, texts)),
+        4 => (maybe(), 1usize..3, maybe()).prop_map(|(before, calls, behind)| Op::Call { before, calls, behind }),
+        6 => (index(), any::<bool>(), maybe()).prop_map(|(call, fails, also)| Op::Answer { call, fails, also }),
+        1 => prop::sample::select(vec![
+            Misfit::UnknownResult, Misfit::OtherTool, Misfit::RepeatedCall, Misfit::CallOfUser,
+            Misfit::ResultOfAssistant, Misfit::SummaryRole,
+        ]).prop_map(Op::Misfit),
+        3 => (index(), prop::sample::select(vec![Setting::Data, Setting::Timing, Setting::Attribute]))
+            .prop_map(|(message, what)| Op::Set { message, what }),
+        4 => (index(), prop::option::of(0usize..12)).prop_map(|(message, bytes)| Op::Hear { message, bytes }),
+        4 => (0usize..3).prop_map(|keep| Op::Take { keep }),
+        4 => (index(), text()).prop_map(|(taken, text)| Op::Summarise { taken, text }),
+        3 => prop::sample::select(vec![Tail::Include, Tail::Exclude]).prop_map(Op::TakeChanges),
+        3 => (index(), any::<bool>(), any::<bool>())
+            .prop_map(|(taken, reversed, acknowledged)| Op::Write { taken, reversed, acknowledged }),
+        1 => Just(Op::Restore),
+    ]
+}
+
+pub fn history() -> impl Strategy<Value = Vec<Op>> {
+    prop::collection::vec(op(), 1..60)
+}
+
+/// What was taken to be summarised, and how the messages were then.
+#[derive(Debug, Clone)]
+pub struct Taken {
+    pub summarizing: Summarizing,
+    pub read: HashMap<MessageId, (Contents, Option<Heard>)>,
+}
+
+/// A conversation, and what the test itself remembers of it.
+#[derive(Clone)]
+pub struct World {
+    pub manager: Manager,
+    /// All contents ever accepted, in order.
+    pub said: Vec<Content>,
+    /// How often each message was merged into.
+    pub merges: HashMap<MessageId, usize>,
+    /// The newest revision that was acknowledged.
+    pub acknowledged: HashMap<MessageId, u32>,
+    pub taken: Vec<Taken>,
+    pub changes: Vec<Changes>,
+    /// What the log holds: of each message its newest written revision.
+    pub table: BTreeMap<Position, Record>,
+    /// How many tool calls were tried.
+    pub calls: usize,
+}
+
+/// What an operation did.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Done {
+    Accepted,
+    Refused(ManagerError),
+    Summarised { taken: usize },
+    Restored,
+    Nothing,
+}
+
+impl World {
+    pub fn new() -> Self {
+        Self {
+            manager: Manager::new(),
+            said: Vec::new(),
+            merges: HashMap::new(),
+            acknowledged: HashMap::new(),
+            taken: Vec::new(),
+            changes: Vec::new(),
+            table: BTreeMap::new(),
+            calls: 0,
+        }
+    }
+
+    pub fn apply(&mut self, op: &Op) -> Done {
+        match op {
+            Op::Say(role, texts) => self.add(*role, texts.clone().into()),
+            Op::Call { before, calls, behind } => {
+                let mut contents: Vec<Content> = before.iter().map(Content::from).collect();
+                contents.extend((self.calls..self.calls + calls).map(|number| call(number).into()));
+                self.calls += calls;
+                contents.extend(behind.iter().map(Content::from));
+                self.add(Role::Assistant, contents.into())
+            }
+            Op::Answer { call: which, fails, also } => {
+                if self.calls == 0 {
+                    return Done::Nothing;
+                }
+                let call = call(which.index(self.calls));
+                let failure = InvocationError::new("no").unwrap();
+                let result = if *fails { call.failure(failure) } else { call.success(["yes"]) };
+                let contents = also.iter().map(Content::from).chain([result.into()]).collect::<Vec<_>>();
+                self.add(Role::User, contents.into())
+            }
+            Op::Misfit(misfit) => self.misfit(*misfit),
+            Op::Set { message, what } => self.set(message, *what),
+            Op::Hear { message, bytes } => self.hear(message, *bytes),
+            Op::Take { keep } => {
+                if let Some(summarizing) = self.manager.summarizing_keeping(*keep) {
+                    let read = |message: &Message| (message.id(), (message.contents().clone(), message.heard()));
+                    let read = self.messages().map(read).collect();
+                    self.taken.push(Taken { summarizing, read });
+                }
+                Done::Nothing
+            }
+            Op::Summarise { taken, text } => {
+                if self.taken.is_empty() {
+                    return Done::Nothing;
+                }
+                let taken = taken.index(self.taken.len());
+                let summary = self.manager.add_summary(text.as_str(), &self.taken[taken].summarizing);
+                summary.map_or_else(Done::Refused, |_| Done::Summarised { taken })
+            }
+            Op::TakeChanges(tail) => {
+                self.changes.push(self.manager.changes(*tail));
+                Done::Nothing
+            }
+            Op::Write { taken, reversed, acknowledged } => {
+                if !self.changes.is_empty() {
+                    self.write(taken.index(self.changes.len()), *reversed, *acknowledged);
+                }
+                Done::Nothing
+            }
+            Op::Restore => {
+                self.write_all();
+                self.manager = Manager::restore(self.table.values().cloned()).unwrap();
+                Done::Restored
+            }
+        }
+    }
+
+    pub fn messages(&self) -> impl DoubleEndedIterator<Item = &Message> {
+        self.manager.meta_messages().iter().map(|wrapper| wrapper.message())
+    }
+
+    /// Writes and acknowledges all that is pending.
+    pub fn write_all(&mut self) {
+        self.changes.push(self.manager.changes(Tail::Include));
+        self.write(self.changes.len() - 1, false, true);
+    }
+
+    fn add(&mut self, role: Role, contents: Contents) -> Done {
+        let accepted: Vec<Content> = contents.iter().filter(|content| !content.is_blank()).cloned().collect();
+        let length = self.manager.meta_messages().len();
+        match self.manager.add_message(role, contents) {
+            Err(error) => return Done::Refused(error),
+            Ok(entry) => {
+                let id = entry.id();
+                if self.manager.meta_messages().len() == length {
+                    *self.merges.entry(id).or_default() += 1;
+                }
+            }
+        }
+        self.said.extend(accepted);
+        Done::Accepted
+    }
+
+    fn misfit(&mut self, misfit: Misfit) -> Done {
+        let unknown = || {
+            let id = InvocationId::new("nobody").unwrap();
+            InvocationResult::new(id, ToolName::new("lookup").unwrap(), Outcome::Success(Vec::new()))
+        };
+        let other = |number: usize| Invocation::new(call(number).id().as_str(), "other", Value::Null).unwrap();
+        let (role, content) = match misfit {
+            Misfit::UnknownResult => (Role::User, Content::from(unknown())),
+            Misfit::CallOfUser => (Role::User, call(self.calls).into()),
+            Misfit::ResultOfAssistant => (Role::Assistant, unknown().into()),
+            Misfit::SummaryRole => (Role::Summary, "a".into()),
+            Misfit::OtherTool if self.calls > 0 => (Role::User, other(self.calls - 1).success(["1"]).into()),
+            Misfit::RepeatedCall if self.calls > 0 => (Role::Assistant, call(self.calls - 1).into()),
+            Misfit::OtherTool | Misfit::RepeatedCall => return Done::Nothing,
+        };
+        self.add(role, content.into())
+    }
+
+    fn id(&self, index: &Index) -> Option<MessageId> {
+        let messages = self.manager.meta_messages();
+        (!messages.is_empty()).then(|| messages[index.index(messages.len())].id())
+    }
+
+    fn set(&mut self, message: &Index, what: Setting) -> Done {
+        let Some(id) = self.id(message) else { return Done::Nothing };
+        let mut entry = self.manager.entry(&id).unwrap();
+        let before = entry.message().revision();
+        let changed = match what {
+            Setting::Data => entry.set_data("k", i64::from(before)) != Some(i64::from(before).into()),
+            Setting::Timing => entry.set_timing(Timing::PlayEnd, i64::from(before)) != Some(i64::from(before)),
+            Setting::Attribute => entry.add_attribute(Attribute::SpeechInterrupted),
+        };
+        assert_eq!(entry.message().revision(), before + u32::from(changed));
+        Done::Accepted
+    }
+
+    fn hear(&mut self, message: &Index, bytes: Option<usize>) -> Done {
+        let Some(id) = self.id(message) else { return Done::Nothing };
+        let heard = bytes.map(|bytes| Heard::bytes(bytes, Provenance::WordTiming));
+        let result = self.manager.entry(&id).unwrap().set_heard(heard);
+        result.map_or_else(Done::Refused, |()| Done::Accepted)
+    }
+
+    fn write(&mut self, taken: usize, reversed: bool, acknowledged: bool) {
+        let changes = &self.changes[taken];
+        let mut records: Vec<&Record> = changes.records().iter().collect();
+        if reversed {
+            records.reverse();
+        }
+        for record in records {
+            let known = self.table.entry(record.position()).or_insert_with(|| record.clone());
+            if known.revision() < record.revision() {
+                *known = record.clone();
+            }
+            if acknowledged {
+                let known = self.acknowledged.entry(record.id()).or_default();
+                *known = record.revision().max(*known);
+            }
+        }
+        if acknowledged {
+            self.manager.acknowledge(changes.receipt());
+        }
+    }
+}
+
+fn call(number: usize) -> Invocation {
+    Invocation::new(format!("call_{number}"), "lookup", Value::Null).unwrap()
+}

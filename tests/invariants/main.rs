@@ -1,0 +1,264 @@
+//! The invariants of ARCHITECTURE.md, over random histories; and the shrunk histories that broke them once.
+
+mod found;
+mod history;
+
+use std::collections::HashSet;
+
+use history::{Done, Manager, Op, World, history};
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
+use verbale::{Attribute, Content, Message, MessageId, MessageWrapper, Role, Tail};
+
+/// At least so many; `PROPTEST_CASES` can ask for more.
+const CASES: u32 = 1_024;
+
+fn config() -> ProptestConfig {
+    let config = ProptestConfig::default();
+    ProptestConfig { cases: config.cases.max(CASES), failure_persistence: None, ..config }
+}
+
+/// Goes through a history and checks after each operation, given the world before it.
+fn each_step(ops: &[Op], mut check: impl FnMut(&World, &World, &Done) -> TestCaseResult) -> TestCaseResult {
+    let mut world = World::new();
+    for op in ops {
+        let before = world.clone();
+        let done = world.apply(op);
+        check(&before, &world, &done)?;
+    }
+    Ok(())
+}
+
+fn window(manager: &Manager) -> Vec<Message> {
+    manager.messages().map(|message| message.message().clone()).collect()
+}
+
+fn calls(message: &Message) -> Vec<String> {
+    message.contents().iter().filter_map(Content::as_invocation).map(|call| call.id().to_string()).collect()
+}
+
+fn results(message: &Message) -> Vec<String> {
+    let results = message.contents().iter().filter_map(Content::as_result);
+    results.map(|result| result.invocation_id().to_string()).collect()
+}
+
+/// What a provider asks of a list of messages.
+fn assert_valid(window: &[Message]) -> TestCaseResult {
+    let mut asked: HashSet<String> = HashSet::new();
+    for (index, message) in window.iter().enumerate() {
+        let expected = if index % 2 == 0 { Role::User } else { Role::Assistant };
+        prop_assert_eq!(message.role(), expected, "message {} of {:?}", index, window);
+        prop_assert!(!message.contents().is_empty());
+        prop_assert!(!message.contents().iter().any(Content::is_blank));
+        let answered = results(message);
+        prop_assert_eq!(answered.len(), asked.len(), "{:?} answers {:?}", message, asked);
+        prop_assert_eq!(answered.into_iter().collect::<HashSet<_>>(), asked);
+        let is_result: Vec<bool> = message.contents().iter().map(|content| content.as_result().is_some()).collect();
+        prop_assert!(is_result.is_sorted_by(|earlier, later| earlier >= later), "results come first");
+        asked = calls(message).into_iter().collect();
+        prop_assert_eq!(asked.len(), calls(message).len());
+    }
+    prop_assert!(asked.is_empty(), "the last message asks {:?}", asked);
+    Ok(())
+}
+
+/// The messages in front of the last summary, and whether it is behind them.
+fn covered(world: &World) -> HashSet<MessageId> {
+    let Some(last) = world.manager.last_summary().map(|summary| summary.id()) else { return HashSet::new() };
+    world.messages().take_while(|message| message.id() != last).map(Message::id).collect()
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn invariant_1_the_window_is_valid_for_the_model(ops in history()) {
+        each_step(&ops, |_, after, _| assert_valid(&window(&after.manager)))?;
+    }
+
+    #[test]
+    fn invariant_2_nothing_said_is_lost(ops in history()) {
+        each_step(&ops, |_, after, _| {
+            let said = after.messages().filter(|message| message.role() != Role::Summary && !message.is_fake());
+            let said: Vec<_> = said.flat_map(|message| message.contents().iter().cloned()).collect();
+            prop_assert_eq!(&said, &after.said);
+            // And what the window leaves out is not heard, not answered, or covered.
+            let covered = covered(after);
+            let shown: Vec<_> = window(&after.manager).iter().flat_map(|m| m.contents().iter().cloned().collect::<Vec<_>>()).collect();
+            for message in after.messages().filter(|message| !covered.contains(&message.id())) {
+                let whole = message.role().is_spoken() && message.heard().is_none() && !message.is_fake();
+                let mut texts = message.contents().iter().filter(|content| content.as_text().is_some());
+                prop_assert!(!whole || texts.all(|text| shown.contains(text)), "{:?} is not shown", message);
+            }
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn invariant_3_a_summary_hides_only_what_it_has_read(ops in history()) {
+        each_step(&ops, |before, after, done| {
+            let hidden_before = covered(before);
+            let hidden = covered(after);
+            let Done::Summarised { taken } = done else {
+                prop_assert_eq!(hidden, hidden_before);
+                return Ok(());
+            };
+            let read = &before.taken[*taken].read;
+            let new: Vec<&Message> = after.messages().filter(|m| hidden.contains(&m.id()) && !hidden_before.contains(&m.id())).collect();
+            let new: Vec<&Message> = new.into_iter().filter(|message| message.role() != Role::Summary).collect();
+            for message in &new {
+                let as_read = read.get(&message.id());
+                prop_assert_eq!(as_read, Some(&(message.contents().clone(), message.heard())));
+            }
+            // It names the summary before it and what it covers, in order, without fakes.
+            let spoken = new.iter().filter(|message| message.role().is_spoken() && !message.is_fake());
+            let ids: Vec<MessageId> = before.manager.last_summary().map(|s| s.id()).into_iter().chain(spoken.map(|m| m.id())).collect();
+            let summary = after.manager.last_summary().unwrap();
+            prop_assert_eq!(summary.metadata().summary_ids(), ids);
+            prop_assert!(new.len() > 1 || !new[0].is_fake(), "it covers something");
+            // The same range a second time is stale.
+            let mut again = after.clone();
+            prop_assert!(again.manager.add_summary("again", &before.taken[*taken].summarizing).is_err());
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn invariant_4_what_is_unanswered_is_never_summarised(ops in history()) {
+        each_step(&ops, |_, after, done| {
+            let offered: HashSet<MessageId> = match after.manager.summarizing() {
+                Some(summarizing) => summarizing.messages().map(Message::id).collect(),
+                None => HashSet::new(),
+            };
+            // What is offered, and what is covered at the moment of covering.
+            let mut hidden = covered(after);
+            hidden.extend(&offered);
+            let last = after.messages().rfind(|message| message.role().is_spoken());
+            if let Some(last) = last.filter(|last| last.role() == Role::User) {
+                prop_assert!(!hidden.contains(&last.id()), "the last message of the caller is offered");
+            }
+            let answered: HashSet<String> = after.messages().flat_map(results).collect();
+            for message in after.messages().filter(|message| hidden.contains(&message.id())) {
+                for call in calls(message) {
+                    prop_assert!(answered.contains(&call), "an open call is offered");
+                    let with_result = after.messages().find(|message| results(message).contains(&call)).unwrap();
+                    prop_assert!(hidden.contains(&with_result.id()), "a call is parted from its result");
+                }
+            }
+            // Behind the cut stands a user message.
+            let mut behind = after.messages().filter(|m| m.role().is_spoken() && !m.is_fake() && !hidden.contains(&m.id()));
+            let cut = !offered.is_empty() || matches!(done, Done::Summarised { .. });
+            if let Some(first) = behind.next().filter(|_| cut) {
+                prop_assert_eq!(first.role(), Role::User);
+            }
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn invariant_5_the_same_role_twice_is_merged_once_and_never_into_what_is_covered(ops in history()) {
+        each_step(&ops, |before, after, _| {
+            for message in after.messages() {
+                let merged = message.metadata().attributes().filter(|attribute| *attribute == Attribute::Merged).count();
+                prop_assert_eq!(merged, after.merges.get(&message.id()).copied().unwrap_or(0));
+            }
+            let hidden = covered(before);
+            for (was, is) in before.messages().filter(|message| hidden.contains(&message.id())).map(|was| {
+                (was, after.messages().find(|is| is.id() == was.id()).unwrap())
+            }) {
+                prop_assert_eq!(was.contents(), is.contents());
+            }
+            // In the list too, messages of one role stand side by side only where the first was not heard to its end.
+            let list: Vec<&Message> = after.messages().collect();
+            for pair in list.windows(2).filter(|pair| pair[0].role() == pair[1].role() && pair[0].role().is_spoken()) {
+                let was_apart = before.messages().any(|message| message.id() == pair[1].id());
+                prop_assert!(was_apart || pair[0].heard().is_some() || pair[0].is_fake(), "{:?}", pair);
+            }
+            // A fake opens a window and nothing else.
+            for (index, message) in after.messages().enumerate().filter(|(_, message)| message.is_fake()) {
+                prop_assert_eq!(message.contents(), &"...".into());
+                let before: Vec<&Message> = after.messages().take(index).collect();
+                let opens = before.iter().rev().take_while(|message| message.role() != Role::Summary).all(|m| !m.role().is_spoken());
+                prop_assert!(opens, "a fake at {} is no opener", index);
+            }
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn invariant_6_what_is_refused_leaves_no_trace(ops in history()) {
+        each_step(&ops, |before, after, done| {
+            if let Done::Refused(_) = done {
+                prop_assert_eq!(before.manager.records(), after.manager.records());
+                prop_assert_eq!(before.manager.to_string(), after.manager.to_string());
+                prop_assert_eq!(before.manager.summarizing(), after.manager.summarizing());
+            }
+            for message in after.messages() {
+                prop_assert!(!message.contents().is_empty() && !message.contents().iter().any(Content::is_blank));
+            }
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn invariant_7_the_log_converges(ops in history()) {
+        let mut last = World::new();
+        each_step(&ops, |_, after, _| {
+            let acknowledged = |message: &&Message| after.acknowledged.get(&message.id()) == Some(&message.revision());
+            let pending: Vec<(MessageId, u32)> =
+                after.messages().filter(|message| !acknowledged(message)).map(|m| (m.id(), m.revision())).collect();
+            let changes = after.manager.changes(Tail::Include);
+            prop_assert_eq!(changes.records().iter().map(|r| (r.id(), r.revision())).collect::<Vec<_>>(), pending);
+            let without_tail = after.manager.changes(Tail::Exclude);
+            prop_assert!(changes.records().starts_with(without_tail.records()));
+            prop_assert!(changes.records().len() - without_tail.records().len() <= 1);
+            last = after.clone();
+            Ok(())
+        })?;
+        last.write_all();
+        prop_assert_eq!(last.table.into_values().collect::<Vec<_>>(), last.manager.records());
+        prop_assert!(last.manager.changes(Tail::Include).is_empty());
+    }
+
+    #[test]
+    fn invariant_8_a_restored_manager_is_the_same_and_goes_on(ops in history(), more in history()) {
+        let mut world = World::new();
+        for op in &ops {
+            world.apply(op);
+        }
+        // By way of JSON, as a log would keep them.
+        let json: Vec<String> = world.manager.records().iter().map(|record| serde_json::to_string(record).unwrap()).collect();
+        let records = json.iter().map(|json| serde_json::from_str(json).unwrap());
+        let restored = Manager::restore(records).unwrap();
+        prop_assert!(restored == world.manager);
+        prop_assert_eq!(restored.summarizing(), world.manager.summarizing());
+        prop_assert_eq!(window(&restored), window(&world.manager));
+        world.write_all();
+        let mut other = World { manager: restored, ..world.clone() };
+        for op in &more {
+            prop_assert_eq!(other.apply(op), world.apply(op));
+            prop_assert_eq!(ids_aside(&other), ids_aside(&world));
+        }
+    }
+}
+
+/// All views, with ids by their place, for messages that are added to both have ids of their own.
+fn ids_aside(world: &World) -> Vec<String> {
+    let ids: Vec<String> = world.messages().map(|message| message.id().to_string()).collect();
+    let by_place =
+        |text: String| ids.iter().enumerate().fold(text, |text, (place, id)| text.replace(id, &place.to_string()));
+    let views = [
+        without_times(world.manager.to_string()),
+        world.manager.summarizing().map(|summarizing| summarizing.for_model()).unwrap_or_default(),
+        format!("{:?}", window(&world.manager).iter().map(|m| (m.role(), m.contents().clone())).collect::<Vec<_>>()),
+        format!(
+            "{:?}",
+            world.manager.changes(Tail::Exclude).records().iter().map(|r| r.position()).collect::<Vec<_>>()
+        ),
+    ];
+    views.into_iter().map(by_place).collect()
+}
+
+fn without_times(text: String) -> String {
+    text.split("{creation=").map(|part| part.trim_start_matches(|c: char| c.is_ascii_digit())).collect()
+}
