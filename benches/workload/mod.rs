@@ -1,0 +1,172 @@
+//! The text and the turns that all benchmarks share: deterministic, whatever the language of a peer.
+//!
+//! A turn is 12 words of the caller, on every eighth turn 12 more that must merge, and 25 words of the assistant: about
+//! 249 bytes.
+
+#![allow(dead_code, missing_docs, reason = "each benchmark uses a part")]
+
+use verbale::clock::{Clock, IdSource, SystemClock, SystemIds};
+use verbale::{MessageWrapper, MessagesManager, PlainMessage};
+
+const WORDS: &str = "the call is about my last order number and it did not come today can you please check when they \
+    will send another one thank i would like to speak with someone from support because delivery address changed \
+    yesterday morning customer account balance payment appointment confirm available schedule problem internet \
+    connection okay wait sorry hello";
+const COUNT: usize = 65_536;
+
+/// The words of all texts, and where each begins.
+pub struct Words {
+    text: String,
+    starts: Vec<usize>,
+}
+
+impl Words {
+    pub fn new() -> Self {
+        let words: Vec<&str> = WORDS.split_whitespace().collect();
+        assert_eq!(words.len(), 64);
+        let mut state = 42_u64;
+        let mut text = String::new();
+        let mut starts = Vec::with_capacity(COUNT);
+        for _ in 0..COUNT {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            starts.push(text.len());
+            text.push_str(words[(state >> 33) as usize % 64]);
+        }
+        Self { text, starts }
+    }
+
+    /// `n` words that depend on `call` and `i`.
+    pub fn text(&self, call: u64, i: u64, n: usize) -> &str {
+        let hash = (call.wrapping_mul(1_000_003).wrapping_add(i)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let first = (hash >> 40) as usize % (COUNT - n);
+        let end = self.starts.get(first + n).map_or(self.text.len(), |next| next - 1);
+        &self.text[self.starts[first]..end]
+    }
+
+    pub fn summary(&self) -> &str {
+        self.text(999_983, 0, 60)
+    }
+}
+
+/// The live messages above which a call is summarised, and the turns that stay.
+pub const SUMMARISE_ABOVE: usize = 20;
+pub const KEEP_TURNS: usize = 2;
+
+/// What a conversation must be able to do.
+pub trait Conversation {
+    fn user(&mut self, text: &str);
+    fn assistant(&mut self, text: &str);
+    /// Hands out the window, unread.
+    fn window(&self);
+    fn summarise(&mut self, summary: &str);
+    fn live(&self) -> usize;
+}
+
+pub fn turn(conversation: &mut impl Conversation, words: &Words, call: u64, turn: u64) {
+    conversation.user(words.text(call, 4 * turn, 12));
+    if turn % 8 == 7 {
+        conversation.user(words.text(call, 4 * turn + 1, 12));
+    }
+    conversation.window();
+    conversation.assistant(words.text(call, 4 * turn + 2, 25));
+}
+
+pub fn play(conversation: &mut impl Conversation, words: &Words, call: u64, turns: u64, summaries: bool) {
+    for number in 0..turns {
+        turn(conversation, words, call, number);
+        if summaries && conversation.live() > SUMMARISE_ABOVE {
+            conversation.summarise(words.summary());
+        }
+    }
+}
+
+impl Conversation for MessagesManager<PlainMessage> {
+    fn user(&mut self, text: &str) {
+        self.add_user(text).unwrap();
+    }
+
+    fn assistant(&mut self, text: &str) {
+        self.add_assistant(text).unwrap();
+    }
+
+    fn window(&self) {
+        std::hint::black_box(self.messages());
+    }
+
+    fn summarise(&mut self, summary: &str) {
+        let summarizing = self.summarizing_keeping(KEEP_TURNS).unwrap();
+        std::hint::black_box(summarizing.to_string());
+        self.add_summary(summary, &summarizing).unwrap();
+    }
+
+    fn live(&self) -> usize {
+        self.uncovered().len()
+    }
+}
+
+/// The floor: the same strings with the same ids and times, and no rules.
+#[derive(Default)]
+pub struct Floor {
+    pub list: Vec<FloorMessage>,
+    start: usize,
+}
+
+#[derive(Clone)]
+pub struct FloorMessage {
+    pub id: u128,
+    pub created: i64,
+    pub role: &'static str,
+    pub text: String,
+}
+
+impl Floor {
+    fn push(&mut self, role: &'static str, text: &str) {
+        let created = SystemClock.now_ms();
+        let id = SystemIds.next_id(created);
+        self.list.push(FloorMessage { id, created, role, text: text.to_owned() });
+    }
+}
+
+impl Conversation for Floor {
+    fn user(&mut self, text: &str) {
+        match self.list.last_mut() {
+            Some(last) if last.role == "user" => {
+                last.text.push(' ');
+                last.text.push_str(text);
+            }
+            _ => self.push("user", text),
+        }
+    }
+
+    fn assistant(&mut self, text: &str) {
+        self.push("assistant", text);
+    }
+
+    fn window(&self) {
+        std::hint::black_box(&self.list[self.start..]);
+    }
+
+    fn summarise(&mut self, summary: &str) {
+        let end = self.list.len() - 2 * KEEP_TURNS;
+        let mut transcript = String::new();
+        for message in &self.list[self.start.saturating_sub(1)..end] {
+            transcript.push('[');
+            transcript.push_str(message.role);
+            transcript.push_str("]: ");
+            transcript.push_str(&message.text);
+            transcript.push('\n');
+        }
+        std::hint::black_box(transcript);
+        self.push("summary", summary);
+        let last = self.list.len() - 1;
+        self.list[end..=last].rotate_right(1);
+        self.start = end + 1;
+    }
+
+    fn live(&self) -> usize {
+        self.list.len() - self.start
+    }
+}
