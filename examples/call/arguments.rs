@@ -1,0 +1,132 @@
+//! [`Arguments`]: the command line of the example.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::Parser;
+
+/// Plays a recorded call through the manager, with the times of the recording.
+///
+/// The assistant speaks the agent's segments. A caller who starts with words before the agent has ended breaks in
+/// and cuts what was heard. Old turns are summarised on the way, and what each turn changed is logged to DynamoDB.
+/// At the end the call is read back from the log and restored.
+///
+/// Shown are a line for each turn, the conversation, the last summary, what the log cost (requests, write units), and
+/// whether the restored call equals the live one.
+#[derive(Debug, Clone, PartialEq, Parser)]
+#[command(name = "call", after_long_help = AFTER_HELP, verbatim_doc_comment)]
+pub struct Arguments {
+    /// Keeps the log in this directory, in a DynamoDB inside this process.
+    ///
+    /// Without `--db` and `--endpoint`, that one lives in memory and ends with the process.
+    #[arg(long, value_name = "DIR", conflicts_with = "endpoint")]
+    pub db: Option<PathBuf>,
+
+    /// Keeps the log in the DynamoDB at this address, such as http://127.0.0.1:8000.
+    #[arg(long, value_name = "URL", value_parser = endpoint)]
+    pub endpoint: Option<String>,
+
+    /// Summarises when more than N messages are in the window, which is what the model gets.
+    #[arg(long, value_name = "N", default_value = "12")]
+    pub summarize_above: NonZeroUsize,
+
+    /// Leaves the last K turns out of a summary.
+    #[arg(long, value_name = "K", default_value_t = 2)]
+    pub keep_turns: usize,
+
+    /// Prints JSON Lines for programs, instead of what people read.
+    #[arg(long)]
+    pub trace: bool,
+
+    /// The call to be played, in one of the two formats below; without it, one that ships with the example.
+    pub file: Option<PathBuf>,
+}
+
+const AFTER_HELP: &str = r#"Formats of FILE, recognised by its content:
+  segments  JSON Lines, one speech segment each, with times in ms since the epoch:
+            {"role":"caller","start_timestamp_ms":1744815823058,"duration_ms":900,"text":"hi there"}
+            `role` is `agent` or `caller`. A segment of noise marks alone ([noise], <unk>) is no
+            message. Where `text` is empty, `asr` is taken, if there is one.
+  chat      A JSON object with `messages`, as OpenAI's chat API takes them, with `tool_calls` or not:
+            {"messages":[{"role":"user","content":"Hi there"}, ...]}
+            It has no times: everybody speaks 150 words a minute from 2025-01-01 09:00 UTC on.
+
+--trace prints one JSON object per line, of the kind that its `event` names:
+  {"event":"turn","seq":2,"role":"user","start_ms":1744815823058,"end_ms":1744815823958,"messages":3}
+
+Exit status: 0 played; 1 it could not be played to its end; 2 wrong arguments, or a FILE that is
+none (told on one line: which line of it, and what is wrong). Nothing is logged of such a FILE.
+
+Examples:
+  cargo run --example call
+  cargo run --example call -- --summarize-above 6 --trace call.jsonl"#;
+
+fn endpoint(url: &str) -> Result<String, &'static str> {
+    let host = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
+    match host {
+        Some(host) if host.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[') => Ok(url.to_owned()),
+        _ => Err("an address is http://HOST[:PORT] or https://HOST[:PORT]"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+    use clap::error::ErrorKind;
+
+    use super::*;
+
+    fn parsed(arguments: &[&str]) -> Result<Arguments, ErrorKind> {
+        Arguments::try_parse_from(["call"].iter().chain(arguments)).map_err(|error| {
+            assert_eq!(error.exit_code(), if error.use_stderr() { 2 } else { 0 });
+            error.kind()
+        })
+    }
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn without_arguments_the_defaults_hold() {
+        let defaults = Arguments {
+            db: None,
+            endpoint: None,
+            summarize_above: NonZeroUsize::new(12).unwrap(),
+            keep_turns: 2,
+            trace: false,
+            file: None,
+        };
+        assert_eq!(parsed(&[]), Ok(defaults));
+    }
+
+    #[test]
+    fn all_arguments_are_taken() {
+        let all =
+            ["--endpoint", "http://[::1]:8000", "--summarize-above", "6", "--keep-turns", "0", "--trace", "a.jsonl"];
+        let taken = Arguments {
+            db: None,
+            endpoint: Some("http://[::1]:8000".to_owned()),
+            summarize_above: NonZeroUsize::new(6).unwrap(),
+            keep_turns: 0,
+            trace: true,
+            file: Some("a.jsonl".into()),
+        };
+        assert_eq!(parsed(&all), Ok(taken));
+    }
+
+    #[test]
+    fn wrong_arguments_are_usage_errors() {
+        for (arguments, kind) in [
+            (&["--db", "d", "--endpoint", "http://localhost:1"][..], ErrorKind::ArgumentConflict),
+            (&["--endpoint", "localhost:8000"], ErrorKind::ValueValidation),
+            (&["--endpoint", "http://"], ErrorKind::ValueValidation),
+            (&["--summarize-above", "0"], ErrorKind::ValueValidation),
+            (&["--keep-turns", "-1"], ErrorKind::UnknownArgument),
+            (&["a.jsonl", "b.jsonl"], ErrorKind::UnknownArgument),
+        ] {
+            assert_eq!(parsed(arguments), Err(kind), "{arguments:?}");
+        }
+    }
+}

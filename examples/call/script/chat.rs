@@ -1,0 +1,225 @@
+//! The format of `tau-airline`: a JSON object with `messages`, as OpenAI's chat API takes them.
+//!
+//! A message has a `role`: `system` (instructions, the supervisor's), `user` (the caller), `assistant` (the agent,
+//! with `tool_calls` or not) or `tool` (a result, by `tool_call_id`). Its `content` is a text or null; a text that
+//! says nothing is no message. A call's `arguments` are a JSON object in a string. The result of a tool is kept to
+//! the letter, JSON or not; one that starts with `Error:` is a failure, an empty one a success that gives nothing
+//! back. A call's `id` may be that of an earlier call which has its result; a call may stay without a result.
+//!
+//! The format has no times. Here the conversation starts on 2025-01-01 at 09:00 UTC; everybody speaks 150 words a
+//! minute; instructions, calls and results take 250 ms; a pause of 500 ms is behind everything. Nobody breaks in.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value as Json};
+use verbale::message::{Invocation, InvocationError, InvocationResult, Text, Value, is_blank};
+
+use super::error::{Problem, Refused, without_position};
+use super::fields::Fields;
+use super::{Event, EventKind};
+
+/// The field by which the format is recognised.
+pub const MESSAGES: &str = "messages";
+
+const START_MS: i64 = 1_735_722_000_000;
+const WORD_MS: i64 = 400;
+const UNSPOKEN_MS: i64 = 250;
+const PAUSE_MS: i64 = 500;
+
+pub fn read(text: &str) -> Result<Vec<Event>, Refused> {
+    let mut conversation = Conversation::default();
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    match Document(&mut conversation).deserialize(&mut deserializer).and_then(|()| deserializer.end()) {
+        Ok(()) => Ok(conversation.events),
+        Err(error) => {
+            let problem = match conversation.refused {
+                Some(problem) => Problem::Message { number: conversation.messages, problem: Box::new(problem) },
+                None if error.is_data() => Problem::Not { field: MESSAGES, wanted: "a list of objects" },
+                None => Problem::syntax(&error),
+            };
+            Err(problem.at_line(error.line()))
+        }
+    }
+}
+
+/// What is read of a conversation so far.
+#[derive(Default)]
+struct Conversation {
+    events: Vec<Event>,
+    messages: usize,
+    /// The calls, and whether they wait for their results.
+    calls: HashMap<String, (Invocation, Wait)>,
+    refused: Option<Problem>,
+}
+
+#[derive(PartialEq)]
+enum Wait {
+    Waiting,
+    Answered,
+}
+
+impl Conversation {
+    fn message(&mut self, message: Fields<'_>) -> Result<(), Problem> {
+        match message.text("role")? {
+            "system" => self.say(content(message)?, |text| EventKind::Supervisor(text.into()), |_| UNSPOKEN_MS),
+            "user" => self.say(content(message)?, |text| EventKind::Caller(text.into()), spoken_ms),
+            "assistant" => return self.assistant(message),
+            "tool" => return self.result(message),
+            _ => return Err(Problem::UnknownRole("`system`, `user`, `assistant`, `tool`")),
+        }
+        Ok(())
+    }
+
+    fn say(&mut self, text: Option<&str>, kind: fn(&str) -> EventKind, takes_ms: fn(&str) -> i64) {
+        if let Some(text) = text {
+            self.push(takes_ms(text), kind(text));
+        }
+    }
+
+    fn assistant(&mut self, message: Fields<'_>) -> Result<(), Problem> {
+        let text = message.optional_text("content")?.filter(|text| !is_blank(text));
+        let mut calls = Vec::new();
+        for call in message.optional_list("tool_calls")? {
+            calls.push(self.call(Fields::of_json(call)?)?);
+        }
+        if text.is_some() || !calls.is_empty() {
+            let duration_ms = text.map_or(UNSPOKEN_MS, spoken_ms);
+            self.push(duration_ms, EventKind::Agent { text: text.map(Text::from), calls, played_ms: None });
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, call: Fields<'_>) -> Result<Invocation, Problem> {
+        let id = call.text("id")?;
+        let function = call.object("function")?;
+        let invocation = Invocation::new(id, function.text("name")?, arguments(function.text("arguments")?)?)?;
+        match self.calls.insert(id.to_owned(), (invocation.clone(), Wait::Waiting)) {
+            Some((_, Wait::Waiting)) => Err(Problem::CallTwice),
+            Some((_, Wait::Answered)) | None => Ok(invocation),
+        }
+    }
+
+    fn result(&mut self, message: Fields<'_>) -> Result<(), Problem> {
+        let content = content(message)?;
+        let (call, wait) = self.calls.get_mut(message.text("tool_call_id")?).ok_or(Problem::ResultWithoutCall)?;
+        if std::mem::replace(wait, Wait::Answered) == Wait::Answered {
+            return Err(Problem::ResultTwice);
+        }
+        let result = result_of(call, content)?;
+        self.push(UNSPOKEN_MS, EventKind::ToolResult(result));
+        Ok(())
+    }
+
+    fn push(&mut self, duration_ms: i64, kind: EventKind) {
+        let start_ms = self.events.last().map_or(START_MS, |last| last.end_ms.saturating_add(PAUSE_MS));
+        self.events.push(Event { start_ms, end_ms: start_ms.saturating_add(duration_ms), kind });
+    }
+}
+
+/// `None` where nothing is said.
+fn content(message: Fields<'_>) -> Result<Option<&str>, Problem> {
+    if !message.has("content") {
+        return Err(Problem::Missing("content"));
+    }
+    Ok(message.optional_text("content")?.filter(|text| !is_blank(text)))
+}
+
+fn spoken_ms(text: &str) -> i64 {
+    i64::try_from(text.split_whitespace().count()).unwrap_or(i64::MAX).saturating_mul(WORD_MS)
+}
+
+fn arguments(text: &str) -> Result<Value, Problem> {
+    let json: Json = serde_json::from_str(text).map_err(|error| Problem::Arguments(without_position(&error)))?;
+    if json.is_object() { Ok(Value::try_from(json)?) } else { Err(Problem::ArgumentsNotAnObject) }
+}
+
+fn result_of(call: &Invocation, content: Option<&str>) -> Result<InvocationResult, Problem> {
+    match content {
+        Some(text) if text.starts_with("Error:") => Ok(call.failure(InvocationError::new(text)?)),
+        content => Ok(call.success(content)),
+    }
+}
+
+/// The object with `messages`, which are read one by one, so that an error knows its line.
+struct Document<'a>(&'a mut Conversation);
+
+impl<'de> DeserializeSeed<'de> for Document<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Document<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
+        while let Some(key) = entries.next_key::<String>()? {
+            if key == MESSAGES {
+                entries.next_value_seed(Messages(&mut *self.0))?;
+            } else {
+                entries.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Messages<'a>(&'a mut Conversation);
+
+impl<'de> DeserializeSeed<'de> for Messages<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Messages<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut messages: A) -> Result<(), A::Error> {
+        while messages.next_element_seed(Message(&mut *self.0))?.is_some() {}
+        Ok(())
+    }
+}
+
+struct Message<'a>(&'a mut Conversation);
+
+impl<'de> DeserializeSeed<'de> for Message<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Message<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<(), A::Error> {
+        let object = Map::deserialize(MapAccessDeserializer::new(entries))?;
+        self.0.messages += 1;
+        self.0.message(Fields::of(&object)).map_err(|problem| {
+            self.0.refused = Some(problem);
+            // The words are those of `refused`; this error knows the line.
+            de::Error::custom("refused")
+        })
+    }
+}

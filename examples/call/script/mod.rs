@@ -1,0 +1,117 @@
+//! [`Script`]: a call to be played, who says what and when. Read and checked whole before anything is played.
+
+mod chat;
+mod error;
+mod fields;
+mod segments;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::de::IgnoredAny;
+use verbale::message::{Invocation, InvocationResult, Text};
+
+pub use error::ScriptError;
+use error::{Problem, Refused};
+
+/// A call to be played.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Script {
+    /// The name of the file without its extension, in letters, digits, `.`, `-` and `_`.
+    pub call_id: String,
+    /// In the order in which they start. Empty where nobody says a word.
+    pub events: Vec<Event>,
+}
+
+/// Something that happens in a call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    /// In ms since the epoch.
+    pub start_ms: i64,
+    /// In ms since the epoch, never before the start.
+    pub end_ms: i64,
+    pub kind: EventKind,
+}
+
+/// What happens.
+#[derive(Debug, Clone, PartialEq)]
+pub enum EventKind {
+    /// The assistant gets instructions.
+    Supervisor(Text),
+    /// The caller says something, with words in it.
+    Caller(Text),
+    /// The assistant says something, calls tools, or both.
+    Agent {
+        text: Option<Text>,
+        calls: Vec<Invocation>,
+        /// For how long it was played until the caller broke in; `None` where nobody did.
+        played_ms: Option<u64>,
+    },
+    /// A tool that was called has answered.
+    ToolResult(InvocationResult),
+}
+
+impl Script {
+    /// The call that ships with the example.
+    pub fn builtin() -> Result<Self, ScriptError> {
+        Self::parse(Path::new("builtin.jsonl"), include_bytes!("../builtin.jsonl"))
+    }
+
+    /// The call in a file of one of the two formats, which is recognised by its content.
+    pub fn read(path: &Path) -> Result<Self, ScriptError> {
+        let bytes = std::fs::read(path).map_err(|error| ScriptError::unreadable(path, error))?;
+        Self::parse(path, &bytes)
+    }
+
+    fn parse(path: &Path, bytes: &[u8]) -> Result<Self, ScriptError> {
+        let events = events(bytes).map_err(|refused| ScriptError::refused(path, refused))?;
+        Ok(Self { call_id: call_id(path), events })
+    }
+}
+
+fn events(bytes: &[u8]) -> Result<Vec<Event>, Refused> {
+    let text = str::from_utf8(bytes).map_err(|error| {
+        let valid = bytes.iter().take(error.valid_up_to());
+        Problem::NotUtf8.at_line(1 + valid.filter(|byte| **byte == b'\n').count())
+    })?;
+    // Editors put it in front; JSON does not know it.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let read = Format::of(text).and_then(|format| match format {
+        Format::Segments => segments::read(text),
+        Format::Chat => chat::read(text),
+    });
+    // An end that comes too early would be told as the line behind the last.
+    read.map_err(|refused| Refused { line: refused.line.clamp(1, text.lines().count().max(1)), ..refused })
+}
+
+enum Format {
+    Segments,
+    Chat,
+}
+
+impl Format {
+    /// By the first JSON object: all of a chat, or the first segment.
+    fn of(text: &str) -> Result<Self, Refused> {
+        let mut objects = serde_json::Deserializer::from_str(text).into_iter::<BTreeMap<String, IgnoredAny>>();
+        match objects.next() {
+            None => Err(Problem::Empty.at_line(1)),
+            Some(Ok(fields)) if fields.contains_key(chat::MESSAGES) => Ok(Self::Chat),
+            Some(Ok(fields)) if segments::FIELDS.iter().any(|field| fields.contains_key(*field)) => Ok(Self::Segments),
+            Some(Err(error)) if !error.is_data() && text.trim_start().starts_with('{') => {
+                Err(Problem::syntax(&error).at_line(error.line()))
+            }
+            Some(Ok(_) | Err(_)) => {
+                let blank = text.lines().take_while(|line| line.trim().is_empty()).count();
+                Err(Problem::UnknownFormat.at_line(blank + 1))
+            }
+        }
+    }
+}
+
+fn call_id(path: &Path) -> String {
+    let keep = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_') { c } else { '-' };
+    path.file_stem().unwrap_or_default().to_string_lossy().chars().map(keep).collect()
+}
+
+#[cfg(test)]
+mod tests;
