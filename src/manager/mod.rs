@@ -3,8 +3,9 @@
 //! Owns the list and every rule about how messages stand beside each other: merging, fake openers, tool pairing, the
 //! window for the model, summaries, what the log does not know yet. Synchronous; nothing here does I/O or waits.
 //!
-//! Read `mod.rs`, then `window.rs`, `cut.rs`, `summary.rs`, `changes.rs`.
+//! Read `mod.rs`, then `add.rs`, `window.rs`, `cut.rs`, `summary.rs`, `changes.rs`.
 
+mod add;
 mod calls;
 mod changes;
 mod cut;
@@ -32,14 +33,9 @@ pub use summarizing::Summarizing;
 pub use window::Window;
 
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
-use crate::message::{
-    Attribute, Content, Contents, InvocationId, Message, MessageId, MessageWrapper, Position, Record, Role,
-};
+use crate::message::{InvocationId, Message, MessageId, MessageWrapper, Position, Record};
 use calls::Calls;
 use changes::Ledger;
-
-/// What a fake message says: Bedrock takes it, while it refuses blank text.
-const FAKE_TEXT: &str = "...";
 
 /// The messages of one call.
 ///
@@ -92,47 +88,6 @@ impl<W: MessageWrapper> MessagesManager<W> {
             clock,
             ids,
         }
-    }
-
-    /// Adds what the caller said, or results of tools. Behind another user message it is merged into that one.
-    ///
-    /// Errors: as [`add_message`](Self::add_message).
-    pub fn add_user(&mut self, contents: impl Into<Contents>) -> Result<Entry<'_, W>, ManagerError> {
-        self.add_message(Role::User, contents)
-    }
-
-    /// Adds what the model generated, or what was spoken in its name. Behind another assistant message it is merged
-    /// into that one. Where it would open the window, a fake user message goes in front.
-    ///
-    /// Errors: as [`add_message`](Self::add_message).
-    pub fn add_assistant(&mut self, contents: impl Into<Contents>) -> Result<Entry<'_, W>, ManagerError> {
-        self.add_message(Role::Assistant, contents)
-    }
-
-    /// Adds system instructions: logged in their place, never in [`messages`](Self::messages).
-    ///
-    /// Errors: as [`add_message`](Self::add_message).
-    pub fn add_supervisor(&mut self, contents: impl Into<Contents>) -> Result<Entry<'_, W>, ManagerError> {
-        self.add_message(Role::Supervisor, contents)
-    }
-
-    /// Adds a message. Texts that are blank are left out.
-    ///
-    /// Errors, which leave no trace: nothing but blank texts; [`Role::Summary`]; a tool call that is not the
-    /// assistant's, or its id used before; a result that is not the user's, or of an unknown call, or a second one, or
-    /// of another tool; 100 million messages.
-    pub fn add_message(&mut self, role: Role, contents: impl Into<Contents>) -> Result<Entry<'_, W>, ManagerError> {
-        if role == Role::Summary {
-            return Err(ManagerError::SummaryRole);
-        }
-        let contents = spoken(contents.into())?;
-        self.calls.check(role, &contents)?;
-        // One more than is needed: a fake message may go in front.
-        if self.next_seq() >= Position::MAX_SEQ {
-            return Err(ManagerError::Full { max: Position::MAX_SEQ, what: "messages" });
-        }
-        let index = if self.merges(role) { self.merge(contents) } else { self.append(role, contents) };
-        Ok(Entry::new(self, index))
     }
 
     /// The message with this id, to be changed. Looked for from the end.
@@ -208,44 +163,6 @@ impl<W: MessageWrapper> MessagesManager<W> {
         self.list.get(index).map(|wrapper| wrapper.message().clone().into())
     }
 
-    /// Whether a message of this role is merged into the last one.
-    fn merges(&self, role: Role) -> bool {
-        let Some(last) = self.list.last().map(W::message) else { return false };
-        // Behind a message that was not heard to its end, what is added would count as unheard. The window merges.
-        role.is_spoken() && last.role() == role && last.heard().is_none() && !last.is_fake()
-    }
-
-    fn merge(&mut self, contents: Contents) -> usize {
-        let index = self.list.len() - 1;
-        self.calls.note(self.next_seq() - 1, &contents);
-        self.change(index, |message| message.merge(contents));
-        index
-    }
-
-    fn append(&mut self, role: Role, contents: Contents) -> usize {
-        let now_ms = self.clock.now_ms();
-        if role == Role::Assistant && !self.window_is_open {
-            let mut fake = self.make(Role::User, FAKE_TEXT.into(), now_ms);
-            fake.metadata_mut().add_attribute(Attribute::Fake);
-            self.push(fake);
-        }
-        let message = self.make(role, contents, now_ms);
-        self.push(message)
-    }
-
-    fn make(&self, role: Role, contents: Contents, now_ms: i64) -> Message {
-        let id = self.ids.next_id(now_ms).into();
-        Message::new(id, Position::message(self.next_seq()), role, contents, now_ms)
-    }
-
-    fn push(&mut self, message: Message) -> usize {
-        self.window_is_open |= message.role().is_spoken();
-        self.calls.note(message.position().seq(), message.contents());
-        self.list.push(W::wrap(message));
-        self.ledger.appended();
-        self.list.len() - 1
-    }
-
     /// Changes the message at `index`, and so its revision. `None` where there is no message.
     fn change<T>(&mut self, index: usize, change: impl FnOnce(&mut Message) -> T) -> Option<T> {
         let message = self.list.get_mut(index)?.message_mut();
@@ -267,14 +184,6 @@ impl<W: MessageWrapper> MessagesManager<W> {
     fn index_of(&self, seq: u32) -> usize {
         seq as usize + self.summaries.partition_point(|after| *after < seq)
     }
-}
-
-/// Without what is blank. Errors: nothing left.
-fn spoken(mut contents: Contents) -> Result<Contents, ManagerError> {
-    if contents.iter().any(Content::is_blank) {
-        contents.retain(|content| !content.is_blank());
-    }
-    if contents.is_empty() { Err(ManagerError::Blank) } else { Ok(contents) }
 }
 
 impl<W: MessageWrapper> Default for MessagesManager<W> {

@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use super::*;
 use crate::clock::ManualClock;
-use crate::message::{Heard, Invocation, InvocationError, PlainMessage, Provenance, Timing, Value};
+use crate::message::{
+    Attribute, Content, Heard, Invocation, InvocationError, PlainMessage, Provenance, Role, Timing, Value,
+};
 
 type Manager = MessagesManager<PlainMessage>;
 

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::iter::FusedIterator;
 use std::ops::Range;
 
-use super::{FAKE_TEXT, MessagesManager};
+use super::MessagesManager;
+use super::add::FAKE_TEXT;
 use crate::message::{Attribute, Content, Contents, InvocationResult, Message, MessageWrapper, Role};
 
 /// What the model gets now: user and assistant messages in turn, a user message first.

@@ -1,6 +1,7 @@
 //! [`Format`]: what is to be summarised, as text with tags; and as JSON Lines.
 
 mod json_lines;
+mod unspoken;
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,8 +9,10 @@ use std::sync::Arc;
 pub(super) use json_lines::json_lines;
 
 use super::Summarizing;
+use unspoken::{call, described, result};
+
 use super::escape::{is_harmful, visible};
-use crate::message::{Content, Invocation, InvocationResult, Message, Outcome, ResultContent, Role, Source};
+use crate::message::{Content, Message, Role};
 
 /// How [`Summarizing::format`] writes: a line a speaker, by default as in
 ///
@@ -234,63 +237,6 @@ impl Format {
             let mark = mark.trim();
             !mark.is_empty() && text.get(..mark.len()).is_some_and(|start| start.eq_ignore_ascii_case(mark))
         })
-    }
-}
-
-/// `name (id) arguments`
-fn call(invocation: &Invocation) -> String {
-    format!("{} ({}) {}", invocation.name(), invocation.id(), json(invocation.arguments()))
-}
-
-/// `name (id) "text" {"json":1}`, or `name (id) failed: type: message`.
-fn result(result: &InvocationResult) -> String {
-    let mut out = format!("{} ({})", result.name(), result.invocation_id());
-    match result.outcome() {
-        Outcome::Success(contents) if contents.is_empty() => out.push_str(" done"),
-        Outcome::Success(contents) => {
-            for content in contents {
-                out.push(' ');
-                out.push_str(&match content {
-                    ResultContent::Text(text) => json(text),
-                    ResultContent::Json(value) => json(value),
-                    ResultContent::Media(media) => described(&Content::Media(media.clone())),
-                    ResultContent::Document(document) => described(&Content::Document(document.clone())),
-                });
-            }
-        }
-        Outcome::Failure(error) => {
-            out.push_str(" failed: ");
-            out.extend(error.error_type().into_iter().flat_map(|kind| [kind, ": "]));
-            out.push_str(&json(&error.message()));
-        }
-    }
-    out
-}
-
-fn json(value: &impl serde::Serialize) -> String {
-    // Texts and values always are JSON.
-    serde_json::to_string(value).unwrap_or_default()
-}
-
-/// What stands for a content that cannot be read aloud.
-fn described(content: &Content) -> String {
-    let (kind, label, source) = match content {
-        Content::Media(media) => {
-            (media.kind.as_str(), media.prompt_hint.as_ref().or(media.mime_type.as_ref()), &media.source)
-        }
-        Content::Document(document) => {
-            ("document", document.title.as_ref().or(document.mime_type.as_ref()), &document.source)
-        }
-        _ => return "(something that this version cannot read)".to_owned(),
-    };
-    let size = match source {
-        Source::Bytes(bytes) => format!("{} bytes", bytes.len()),
-        Source::Url(_) => "at a URL".to_owned(),
-        Source::ContentId(_) => "stored".to_owned(),
-    };
-    match label {
-        Some(label) => format!("({kind}: {}, {size})", label.as_str()),
-        None => format!("({kind}, {size})"),
     }
 }
 

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::Value as Json;
 
 use super::*;
-use crate::message::{Contents, Media, MediaKind, PlainMessage, Value};
+use crate::message::{Contents, Invocation, Media, MediaKind, PlainMessage, Source, Value};
 use crate::{MessagesManager, Provenance};
 
 fn manager() -> MessagesManager<PlainMessage> {

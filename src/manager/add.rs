@@ -1,0 +1,96 @@
+//! Adding messages: what is refused, what is merged, where a fake opener goes in.
+
+use super::{Entry, ManagerError, MessagesManager};
+use crate::message::{Attribute, Content, Contents, Message, MessageWrapper, Position, Role};
+
+/// What a fake message says: Bedrock takes it, while it refuses blank text.
+pub(super) const FAKE_TEXT: &str = "...";
+
+impl<W: MessageWrapper> MessagesManager<W> {
+    /// Adds what the caller said, or results of tools. Behind another user message it is merged into that one.
+    ///
+    /// Errors: as [`add_message`](Self::add_message).
+    pub fn add_user(&mut self, contents: impl Into<Contents>) -> Result<Entry<'_, W>, ManagerError> {
+        self.add_message(Role::User, contents)
+    }
+
+    /// Adds what the model generated, or what was spoken in its name. Behind another assistant message it is merged
+    /// into that one. Where it would open the window, a fake user message goes in front.
+    ///
+    /// Errors: as [`add_message`](Self::add_message).
+    pub fn add_assistant(&mut self, contents: impl Into<Contents>) -> Result<Entry<'_, W>, ManagerError> {
+        self.add_message(Role::Assistant, contents)
+    }
+
+    /// Adds system instructions: logged in their place, never in [`messages`](Self::messages).
+    ///
+    /// Errors: as [`add_message`](Self::add_message).
+    pub fn add_supervisor(&mut self, contents: impl Into<Contents>) -> Result<Entry<'_, W>, ManagerError> {
+        self.add_message(Role::Supervisor, contents)
+    }
+
+    /// Adds a message. Texts that are blank are left out.
+    ///
+    /// Errors, which leave no trace: nothing but blank texts; [`Role::Summary`]; a tool call that is not the
+    /// assistant's, or its id used before; a result that is not the user's, or of an unknown call, or a second one, or
+    /// of another tool; 100 million messages.
+    pub fn add_message(&mut self, role: Role, contents: impl Into<Contents>) -> Result<Entry<'_, W>, ManagerError> {
+        if role == Role::Summary {
+            return Err(ManagerError::SummaryRole);
+        }
+        let contents = spoken(contents.into())?;
+        self.calls.check(role, &contents)?;
+        // One more than is needed: a fake message may go in front.
+        if self.next_seq() >= Position::MAX_SEQ {
+            return Err(ManagerError::Full { max: Position::MAX_SEQ, what: "messages" });
+        }
+        let index = if self.merges(role) { self.merge(contents) } else { self.append(role, contents) };
+        Ok(Entry::new(self, index))
+    }
+
+    /// Whether a message of this role is merged into the last one.
+    pub(super) fn merges(&self, role: Role) -> bool {
+        let Some(last) = self.list.last().map(W::message) else { return false };
+        // Behind a message that was not heard to its end, what is added would count as unheard. The window merges.
+        role.is_spoken() && last.role() == role && last.heard().is_none() && !last.is_fake()
+    }
+
+    fn merge(&mut self, contents: Contents) -> usize {
+        let index = self.list.len() - 1;
+        self.calls.note(self.next_seq() - 1, &contents);
+        self.change(index, |message| message.merge(contents));
+        index
+    }
+
+    fn append(&mut self, role: Role, contents: Contents) -> usize {
+        let now_ms = self.clock.now_ms();
+        if role == Role::Assistant && !self.window_is_open {
+            let mut fake = self.make(Role::User, FAKE_TEXT.into(), now_ms);
+            fake.metadata_mut().add_attribute(Attribute::Fake);
+            self.push(fake);
+        }
+        let message = self.make(role, contents, now_ms);
+        self.push(message)
+    }
+
+    fn make(&self, role: Role, contents: Contents, now_ms: i64) -> Message {
+        let id = self.ids.next_id(now_ms).into();
+        Message::new(id, Position::message(self.next_seq()), role, contents, now_ms)
+    }
+
+    fn push(&mut self, message: Message) -> usize {
+        self.window_is_open |= message.role().is_spoken();
+        self.calls.note(message.position().seq(), message.contents());
+        self.list.push(W::wrap(message));
+        self.ledger.appended();
+        self.list.len() - 1
+    }
+}
+
+/// Without what is blank. Errors: nothing left.
+fn spoken(mut contents: Contents) -> Result<Contents, ManagerError> {
+    if contents.iter().any(Content::is_blank) {
+        contents.retain(|content| !content.is_blank());
+    }
+    if contents.is_empty() { Err(ManagerError::Blank) } else { Ok(contents) }
+}

@@ -1,0 +1,60 @@
+//! Tool calls, their results and media as a line of text.
+
+use crate::message::{Content, Invocation, InvocationResult, Outcome, ResultContent, Source};
+
+/// `name (id) arguments`
+pub(super) fn call(invocation: &Invocation) -> String {
+    format!("{} ({}) {}", invocation.name(), invocation.id(), json(invocation.arguments()))
+}
+
+/// `name (id) "text" {"json":1}`, or `name (id) failed: type: message`.
+pub(super) fn result(result: &InvocationResult) -> String {
+    let mut out = format!("{} ({})", result.name(), result.invocation_id());
+    match result.outcome() {
+        Outcome::Success(contents) if contents.is_empty() => out.push_str(" done"),
+        Outcome::Success(contents) => {
+            for content in contents {
+                out.push(' ');
+                out.push_str(&match content {
+                    ResultContent::Text(text) => json(text),
+                    ResultContent::Json(value) => json(value),
+                    ResultContent::Media(media) => described(&Content::Media(media.clone())),
+                    ResultContent::Document(document) => described(&Content::Document(document.clone())),
+                });
+            }
+        }
+        Outcome::Failure(error) => {
+            out.push_str(" failed: ");
+            out.extend(error.error_type().into_iter().flat_map(|kind| [kind, ": "]));
+            out.push_str(&json(&error.message()));
+        }
+    }
+    out
+}
+
+fn json(value: &impl serde::Serialize) -> String {
+    // Texts and values always are JSON.
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// What stands for a content that cannot be read aloud.
+pub(super) fn described(content: &Content) -> String {
+    let (kind, label, source) = match content {
+        Content::Media(media) => {
+            (media.kind.as_str(), media.prompt_hint.as_ref().or(media.mime_type.as_ref()), &media.source)
+        }
+        Content::Document(document) => {
+            ("document", document.title.as_ref().or(document.mime_type.as_ref()), &document.source)
+        }
+        _ => return "(something that this version cannot read)".to_owned(),
+    };
+    let size = match source {
+        Source::Bytes(bytes) => format!("{} bytes", bytes.len()),
+        Source::Url(_) => "at a URL".to_owned(),
+        Source::ContentId(_) => "stored".to_owned(),
+    };
+    match label {
+        Some(label) => format!("({kind}: {}, {size})", label.as_str()),
+        None => format!("({kind}, {size})"),
+    }
+}
