@@ -11,7 +11,7 @@ use verbale::{MessageWrapper, MessagesManager, PlainMessage};
 const WORDS: &str = "the call is about my last order number and it did not come today can you please check when they \
     will send another one thank i would like to speak with someone from support because delivery address changed \
     yesterday morning customer account balance payment appointment confirm available schedule problem internet \
-    connection okay wait sorry hello";
+    connection okay wait sorry hello yes no maybe understand information technician invoice tomorrow question";
 const COUNT: usize = 65_536;
 
 /// The words of all texts, and where each begins.
@@ -35,6 +35,7 @@ impl Words {
             starts.push(text.len());
             text.push_str(words[(state >> 33) as usize % 64]);
         }
+        assert_eq!(text.len(), 428_859);
         Self { text, starts }
     }
 

@@ -1,6 +1,6 @@
 //! What the log does not know yet: [`Changes`], the [`Receipt`] for them, and the [`Ledger`] behind both.
 
-use crate::message::{MessageId, Position, Record};
+use crate::message::{Message, MessageId, Position, Record};
 
 /// Whether the last message is among the changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,12 +66,14 @@ impl<'a> FromIterator<&'a Record> for Receipt {
     }
 }
 
-/// Which revision of each message the log has, by its index in the list.
+/// Which revision of each message the log has.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ledger {
+    /// By index in the list.
     acknowledged: Vec<u32>,
-    /// The indices of messages with a revision that is not acknowledged, each once.
-    dirty: Vec<u32>,
+    /// Where messages stand of which a revision is not acknowledged, each once. Positions stay when a summary comes
+    /// in front of them, indices do not.
+    dirty: Vec<Position>,
 }
 
 impl Ledger {
@@ -81,24 +83,21 @@ impl Ledger {
     }
 
     /// A message was added at the end of the list.
-    pub fn appended(&mut self) {
-        self.dirty.push(self.acknowledged.len() as u32);
+    pub fn appended(&mut self, position: Position) {
         self.acknowledged.push(0);
+        self.dirty.push(position);
     }
 
     /// A message was put in the list at `index`.
-    pub fn inserted(&mut self, index: usize) {
+    pub fn inserted(&mut self, index: usize, position: Position) {
         self.acknowledged.insert(index, 0);
-        for dirty in &mut self.dirty {
-            *dirty += u32::from(*dirty as usize >= index);
-        }
-        self.dirty.push(index as u32);
+        self.dirty.push(position);
     }
 
-    /// The message at `index` had `revision` and is changed.
-    pub fn changing(&mut self, index: usize, revision: u32) {
-        if self.acknowledged.get(index) == Some(&revision) {
-            self.dirty.push(index as u32);
+    /// The message at `index` is as it is told, and will change.
+    pub fn changing(&mut self, index: usize, message: &Message) {
+        if !self.is_dirty(index, message.revision()) {
+            self.dirty.push(message.position());
         }
     }
 
@@ -109,20 +108,24 @@ impl Ledger {
         }
     }
 
-    /// Forgets what is clean, once receipts are acknowledged; `revision` tells that of the message at an index.
-    pub fn tidy(&mut self, revision: impl Fn(usize) -> u32) {
-        let acknowledged = &self.acknowledged;
-        self.dirty
-            .retain(|&index| acknowledged.get(index as usize).is_some_and(|known| *known < revision(index as usize)));
+    /// Forgets what is clean, once receipts are acknowledged; `now` tells the index and the revision at a position.
+    pub fn tidy(&mut self, now: impl Fn(Position) -> (usize, u32)) {
+        let mut dirty = std::mem::take(&mut self.dirty);
+        dirty.retain(|position| {
+            let (index, revision) = now(*position);
+            self.is_dirty(index, revision)
+        });
+        self.dirty = dirty;
     }
 
-    pub fn is_dirty(&self, index: usize) -> bool {
-        self.dirty.contains(&(index as u32))
+    /// Whether the log does not know this revision of the message at `index`.
+    pub fn is_dirty(&self, index: usize, revision: u32) -> bool {
+        self.acknowledged.get(index).is_some_and(|acknowledged| *acknowledged < revision)
     }
 
-    /// The indices of what the log does not know, ascending.
-    pub fn dirty(&self) -> Vec<usize> {
-        let mut dirty: Vec<usize> = self.dirty.iter().map(|&index| index as usize).collect();
+    /// Where messages stand that the log does not know, in their order.
+    pub fn dirty(&self) -> Vec<Position> {
+        let mut dirty = self.dirty.clone();
         dirty.sort_unstable();
         dirty
     }

@@ -26,7 +26,7 @@ impl<W: MessageWrapper> fmt::Display for MessagesManager<W> {
         let last_summary = self.window_start.checked_sub(1);
         let mut all_logged = true;
         for (index, wrapper) in self.list.iter().enumerate() {
-            let pending = self.ledger.is_dirty(index);
+            let pending = self.ledger.is_dirty(index, wrapper.message().revision());
             all_logged &= !pending;
             let log = if pending { '-' } else { ' ' };
             let mark = match Some(index) {

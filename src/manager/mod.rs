@@ -133,12 +133,11 @@ impl<W: MessageWrapper> MessagesManager<W> {
     ///
     /// It stays there until it is [acknowledged](Self::acknowledge).
     pub fn changes(&self, tail: Tail) -> Changes {
-        let last = self.list.len().wrapping_sub(1);
-        let may_grow =
-            |index: usize| index == last && self.list.get(index).is_some_and(|last| self.merges(last.role()));
-        let mut dirty = self.ledger.dirty();
-        dirty.retain(|index| tail == Tail::Include || !may_grow(*index));
-        Changes::new(dirty.into_iter().filter_map(|index| self.record(index)).collect())
+        let last = self.list.last().map(W::message);
+        let growing = last.filter(|last| tail == Tail::Exclude && self.merges(last.role())).map(Message::position);
+        let dirty = self.ledger.dirty().into_iter().filter(|position| Some(*position) != growing);
+        let records = dirty.filter_map(|position| self.list.get(self.index(position)));
+        Changes::new(records.map(|wrapper| wrapper.message().clone().into()).collect())
     }
 
     /// Takes note that the log has these revisions. What changed since stays in [`changes`](Self::changes).
@@ -150,8 +149,12 @@ impl<W: MessageWrapper> MessagesManager<W> {
             };
             self.ledger.acknowledge(index, line.revision.min(message.revision()));
         }
-        let list = &self.list;
-        self.ledger.tidy(|index| list.get(index).map_or(0, |wrapper| wrapper.message().revision()));
+        let mut ledger = std::mem::take(&mut self.ledger);
+        ledger.tidy(|position| {
+            let index = self.index(position);
+            (index, self.list.get(index).map_or(0, |wrapper| wrapper.message().revision()))
+        });
+        self.ledger = ledger;
     }
 
     /// Everything, as records.
@@ -159,14 +162,10 @@ impl<W: MessageWrapper> MessagesManager<W> {
         self.list.iter().map(|wrapper| wrapper.message().clone().into()).collect()
     }
 
-    fn record(&self, index: usize) -> Option<Record> {
-        self.list.get(index).map(|wrapper| wrapper.message().clone().into())
-    }
-
     /// Changes the message at `index`, and so its revision. `None` where there is no message.
     fn change<T>(&mut self, index: usize, change: impl FnOnce(&mut Message) -> T) -> Option<T> {
         let message = self.list.get_mut(index)?.message_mut();
-        self.ledger.changing(index, message.revision());
+        self.ledger.changing(index, message);
         message.raise_revision();
         Some(change(message))
     }

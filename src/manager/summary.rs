@@ -53,7 +53,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let mut message = Message::new(id, position, Role::Summary, text.into(), now_ms);
         message.metadata_mut().set_summary_ids(summary_ids);
         self.list.insert(cut, W::wrap(message));
-        self.ledger.inserted(cut);
+        self.ledger.inserted(cut, position);
         self.summaries.push(position.seq());
         self.window_start = cut + 1;
         self.window_is_open = self.uncovered().iter().any(|wrapper| wrapper.role().is_spoken());

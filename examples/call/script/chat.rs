@@ -4,12 +4,13 @@
 //! with `tool_calls` or not) or `tool` (a result, by `tool_call_id`). Its `content` is a text or null; a text that
 //! says nothing is no message. A call's `arguments` are a JSON object in a string. The result of a tool is kept to
 //! the letter, JSON or not; one that starts with `Error:` is a failure, an empty one a success that gives nothing
-//! back. A call's `id` may be that of an earlier call which has its result; a call may stay without a result.
+//! back. A call's `id` may be that of an earlier call which has its result: it then gets a number behind it. A call may
+//! stay without a result.
 //!
 //! The format has no times. Here the conversation starts on 2025-01-01 at 09:00 UTC; everybody speaks 150 words a
 //! minute; instructions, calls and results take 250 ms; a pause of 500 ms is behind everything. Nobody breaks in.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use serde::de::value::MapAccessDeserializer;
@@ -50,8 +51,10 @@ pub fn read(text: &str) -> Result<Vec<Event>, Refused> {
 struct Conversation {
     events: Vec<Event>,
     messages: usize,
-    /// The calls, and whether they wait for their results.
+    /// By the id in the file the last call that has it, and whether that waits for its result.
     calls: HashMap<String, (Invocation, Wait)>,
+    /// The ids that were given to calls.
+    used: HashSet<String>,
     refused: Option<Problem>,
 }
 
@@ -95,11 +98,21 @@ impl Conversation {
     fn call(&mut self, call: Fields<'_>) -> Result<Invocation, Problem> {
         let id = call.text("id")?;
         let function = call.object("function")?;
-        let invocation = Invocation::new(id, function.text("name")?, arguments(function.text("arguments")?)?)?;
-        match self.calls.insert(id.to_owned(), (invocation.clone(), Wait::Waiting)) {
-            Some((_, Wait::Waiting)) => Err(Problem::CallTwice),
-            Some((_, Wait::Answered)) | None => Ok(invocation),
+        if self.calls.get(id).is_some_and(|(_, wait)| *wait == Wait::Waiting) {
+            return Err(Problem::CallTwice);
         }
+        let name = function.text("name")?;
+        let invocation = Invocation::new(self.unused(id), name, arguments(function.text("arguments")?)?)?;
+        self.used.insert(invocation.id().as_str().to_owned());
+        self.calls.insert(id.to_owned(), (invocation.clone(), Wait::Waiting));
+        Ok(invocation)
+    }
+
+    /// The id, or one made of it where an earlier call has it: a model's provider refuses the same id twice.
+    fn unused(&self, id: &str) -> String {
+        let numbered = (2..).map(|number| format!("{id}_{number}"));
+        let mut ids = std::iter::once(id.to_owned()).chain(numbered);
+        ids.find(|id| !self.used.contains(id)).unwrap_or_default()
     }
 
     fn result(&mut self, message: Fields<'_>) -> Result<(), Problem> {

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value as Json;
 
-use super::is_harmful;
 use crate::manager::Summarizing;
+use crate::manager::escape::is_harmful;
 use crate::message::{Content, Message};
 
 /// A line for the previous summary, if any, and one for each message.
@@ -15,16 +15,17 @@ pub(in crate::manager) fn json_lines(summarizing: &Summarizing) -> String {
     for message in summarizing.previous().into_iter().chain(summarizing.messages()) {
         // A message always is JSON, and writing to a String cannot fail.
         let line = serde_json::to_string(&Line(message)).unwrap_or_default();
-        for c in line.chars() {
-            if is_harmful(c) {
-                // Inside of a string: elsewhere JSON has no such character.
-                for unit in c.encode_utf16(&mut [0; 2]) {
-                    let _ = write!(out, "\\u{unit:04x}");
-                }
-            } else {
-                out.push(c);
+        let mut rest = line.as_str();
+        // Inside of a string: elsewhere JSON has no such character.
+        while let Some((at, harmful)) = rest.char_indices().find(|(_, c)| is_harmful(*c)) {
+            let Some((before, from)) = rest.split_at_checked(at) else { break };
+            out.push_str(before);
+            for unit in harmful.encode_utf16(&mut [0; 2]) {
+                let _ = write!(out, "\\u{unit:04x}");
             }
+            rest = from.get(harmful.len_utf8()..).unwrap_or_default();
         }
+        out.push_str(rest);
         out.push('\n');
     }
     out

@@ -11,7 +11,7 @@ pub(super) use json_lines::json_lines;
 use super::Summarizing;
 use unspoken::{call, described, result};
 
-use super::escape::{is_harmful, visible};
+use super::escape::visible;
 use crate::message::{Content, Message, Role};
 
 /// How [`Summarizing::format`] writes: a line a speaker, by default as in
@@ -144,11 +144,21 @@ impl Format {
 
     pub(super) fn of(&self, summarizing: &Summarizing) -> String {
         let previous = summarizing.previous().filter(|_| self.previous_summary);
-        let mut out = Writer { format: self, out: self.preamble.clone(), open: None, first: true };
+        let mut out = Writer::new(self);
         for message in previous.into_iter().chain(summarizing.messages()) {
             out.message(message);
         }
         out.out + &self.closing
+    }
+
+    /// What could be taken for the beginning of a line, in what is said.
+    fn marks(&self) -> impl Iterator<Item = &str> {
+        let Tags { summary, user, assistant, call, result } = &self.tags;
+        // A separator of white space starts no line by itself: a tag must follow.
+        [summary, user, assistant, call, result, &self.separator]
+            .into_iter()
+            .map(|mark| mark.trim())
+            .filter(|m| !m.is_empty())
     }
 }
 
@@ -159,9 +169,21 @@ struct Writer<'a> {
     /// The role whose line can go on.
     open: Option<Role>,
     first: bool,
+    /// Which bytes may have to be escaped, or begin what has to.
+    special: [bool; 256],
 }
 
-impl Writer<'_> {
+impl<'a> Writer<'a> {
+    fn new(format: &'a Format) -> Self {
+        let mut special = std::array::from_fn(|byte| byte < 0x20 || byte >= 0x7f);
+        for byte in format.marks().filter_map(|mark| mark.bytes().next()) {
+            for byte in [byte.to_ascii_lowercase(), byte.to_ascii_uppercase()] {
+                special[usize::from(byte)] = true;
+            }
+        }
+        Self { format, out: format.preamble.clone(), open: None, first: true, special }
+    }
+
     fn message(&mut self, message: &Message) {
         self.open = None;
         let contents = message.heard_contents();
@@ -212,32 +234,27 @@ impl Writer<'_> {
 
     fn escaped(&mut self, text: &str) {
         let mut rest = text;
-        while let Some(c) = rest.chars().next() {
-            if self.format.is_tag_at(rest) {
+        while let Some(plain) = rest.bytes().position(|byte| self.special[usize::from(byte)]) {
+            // Only the first byte of a character is special: the split is between characters.
+            let Some((before, special)) = rest.split_at_checked(plain) else { break };
+            self.out.push_str(before);
+            if self.format.marks().any(|mark| starts_with_ignoring_case(special, mark)) {
                 self.out.push('\\');
             }
-            match c {
-                '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => self.out.push(' '),
-                // Writing to a String cannot fail.
-                c => {
-                    let _ = visible(&mut self.out, c);
-                }
-            }
-            rest = rest.get(c.len_utf8()..).unwrap_or_default();
+            let Some(c) = special.chars().next() else { break };
+            // Writing to a String cannot fail.
+            let _ = match c {
+                '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => visible(&mut self.out, ' '),
+                c => visible(&mut self.out, c),
+            };
+            rest = special.get(c.len_utf8()..).unwrap_or_default();
         }
+        self.out.push_str(rest);
     }
 }
 
-impl Format {
-    /// Whether the text goes on with what could be taken for the beginning of a line.
-    fn is_tag_at(&self, text: &str) -> bool {
-        let Tags { summary, user, assistant, call, result } = &self.tags;
-        // A separator of white space starts no line by itself: a tag must follow.
-        [summary, user, assistant, call, result, &self.separator].into_iter().any(|mark| {
-            let mark = mark.trim();
-            !mark.is_empty() && text.get(..mark.len()).is_some_and(|start| start.eq_ignore_ascii_case(mark))
-        })
-    }
+fn starts_with_ignoring_case(text: &str, start: &str) -> bool {
+    text.get(..start.len()).is_some_and(|beginning| beginning.eq_ignore_ascii_case(start))
 }
 
 impl fmt::Debug for Format {

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use serde_json::Value as Json;
 
 use super::*;
+use crate::manager::escape::is_harmful;
 use crate::message::{Contents, Invocation, Media, MediaKind, PlainMessage, Source, Value};
 use crate::{MessagesManager, Provenance};
 
