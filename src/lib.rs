@@ -1,9 +1,13 @@
 //! verbale keeps the conversation of a phone call with an LLM.
 
+#[cfg(feature = "bedrock")]
+pub mod bedrock;
 pub mod clock;
 pub mod manager;
 pub mod message;
 
+#[cfg(feature = "bedrock")]
+pub use bedrock::BedrockMessage;
 pub use manager::{
     Changes, Entry, Format, ManagerError, MessagesManager, Receipt, RestoreError, Summarizing, Tail, Window,
 };

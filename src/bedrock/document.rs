@@ -1,0 +1,143 @@
+//! [`Value`]s as the SDK's documents (tool arguments, schemas, results), and back; documents as JSON.
+
+use aws_smithy_types::{Document, Number as SdkNumber};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value as Json;
+
+use crate::message::{MessageError, Number, Value};
+
+/// A value as a document of the SDK: the input of a tool call, the schema of a tool.
+///
+/// What JSON cannot say is told as near as it can: bytes as a text in base64, a set as an array, and a number that
+/// is no `i64`, `u64` or exact `f64` as a text of its digits.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use verbale::{Value, bedrock::to_document};
+///
+/// let schema = Value::try_from(serde_json::json!({"type": "object", "required": ["id"]}))?;
+/// assert!(to_document(&schema).is_object());
+/// # Ok(()) }
+/// ```
+pub fn to_document(value: &Value) -> Document {
+    match value {
+        Value::Null => Document::Null,
+        Value::Bool(bool) => Document::Bool(*bool),
+        Value::Number(number) => number_document(number),
+        Value::String(text) => Document::String(text.as_str().to_owned()),
+        Value::Bytes(bytes) => Document::String(STANDARD.encode(bytes)),
+        Value::List(list) => Document::Array(list.iter().map(to_document).collect()),
+        Value::Map(map) => Document::Object(map.iter().map(|(key, value)| (key.clone(), to_document(value))).collect()),
+        Value::StringSet(texts) => {
+            Document::Array(texts.iter().map(|text| Document::String(text.as_str().to_owned())).collect())
+        }
+        Value::NumberSet(numbers) => Document::Array(numbers.iter().map(number_document).collect()),
+        Value::BytesSet(binaries) => {
+            Document::Array(binaries.iter().map(|bytes| Document::String(STANDARD.encode(bytes))).collect())
+        }
+    }
+}
+
+fn number_document(number: &Number) -> Document {
+    if let Some(int) = number.as_u64() {
+        return Document::Number(SdkNumber::PosInt(int));
+    }
+    if let Some(int) = number.as_i64() {
+        return Document::Number(SdkNumber::NegInt(int));
+    }
+    let float = number.to_f64();
+    if Number::try_from(float).as_ref() == Ok(number) {
+        Document::Number(SdkNumber::Float(float))
+    } else {
+        Document::String(number.to_string())
+    }
+}
+
+/// A document of the SDK as a value: the arguments of a tool call that the model made.
+///
+/// Errors: NaN or an infinite number, a number that DynamoDB cannot hold, nested more than 32 deep.
+pub fn from_document(document: &Document) -> Result<Value, MessageError> {
+    Ok(match document {
+        Document::Null => Value::Null,
+        Document::Bool(bool) => Value::Bool(*bool),
+        Document::Number(SdkNumber::PosInt(int)) => Value::from(*int),
+        Document::Number(SdkNumber::NegInt(int)) => Value::from(*int),
+        Document::Number(SdkNumber::Float(float)) => Value::try_from(*float)?,
+        Document::String(text) => Value::from(text.as_str()),
+        Document::Array(items) => Value::list(items.iter().map(from_document).collect::<Result<Vec<_>, _>>()?)?,
+        Document::Object(entries) => Value::map(
+            entries
+                .iter()
+                .map(|(key, value)| Ok((key.as_str(), from_document(value)?)))
+                .collect::<Result<Vec<_>, MessageError>>()?,
+        )?,
+    })
+}
+
+/// A document as the SDK sends it.
+pub(super) fn document_json(document: &Document) -> Json {
+    match document {
+        Document::Null => Json::Null,
+        Document::Bool(bool) => Json::Bool(*bool),
+        Document::Number(SdkNumber::PosInt(int)) => (*int).into(),
+        Document::Number(SdkNumber::NegInt(int)) => (*int).into(),
+        Document::Number(SdkNumber::Float(float)) => float_json(*float),
+        Document::String(text) => text.as_str().into(),
+        Document::Array(items) => items.iter().map(document_json).collect(),
+        Document::Object(entries) => entries.iter().map(|(key, value)| (key.as_str(), document_json(value))).collect(),
+    }
+}
+
+/// The SDK sends what JSON has no number for as a text.
+fn float_json(float: f64) -> Json {
+    if float.is_nan() {
+        "NaN".into()
+    } else if float.is_infinite() {
+        if float > 0.0 { "Infinity".into() } else { "-Infinity".into() }
+    } else {
+        float.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn json_goes_in_and_comes_out() {
+        let json = json!({"a": [1, -2, 2.5, null, true, "x"], "big": u64::MAX, "small": i64::MIN, "none": {}});
+        let value = Value::try_from(json.clone()).unwrap();
+        let document = to_document(&value);
+        assert_eq!(document_json(&document), json);
+        assert!(from_document(&document).unwrap() == value);
+    }
+
+    #[test]
+    fn what_json_cannot_say_is_told_as_near_as_it_can() {
+        let long: Number = "12345678901234567890123456789012345678".parse().unwrap();
+        let value = Value::map([
+            ("bytes", Value::from(b"hi".as_slice())),
+            ("long", long.into()),
+            ("texts", Value::set(["b", "a"]).unwrap()),
+            ("numbers", Value::set([2, 1]).unwrap()),
+            ("binaries", Value::set([b"hi".as_slice()]).unwrap()),
+        ])
+        .unwrap();
+        assert_eq!(
+            document_json(&to_document(&value)),
+            json!({"bytes": "aGk=", "long": "12345678901234567890123456789012345678", "texts": ["a", "b"],
+                "numbers": [1, 2], "binaries": ["aGk="]})
+        );
+    }
+
+    #[test]
+    fn a_document_without_a_value_is_refused() {
+        let nan = Document::Number(SdkNumber::Float(f64::NAN));
+        assert_eq!(from_document(&nan), Err(MessageError::NotFinite));
+        let deep = (0..33).fold(Document::Null, |inner, _| Document::Array(vec![inner]));
+        assert_eq!(from_document(&deep), Err(MessageError::TooDeep));
+    }
+}

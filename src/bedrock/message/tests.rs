@@ -1,0 +1,233 @@
+//! What becomes of each content on its way to Converse.
+
+use serde_json::{Value as Json, json};
+
+use super::super::json::to_json;
+use super::*;
+use crate::message::{
+    Contents, Document, Invocation, InvocationError, InvocationId, InvocationResult, Media, MediaKind, MessageId,
+    Outcome, Position, ResultContent, Source, ToolName, Value,
+};
+
+fn message(role: Role, contents: impl Into<Contents>) -> BedrockMessage {
+    BedrockMessage::wrap(Message::new(MessageId::from(7), Position::message(0), role, contents.into(), 0))
+}
+
+fn raw(role: Role, contents: impl Into<Contents>) -> Json {
+    let mut json = to_json(&message(role, contents).to_raw().unwrap());
+    json["content"].take()
+}
+
+fn refusal(role: Role, contents: impl Into<Contents>) -> String {
+    message(role, contents).to_raw().unwrap_err().to_string()
+}
+
+fn bytes() -> Source {
+    Source::Bytes(b"hi".as_slice().into())
+}
+
+fn url(url: &str) -> Source {
+    Source::Url(url.into())
+}
+
+fn call() -> Invocation {
+    Invocation::new("call_1", "get_user", Value::map([("id", 7)]).unwrap()).unwrap()
+}
+
+#[test]
+fn texts_are_texts() {
+    let message = message(Role::User, ["Hi, there", "how are you"]);
+    assert_eq!(
+        to_json(&message.to_raw().unwrap()),
+        json!({"role": "user", "content": [{"text": "Hi, there"}, {"text": "how are you"}]})
+    );
+    assert_eq!(raw(Role::Assistant, "I am fine"), json!([{"text": "I am fine"}]));
+}
+
+#[test]
+fn blank_texts_and_what_a_newer_version_knows_are_left_out() {
+    let hologram: Content = serde_json::from_value(json!({"type": "hologram"})).unwrap();
+    let contents = vec![" ".into(), Content::from("Hello"), hologram.clone(), "\u{200b}".into()];
+    assert_eq!(raw(Role::User, contents), json!([{"text": "Hello"}]));
+    assert_eq!(
+        refusal(Role::User, vec![" ".into(), hologram]),
+        "message 00000000000000000000000007 has nothing that a model could read: leave it out of the window"
+    );
+}
+
+#[test]
+fn summaries_and_supervisors_are_refused() {
+    for role in [Role::Summary, Role::Supervisor] {
+        let error = message(role, "x").to_raw().unwrap_err();
+        assert!(matches!(error, BedrockError::NotSpoken { role: refused, .. } if refused == role), "{error}");
+    }
+}
+
+#[test]
+fn media_of_a_known_format_are_handed_over() {
+    let contents = vec![
+        Content::from(Media::new(MediaKind::Image, bytes()).with_mime_type("image/png")),
+        Media::new(MediaKind::Image, url("s3://calls/1.jpg")).with_mime_type("image/jpeg").into(),
+        Media::new(MediaKind::Video, bytes()).with_mime_type("video/3gpp").into(),
+        Media::new(MediaKind::Video, url("s3://calls/1.mov")).with_mime_type("video/quicktime").into(),
+    ];
+    assert_eq!(
+        raw(Role::User, contents),
+        json!([
+            {"image": {"format": "png", "source": {"bytes": "aGk="}}},
+            {"image": {"format": "jpeg", "source": {"s3Location": {"uri": "s3://calls/1.jpg"}}}},
+            {"video": {"format": "three_gp", "source": {"bytes": "aGk="}}},
+            {"video": {"format": "mov", "source": {"s3Location": {"uri": "s3://calls/1.mov"}}}},
+        ])
+    );
+}
+
+#[test]
+fn documents_are_handed_over_beside_a_text() {
+    let document = || Document::new(bytes()).with_title("Terms, 2024.pdf").with_mime_type("application/pdf");
+    let block = json!({"document": {"format": "pdf", "name": "Terms 2024 pdf", "source": {"bytes": "aGk="}}});
+    assert_eq!(raw(Role::User, vec![document().into(), Content::from("Look")]), json!([block, {"text": "Look"}]));
+    assert_eq!(raw(Role::User, document()), json!([block, {"text": "[document]"}]));
+    let untitled = Document::new(url("s3://calls/1.txt")).with_mime_type("text/plain");
+    assert_eq!(
+        raw(Role::User, untitled)[0],
+        json!({"document": {"format": "txt", "name": "document", "source": {"s3Location": {"uri": "s3://calls/1.txt"}}}})
+    );
+}
+
+#[test]
+fn what_converse_cannot_take_is_told() {
+    let media = |kind, source| Media::new(kind, source);
+    let contents = vec![
+        Content::from(media(MediaKind::Audio, bytes()).with_mime_type("audio/mpeg").with_prompt_hint("the greeting")),
+        media(MediaKind::Image, url("https://example.com/?token=secret")).with_mime_type("image/png").into(),
+        media(MediaKind::Image, Source::ContentId("sha256:ab".into())).into(),
+        media(MediaKind::Video, url("http://e.com")).with_prompt_hint("\"] [tool result: {").into(),
+        Document::new(url("https://e.com")).with_title("Terms").into(),
+        Document::new(Source::ContentId("sha256:ab".into())).into(),
+    ];
+    assert_eq!(
+        raw(Role::User, contents),
+        json!([
+            {"text": r#"[audio "the greeting": not available to the model]"#},
+            {"text": r#"[image "image/png": not available to the model]"#},
+            {"text": "[image: not available to the model]"},
+            {"text": r#"[video "\"] [tool result: {": not available to the model]"#},
+            {"text": r#"[document "Terms": not available to the model]"#},
+            {"text": "[document: not available to the model]"},
+        ])
+    );
+}
+
+#[test]
+fn the_assistant_hands_over_texts_only() {
+    let contents = vec![
+        Content::from(Media::new(MediaKind::Image, bytes())),
+        Document::new(bytes()).with_title("Terms").with_mime_type("application/pdf").into(),
+    ];
+    assert_eq!(
+        raw(Role::Assistant, contents),
+        json!([
+            {"text": "[image: not available to the model]"},
+            {"text": r#"[document "Terms": not available to the model]"#},
+        ])
+    );
+}
+
+#[test]
+fn an_unknown_format_is_refused_without_a_word_of_it() {
+    let image = Media::new(MediaKind::Image, bytes()).with_mime_type("image/secret");
+    insta::assert_snapshot!(refusal(Role::User, image), @"message 00000000000000000000000007 has an image whose MIME type is not known: set one of image/png, image/jpeg, image/gif, image/webp with `with_mime_type`, or leave it out");
+    assert!(refusal(Role::User, Media::new(MediaKind::Video, bytes())).contains("a video whose MIME type"));
+    assert!(refusal(Role::User, Document::new(url("s3://b/k"))).contains("a document whose MIME type"));
+}
+
+#[test]
+fn calls_have_an_object_as_input() {
+    assert_eq!(
+        raw(Role::Assistant, vec![Content::from("Just a moment"), call().into()]),
+        json!([
+            {"text": "Just a moment"},
+            {"toolUse": {"toolUseId": "call_1", "name": "get_user", "input": {"id": 7}}},
+        ])
+    );
+    for (arguments, input) in [
+        (Value::Null, json!({})),
+        (Value::from("Mia"), json!({"arguments": "Mia"})),
+        (7.into(), json!({"arguments": 7})),
+    ] {
+        let call = Invocation::new("call_1", "get_user", arguments).unwrap();
+        assert_eq!(raw(Role::Assistant, call)[0]["toolUse"]["input"], input);
+    }
+}
+
+fn result(outcome: Outcome) -> InvocationResult {
+    InvocationResult::new(InvocationId::new("call_1").unwrap(), ToolName::new("get_user").unwrap(), outcome)
+}
+
+fn success(contents: impl IntoIterator<Item = ResultContent>) -> Json {
+    raw(Role::User, result(Outcome::Success(contents.into_iter().collect())))[0]["toolResult"].take()
+}
+
+#[test]
+fn results_come_with_their_contents() {
+    let image = Media::new(MediaKind::Image, bytes()).with_mime_type("image/webp");
+    let page = Document::new(url("https://e.com")).with_title("Terms");
+    let contents = [
+        "found".into(),
+        Value::map([("name", "Mia")]).unwrap().into(),
+        Value::list([1, 2]).unwrap().into(),
+        " ".into(),
+        ResultContent::Media(image.into()),
+        ResultContent::Document(page.into()),
+    ];
+    assert_eq!(
+        success(contents),
+        json!({"toolUseId": "call_1", "status": "success", "content": [
+            {"text": "found"},
+            {"json": {"name": "Mia"}},
+            {"text": "[1,2]"},
+            {"image": {"format": "webp", "source": {"bytes": "aGk="}}},
+            {"text": r#"[document "Terms": not available to the model]"#},
+        ]})
+    );
+}
+
+#[test]
+fn a_result_of_nothing_is_an_empty_object() {
+    let nothing = json!({"toolUseId": "call_1", "status": "success", "content": [{"json": {}}]});
+    assert_eq!(success([]), nothing);
+    assert_eq!(success([" ".into()]), nothing);
+}
+
+#[test]
+fn an_error_tells_what_is_known_of_it() {
+    let error = || InvocationError::new("no answer").unwrap();
+    for (error, text) in [
+        (error(), "no answer"),
+        (error().with_type("Timeout"), "Timeout: no answer"),
+        (error().with_type("Timeout").with_retryable(true), "Timeout: no answer (trying again may help)"),
+        (error().with_retryable(false), "no answer (trying again will not help)"),
+    ] {
+        assert_eq!(
+            raw(Role::User, call().failure(error)),
+            json!([{"toolResult": {"toolUseId": "call_1", "status": "error", "content": [{"text": text}]}}])
+        );
+    }
+}
+
+#[test]
+fn results_come_first_in_their_message() {
+    let second = Invocation::new("call_2", "get_user", Value::Null).unwrap();
+    let contents = vec![
+        Content::from("Are you there?"),
+        call().success(["a"]).into(),
+        Content::from("Hello?"),
+        second.success(["b"]).into(),
+    ];
+    let result = |id, text| json!({"toolResult": {"toolUseId": id, "status": "success", "content": [{"text": text}]}});
+    assert_eq!(
+        raw(Role::User, contents),
+        json!([result("call_1", "a"), result("call_2", "b"), {"text": "Are you there?"}, {"text": "Hello?"}])
+    );
+}

@@ -1,0 +1,171 @@
+//! Images, videos and documents: how many, how large, where, and under which names.
+
+use std::collections::HashSet;
+
+use aws_sdk_bedrockruntime::types::{
+    ContentBlock, ConversationRole, DocumentBlock, DocumentSource, ImageBlock, ImageSource, Message,
+    ToolResultContentBlock,
+};
+
+use super::super::attachment::{MAX_DOCUMENT_NAME, is_of_document_name};
+use super::{Place, Profile, Rule, Violations, contents};
+
+pub(super) fn check(messages: &[Message], profile: &Profile, violations: &mut Violations) {
+    let images: Vec<_> = contents(messages).flat_map(|(m, c, block)| images_in(block, Place::Content(m, c))).collect();
+    let documents: Vec<_> =
+        contents(messages).flat_map(|(m, c, block)| documents_in(block, Place::Content(m, c))).collect();
+    check_roles(messages, violations);
+    check_texts(messages, violations);
+    check_images(&images, documents.len(), profile, violations);
+    check_documents(&documents, profile, violations);
+    check_names(&documents, violations);
+}
+
+/// An attachment, and where it stands: in a message, or as a part of a tool's result there.
+struct Placed<'a, T> {
+    block: &'a T,
+    place: Place,
+    part: Option<usize>,
+}
+
+fn images_in<'a>(block: &'a ContentBlock, place: Place) -> Vec<Placed<'a, ImageBlock>> {
+    let in_result = |part: &'a ToolResultContentBlock| match part {
+        ToolResultContentBlock::Image(image) => Some(image),
+        _ => None,
+    };
+    placed(block, block.as_image().ok(), in_result, place)
+}
+
+fn documents_in<'a>(block: &'a ContentBlock, place: Place) -> Vec<Placed<'a, DocumentBlock>> {
+    let in_result = |part: &'a ToolResultContentBlock| match part {
+        ToolResultContentBlock::Document(document) => Some(document),
+        _ => None,
+    };
+    placed(block, block.as_document().ok(), in_result, place)
+}
+
+fn placed<'a, T>(
+    block: &'a ContentBlock,
+    itself: Option<&'a T>,
+    in_result: impl Fn(&'a ToolResultContentBlock) -> Option<&'a T>,
+    place: Place,
+) -> Vec<Placed<'a, T>> {
+    let parts = block.as_tool_result().map_or(&[][..], |result| &result.content);
+    let nested = parts.iter().enumerate().filter_map(|(part, content)| Some((in_result(content)?, Some(part))));
+    let all = itself.map(|block| (block, None)).into_iter().chain(nested);
+    all.map(|(block, part)| Placed { block, place, part }).collect()
+}
+
+fn check_roles(messages: &[Message], violations: &mut Violations) {
+    for (m, message) in messages.iter().enumerate().filter(|(_, message)| message.role != ConversationRole::User) {
+        for (c, block) in message.content.iter().enumerate() {
+            let kind = match block {
+                ContentBlock::Image(_) => "image",
+                ContentBlock::Video(_) => "video",
+                ContentBlock::Document(_) => "document",
+                _ => continue,
+            };
+            let wording = format!(
+                "The model returned the following errors: messages.{m}.content: '{kind}' blocks are not permitted within \
+                 {} turns.",
+                message.role.as_str()
+            );
+            violations.add(Rule::AttachmentsInUserMessages, Place::Content(m, c), wording);
+        }
+    }
+}
+
+fn check_texts(messages: &[Message], violations: &mut Violations) {
+    for (m, message) in messages.iter().enumerate() {
+        if let Some(c) = message.content.iter().position(ContentBlock::is_document)
+            && !message.content.iter().any(ContentBlock::is_text)
+        {
+            let wording = "A text block must be included when using documents.";
+            violations.add(Rule::DocumentBesideText, Place::Content(m, c), wording);
+        }
+    }
+}
+
+fn check_images(images: &[Placed<'_, ImageBlock>], documents: usize, profile: &Profile, violations: &mut Violations) {
+    if let Some(first_too_many) = images.get(profile.max_images) {
+        let wording = format!(
+            "The model returned the following errors: too many images and documents: {} + {documents} > {}",
+            images.len(),
+            profile.max_images
+        );
+        violations.add(Rule::ImageCount, first_too_many.place, wording);
+    }
+    for Placed { block, place, part } in images {
+        if let Some(ImageSource::Bytes(bytes)) = &block.source
+            && bytes.as_ref().len() > profile.max_image_bytes
+        {
+            // Bedrock counts the image as it is sent.
+            let (found, limit) = (in_base64(bytes.as_ref().len()), in_base64(profile.max_image_bytes));
+            let nested = part.map(|part| format!(".toolResult.content.{part}")).unwrap_or_default();
+            let wording = format!(
+                "The model returned the following errors: {place}{nested}.image.source.bytes: image exceeds {} MB maximum: \
+                 {found} bytes > {limit} bytes",
+                megabytes(limit)
+            );
+            violations.add(Rule::ImageSize, *place, wording);
+        }
+    }
+}
+
+fn in_base64(bytes: usize) -> usize {
+    bytes.div_ceil(3) * 4
+}
+
+fn megabytes(bytes: usize) -> f64 {
+    bytes as f64 / 1_048_576.0
+}
+
+fn check_documents(documents: &[Placed<'_, DocumentBlock>], profile: &Profile, violations: &mut Violations) {
+    if let Some(first_too_many) = documents.get(profile.max_documents) {
+        let wording = format!("You can't include more than {} documents in a request.", profile.max_documents);
+        violations.add(Rule::DocumentCount, first_too_many.place, wording);
+    }
+    for Placed { block, place, .. } in documents {
+        let bytes = match &block.source {
+            Some(DocumentSource::Bytes(bytes)) => bytes.as_ref().len(),
+            Some(DocumentSource::Text(text)) => text.len(),
+            _ => 0,
+        };
+        if bytes > profile.max_document_bytes {
+            let wording = format!(
+                "The maximum document size is {} MB. Reduce the size of your document and retry your request.",
+                megabytes(profile.max_document_bytes)
+            );
+            violations.add(Rule::DocumentSize, *place, wording);
+        }
+    }
+}
+
+fn check_names(documents: &[Placed<'_, DocumentBlock>], violations: &mut Violations) {
+    let mut names = HashSet::new();
+    for Placed { block, place, part } in documents {
+        let name = block.name.as_str();
+        let length = name.chars().count();
+        if length == 0 || length > MAX_DOCUMENT_NAME {
+            let bound = if length == 0 { "greater than or equal to 1" } else { "less than or equal to 200" };
+            let nested = part.map(|part| format!("toolResult.content.{}.member.", part + 1)).unwrap_or_default();
+            let member = format!("{nested}document.name");
+            violations.add_constraint(Rule::DocumentName, *place, &member, &format!("have length {bound}"));
+        } else if name.contains("  ") || !name.chars().all(|c| c == ' ' || is_of_document_name(c)) {
+            violations.add(
+                Rule::DocumentName,
+                *place,
+                "The document file name can only contain alphanumeric characters, whitespace characters, hyphens, \
+                 parentheses, and square brackets. The name can't contain more than one consecutive whitespace \
+                 character. Check that the file name conforms to these restrictions and retry your request.",
+            );
+        }
+        if !names.insert(name) {
+            violations.add(
+                Rule::UniqueDocumentNames,
+                *place,
+                "Messages can't contain duplicate document names. Rename the document and retry your request.",
+            );
+        }
+    }
+}

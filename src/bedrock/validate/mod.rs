@@ -1,0 +1,174 @@
+//! [`validate()`]: whether Bedrock would take a request, told in its own words.
+//!
+//! The SDK checks none of this. Owns the rules; [`Profile`] holds what differs between models.
+
+mod attachments;
+mod profile;
+mod rule;
+mod tools;
+mod turns;
+
+use std::fmt;
+
+use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
+use aws_sdk_bedrockruntime::types::{ContentBlock, Message, SystemContentBlock, Tool};
+
+pub use profile::Profile;
+pub use rule::Rule;
+
+/// What Bedrock would refuse in a request, in the order in which it looks; nothing where it would take the request.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use aws_sdk_bedrockruntime::types::{ContentBlock, ConversationRole, Message};
+/// use verbale::bedrock::{ConverseRequest, Place, Profile, Rule, validate};
+///
+/// let silence =
+///     Message::builder().role(ConversationRole::User).content(ContentBlock::Text(" ".into())).build()?;
+/// let input = ConverseRequest::new("eu.amazon.nova-lite-v1:0").messages(vec![silence]).into_input()?;
+///
+/// let violations = validate(&input, &Profile::default());
+/// assert_eq!(violations.len(), 1);
+/// assert_eq!((violations[0].rule(), violations[0].place()), (Rule::TextNotBlank, Place::Content(0, 0)));
+/// assert_eq!(
+///     violations[0].to_string(),
+///     "The text field in the ContentBlock object at messages.0.content.0 is blank. Add text to the text field, and try \
+///      again."
+/// );
+/// # Ok(()) }
+/// ```
+pub fn validate(input: &ConverseInput, profile: &Profile) -> Vec<Violation> {
+    let mut violations = Violations(Vec::new());
+    turns::check(input, profile, &mut violations);
+    tools::check(input, profile, &mut violations);
+    attachments::check(input.messages(), profile, &mut violations);
+    check_cache_points(input, profile, &mut violations);
+    violations.0
+}
+
+/// One thing that Bedrock would refuse. `Display` words it as Bedrock does, without anything that was said; the ids of
+/// tool calls are told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    rule: Rule,
+    place: Place,
+    wording: String,
+}
+
+impl Violation {
+    /// The rule that is broken.
+    pub fn rule(&self) -> Rule {
+        self.rule
+    }
+
+    /// Where it is broken.
+    pub fn place(&self) -> Place {
+        self.place
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.wording)
+    }
+}
+
+impl std::error::Error for Violation {}
+
+/// A place in a request. Indices count from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Place {
+    /// The request as a whole.
+    Request,
+    /// A block of `system`.
+    System(usize),
+    /// A message; the one behind the last, where one is missing.
+    Message(usize),
+    /// A content of a message: the index of the message, and that of the content in it.
+    Content(usize, usize),
+    /// A tool of `toolConfig`.
+    Tool(usize),
+}
+
+/// The path as Bedrock writes it.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Request => f.write_str("messages"),
+            Self::System(block) => write!(f, "system.{block}"),
+            Self::Message(message) => write!(f, "messages.{message}"),
+            Self::Content(message, content) => write!(f, "messages.{message}.content.{content}"),
+            Self::Tool(tool) => write!(f, "toolConfig.tools.{tool}"),
+        }
+    }
+}
+
+impl Place {
+    /// The path as the service writes it where it checks the members of its model.
+    fn counted_from_1(self) -> String {
+        match self {
+            Self::Request => "messages".to_owned(),
+            Self::System(block) => format!("system.{}.member", block + 1),
+            Self::Message(message) => format!("messages.{}.member", message + 1),
+            Self::Content(message, content) => {
+                format!("messages.{}.member.content.{}.member", message + 1, content + 1)
+            }
+            Self::Tool(tool) => format!("toolConfig.tools.{}.member", tool + 1),
+        }
+    }
+}
+
+struct Violations(Vec<Violation>);
+
+impl Violations {
+    fn add(&mut self, rule: Rule, place: Place, wording: impl Into<String>) {
+        self.0.push(Violation { rule, place, wording: wording.into() });
+    }
+
+    /// What the service says to a member of a block that does not fit its model.
+    fn add_constraint(&mut self, rule: Rule, place: Place, member: &str, constraint: &str) {
+        let wording = format!(
+            "1 validation error detected: Value at '{}.{member}' failed to satisfy constraint: Member must {constraint}",
+            place.counted_from_1()
+        );
+        self.add(rule, place, wording);
+    }
+}
+
+/// All contents of all messages.
+fn contents(messages: &[Message]) -> impl Iterator<Item = (usize, usize, &ContentBlock)> {
+    messages
+        .iter()
+        .enumerate()
+        .flat_map(|(m, message)| message.content.iter().enumerate().map(move |(c, block)| (m, c, block)))
+}
+
+fn check_cache_points(input: &ConverseInput, profile: &Profile, violations: &mut Violations) {
+    // In the order in which they count for the cache.
+    let tools = input.tool_config.iter().flat_map(|config| config.tools.iter().enumerate());
+    let points =
+        tools
+            .filter(|(_, tool)| matches!(tool, Tool::CachePoint(_)))
+            .map(|(t, _)| Place::Tool(t))
+            .chain(input.system().iter().enumerate().filter_map(|(s, block)| {
+                matches!(block, SystemContentBlock::CachePoint(_)).then_some(Place::System(s))
+            }))
+            .chain(
+                contents(input.messages())
+                    .filter(|(.., block)| block.is_cache_point())
+                    .map(|(m, c, _)| Place::Content(m, c)),
+            );
+    let places: Vec<_> = points.collect();
+    if let Some(place) = places.get(profile.max_cache_points) {
+        let wording = format!(
+            "The model returned the following errors: A maximum of {} blocks with cache_control may be provided. Found {}.",
+            profile.max_cache_points,
+            places.len()
+        );
+        violations.add(Rule::CachePoints, *place, wording);
+    }
+}
+
+#[cfg(test)]
+mod tests;

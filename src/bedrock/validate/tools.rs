@@ -1,0 +1,178 @@
+//! Tool calls, their results, and the tools.
+
+use std::collections::HashSet;
+
+use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
+use aws_sdk_bedrockruntime::types::{
+    ContentBlock, ConversationRole, Message, Tool, ToolResultBlock, ToolResultContentBlock, ToolResultStatus,
+    ToolUseBlock,
+};
+
+use super::super::flatten::is_of_tool;
+use super::{Place, Profile, Rule, Violations, contents};
+
+pub(super) fn check(input: &ConverseInput, profile: &Profile, violations: &mut Violations) {
+    let messages = input.messages();
+    check_config(input, violations);
+    check_formats(messages, violations);
+    check_pairs(messages, profile, violations);
+    check_ids(messages, violations);
+}
+
+fn check_config(input: &ConverseInput, violations: &mut Violations) {
+    let tools = input.tool_config.as_ref().map_or(&[][..], |config| &config.tools);
+    if tools.is_empty()
+        && let Some((m, c, _)) = contents(input.messages()).find(|(.., block)| is_of_tool(block))
+    {
+        violations.add(
+            Rule::ToolConfigPresent,
+            Place::Content(m, c),
+            "The toolConfig field must be defined when using toolUse and toolResult content blocks.",
+        );
+    }
+    for (t, tool) in tools.iter().enumerate() {
+        if let Tool::ToolSpec(spec) = tool
+            && let Some(constraint) = broken_constraint(&spec.name)
+        {
+            violations.add_constraint(Rule::ToolNameFormat, Place::Tool(t), "toolSpec.name", constraint);
+        }
+    }
+}
+
+fn check_formats(messages: &[Message], violations: &mut Violations) {
+    for (m, c, block) in contents(messages) {
+        let place = Place::Content(m, c);
+        match block {
+            ContentBlock::ToolUse(call) => {
+                if let Some(constraint) = broken_constraint(&call.tool_use_id) {
+                    violations.add_constraint(Rule::ToolUseIdFormat, place, "toolUse.toolUseId", constraint);
+                }
+                if let Some(constraint) = broken_constraint(&call.name) {
+                    violations.add_constraint(Rule::ToolNameFormat, place, "toolUse.name", constraint);
+                }
+                if !call.input.is_object() {
+                    add_not_object(place, "toolUse.input", violations);
+                }
+            }
+            ContentBlock::ToolResult(result) => {
+                if let Some(constraint) = broken_constraint(&result.tool_use_id) {
+                    violations.add_constraint(Rule::ToolUseIdFormat, place, "toolResult.toolUseId", constraint);
+                }
+                check_result(result, place, violations);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn check_result(result: &ToolResultBlock, place: Place, violations: &mut Violations) {
+    if result.status == Some(ToolResultStatus::Error) && result.content.is_empty() {
+        let wording = format!("The content field at {place}.toolResult cannot be empty when status value is error.");
+        violations.add(Rule::ErrorResultNotEmpty, place, wording);
+    }
+    for (r, part) in result.content.iter().enumerate() {
+        if matches!(part, ToolResultContentBlock::Json(json) if !json.is_object()) {
+            add_not_object(place, &format!("toolResult.content.{r}.json"), violations);
+        }
+    }
+}
+
+fn add_not_object(place: Place, field: &str, violations: &mut Violations) {
+    let wording = format!(
+        "The format of the value at {place}.{field} is invalid. Provide a json object for the field and try again."
+    );
+    violations.add(Rule::JsonIsObject, place, wording);
+}
+
+/// Calls against the results in the next message.
+fn check_pairs(messages: &[Message], profile: &Profile, violations: &mut Violations) {
+    for (m, message) in messages.iter().enumerate() {
+        let answers = messages.get(m + 1).filter(|next| next.role == ConversationRole::User);
+        let answered: HashSet<_> =
+            answers.iter().flat_map(|next| results(next)).map(|result| result.tool_use_id.as_str()).collect();
+        let open: Vec<_> =
+            calls(message).map(|call| call.tool_use_id.as_str()).filter(|id| !answered.contains(id)).collect();
+        if !open.is_empty() {
+            let wording = format!(
+                "Expected toolResult blocks at messages.{}.content for the following Ids: {}",
+                m + 1,
+                told(&open)
+            );
+            violations.add(Rule::ToolUseAnswered, Place::Message(m + 1), wording);
+        }
+
+        let asked = m.checked_sub(1).and_then(|before| messages.get(before)).map_or(0, |before| calls(before).count());
+        let given = results(message).count();
+        if given > asked {
+            let wording = format!(
+                "The number of toolResult blocks at messages.{m}.content exceeds the number of toolUse blocks of \
+                 previous turn."
+            );
+            violations.add(Rule::NoSurplusToolResult, Place::Message(m), wording);
+        }
+        let first = message.content.iter().take_while(|block| block.is_tool_result()).count();
+        if profile.tool_results_first && first < given {
+            let wording = format!(
+                "The model returned the following errors: messages.{m}: Did not find {given} `tool_result` block(s) at \
+                 the beginning of this message. Messages following `tool_use` blocks must begin with a matching number \
+                 of `tool_result` blocks."
+            );
+            violations.add(Rule::ToolResultsFirst, Place::Message(m), wording);
+        }
+    }
+}
+
+fn check_ids(messages: &[Message], violations: &mut Violations) {
+    let mut earlier = HashSet::new();
+    for (m, message) in messages.iter().enumerate() {
+        let ids: Vec<_> = calls(message).map(|call| call.tool_use_id.as_str()).collect();
+        add_doubles("toolUse", m, &ids, violations);
+        let given: Vec<_> = results(message).map(|result| result.tool_use_id.as_str()).collect();
+        add_doubles("toolResult", m, &given, violations);
+        for (c, block) in message.content.iter().enumerate() {
+            if let ContentBlock::ToolUse(call) = block
+                && earlier.contains(call.tool_use_id.as_str())
+            {
+                let place = Place::Content(m, c);
+                let wording =
+                    format!("The model returned the following errors: {place}: `tool_use` ids must be unique");
+                violations.add(Rule::UniqueToolUseIds, place, wording);
+            }
+        }
+        earlier.extend(ids);
+    }
+}
+
+fn add_doubles(kind: &str, m: usize, ids: &[&str], violations: &mut Violations) {
+    let mut seen = HashSet::new();
+    let doubles: Vec<_> = ids.iter().copied().filter(|id| !seen.insert(*id)).collect();
+    if !doubles.is_empty() {
+        let wording = format!("The {kind} blocks at messages.{m}.content contain duplicate Ids: {}", told(&doubles));
+        violations.add(Rule::UniqueToolUseIds, Place::Message(m), wording);
+    }
+}
+
+fn calls(message: &Message) -> impl Iterator<Item = &ToolUseBlock> {
+    message.content.iter().filter_map(|block| block.as_tool_use().ok())
+}
+
+fn results(message: &Message) -> impl Iterator<Item = &ToolResultBlock> {
+    message.content.iter().filter_map(|block| block.as_tool_result().ok())
+}
+
+/// Ids in a row. What is no id could be anything, words of the caller too.
+fn told(ids: &[&str]) -> String {
+    let told = ids.iter().map(|id| if broken_constraint(id).is_none() { id } else { "(not an id)" });
+    told.collect::<Vec<_>>().join(", ")
+}
+
+/// What an id or the name of a tool breaks, as the service words it.
+fn broken_constraint(text: &str) -> Option<&'static str> {
+    let is_identifier = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    match text.chars().count() {
+        0 => Some("have length greater than or equal to 1"),
+        65.. => Some("have length less than or equal to 64"),
+        _ if !text.chars().all(is_identifier) => Some("satisfy regular expression pattern: [a-zA-Z0-9_-]+"),
+        _ => None,
+    }
+}
