@@ -6,7 +6,7 @@
 #![allow(dead_code, missing_docs, reason = "each benchmark uses a part")]
 
 use verbale::clock::{Clock, IdSource, SystemClock, SystemIds};
-use verbale::{MessageWrapper, MessagesManager, PlainMessage};
+use verbale::{Format, MessagesManager, PlainMessage};
 
 const WORDS: &str = "the call is about my last order number and it did not come today can you please check when they \
     will send another one thank i would like to speak with someone from support because delivery address changed \
@@ -99,7 +99,7 @@ impl Conversation for MessagesManager<PlainMessage> {
 
     fn summarise(&mut self, summary: &str) {
         let summarizing = self.summarizing_keeping(KEEP_TURNS).unwrap();
-        std::hint::black_box(summarizing.to_string());
+        std::hint::black_box(summarizing.format(&Format::default()));
         self.add_summary(summary, &summarizing).unwrap();
     }
 

@@ -90,7 +90,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
 /// Without what is blank. Errors: nothing left.
 fn spoken(mut contents: Contents) -> Result<Contents, ManagerError> {
     if contents.iter().any(Content::is_blank) {
-        contents.retain(|content| !content.is_blank());
+        contents = contents.into_iter().filter(|content| !content.is_blank()).collect();
     }
     if contents.is_empty() { Err(ManagerError::Blank) } else { Ok(contents) }
 }

@@ -36,7 +36,10 @@ impl Summarizing {
 
     /// The conversation as text, in a form of your choice.
     pub fn format(&self, format: &Format) -> String {
-        format.of(self)
+        let mut text = String::with_capacity(self.text_bytes());
+        // Writing to a String cannot fail.
+        let _ = format.write(self, &mut text);
+        text
     }
 
     /// The conversation as text for a model: a JSON object a line, and nothing that a caller says can pose as another
@@ -55,6 +58,13 @@ impl Summarizing {
         format::json_lines(self)
     }
 
+    /// About how long the text will be.
+    pub(super) fn text_bytes(&self) -> usize {
+        const TAG: usize = 16;
+        let texts = |message: &Message| message.contents().texts().map(|text| TAG + text.len()).sum::<usize>();
+        self.previous.iter().chain(&self.range).map(texts).sum()
+    }
+
     pub(super) fn range(&self) -> &[Message] {
         &self.range
     }
@@ -63,6 +73,6 @@ impl Summarizing {
 /// In the default [`Format`].
 impl fmt::Display for Summarizing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.format(&Format::default()))
+        Format::default().write(self, f)
     }
 }

@@ -11,7 +11,7 @@ use crate::message::{Content, Message};
 
 /// A line for the previous summary, if any, and one for each message.
 pub(in crate::manager) fn json_lines(summarizing: &Summarizing) -> String {
-    let mut out = String::new();
+    let mut out = String::with_capacity(summarizing.text_bytes());
     for message in summarizing.previous().into_iter().chain(summarizing.messages()) {
         // A message always is JSON, and writing to a String cannot fail.
         let line = serde_json::to_string(&Line(message)).unwrap_or_default();

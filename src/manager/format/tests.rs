@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 
 use super::*;
 use crate::manager::escape::is_harmful;
-use crate::message::{Contents, Invocation, Media, MediaKind, PlainMessage, Source, Value};
+use crate::message::{Content, Contents, Invocation, Media, MediaKind, PlainMessage, Source, Value};
 use crate::{MessagesManager, Provenance};
 
 fn manager() -> MessagesManager<PlainMessage> {

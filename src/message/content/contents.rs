@@ -1,9 +1,9 @@
 //! [`Contents`]: the list of contents of one message.
 
+use std::fmt;
 use std::ops::Deref;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use smallvec::SmallVec;
 
 use super::{Content, Document, Invocation, InvocationResult, Media};
 use crate::message::text::Text;
@@ -11,18 +11,21 @@ use crate::message::text::Text;
 /// The contents of one message, in their order.
 ///
 /// Made from `&str`, `String`, any [`Content`], and arrays and `Vec`s of them.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-// One content, the usual case, is stored without an allocation of its own.
-pub struct Contents(SmallVec<[Content; 1]>);
+#[derive(Clone)]
+pub struct Contents(Repr);
+
+#[derive(Clone)]
+// The usual message has one content, and room for no more. Boxed, the `Vec` costs the others nothing.
+#[expect(clippy::box_collection, reason = "it keeps a message 8 bytes smaller")]
+enum Repr {
+    One([Content; 1]),
+    Many(Box<Vec<Content>>),
+}
 
 impl Contents {
     /// The texts, in their order.
     pub fn texts(&self) -> impl Iterator<Item = &Text> {
         self.iter().filter_map(Content::as_text)
-    }
-
-    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&Content) -> bool) {
-        self.0.retain(|content| keep(content));
     }
 
     /// Like [`PartialEq`], but texts that are one in memory are not compared.
@@ -39,28 +42,71 @@ impl Deref for Contents {
     type Target = [Content];
 
     fn deref(&self) -> &[Content] {
-        &self.0
+        match &self.0 {
+            Repr::One(one) => one,
+            Repr::Many(many) => many,
+        }
+    }
+}
+
+impl Default for Contents {
+    fn default() -> Self {
+        Self(Repr::Many(Box::default()))
+    }
+}
+
+impl PartialEq for Contents {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Contents {}
+
+impl fmt::Debug for Contents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl From<Contents> for Vec<Content> {
+    fn from(contents: Contents) -> Self {
+        match contents.0 {
+            Repr::One(one) => one.into(),
+            Repr::Many(many) => *many,
+        }
     }
 }
 
 impl Extend<Content> for Contents {
     fn extend<I: IntoIterator<Item = Content>>(&mut self, contents: I) {
-        self.0.extend(contents);
+        match &mut self.0 {
+            Repr::Many(many) => many.extend(contents),
+            Repr::One(_) => {
+                let mut many = Vec::from(std::mem::take(self));
+                many.extend(contents);
+                *self = many.into();
+            }
+        }
     }
 }
 
 impl FromIterator<Content> for Contents {
     fn from_iter<I: IntoIterator<Item = Content>>(contents: I) -> Self {
-        Self(contents.into_iter().collect())
+        let mut contents = contents.into_iter();
+        match (contents.next(), contents.next()) {
+            (Some(one), None) => one.into(),
+            (first, second) => Self(Repr::Many(Box::new(first.into_iter().chain(second).chain(contents).collect()))),
+        }
     }
 }
 
 impl IntoIterator for Contents {
     type Item = Content;
-    type IntoIter = smallvec::IntoIter<[Content; 1]>;
+    type IntoIter = std::vec::IntoIter<Content>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter()
+        Vec::from(self).into_iter()
     }
 }
 
@@ -77,7 +123,7 @@ macro_rules! contents_from_one {
     ($($one:ty),*) => {$(
         impl From<$one> for Contents {
             fn from(one: $one) -> Self {
-                Self(SmallVec::from_buf([one.into()]))
+                Self(Repr::One([one.into()]))
             }
         }
     )*};
@@ -120,11 +166,12 @@ impl<'de> Deserialize<'de> for Contents {
             }
 
             fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut items: A) -> Result<Contents, A::Error> {
-                let mut contents = SmallVec::new();
-                while let Some(content) = items.next_element()? {
-                    contents.push(content);
+                let (first, second) = (items.next_element()?, items.next_element()?);
+                let mut contents: Contents = first.into_iter().chain(second).collect();
+                while let Some(content) = items.next_element::<Content>()? {
+                    contents.extend([content]);
                 }
-                Ok(Contents(contents))
+                Ok(contents)
             }
         }
         deserializer.deserialize_seq(Visitor)
