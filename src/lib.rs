@@ -3,6 +3,10 @@
 #[cfg(feature = "bedrock")]
 pub mod bedrock;
 pub mod clock;
+#[cfg(feature = "dynamodb")]
+pub mod dynamodb;
+#[cfg(feature = "embedded")]
+pub mod embedded;
 pub mod manager;
 pub mod message;
 

@@ -1,0 +1,131 @@
+//! How values and JSON stand as attribute values.
+
+use serde_json::json;
+
+use super::*;
+
+fn map<const N: usize>(entries: [(&str, AttributeValue); N]) -> AttributeValue {
+    AttributeValue::M(entries.map(|(key, attribute)| (key.to_owned(), attribute)).into())
+}
+
+fn text(text: &str) -> AttributeValue {
+    AttributeValue::S(text.to_owned())
+}
+
+fn number(number: &str) -> AttributeValue {
+    AttributeValue::N(number.to_owned())
+}
+
+#[test]
+fn every_kind_of_value_has_its_type() {
+    let long = "1.2345678901234567890123456789012345678";
+    for (value, attribute) in [
+        (Value::Null, AttributeValue::Null(true)),
+        (Value::from(true), AttributeValue::Bool(true)),
+        (Value::from(""), text("")),
+        (Value::from("perché"), text("perché")),
+        (Value::from(-7), number("-7")),
+        (Value::from(u64::MAX), number("18446744073709551615")),
+        (Value::try_from(0.1).unwrap(), number("0.1")),
+        (Value::from(long.parse::<Number>().unwrap()), number(long)),
+        (Value::from(vec![0, 255]), AttributeValue::B(Blob::new([0, 255]))),
+        (Value::from(vec![]), AttributeValue::B(Blob::new([]))),
+        (Value::set(["b", "a", ""]).unwrap(), AttributeValue::Ss(vec!["".into(), "a".into(), "b".into()])),
+        (Value::set([2, -1]).unwrap(), AttributeValue::Ns(vec!["-1".into(), "2".into()])),
+        (Value::set([vec![1_u8]]).unwrap(), AttributeValue::Bs(vec![Blob::new([1])])),
+        (Value::list(["a"]).unwrap(), AttributeValue::L(vec![text("a")])),
+        (Value::list(Vec::<Value>::new()).unwrap(), AttributeValue::L(vec![])),
+        (Value::map([("a", 1)]).unwrap(), map([("a", number("1"))])),
+        (Value::map(Vec::<(String, Value)>::new()).unwrap(), map([])),
+    ] {
+        assert_eq!(to_attribute(&value), Ok(attribute.clone()));
+        assert!(from_attribute(attribute.clone()).unwrap() == value, "{attribute:?}");
+    }
+}
+
+#[test]
+fn what_dynamodb_makes_of_a_number_is_the_same_number() {
+    for (given, stored) in
+        [("1E-130", format!("0.{}1", "0".repeat(129))), ("-1.50E40", format!("-15{}", "0".repeat(39)))]
+    {
+        let value = Value::from(given.parse::<Number>().unwrap());
+        assert!(from_attribute(AttributeValue::N(stored)).unwrap() == value, "{given}");
+    }
+}
+
+#[test]
+fn a_float_halfway_between_two_decimals_stays_what_it_is() {
+    let value = Value::try_from(f64::from(891.1009_f32)).unwrap();
+    let Value::Number(number) = &value else { panic!("no number") };
+    assert_eq!(to_attribute(&value), Ok(AttributeValue::N(number.to_string())));
+    assert!(from_attribute(to_attribute(&value).unwrap()).unwrap() == value);
+}
+
+#[test]
+fn a_map_that_looks_like_a_tag_stays_a_map() {
+    let value = Value::map([("$bytes", "aGk=")]).unwrap();
+    assert_eq!(to_attribute(&value), Ok(map([("$map", map([("$bytes", text("aGk="))]))])));
+    for key in ["$json", "$numbers", "$unheard-of"] {
+        for inner in [Value::from("{}"), Value::set([1]).unwrap(), value.clone(), Value::list([2, 1]).unwrap()] {
+            let value = Value::map([(key, inner)]).unwrap();
+            assert!(from_attribute(to_attribute(&value).unwrap()).unwrap() == value, "{key}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "the JSON of values does not read back what lies under a single key `$map`"]
+fn a_map_of_one_key_that_is_the_guard_stays_a_map() {
+    for inner in [Value::set([1]).unwrap(), Value::map([("$bytes", "aGk=")]).unwrap()] {
+        let value = Value::map([("$map", inner)]).unwrap();
+        assert!(from_attribute(to_attribute(&value).unwrap()).unwrap() == value);
+    }
+}
+
+#[test]
+fn an_empty_or_endless_key_is_text() {
+    let value = Value::map([("", Value::from(1)), ("a", Value::from(b"hi".as_slice()))]).unwrap();
+    assert_eq!(to_attribute(&value), Ok(map([("$json", text(r#"{"":1,"a":{"$bytes":"aGk="}}"#))])));
+    assert!(from_attribute(to_attribute(&value).unwrap()).unwrap() == value);
+    let value = Value::map([("x".repeat(65_536), 1)]).unwrap();
+    let attribute = to_attribute(&value).unwrap();
+    assert_eq!(attribute.as_m().unwrap().keys().collect::<Vec<_>>(), ["$json"]);
+    assert!(from_attribute(attribute).unwrap() == value);
+}
+
+#[test]
+fn what_lies_too_deep_is_text() {
+    let nest = |value: Value, times| (0..times).fold(value, |value, _| Value::list([value]).unwrap());
+    let wrap = |attribute, times| (0..times).fold(attribute, |attribute, _| AttributeValue::L(vec![attribute]));
+    let set = || Value::set([1]).unwrap();
+    let native = AttributeValue::Ns(vec!["1".to_owned()]);
+    let escaped = map([("$json", text(r#"[[{"$numbers":[1]}]]"#))]);
+    for (value, attribute) in [(nest(set(), 31), wrap(native, 31)), (nest(set(), 32), wrap(escaped, 30))] {
+        assert_eq!(to_attribute(&value), Ok(attribute.clone()));
+        assert!(from_attribute(attribute).unwrap() == value);
+    }
+}
+
+#[test]
+fn where_keys_are_data_nothing_is_a_tag() {
+    let json = json!({"$numbers": [2, 1]});
+    let attribute = image(json.clone(), LEVELS, Form::Plain).unwrap();
+    assert_eq!(attribute, map([("$numbers", AttributeValue::L(vec![number("2"), number("1")]))]));
+    assert_eq!(json_of(attribute), Ok(json.clone()));
+    // A tag that would not come back to the letter is none.
+    let attribute = image(json.clone(), LEVELS, Form::Tagged).unwrap();
+    assert_eq!(json_of(attribute), Ok(json));
+}
+
+#[test]
+fn what_no_writer_wrote_is_an_error_that_says_nothing_of_it() {
+    for (attribute, error) in [
+        (AttributeValue::N("4711 secret".to_owned()), AttributeError::Value(MessageError::NotANumber)),
+        (AttributeValue::Ss(vec![]), AttributeError::Value(MessageError::EmptySet)),
+        (map([("$json", text("secret"))]), AttributeError::Form { reason: "expected value at line 1 column 1".into() }),
+    ] {
+        assert_eq!(from_attribute(attribute).unwrap_err(), error);
+    }
+    let error = serde_json::from_value::<u32>(json!("secret")).unwrap_err();
+    assert_eq!(AttributeError::from(error).to_string(), "invalid type: string");
+}

@@ -1,0 +1,78 @@
+//! [`Cost`]: what the log costs.
+
+use std::fmt;
+use std::ops::AddAssign;
+
+use aws_sdk_dynamodb::types::ConsumedCapacity;
+
+/// What was asked of DynamoDB, and what it takes money for, indexes included. Sums up with `+=`.
+///
+/// Units are those of
+/// [on-demand capacity](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html):
+/// one write unit for each KB written, one read unit for each 4 KB read consistently.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Cost {
+    /// Requests that were answered.
+    pub requests: u64,
+    /// Write units.
+    pub write_units: f64,
+    /// Read units.
+    pub read_units: f64,
+}
+
+impl Cost {
+    pub(super) fn of_write(capacity: Option<&ConsumedCapacity>) -> Self {
+        Self::of_refused_write(units(capacity))
+    }
+
+    /// DynamoDB does not tell what a write cost whose condition did not hold: the units of what was there, as in
+    /// [Write operations](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html).
+    pub(super) fn of_refused_write(write_units: f64) -> Self {
+        Self { requests: 1, write_units, read_units: 0.0 }
+    }
+
+    pub(super) fn of_read(capacity: Option<&ConsumedCapacity>) -> Self {
+        Self { requests: 1, write_units: 0.0, read_units: units(capacity) }
+    }
+}
+
+/// The write units of an item of so many bytes.
+pub(super) fn write_units(bytes: usize) -> f64 {
+    // An item has 400 KB at most.
+    bytes.div_ceil(1024).max(1) as f64
+}
+
+fn units(capacity: Option<&ConsumedCapacity>) -> f64 {
+    capacity.and_then(ConsumedCapacity::capacity_units).unwrap_or_default()
+}
+
+impl AddAssign for Cost {
+    fn add_assign(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.write_units += other.write_units;
+        self.read_units += other.read_units;
+    }
+}
+
+impl fmt::Display for Cost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} requests, {} write units, {} read units", self.requests, self.write_units, self.read_units)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costs_sum_up() {
+        let capacity = |units| ConsumedCapacity::builder().capacity_units(units).build();
+        let mut cost = Cost::of_write(Some(&capacity(2.0)));
+        cost += Cost::of_read(Some(&capacity(0.5)));
+        cost += Cost::of_refused_write(write_units(1025));
+        cost += Cost::of_read(None);
+        assert_eq!(cost, Cost { requests: 4, write_units: 4.0, read_units: 0.5 });
+        assert_eq!(cost.to_string(), "4 requests, 4 write units, 0.5 read units");
+    }
+}

@@ -1,0 +1,256 @@
+//! Records as items, to the letter.
+
+use aws_sdk_dynamodb::primitives::Blob;
+use serde_json::json;
+
+use super::*;
+
+fn read(json: Json) -> Record {
+    serde_json::from_value(json).unwrap()
+}
+
+fn call_id() -> CallId {
+    CallId::new("CA1").unwrap()
+}
+
+fn text(text: &str) -> AttributeValue {
+    AttributeValue::S(text.to_owned())
+}
+
+fn number(number: &str) -> AttributeValue {
+    AttributeValue::N(number.to_owned())
+}
+
+fn list<const N: usize>(items: [AttributeValue; N]) -> AttributeValue {
+    AttributeValue::L(items.into())
+}
+
+fn entries<const N: usize>(entries: [(&str, AttributeValue); N]) -> Item {
+    entries.map(|(key, attribute)| (key.to_owned(), attribute)).into()
+}
+
+fn map<const N: usize>(of: [(&str, AttributeValue); N]) -> AttributeValue {
+    AttributeValue::M(entries(of))
+}
+
+fn is_item_of(record: Json, item: Item) {
+    let record = read(record);
+    assert_eq!(to_item(&call_id(), &record).unwrap(), item);
+    assert_eq!(from_item(item).unwrap(), record);
+}
+
+#[test]
+fn a_message() {
+    is_item_of(
+        json!({
+            "id": "01JRZJ166J2WRMF990535EVSQS", "seq": 2, "revision": 3,
+            "message": {"role": "user", "contents": ["Hi, there", "how are you"]},
+            "metadata": {"attribute": ["merged"], "timing": {"creation": 1_744_815_823_058_i64}, "aux": {"stopped": true}},
+        }),
+        entries([
+            ("pk", text("CALL#CA1")),
+            ("sk", text("MSG#00000002")),
+            ("entity", text("message")),
+            ("v", number("1")),
+            ("id", text("01JRZJ166J2WRMF990535EVSQS")),
+            ("seq", number("2")),
+            ("revision", number("3")),
+            ("message", map([("role", text("user")), ("contents", list([text("Hi, there"), text("how are you")]))])),
+            (
+                "metadata",
+                map([
+                    ("attribute", list([text("merged")])),
+                    ("timing", map([("creation", number("1744815823058"))])),
+                    ("aux", map([("stopped", AttributeValue::Bool(true))])),
+                ]),
+            ),
+        ]),
+    );
+}
+
+#[test]
+fn a_summary() {
+    is_item_of(
+        json!({
+            "id": "01JRZJ1675E4S7Y4ZD7RNWNXWB", "after": 3, "summary": 1, "revision": 1,
+            "message": {"role": "summary", "contents": ["..."]},
+            "metadata": {"summaryIds": ["01JRZJ166HZFPP405DV1QQB2X9"], "timing": {"creation": 5}},
+        }),
+        entries([
+            ("pk", text("CALL#CA1")),
+            ("sk", text("MSG#00000003#SUM#0001")),
+            ("entity", text("summary")),
+            ("v", number("1")),
+            ("id", text("01JRZJ1675E4S7Y4ZD7RNWNXWB")),
+            ("after", number("3")),
+            ("summary", number("1")),
+            ("revision", number("1")),
+            ("message", map([("role", text("summary")), ("contents", list([text("...")]))])),
+            (
+                "metadata",
+                map([
+                    ("summaryIds", list([text("01JRZJ166HZFPP405DV1QQB2X9")])),
+                    ("timing", map([("creation", number("5"))])),
+                ]),
+            ),
+        ]),
+    );
+}
+
+#[test]
+fn what_was_heard() {
+    is_item_of(
+        json!({
+            "id": "01JRZJ1675E4S7Y4ZD7RNWNXWB", "seq": 3, "revision": 2,
+            "message": {"role": "assistant", "contents": ["I am fine,", "and you?"],
+                "heard": {"contents": ["I am fine,", "and"], "by": "wordTiming"}},
+            "metadata": {"attribute": ["speechInterrupted"], "timing": {"creation": 5, "playEnd": 9}},
+        }),
+        entries([
+            ("pk", text("CALL#CA1")),
+            ("sk", text("MSG#00000003")),
+            ("entity", text("message")),
+            ("v", number("1")),
+            ("id", text("01JRZJ1675E4S7Y4ZD7RNWNXWB")),
+            ("seq", number("3")),
+            ("revision", number("2")),
+            (
+                "message",
+                map([
+                    ("role", text("assistant")),
+                    ("contents", list([text("I am fine,"), text("and you?")])),
+                    ("heard", map([("contents", list([text("I am fine,"), text("and")])), ("by", text("wordTiming"))])),
+                ]),
+            ),
+            (
+                "metadata",
+                map([
+                    ("attribute", list([text("speechInterrupted")])),
+                    ("timing", map([("creation", number("5")), ("playEnd", number("9"))])),
+                ]),
+            ),
+        ]),
+    );
+}
+
+#[test]
+fn a_tool_call() {
+    is_item_of(
+        json!({
+            "id": "01JRZJ1675E4S7Y4ZD7RNWNXWB", "seq": 4, "revision": 1,
+            "message": {"role": "assistant", "contents": [{
+                "type": "invocation", "id": "call_1", "name": "get_user",
+                "arguments": {"id": {"$number": "12345678901234567890123456789012345678"}, "photo": {"$bytes": "aGk="},
+                    "tags": {"$strings": ["a", "b"]}, "note": ""},
+            }]},
+            "metadata": {"timing": {"creation": 5}},
+        }),
+        entries([
+            ("pk", text("CALL#CA1")),
+            ("sk", text("MSG#00000004")),
+            ("entity", text("message")),
+            ("v", number("1")),
+            ("id", text("01JRZJ1675E4S7Y4ZD7RNWNXWB")),
+            ("seq", number("4")),
+            ("revision", number("1")),
+            (
+                "message",
+                map([
+                    ("role", text("assistant")),
+                    (
+                        "contents",
+                        list([map([
+                            ("type", text("invocation")),
+                            ("id", text("call_1")),
+                            ("name", text("get_user")),
+                            (
+                                "arguments",
+                                map([
+                                    ("id", number("12345678901234567890123456789012345678")),
+                                    ("photo", AttributeValue::B(Blob::new("hi"))),
+                                    ("tags", AttributeValue::Ss(vec!["a".to_owned(), "b".to_owned()])),
+                                    ("note", text("")),
+                                ]),
+                            ),
+                        ])]),
+                    ),
+                ]),
+            ),
+            ("metadata", map([("timing", map([("creation", number("5"))]))])),
+        ]),
+    );
+}
+
+#[test]
+fn keys_that_an_item_cannot_have_or_read_otherwise_are_kept() {
+    is_item_of(
+        json!({
+            "id": "01JRZJ1675E4S7Y4ZD7RNWNXWB", "seq": 4, "revision": 1, "epoch": 2,
+            "": 1, "pk": "mine", "expires_at": null, "$record": {"$map": {"$json": "{"}},
+            "message": {"role": "user", "contents": ["a"]},
+            "metadata": {"timing": {"creation": 5}, "aux": {"$bytes": "aGk="}},
+        }),
+        entries([
+            ("pk", text("CALL#CA1")),
+            ("sk", text("MSG#00000004")),
+            ("entity", text("message")),
+            ("v", number("1")),
+            ("id", text("01JRZJ1675E4S7Y4ZD7RNWNXWB")),
+            ("seq", number("4")),
+            ("revision", number("1")),
+            ("epoch", number("2")),
+            (
+                "$record",
+                map([("$json", text(r#"{"":1,"$record":{"$map":{"$json":"{"}},"expires_at":null,"pk":"mine"}"#))]),
+            ),
+            ("message", map([("role", text("user")), ("contents", list([text("a")]))])),
+            ("metadata", map([("timing", map([("creation", number("5"))])), ("aux", map([("$bytes", text("aGk="))]))])),
+        ]),
+    );
+}
+
+#[test]
+fn an_item_of_something_else_is_refused() {
+    let record = read(json!({
+        "id": "01JRZJ1675E4S7Y4ZD7RNWNXWB", "seq": 4, "revision": 1,
+        "message": {"role": "user", "contents": ["my pin is 4711"]}, "metadata": {"timing": {"creation": 5}},
+    }));
+    let good = to_item(&call_id(), &record).unwrap();
+    let refusal = |name: &str, attribute: Option<AttributeValue>| {
+        let mut bad = good.clone();
+        bad.remove(name);
+        bad.extend(attribute.map(|attribute| (name.to_owned(), attribute)));
+        let error = from_item(bad).unwrap_err();
+        assert!(!format!("{error:?}").contains("pin"));
+        let source = std::error::Error::source(&error).map(|source| format!(": {source}")).unwrap_or_default();
+        format!("{error}{source}")
+    };
+    assert_eq!(
+        refusal("pk", Some(text("USER#1"))),
+        "an item is not that of a message or a summary: `pk` is `CALL#<call id>`"
+    );
+    assert_eq!(refusal("sk", None), "an item is not that of a message or a summary: `pk` and `sk` are strings");
+    assert_eq!(
+        refusal("sk", Some(text("MSG#00000005"))),
+        "MSG#00000005 of call CA1 does not read as a record; look at the item, another program may have written it: \
+         its `sk` belongs to another record"
+    );
+    assert_eq!(
+        refusal("v", Some(number("2"))),
+        "MSG#00000004 of call CA1 has schema version 2; read it with the version that wrote it"
+    );
+    assert_eq!(
+        refusal("v", None),
+        "MSG#00000004 of call CA1 has no schema version; read it with the version that wrote it"
+    );
+    assert_eq!(
+        refusal("message", Some(text("my pin is 4711"))),
+        "MSG#00000004 of call CA1 does not read as a record; look at the item, another program may have written it: \
+         invalid type: string"
+    );
+    assert_eq!(
+        refusal("id", None),
+        "MSG#00000004 of call CA1 does not read as a record; look at the item, another program may have written it: \
+         not a record: `id` is missing"
+    );
+}

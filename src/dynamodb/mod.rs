@@ -1,0 +1,62 @@
+//! DynamoDB: records as items, the table, and the log in it.
+//!
+//! Owns the form of what is stored ([`names`], [`to_item`], [`to_attribute`]) and the one rule of writing: only over
+//! an older revision of the same message, so that records written in any order, any number of times, end in the same
+//! table. Never retries, never queues, knows nothing of managers or models.
+//!
+//! | | `pk` | `sk` |
+//! | --- | --- | --- |
+//! | a message | `CALL#<call id>` | `MSG#<seq, 8 digits>` |
+//! | a summary | `CALL#<call id>` | `MSG#<seq of the last message it covers, 8 digits>#SUM#<number, 4 digits>` |
+//!
+//! One query gives a call's list in its order. The other attributes are the keys of the record's JSON, `entity`, the
+//! schema version `v`, and, where asked for, `expires_at`.
+//!
+#![cfg_attr(feature = "embedded", doc = "```")]
+#![cfg_attr(not(feature = "embedded"), doc = "```ignore")]
+//! use verbale::dynamodb::{CallId, DynamoLog, Put, Table, create_table};
+//! use verbale::embedded::EmbeddedDynamo;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let client = EmbeddedDynamo::in_memory()?.client(); // or a client for AWS, see `log_client`
+//! create_table(&client, &Table::default()).await?;
+//!
+//! let record: verbale::Record = serde_json::from_str(
+//!     r#"{ "id": "01JRZJ166J2WRMF990535EVSQS", "seq": 0, "revision": 1,
+//!          "message": { "role": "user", "contents": ["Hi, there"] },
+//!          "metadata": { "timing": { "creation": 1744815823058 } } }"#,
+//! )?;
+//! let (log, call_id) = (DynamoLog::new(client), CallId::new("CA1")?);
+//! let (put, _cost) = log.put(&call_id, &record).await?;
+//! assert_eq!(put, Put::Written);
+//!
+//! let (records, _cost) = log.read(&call_id).await?;
+//! assert_eq!(records, [record]);
+//! # Ok(()) }
+//! ```
+
+mod attribute;
+mod client;
+mod cost;
+mod error;
+mod item;
+mod keys;
+mod log;
+pub mod names;
+mod put;
+mod read;
+mod size;
+mod table;
+mod ttl;
+
+pub use attribute::{AttributeError, from_attribute, to_attribute};
+pub use client::{ATTEMPT_TIMEOUT, CONNECT_TIMEOUT, OPERATION_TIMEOUT, log_client};
+pub use cost::Cost;
+pub use error::{DynamoError, Failure};
+pub use item::{Item, from_item, to_item, to_items};
+pub use keys::{CallId, ItemKey};
+pub use log::DynamoLog;
+pub use put::{Put, PutAllError, Report, Stored};
+pub use size::{MAX_ITEM_BYTES, item_size};
+pub use table::{Creation, Table, create_table};

@@ -1,0 +1,47 @@
+//! The names in the table: attributes, prefixes of keys, the index. They are stored: changing one loses what was written.
+
+/// The name of the table where none is given.
+pub const DEFAULT_TABLE: &str = "verbale";
+/// The schema version of the items that this version writes, in [`VERSION`].
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Attribute, partition key (S): `CALL#<call id>`.
+pub const PARTITION_KEY: &str = "pk";
+/// Attribute, sort key (S): `MSG#<seq>` of a message, `MSG#<after>#SUM#<number>` of a summary, [`HEADER`] of the call.
+pub const SORT_KEY: &str = "sk";
+/// Attribute (S): what the item is, [`ENTITY_MESSAGE`] or [`ENTITY_SUMMARY`].
+pub const ENTITY: &str = "entity";
+/// Attribute (N): the schema version.
+pub const VERSION: &str = "v";
+/// Attribute (N): how often the message had changed when it was written, from 1.
+pub const REVISION: &str = "revision";
+/// Attribute (S): the id of the message.
+pub const ID: &str = "id";
+/// Attribute (N), where asked for: when the item may be deleted, in seconds since the Unix epoch. The table's
+/// [time to live](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/TTL.html).
+pub const EXPIRES_AT: &str = "expires_at";
+/// Attribute (M), seldom there: the keys of a record that an attribute cannot have, for they are empty or taken.
+pub const OTHERS: &str = "$record";
+
+/// The index that finds the calls of a day. Only headers of calls are in it.
+pub const CALLS_BY_DAY: &str = "gsi1";
+/// Attribute, partition key of [`CALLS_BY_DAY`] (S): `DAY#<yyyy-mm-dd>`, with the tenant before it where there is one.
+pub const DAY_PARTITION_KEY: &str = "gsi1pk";
+/// Attribute, sort key of [`CALLS_BY_DAY`] (S): `<start, ms since the Unix epoch>#<call id>`.
+pub const DAY_SORT_KEY: &str = "gsi1sk";
+
+/// What a partition key begins with; the call id follows.
+pub const CALL_PREFIX: &str = "CALL#";
+/// The sort key of the header of a call.
+pub const HEADER: &str = "CALL";
+/// What the sort keys of messages and summaries begin with.
+pub const MESSAGE_PREFIX: &str = "MSG#";
+/// [`ENTITY`] of a message.
+pub const ENTITY_MESSAGE: &str = "message";
+/// [`ENTITY`] of a summary.
+pub const ENTITY_SUMMARY: &str = "summary";
+
+/// Attributes that are the item's own, so that no key of a record can have them.
+pub(super) fn is_own(name: &str) -> bool {
+    [PARTITION_KEY, SORT_KEY, ENTITY, VERSION, EXPIRES_AT, OTHERS, DAY_PARTITION_KEY, DAY_SORT_KEY].contains(&name)
+}

@@ -1,0 +1,176 @@
+//! Writing records: only over older ones.
+
+use std::fmt;
+
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use aws_sdk_dynamodb::types::{AttributeValue, ReturnConsumedCapacity, ReturnValuesOnConditionCheckFailure};
+
+use super::cost::write_units;
+use super::size::{MAX_ITEM_BYTES, item_size};
+use super::{AttributeError, CallId, Cost, DynamoError, DynamoLog, Item, ItemKey, from_item, item, names, to_item};
+use crate::message::{MessageId, Record};
+
+/// What became of a record; in each case the table holds it, or what came after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Put {
+    /// It is there now.
+    Written,
+    /// It was there: an earlier try had arrived.
+    AlreadyThere,
+    /// A newer revision of the message was there, and stays.
+    NewerKept,
+}
+
+/// A record that the table holds: acknowledge this revision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stored {
+    /// The message.
+    pub id: MessageId,
+    /// The revision that was put.
+    pub revision: u32,
+    /// What became of it.
+    pub put: Put,
+}
+
+/// What [`DynamoLog::put_all`] did.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Report {
+    /// What the table holds, in the order in which it was given.
+    pub stored: Vec<Stored>,
+    /// What it cost.
+    pub cost: Cost,
+}
+
+/// Not all records are in the table.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct PutAllError {
+    /// What the table holds: acknowledge these, and no others.
+    pub report: Report,
+    /// What it does not hold, and why. Of the last one it may be unknown, as after a time-out.
+    pub failed: Vec<(MessageId, DynamoError)>,
+    /// How many records behind the last failed one were not tried.
+    pub untried: usize,
+}
+
+impl PutAllError {
+    /// Whether the same records may all be stored later.
+    pub fn is_retryable(&self) -> bool {
+        self.failed.iter().all(|(_, error)| error.is_retryable())
+    }
+}
+
+impl fmt::Display for PutAllError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (stored, failed) = (self.report.stored.len(), self.failed.len());
+        write!(f, "{stored} records are stored, {failed} failed, {} were not tried", self.untried)
+    }
+}
+
+impl std::error::Error for PutAllError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.failed.first().map(|(_, error)| error as _)
+    }
+}
+
+/// The condition that makes writes in any order end in the same table.
+const CONDITION: &str = "attribute_not_exists(#pk) OR (#id = :id AND #revision < :revision)";
+
+impl DynamoLog {
+    /// Puts a record unless the table holds it, or a newer revision of it.
+    ///
+    /// Errors: larger than 400 KB (nothing is sent); another message there, or other contents at the same revision
+    /// (nothing is written); a request that failed.
+    pub async fn put(&self, call_id: &CallId, record: &Record) -> Result<(Put, Cost), DynamoError> {
+        let key = ItemKey::new(call_id, record.position());
+        let mut item = to_item(call_id, record)?;
+        if let Some(at_s) = self.expires_at {
+            item.insert(names::EXPIRES_AT.to_owned(), AttributeValue::N(at_s.to_string()));
+        }
+        let bytes = item_size(&item);
+        if bytes > MAX_ITEM_BYTES {
+            return Err(DynamoError::TooLarge { key, bytes });
+        }
+        let answer = self
+            .client
+            .put_item()
+            .table_name(&*self.table)
+            .set_item(Some(item))
+            .condition_expression(CONDITION)
+            .expression_attribute_names("#pk", names::PARTITION_KEY)
+            .expression_attribute_names("#id", names::ID)
+            .expression_attribute_names("#revision", names::REVISION)
+            .expression_attribute_values(":id", AttributeValue::S(record.id().to_string()))
+            .expression_attribute_values(":revision", AttributeValue::N(record.revision().to_string()))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+            .return_consumed_capacity(ReturnConsumedCapacity::Total)
+            .send()
+            .await;
+        let error = match answer {
+            Ok(output) => return Ok((Put::Written, Cost::of_write(output.consumed_capacity()))),
+            Err(error) => error,
+        };
+        match error.as_service_error() {
+            Some(PutItemError::ConditionalCheckFailedException(failed)) => {
+                let found = failed.item().cloned().unwrap_or_default();
+                let cost = Cost::of_refused_write(write_units(item_size(&found)));
+                Ok((compare(key, record, found)?, cost))
+            }
+            _ => Err(DynamoError::request("PutItem", format_args!("{key} to table {}", self.table), error)),
+        }
+    }
+
+    /// Puts records one after the other, each as [`put`](Self::put) does.
+    ///
+    /// A record that fails for a reason of its own (too large, in conflict) does not keep the others from being
+    /// stored; an error that may pass, or that any record would meet, ends it.
+    pub async fn put_all<'a>(
+        &self,
+        call_id: &CallId,
+        records: impl IntoIterator<Item = &'a Record>,
+    ) -> Result<Report, PutAllError> {
+        let records: Vec<&Record> = records.into_iter().collect();
+        let mut report = Report::default();
+        let mut failed = Vec::new();
+        let mut untried = records.len();
+        for record in records {
+            untried -= 1;
+            match self.put(call_id, record).await {
+                Ok((put, cost)) => {
+                    report.stored.push(Stored { id: record.id(), revision: record.revision(), put });
+                    report.cost += cost;
+                }
+                Err(error) => {
+                    let would_all_fail = error.is_of_all_records();
+                    failed.push((record.id(), error));
+                    if would_all_fail {
+                        break;
+                    }
+                }
+            }
+        }
+        if failed.is_empty() { Ok(report) } else { Err(PutAllError { report, failed, untried }) }
+    }
+}
+
+/// What it means that `found` is there and the condition does not hold.
+fn compare(key: ItemKey, record: &Record, found: Item) -> Result<Put, DynamoError> {
+    let Some((found_id, found_revision)) = item::identity(&found) else {
+        let reason = "what is there has no `id` and `revision`, or DynamoDB did not give it back";
+        return Err(DynamoError::Unreadable { key, source: AttributeError::Form { reason: reason.into() } });
+    };
+    let id = record.id();
+    if found_id != id {
+        return Err(DynamoError::OtherMessage { key, id, found: found_id });
+    }
+    if found_revision > record.revision() {
+        return Ok(Put::NewerKept);
+    }
+    if from_item(found)? == *record {
+        Ok(Put::AlreadyThere)
+    } else {
+        Err(DynamoError::OtherContents { key, id, revision: found_revision })
+    }
+}

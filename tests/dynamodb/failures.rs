@@ -1,0 +1,139 @@
+//! What a request that fails is said to be.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::http::{HttpRequest, HttpResponse};
+use aws_sdk_dynamodb::config::{BehaviorVersion, Config, Credentials, HttpClient, Region, RuntimeComponents};
+use aws_sdk_dynamodb::error::ConnectorError;
+use aws_smithy_runtime_api::client::http::{
+    HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
+};
+use aws_smithy_types::body::SdkBody;
+use verbale::dynamodb::{Creation, DynamoError, DynamoLog, Failure, Table, create_table, log_client};
+
+use super::{call, message};
+
+type Reply = dyn Fn(&str) -> Result<HttpResponse, ConnectorError> + Send + Sync;
+
+/// A server that answers by the operation.
+#[derive(Clone)]
+struct Server(Arc<Reply>);
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Server")
+    }
+}
+
+impl HttpClient for Server {
+    fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
+        SharedHttpConnector::new(self.clone())
+    }
+}
+
+impl HttpConnector for Server {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let target = request.headers().get("x-amz-target").unwrap_or_default();
+        HttpConnectorFuture::ready((self.0)(target.trim_start_matches("DynamoDB_20120810.")))
+    }
+}
+
+fn client(reply: impl Fn(&str) -> Result<HttpResponse, ConnectorError> + Send + Sync + 'static) -> Client {
+    let config = log_client(Config::builder())
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::from_static("eu-central-1"))
+        .credentials_provider(Credentials::new("a", "b", None, None, "test"))
+        .http_client(Server(Arc::new(reply)))
+        .build();
+    Client::from_conf(config)
+}
+
+fn log(reply: impl Fn() -> Result<HttpResponse, ConnectorError> + Send + Sync + 'static) -> DynamoLog {
+    DynamoLog::new(client(move |_| reply()))
+}
+
+fn answer(status: u16, body: &'static str) -> Result<HttpResponse, ConnectorError> {
+    Ok(HttpResponse::new(status.try_into().unwrap(), SdkBody::from(body)))
+}
+
+#[tokio::test]
+async fn a_failure_says_what_to_do() {
+    let throttled = r#"{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException","message":"slow down"}"#;
+    let denied = r#"{"__type":"com.amazon.coral.service#AccessDeniedException","Message":"not you"}"#;
+    let refused = r#"{"__type":"com.amazon.coral.validate#ValidationException","message":"no"}"#;
+    let logs = [
+        (log(|| Err(ConnectorError::timeout("late".into()))), Failure::Timeout, true),
+        (log(|| Err(ConnectorError::io("reset".into()))), Failure::Unreachable, true),
+        (log(|| Err(ConnectorError::user("what".into()))), Failure::NotSent, false),
+        (log(|| answer(500, "")), Failure::Server, true),
+        (log(|| answer(200, "<html>")), Failure::Unreachable, true),
+        (log(move || answer(400, throttled)), Failure::Throttled, true),
+        (log(move || answer(400, denied)), Failure::Denied("AccessDeniedException".into()), false),
+        (log(move || answer(400, refused)), Failure::Refused("ValidationException".into()), false),
+    ];
+    for (log, expected, is_retryable) in logs {
+        let put = log.put(&call("CA1"), &message(0, 1, "my pin is 4711")).await.unwrap_err();
+        let read = log.read(&call("CA1")).await.unwrap_err();
+        for (error, subject) in [
+            (put, "PutItem of MSG#00000000 of call CA1 to table verbale"),
+            (read, "Query of call CA1 in table verbale"),
+        ] {
+            assert_eq!(error.to_string(), format!("{subject} failed: {expected}"));
+            assert_eq!(error.is_retryable(), is_retryable, "{error}");
+            assert!(!format!("{error:?}").contains("pin"), "{error:?}");
+            let DynamoError::Request { failure, .. } = error else { panic!("{error}") };
+            assert_eq!(failure, expected);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_there_is_never_shown_in_an_error() {
+    let there = r#"{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"failed",
+        "Item":{"pk":{"S":"CALL#CA1"},"sk":{"S":"MSG#00000000"},"secret":{"S":"my pin is 4711"}}}"#;
+    let error = log(move || answer(400, there)).put(&call("CA1"), &message(0, 1, "Hi")).await.unwrap_err();
+    assert!(matches!(error, DynamoError::Unreadable { .. }), "{error}");
+    assert!(!format!("{error:?}").contains("pin"), "{error:?}");
+}
+
+#[tokio::test]
+async fn when_all_would_fail_the_rest_is_not_tried() {
+    let records = [message(0, 1, "a"), message(1, 1, "b"), message(2, 1, "c")];
+    let unreachable = log(|| Err(ConnectorError::io("reset".into())));
+    let error = unreachable.put_all(&call("CA1"), &records).await.unwrap_err();
+    assert_eq!((error.failed.len(), error.untried, error.is_retryable()), (1, 2, true));
+    let refused = log(|| answer(400, r#"{"__type":"com.amazon.coral.validate#ValidationException"}"#));
+    let error = refused.put_all(&call("CA1"), &records).await.unwrap_err();
+    assert_eq!((error.failed.len(), error.untried, error.is_retryable()), (3, 0, false));
+}
+
+#[tokio::test]
+async fn a_table_that_does_not_become_active_is_not_waited_for_without_end() {
+    let making = client(|_| answer(200, r#"{"Table":{"TableStatus":"CREATING"}}"#));
+    let error = create_table(&making, &Table::default().with_active_within(Duration::ZERO)).await.unwrap_err();
+    assert!(error.is_retryable());
+    assert_eq!(
+        error.to_string(),
+        "table verbale is not active after 0 seconds (it is CREATING); create it again, which waits on"
+    );
+}
+
+#[tokio::test]
+async fn a_server_without_time_to_live_will_do() {
+    let active = r#"{"Table":{"TableStatus":"ACTIVE",
+        "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],
+        "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"S"},
+            {"AttributeName":"gsi1pk","AttributeType":"S"},{"AttributeName":"gsi1sk","AttributeType":"S"}],
+        "GlobalSecondaryIndexes":[{"IndexName":"gsi1","KeySchema":[{"AttributeName":"gsi1pk","KeyType":"HASH"},
+            {"AttributeName":"gsi1sk","KeyType":"RANGE"}]}]}}"#;
+    let unknown = r#"{"__type":"com.amazon.coral.service#UnknownOperationException"}"#;
+    let client = client(move |operation| match operation {
+        "DescribeTable" => answer(200, active),
+        "DescribeTimeToLive" => answer(400, unknown),
+        _ => panic!("{operation} was asked for"),
+    });
+    assert_eq!(create_table(&client, &Table::default()).await.unwrap(), Creation::AlreadyThere);
+}

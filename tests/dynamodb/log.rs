@@ -1,0 +1,229 @@
+//! Putting and reading.
+
+use std::error::Error;
+use std::sync::Arc;
+
+use aws_sdk_dynamodb::primitives::Blob;
+use aws_sdk_dynamodb::types::AttributeValue;
+use serde_json::json;
+use verbale::clock::ManualClock;
+use verbale::dynamodb::{DynamoError, DynamoLog, MAX_ITEM_BYTES, Put, PutAllError, Report, item_size, names, to_item};
+use verbale::embedded::EmbeddedDynamo;
+use verbale::{MessageId, Record};
+
+use super::{call, id, log, log_in, message, record, summary};
+
+async fn puts(log: &DynamoLog, record: &Record) -> Put {
+    log.put(&call("CA1"), record).await.unwrap().0
+}
+
+async fn reads(log: &DynamoLog) -> Vec<Record> {
+    log.read(&call("CA1")).await.unwrap().0
+}
+
+fn message_id(number: u32) -> MessageId {
+    id(number).parse().unwrap()
+}
+
+#[tokio::test]
+async fn only_what_is_newer_is_written() {
+    let log = log().await;
+    let [first, second, third] = [1, 2, 3].map(|revision| message(0, revision, &format!("at {revision}")));
+    assert_eq!(puts(&log, &second).await, Put::Written);
+    assert_eq!(puts(&log, &second).await, Put::AlreadyThere);
+    assert_eq!(puts(&log, &first).await, Put::NewerKept);
+    assert_eq!(reads(&log).await, [second]);
+    assert_eq!(puts(&log, &third).await, Put::Written);
+    assert_eq!(reads(&log).await, [third]);
+}
+
+#[tokio::test]
+async fn a_write_that_changes_nothing_costs_what_is_there() {
+    let log = log().await;
+    let long = message(0, 2, &"x".repeat(3_000));
+    for expected in [Put::Written, Put::AlreadyThere] {
+        let (put, cost) = log.put(&call("CA1"), &long).await.unwrap();
+        assert_eq!((put, cost.requests), (expected, 1));
+        assert!((cost.write_units, cost.read_units) == (4.0, 0.0), "{cost}");
+    }
+}
+
+#[tokio::test]
+async fn two_writers_of_one_call_are_told() {
+    let log = log().await;
+    puts(&log, &message(0, 2, "the caller's words")).await;
+    let error = log.put(&call("CA1"), &message(0, 2, "other words")).await.unwrap_err();
+    assert!(error.is_conflict() && !error.is_retryable());
+    assert_eq!(
+        error.to_string(),
+        "MSG#00000000 of call CA1, message 00000000000000000000000000, is in the table with other contents at the same \
+         revision 2; nothing was written: two writers log this call, stop one and restore the call from the table"
+    );
+    assert!(!format!("{error:?}").contains("words"));
+    for revision in [1, 2, 3] {
+        let other = record(json!({
+            "id": id(7), "seq": 0, "revision": revision,
+            "message": {"role": "user", "contents": ["other"]}, "metadata": {"timing": {"creation": 5}},
+        }));
+        let error = log.put(&call("CA1"), &other).await.unwrap_err();
+        assert!(error.is_conflict());
+        assert_eq!(
+            error.to_string(),
+            "MSG#00000000 of call CA1 is message 00000000000000000000000000 in the table, not \
+             00000000000000000000000007; nothing was written: two writers log this call, stop one and restore the call \
+             from the table"
+        );
+    }
+    assert_eq!(reads(&log).await, [message(0, 2, "the caller's words")]);
+}
+
+#[tokio::test]
+async fn a_long_call_comes_back_in_order_over_several_pages() {
+    let log = log().await;
+    let text = "x".repeat(5_000);
+    let mut records: Vec<_> = (0..420).map(|seq| message(seq, 1, &text)).collect();
+    records.extend([summary(5, 1), summary(5, 2), summary(419, 3)]);
+    records.reverse();
+    let report = log.put_all(&call("CA1"), &records).await.unwrap();
+    // 5 KB of text and a little more are 6 units each.
+    assert_eq!((report.stored.len(), report.cost.requests), (423, 423));
+    assert!((report.cost.write_units, report.cost.read_units) == (420.0 * 6.0 + 3.0, 0.0), "{}", report.cost);
+
+    let (found, cost) = log.read(&call("CA1")).await.unwrap();
+    records.sort_by_key(|record| record.position());
+    assert!(found == records);
+    assert_eq!(cost.requests, 2 + 1, "2 MB are two pages and the rest");
+    assert!((525.0..560.0).contains(&cost.read_units), "{cost}");
+}
+
+#[tokio::test]
+async fn calls_do_not_mix() {
+    let log = log().await;
+    // One id is the beginning of the other; and none is mistaken for a header.
+    for name in ["CA", "CA1", "CA#MSG#0", "CALL"] {
+        log.put(&call(name), &message(0, 1, name)).await.unwrap();
+    }
+    for name in ["CA", "CA1", "CA#MSG#0", "CALL"] {
+        assert_eq!(log.read(&call(name)).await.unwrap().0, [message(0, 1, name)], "{name}");
+    }
+    assert_eq!(log.read(&call("C")).await.unwrap().0, []);
+}
+
+#[tokio::test]
+async fn the_header_of_a_call_is_not_a_message() {
+    let client = EmbeddedDynamo::in_memory().unwrap().client();
+    let log = log_in(client.clone()).await;
+    puts(&log, &message(0, 1, "Hi")).await;
+    let header = [(names::PARTITION_KEY, "CALL#CA1"), (names::SORT_KEY, names::HEADER)]
+        .map(|(name, text)| (name.to_owned(), AttributeValue::S(text.to_owned())));
+    client.put_item().table_name(log.table()).set_item(Some(header.into())).send().await.unwrap();
+    assert_eq!(reads(&log).await, [message(0, 1, "Hi")]);
+}
+
+#[tokio::test]
+async fn what_json_cannot_say_is_stored_as_what_it_is() {
+    let client = EmbeddedDynamo::in_memory().unwrap().client();
+    let log = log_in(client.clone()).await;
+    let long = "12345678901234567890123456789012345678";
+    let record = record(json!({
+        "id": id(0), "seq": 0, "revision": 1, "message": {"role": "user", "contents": ["", "Hi"]},
+        "metadata": {"timing": {"creation": 5}, "aux": {
+            "long": {"$number": long}, "tiny": {"$number": "1.5E-130"}, "none": null, "empty": "",
+            "bytes": {"$bytes": "aGk="}, "texts": {"$strings": ["", "a"]}, "numbers": {"$numbers": [-1, 0.5]},
+            "binaries": {"$binaries": ["", "aGk="]},
+        }},
+    }));
+    puts(&log, &record).await;
+    assert_eq!(reads(&log).await, [record]);
+    let item = client.scan().table_name(log.table()).send().await.unwrap().items.unwrap().remove(0);
+    let mut aux = item["metadata"].as_m().unwrap()["aux"].as_m().unwrap().clone();
+    for attribute in aux.values_mut() {
+        // A set comes back in any order.
+        if let AttributeValue::Ns(set) | AttributeValue::Ss(set) = attribute {
+            set.sort();
+        }
+    }
+    let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    for (key, attribute) in [
+        ("long", AttributeValue::N(long.to_owned())),
+        ("none", AttributeValue::Null(true)),
+        ("empty", AttributeValue::S(String::new())),
+        ("bytes", AttributeValue::B(Blob::new("hi"))),
+        ("texts", AttributeValue::Ss(texts(&["", "a"]))),
+        ("numbers", AttributeValue::Ns(texts(&["-1", "0.5"]))),
+    ] {
+        assert_eq!(aux[key], attribute);
+    }
+}
+
+#[tokio::test]
+async fn an_item_is_400_kb_at_most() {
+    let log = log().await;
+    let empty = item_size(&to_item(&call("CA1"), &message(0, 1, "")).unwrap());
+    let largest = message(0, 1, &"x".repeat(MAX_ITEM_BYTES - empty));
+    assert_eq!(puts(&log, &largest).await, Put::Written);
+
+    // Were it sent, there would be no table.
+    let nowhere = log.with_table("nowhere");
+    let too_large = message(0, 1, &"x".repeat(401 * 1024));
+    let error = nowhere.put(&call("CA1"), &too_large).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "MSG#00000000 of call CA1 takes {} bytes and DynamoDB takes 409600; nothing was sent: keep large contents \
+             in a content store and log their ids",
+            empty + 401 * 1024
+        )
+    );
+}
+
+#[tokio::test]
+async fn an_error_says_which_records_are_stored() {
+    let log = log().await;
+    let records = [message(0, 1, "a"), message(1, 1, &"x".repeat(500_000)), message(2, 1, "c")];
+    let PutAllError { report, failed, untried, .. } = log.put_all(&call("CA1"), &records).await.unwrap_err();
+    let stored: Vec<_> = report.stored.iter().map(|stored| (stored.id, stored.revision, stored.put)).collect();
+    assert_eq!(stored, [(message_id(0), 1, Put::Written), (message_id(2), 1, Put::Written)]);
+    assert!(matches!(failed.as_slice(), [(failed, DynamoError::TooLarge { .. })] if *failed == message_id(1)));
+    assert_eq!(untried, 0);
+
+    let error = log.clone().with_table("nowhere").put_all(&call("CA1"), &records).await.unwrap_err();
+    assert_eq!(error.to_string(), "0 records are stored, 1 failed, 2 were not tried");
+    assert_eq!(error.report, Report::default());
+    assert_eq!(
+        error.source().unwrap().to_string(),
+        "PutItem of MSG#00000000 of call CA1 to table nowhere failed: there is no such table; create it, or check its \
+         name, region and account"
+    );
+}
+
+#[tokio::test]
+async fn what_has_expired_is_not_read() {
+    let clock = Arc::new(ManualClock::new(1_000_999));
+    let log = log().await.with_clock(clock.clone());
+    puts(&log.clone().with_expires_at(1_001), &message(0, 1, "a")).await;
+    puts(&log, &message(1, 1, "b")).await;
+    assert_eq!(reads(&log).await, [message(0, 1, "a"), message(1, 1, "b")]);
+    clock.advance(1);
+    assert_eq!(reads(&log).await, [message(1, 1, "b")]);
+    // Another time to expire is not another content.
+    assert_eq!(puts(&log, &message(0, 1, "a")).await, Put::AlreadyThere);
+}
+
+#[tokio::test]
+async fn a_directory_that_is_opened_again_holds_everything() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a").join("b");
+    let records = [message(0, 1, "Hi"), message(1, 2, "perché"), summary(1, 1)];
+    {
+        let log = log_in(EmbeddedDynamo::open(&path).unwrap().client()).await;
+        log.put_all(&call("CA1"), &records).await.unwrap();
+    }
+    let log = log_in(EmbeddedDynamo::open(&path).unwrap().client()).await;
+    assert_eq!(reads(&log).await, records);
+
+    let file = directory.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let error = EmbeddedDynamo::open(&file).unwrap_err();
+    assert!(error.to_string().starts_with("directory "), "{error}");
+}

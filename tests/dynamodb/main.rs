@@ -1,0 +1,54 @@
+//! Records and values in DynamoDB, through the SDK's own client and the embedded engine.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod codec;
+mod convergence;
+mod failures;
+mod log;
+mod strategy;
+mod table;
+
+use aws_sdk_dynamodb::Client;
+use serde_json::json;
+use verbale::Record;
+use verbale::dynamodb::{CallId, DynamoLog, Table, create_table};
+use verbale::embedded::EmbeddedDynamo;
+
+fn call(id: &str) -> CallId {
+    CallId::new(id).unwrap()
+}
+
+/// A log in an empty table in memory.
+async fn log() -> DynamoLog {
+    log_in(EmbeddedDynamo::in_memory().unwrap().client()).await
+}
+
+async fn log_in(client: Client) -> DynamoLog {
+    create_table(&client, &Table::default()).await.unwrap();
+    DynamoLog::new(client)
+}
+
+fn id(number: u32) -> String {
+    verbale::MessageId::from(u128::from(number)).to_string()
+}
+
+/// Message `seq` of a call at a revision; its id goes with its place.
+fn message(seq: u32, revision: u32, text: &str) -> Record {
+    record(json!({
+        "id": id(seq), "seq": seq, "revision": revision,
+        "message": {"role": "user", "contents": [text]}, "metadata": {"timing": {"creation": 5}},
+    }))
+}
+
+fn summary(after: u32, number: u32) -> Record {
+    record(json!({
+        "id": id(1_000_000 + number), "after": after, "summary": number, "revision": 1,
+        "message": {"role": "summary", "contents": ["They greeted each other."]},
+        "metadata": {"summaryIds": [id(0)], "timing": {"creation": 5}},
+    }))
+}
+
+fn record(json: serde_json::Value) -> Record {
+    serde_json::from_value(json).unwrap()
+}

@@ -1,0 +1,149 @@
+//! Any value, and any record.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use proptest::{collection, option};
+use serde_json::{Value as Json, json};
+use verbale::message::{MAX_DEPTH, Number};
+use verbale::{Record, Value};
+
+/// Keys that mean something to the codec, to items or to DynamoDB, among usual ones.
+// Not `$map`: see the ignored test of the codec.
+const ODD_KEYS: &[&str] = &[
+    "$bytes",
+    "$number",
+    "$strings",
+    "$numbers",
+    "$binaries",
+    "$json",
+    "$record",
+    "$other",
+    "",
+    "pk",
+    "sk",
+    "v",
+    "entity",
+    "expires_at",
+    "gsi1pk",
+    "gsi1sk",
+    "log",
+    "aux",
+    "a.b",
+    "#a",
+    ":a",
+    "ü",
+];
+
+fn key() -> impl Strategy<Value = String> {
+    prop_oneof!["[a-z]{1,4}", proptest::sample::select(ODD_KEYS).prop_map(str::to_owned)]
+}
+
+fn number() -> impl Strategy<Value = Number> {
+    prop_oneof![
+        any::<i64>().prop_map(Number::from),
+        any::<u64>().prop_map(Number::from),
+        any::<f32>().prop_filter_map("no number", |float| Number::try_from(f64::from(float)).ok()),
+        (-1e125f64..1e125).prop_filter_map("no number", |float| Number::try_from(float).ok()),
+        ("-?[1-9]\\.[0-9]{0,37}", -130..=125)
+            .prop_map(|(mantissa, exponent)| { format!("{mantissa}e{exponent}").parse().unwrap() }),
+    ]
+}
+
+fn bytes() -> impl Strategy<Value = Vec<u8>> {
+    collection::vec(any::<u8>(), 0..5)
+}
+
+fn leaf() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        number().prop_map(Value::from),
+        "\\PC{0,8}".prop_map(Value::from),
+        bytes().prop_map(Value::from),
+        collection::vec("[a-c]{0,2}", 1..4).prop_map(|set| Value::set(set).unwrap()),
+        collection::vec(number(), 1..4).prop_map(|set| Value::set(set).unwrap()),
+        collection::vec(bytes(), 1..4).prop_map(|set| Value::set(set).unwrap()),
+    ]
+}
+
+fn bush() -> impl Strategy<Value = Value> {
+    leaf().prop_recursive(4, 24, 4, |inner| {
+        prop_oneof![
+            collection::vec(inner.clone(), 0..4).prop_map(|items| Value::list(items).unwrap()),
+            collection::btree_map(key(), inner, 0..4).prop_map(|entries| Value::map(entries).unwrap()),
+        ]
+    })
+}
+
+/// Any value, as deep as one can be.
+pub fn value() -> impl Strategy<Value = Value> {
+    let stem = prop_oneof![3 => Just(0), 1 => 0..=usize::from(MAX_DEPTH), 1 => Just(usize::from(MAX_DEPTH))];
+    (bush(), stem.prop_flat_map(|length| collection::vec(option::of(key()), length))).prop_map(|(value, stem)| {
+        stem.into_iter().fold(value, |value, step| {
+            if value.depth() == MAX_DEPTH {
+                return value;
+            }
+            match step {
+                None => Value::list([value]).unwrap(),
+                Some(key) => Value::map([(key, value)]).unwrap(),
+            }
+        })
+    })
+}
+
+/// Keys with values in a map whose own keys stay what they are.
+fn entries(at_most: usize) -> impl Strategy<Value = BTreeMap<String, Value>> {
+    collection::btree_map(key(), value(), 0..at_most)
+}
+
+fn unknown(known: &'static [&'static str]) -> impl Strategy<Value = BTreeMap<String, Value>> {
+    entries(3).prop_map(move |mut entries| {
+        entries.retain(|key, _| !known.contains(&key.as_str()));
+        entries
+    })
+}
+
+fn content() -> impl Strategy<Value = Json> {
+    prop_oneof![
+        4 => "\\PC{0,12}".prop_map(Json::from),
+        1 => value().prop_map(|value| json!({"type": "invocation", "id": "c", "name": "f", "arguments": value})),
+        1 => (value(), value()).prop_map(|(a, b)| {
+            json!({"type": "invocationResult", "invocationId": "c", "name": "f",
+                "content": ["found", {"type": "json", "json": a}, {"type": "json", "json": b}]})
+        }),
+        1 => bytes().prop_map(|bytes| json!({"type": "image", "bytes": Value::from(bytes), "mimeType": "image/png"})),
+        1 => bush().prop_map(|value| json!({"type": "hologram", "depth": value})),
+    ]
+}
+
+fn with(json: Json, entries: BTreeMap<String, Value>) -> Json {
+    let Json::Object(mut object) = json else { panic!("no object") };
+    object.extend(entries.into_iter().map(|(key, value)| (key, serde_json::to_value(value).unwrap())));
+    Json::Object(object)
+}
+
+/// Any record: of a message or a summary, with keys, attributes, timings and contents of newer writers.
+pub fn record() -> impl Strategy<Value = Record> {
+    let place = prop_oneof![
+        (0..100_000_000u32, prop_oneof![Just("user"), Just("assistant"), Just("supervisor")])
+            .prop_map(|(seq, role)| (json!({"seq": seq}), role)),
+        (0..100_000_000u32, 1..10_000u32)
+            .prop_map(|(after, number)| (json!({"after": after, "summary": number}), "summary")),
+    ];
+    let metadata = (collection::vec("merged|fake|translated", 0..3), any::<i64>(), entries(4));
+    let levels = (unknown(&["seq", "after", "id"]), unknown(&["role"]), unknown(&["aux"]), unknown(&["creation"]));
+    (any::<u128>(), place, 1..=u32::MAX, collection::vec(content(), 0..4), metadata, levels).prop_map(
+        |(id, (place, role), revision, contents, (attributes, creation, aux), levels)| {
+            let timing = with(json!({"creation": creation}), levels.3);
+            let metadata = json!({"attribute": attributes, "timing": timing, "aux": with(json!({}), aux)});
+            let message = with(json!({"role": role, "contents": contents}), levels.1);
+            let mut record = json!({
+                "id": verbale::MessageId::from(id).to_string(), "revision": revision,
+                "message": message, "metadata": with(metadata, levels.2),
+            });
+            record.as_object_mut().unwrap().extend(place.as_object().unwrap().clone());
+            super::record(with(record, levels.0))
+        },
+    )
+}
