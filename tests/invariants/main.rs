@@ -1,5 +1,7 @@
 //! The invariants of ARCHITECTURE.md, over random histories; and the shrunk histories that broke them once.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
+
 mod found;
 mod history;
 
