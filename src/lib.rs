@@ -3,6 +3,7 @@
 pub mod clock;
 pub mod manager;
 pub mod message;
+pub mod policy;
 
 pub use manager::{
     Changes, Entry, Format, ManagerError, MessagesManager, Receipt, RestoreError, Summarizing, Tail, Window,
