@@ -1,8 +1,6 @@
 //! The conversation of a phone call with an LLM: messages, window, rolling summary, and a log in DynamoDB.
 //!
-//! Start with [`MessagesManager`]; [`message`] says what a message is, [`bedrock`] and [`dynamodb`] where it goes.
-#![cfg_attr(not(feature = "bedrock"), doc = "\n[`bedrock`]: https://docs.rs/verbale/latest/verbale/bedrock")]
-#![cfg_attr(not(feature = "dynamodb"), doc = "\n[`dynamodb`]: https://docs.rs/verbale/latest/verbale/dynamodb")]
+//! Start with [`MessagesManager`]; [`message`] says what a message is, `bedrock` and `dynamodb` where it goes.
 #![cfg_attr(all(feature = "bedrock", feature = "dynamodb"), doc = "\n---\n", doc = include_str!("../README.md"))]
 
 #[cfg(feature = "bedrock")]
