@@ -3,6 +3,7 @@
 pub mod clock;
 pub mod manager;
 pub mod message;
+pub mod model;
 pub mod policy;
 
 pub use manager::{
