@@ -109,7 +109,7 @@ impl<W: MessageWrapper> Conversation for MessagesManager<W> {
     }
 }
 
-/// The floor: the same strings with the same ids and times, and no rules.
+/// The floor: the same strings with the same ids, times and summary ids, and no rules.
 #[derive(Default)]
 pub struct Floor {
     pub list: Vec<FloorMessage>,
@@ -122,13 +122,14 @@ pub struct FloorMessage {
     pub created: i64,
     pub role: &'static str,
     pub text: String,
+    pub summary_ids: Option<Box<[u128]>>,
 }
 
 impl Floor {
     fn push(&mut self, role: &'static str, text: &str) {
         let created = SystemClock.now_ms();
         let id = SystemIds.next_id(created);
-        self.list.push(FloorMessage { id, created, role, text: text.to_owned() });
+        self.list.push(FloorMessage { id, created, role, text: text.to_owned(), summary_ids: None });
     }
 }
 
@@ -164,6 +165,8 @@ impl Conversation for Floor {
         std::hint::black_box(transcript);
         self.push("summary", summary);
         let last = self.list.len() - 1;
+        let covered = self.list[self.start.saturating_sub(1)..end].iter().map(|message| message.id);
+        self.list[last].summary_ids = Some(covered.collect());
         self.list[end..=last].rotate_right(1);
         self.start = end + 1;
     }

@@ -24,6 +24,7 @@ impl Calls {
     }
 
     /// Whether a message of `role` with `contents` can be added.
+    #[inline]
     pub fn check(&self, role: Role, contents: &[Content]) -> Result<(), ManagerError> {
         // The usual message.
         if let [Content::Text(_)] = contents {
@@ -64,6 +65,7 @@ impl Calls {
     }
 
     /// Takes note of checked contents that stand in message `seq`.
+    #[inline]
     pub fn note(&mut self, seq: u32, contents: &[Content]) {
         for content in contents {
             match content {

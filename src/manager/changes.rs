@@ -91,6 +91,7 @@ impl Ledger {
     }
 
     /// The message at `index` is as it is told, and will change.
+    #[inline]
     pub fn changing(&mut self, index: usize, message: &Message) {
         if !self.is_dirty(index, message.revision()) {
             self.dirty.push(message.position());
@@ -119,6 +120,7 @@ impl Ledger {
     }
 
     /// Whether the log does not know this revision of the message at `index`.
+    #[inline]
     pub fn is_dirty(&self, index: usize, revision: u32) -> bool {
         self.acknowledged.get(index).is_none_or(|acknowledged| *acknowledged < revision)
     }

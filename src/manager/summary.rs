@@ -79,8 +79,11 @@ impl<W: MessageWrapper> MessagesManager<W> {
     }
 
     fn ids_covered_by(&self, cut: usize) -> Vec<MessageId> {
-        let covered = self.list.get(self.window_start..cut).unwrap_or_default().iter().map(W::message);
-        let covered = covered.filter(|message| message.role().is_spoken() && !message.is_fake());
-        self.last_summary().map(W::id).into_iter().chain(covered.map(Message::id)).collect()
+        let covered = self.list.get(self.window_start..cut).unwrap_or_default();
+        let mut ids = Vec::with_capacity(covered.len() + 1);
+        ids.extend(self.last_summary().map(W::id));
+        let covered = covered.iter().map(W::message).filter(|message| message.role().is_spoken() && !message.is_fake());
+        ids.extend(covered.map(Message::id));
+        ids
     }
 }

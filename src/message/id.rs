@@ -17,6 +17,7 @@ use crate::message::error::MessageError;
 pub struct MessageId([u64; 2]);
 
 impl From<u128> for MessageId {
+    #[inline]
     fn from(bits: u128) -> Self {
         Self([(bits >> 64) as u64, bits as u64])
     }
@@ -79,6 +80,7 @@ impl Position {
     pub const MAX_SUMMARIES: u32 = 9_999;
 
     /// The place of the message that was added as number `seq`, from 0.
+    #[inline]
     pub const fn message(seq: u32) -> Self {
         Self { seq, summary: None }
     }
@@ -89,11 +91,13 @@ impl Position {
     }
 
     /// The number of the message, or of the last message that the summary covers.
+    #[inline]
     pub const fn seq(self) -> u32 {
         self.seq
     }
 
     /// Which summary of the conversation this is, from 1; `None` for a message.
+    #[inline]
     pub const fn summary_number(self) -> Option<NonZeroU32> {
         self.summary
     }

@@ -137,6 +137,7 @@ pub(crate) struct Unknown {
 }
 
 impl Metadata {
+    #[inline]
     pub(crate) fn new(creation_ms: i64) -> Self {
         Self { creation_ms, flags: 0, merges: 0, more: None }
     }
@@ -153,6 +154,7 @@ impl Metadata {
     }
 
     /// Whether the message has this mark.
+    #[inline]
     pub fn has(&self, attribute: Attribute) -> bool {
         match attribute {
             Attribute::Merged => self.merges > 0,

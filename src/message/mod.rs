@@ -43,46 +43,55 @@ pub struct Message {
 }
 
 impl Message {
+    #[inline]
     pub(crate) fn new(id: MessageId, position: Position, role: Role, contents: Contents, creation_ms: i64) -> Self {
         Self { id, position, revision: 1, role, heard: None, contents, metadata: Metadata::new(creation_ms) }
     }
 
     /// The id: unique, and random but for its time.
+    #[inline]
     pub fn id(&self) -> MessageId {
         self.id
     }
 
     /// Where it stands in the conversation.
+    #[inline]
     pub fn position(&self) -> Position {
         self.position
     }
 
     /// How often it changed, from 1: contents, metadata, timing, heard text.
+    #[inline]
     pub fn revision(&self) -> u32 {
         self.revision
     }
 
     /// Who speaks.
+    #[inline]
     pub fn role(&self) -> Role {
         self.role
     }
 
     /// What was said, or generated.
+    #[inline]
     pub fn contents(&self) -> &Contents {
         &self.contents
     }
 
     /// What is known about it.
+    #[inline]
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }
 
     /// What was heard of it, where the caller broke in; `None` means all of it.
+    #[inline]
     pub fn heard(&self) -> Option<Heard> {
         self.heard
     }
 
     /// The contents as the caller knows them: texts cut to what was heard.
+    #[inline]
     pub fn heard_contents(&self) -> Cow<'_, Contents> {
         match self.heard {
             Some(heard) => Cow::Owned(heard.cut(&self.contents)),
@@ -91,11 +100,13 @@ impl Message {
     }
 
     /// Whether the manager made it up to open a window; nobody said it.
+    #[inline]
     pub fn is_fake(&self) -> bool {
         self.metadata.has(Attribute::Fake)
     }
 
     /// Whether both are one message that says the same to the model.
+    #[inline]
     pub(crate) fn says_the_same_as(&self, other: &Self) -> bool {
         self.id == other.id && self.heard == other.heard && self.contents.is_same(&other.contents)
     }
@@ -104,6 +115,7 @@ impl Message {
         &mut self.metadata
     }
 
+    #[inline]
     pub(crate) fn raise_revision(&mut self) {
         self.revision = self.revision.saturating_add(1);
     }

@@ -21,6 +21,7 @@ impl Text {
     }
 
     /// Whether both are one text in memory, which makes them equal without a look at it.
+    #[inline]
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -29,6 +30,7 @@ impl Text {
 /// Whether a model would see nothing in `text`: white space, control and zero-width characters only.
 ///
 /// Bedrock refuses such a text block: `The text field in the ContentBlock object is blank`.
+#[inline]
 pub fn is_blank(text: &str) -> bool {
     // Most texts show with their first byte that they are not.
     let says_something = text.bytes().next().is_some_and(|byte| byte.is_ascii_graphic());
@@ -44,6 +46,7 @@ fn is_blank_char(c: char) -> bool {
 impl Deref for Text {
     type Target = str;
 
+    #[inline]
     fn deref(&self) -> &str {
         &self.0
     }
@@ -56,6 +59,7 @@ impl AsRef<str> for Text {
 }
 
 impl From<&str> for Text {
+    #[inline]
     fn from(text: &str) -> Self {
         Self(text.into())
     }

@@ -5,6 +5,7 @@ mod unspoken;
 mod writer;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 use std::sync::Arc;
 
@@ -38,6 +39,8 @@ pub struct Format {
     content_separator: Cow<'static, str>,
     separator: Cow<'static, str>,
     transformer: Option<Transformer>,
+    // The bytes with which a mark begins, in either case, each once.
+    openings: Cow<'static, [u8]>,
 }
 
 type Transformer = Arc<dyn Fn(Role, &str) -> String + Send + Sync>;
@@ -69,6 +72,7 @@ impl Default for Format {
             content_separator: " ".into(),
             separator: "\n".into(),
             transformer: None,
+            openings: Cow::Borrowed(b"["),
         }
     }
 }
@@ -101,14 +105,14 @@ impl Format {
             Role::Summary => self.tags.summary = tag.into(),
             Role::Supervisor => {}
         }
-        self
+        self.with_openings()
     }
 
     /// The same with tags in front of tool calls and of their results.
     #[must_use]
     pub fn with_tool_tags(mut self, call: impl Into<Cow<'static, str>>, result: impl Into<Cow<'static, str>>) -> Self {
         (self.tags.call, self.tags.result) = (call.into(), result.into());
-        self
+        self.with_openings()
     }
 
     /// The same with a text in front of each content.
@@ -132,13 +136,29 @@ impl Format {
     /// The same with a text between messages: a line break by default.
     #[must_use]
     pub fn with_separator(self, separator: impl Into<Cow<'static, str>>) -> Self {
-        Self { separator: separator.into(), ..self }
+        Self { separator: separator.into(), ..self }.with_openings()
     }
 
     /// The same with a function that every spoken text goes through, before it is escaped.
     #[must_use]
     pub fn with_transformer(self, transformer: impl Fn(Role, &str) -> String + Send + Sync + 'static) -> Self {
         Self { transformer: Some(Arc::new(transformer)), ..self }
+    }
+
+    /// What could be taken for the beginning of a line, in what is said.
+    fn marks(&self) -> impl Iterator<Item = &str> {
+        let Tags { summary, user, assistant, call, result } = &self.tags;
+        // A separator of white space starts no line by itself: a tag must follow.
+        let marks = [summary, user, assistant, call, result, &self.separator].map(|mark| mark.trim());
+        marks.into_iter().filter(|mark| !mark.is_empty())
+    }
+
+    fn with_openings(mut self) -> Self {
+        let first_bytes = self.marks().filter_map(|mark| mark.bytes().next());
+        let openings: BTreeSet<u8> =
+            first_bytes.flat_map(|byte| [byte.to_ascii_lowercase(), byte.to_ascii_uppercase()]).collect();
+        self.openings = openings.into_iter().collect();
+        self
     }
 
     pub(super) fn write(&self, summarizing: &Summarizing, out: &mut impl Write) -> fmt::Result {

@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Write};
 
+use super::Format;
 use super::unspoken::{call, described, result};
-use super::{Format, Tags};
 use crate::manager::escape::visible;
 use crate::message::{Content, Message, Role};
 
@@ -14,26 +14,11 @@ pub(super) struct Writer<'a, O> {
     /// The role whose line can go on.
     open: Option<Role>,
     first: bool,
-    /// What could be taken for the beginning of a line, in what is said.
-    marks: [&'a str; 6],
-    /// The bytes that begin a mark, in either case, each once.
-    openings: Vec<u8>,
 }
 
 impl<'a, O: Write> Writer<'a, O> {
     pub fn new(format: &'a Format, out: &'a mut O) -> Self {
-        let Tags { summary, user, assistant, call, result } = &format.tags;
-        // A separator of white space starts no line by itself: a tag must follow.
-        let marks = [summary, user, assistant, call, result, &format.separator].map(|mark| mark.trim());
-        let mut openings = Vec::new();
-        for byte in marks.iter().filter_map(|mark| mark.bytes().next()) {
-            for byte in [byte.to_ascii_lowercase(), byte.to_ascii_uppercase()] {
-                if !openings.contains(&byte) {
-                    openings.push(byte);
-                }
-            }
-        }
-        Self { format, out, open: None, first: true, marks, openings }
+        Self { format, out, open: None, first: true }
     }
 
     pub fn message(&mut self, message: &Message) -> fmt::Result {
@@ -95,7 +80,7 @@ impl<'a, O: Write> Writer<'a, O> {
         }
         for (at, c) in text.char_indices() {
             let rest = text.get(at..).unwrap_or_default();
-            if self.marks.iter().any(|mark| starts_with_ignoring_case(rest, mark)) {
+            if self.format.marks().any(|mark| starts_with_ignoring_case(rest, mark)) {
                 self.out.write_char('\\')?;
             }
             match c {
@@ -109,20 +94,28 @@ impl<'a, O: Write> Writer<'a, O> {
     /// Whether the text is written as it is: most are.
     fn is_plain(&self, text: &str) -> bool {
         // A control character is special anyway.
-        if self.openings.is_empty() {
-            return !has_special(text.as_bytes(), 0);
-        }
-        !self.openings.iter().any(|opening| has_special(text.as_bytes(), *opening))
+        let openings = if self.format.openings.is_empty() { &[0] } else { &*self.format.openings };
+        !openings.iter().any(|opening| has_special(text.as_bytes(), *opening))
     }
 }
 
-/// Whether there is an `opening`, or anything but printable ASCII. Told without a branch for each byte, for every word
-/// of a call comes through here.
+/// Whether there is an `opening`, or anything but printable ASCII. Sixteen bytes at once, for every word of a call
+/// comes through here.
 fn has_special(bytes: &[u8], opening: u8) -> bool {
-    let special = |byte: u8| byte.wrapping_sub(0x20) >= 0x5f || byte == opening;
-    bytes.iter().fold(0, |any, byte| any | u8::from(special(*byte))) != 0
+    // Not 0 for what is special; without comparisons, which the compiler does one by one.
+    let special = |byte: u8| byte.wrapping_sub(0x20).saturating_sub(0x5e) | 1_u8.saturating_sub(byte ^ opening);
+    let look = |mut found: [u8; 16], chunk: &[u8; 16]| {
+        for (found, byte) in found.iter_mut().zip(chunk) {
+            *found |= special(*byte);
+        }
+        found
+    };
+    let Some(last) = bytes.last_chunk() else { return bytes.iter().any(|byte| special(*byte) != 0) };
+    // The last chunk may look at some bytes twice: that is faster than one by one.
+    let found = bytes.as_chunks().0.iter().fold([0; 16], look);
+    look(found, last) != [0; 16]
 }
 
 fn starts_with_ignoring_case(text: &str, start: &str) -> bool {
-    !start.is_empty() && text.get(..start.len()).is_some_and(|beginning| beginning.eq_ignore_ascii_case(start))
+    text.get(..start.len()).is_some_and(|beginning| beginning.eq_ignore_ascii_case(start))
 }

@@ -30,6 +30,7 @@ impl Contents {
     }
 
     /// Like [`PartialEq`], but what is one in memory is not compared.
+    #[inline]
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (Repr::One([Content::Text(ours)]), Repr::One([Content::Text(theirs)])) if ours.is_same(theirs) => true,
@@ -42,6 +43,7 @@ impl Contents {
 impl Deref for Contents {
     type Target = [Content];
 
+    #[inline]
     fn deref(&self) -> &[Content] {
         match &self.0 {
             Repr::One(one) => one,
@@ -123,6 +125,7 @@ impl<'a> IntoIterator for &'a Contents {
 macro_rules! contents_from_one {
     ($($one:ty),*) => {$(
         impl From<$one> for Contents {
+            #[inline]
             fn from(one: $one) -> Self {
                 Self(Repr::One([one.into()]))
             }

@@ -43,6 +43,7 @@ impl Content {
     }
 
     /// The tool call, where it is one.
+    #[inline]
     pub fn as_invocation(&self) -> Option<&Invocation> {
         match self {
             Self::Invocation(invocation) => Some(invocation),
@@ -51,6 +52,7 @@ impl Content {
     }
 
     /// The result of a tool call, where it is one.
+    #[inline]
     pub fn as_result(&self) -> Option<&InvocationResult> {
         match self {
             Self::InvocationResult(result) => Some(result),
@@ -59,6 +61,7 @@ impl Content {
     }
 
     /// Whether it is a text that says nothing.
+    #[inline]
     pub fn is_blank(&self) -> bool {
         self.as_text().is_some_and(|text| is_blank(text))
     }
