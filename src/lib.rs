@@ -9,6 +9,8 @@ pub mod dynamodb;
 pub mod embedded;
 pub mod manager;
 pub mod message;
+pub mod model;
+pub mod policy;
 
 #[cfg(feature = "bedrock")]
 pub use bedrock::BedrockMessage;

@@ -1,0 +1,176 @@
+//! The words and phrases by which a clause is weighed. English; in other languages digits, names and lengths decide.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// What a word is a sign of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Word {
+    /// A spoken number.
+    Number,
+    /// Something that is counted: with a number in front, an amount, a duration or a time of day.
+    Unit,
+    /// A day, a month.
+    Date,
+    /// Something that is asked for to be done.
+    Act,
+    /// Something a call is about.
+    Topic,
+    /// How something went, or that it cannot be.
+    Outcome,
+    /// That somebody is about to do something.
+    Will,
+    /// A question.
+    Ask,
+    /// That something is not, or otherwise.
+    Not,
+    /// At the beginning, a question that is answered with yes or no; nothing elsewhere.
+    Asks,
+    /// Nothing by itself.
+    Stop,
+}
+
+/// What two words, one behind the other, are a sign of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phrase {
+    /// Somebody says a name or how it is written.
+    Identity,
+    /// Somebody wants something.
+    Intent,
+    /// Something will be, or has been, done.
+    Promise,
+    /// Politeness.
+    SmallTalk,
+}
+
+/// In lower case, without punctuation at the ends.
+pub(super) fn word(word: &str) -> Option<Word> {
+    static WORDS: LazyLock<HashMap<&'static str, Word>> = LazyLock::new(|| {
+        let listed = |(kind, words): &(Word, &'static str)| {
+            let kind = *kind;
+            words.split_whitespace().map(move |word| (word, kind)).collect::<Vec<_>>()
+        };
+        WORD_LISTS.iter().flat_map(listed).collect()
+    });
+    WORDS.get(word).copied()
+}
+
+/// As for [`word`].
+pub(super) fn phrase(first: &str, second: &str) -> Option<Phrase> {
+    static PHRASES: LazyLock<HashMap<(&'static str, &'static str), Phrase>> = LazyLock::new(|| {
+        let listed = |(kind, phrases): &(Phrase, &'static str)| {
+            let kind = *kind;
+            phrases
+                .split(',')
+                .filter_map(|phrase| phrase.trim().split_once(' '))
+                .map(move |words| (words, kind))
+                .collect::<Vec<_>>()
+        };
+        PHRASE_LISTS.iter().flat_map(listed).collect()
+    });
+    PHRASES.get(&(first, second)).copied()
+}
+
+const WORD_LISTS: &[(Word, &str)] = &[
+    (
+        Word::Number,
+        "zero oh one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen \
+         seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand \
+         million double triple first second third fourth fifth tenth half quarter",
+    ),
+    (
+        Word::Unit,
+        "dollar dollars cent cents euro euros pound pounds percent p.m pm a.m am p o'clock hour hours minute \
+         minutes day days week weeks month months year years passenger passengers bag bags people miles points \
+         times",
+    ),
+    (
+        Word::Date,
+        "monday tuesday wednesday thursday friday saturday sunday january february march april june july august \
+         september october november december tomorrow yesterday tonight noon midnight morning afternoon evening \
+         weekend",
+    ),
+    (
+        Word::Act,
+        "cancel change book transfer pay order reset schedule check refund return move update upgrade downgrade \
+         speak complain confirm send ship open close activate block replace buy add remove modify proceed \
+         reschedule fix repair call escalate dispute report renew subscribe unsubscribe deliver reorder \
+         compensate find use",
+    ),
+    (
+        Word::Topic,
+        "address phone email account amount balance card password appointment reservation flight name birth \
+         payment ticket invoice delivery insurance certificate bill checkbook checking savings credit debit \
+         number code zip date policy claim contract booking cabin economy business luggage baggage baggages \
+         company total price cost fee charge membership voucher gift trip nonstop technician connection router \
+         today",
+    ),
+    (
+        Word::Outcome,
+        "unable cannot can't couldn't won't unfortunately successfully confirmed cancelled canceled failed \
+         refunded sent booked paid transferred approved denied error declined completed issued charged delayed \
+         missing broken wrong lost expired eligible urgent correct incorrect",
+    ),
+    (Word::Will, "i'll we'll"),
+    (Word::Asks, "can could do does did is are was were will would shall should may have has"),
+    (Word::Ask, "what which when where who how why whose"),
+    (
+        Word::Not,
+        "not don't didn't doesn't isn't no never without instead only prefer rather except unless but actually",
+    ),
+    (
+        Word::Stop,
+        "a about after again all alright also an and any anything as at be because been before being bye done for \
+         from get go going good great had he hello help her here hey hi him his i i'd i'm i've if in into it \
+         it'll it's its just kindly know let let's like ll look looking make me mhm might more much my need nice \
+         now of off ok okay on or our out over perfect please really right said say see she so some something \
+         sorry sure take thank thanks that that'll that's the their them then there there's these they they're \
+         think this those through to too uh uhm um until up us very want way we we're well wish with yeah yep yes \
+         yet you you'd you'll you're you've your welcome glad happy assist further question questions fantastic \
+         wonderful absolutely certainly course moment hold understand appreciate wait fine provide feel free",
+    ),
+];
+
+const PHRASE_LISTS: &[(Phrase, &str)] = &[
+    (
+        Phrase::Identity,
+        "name is, name's called, call me, is spelled, that's spelled, spelled with, i'm called, \
+         speaking with, number is, id is, email is, address is, code is, birth is, born on, reason is, reason for",
+    ),
+    (
+        Phrase::Intent,
+        "would like, i want, i need, i'd like, want to, need to, like to, looking to, looking for, help me, trying to, \
+         calling about, calling because, could you, can you, can i, could i, interested in, make sure, prefer to, \
+         go with, go ahead, make it, change it, rather not",
+    ),
+    (
+        Phrase::Promise,
+        "i will, we will, will be, has been, have been, is being, was sent, going to, call back, get back",
+    ),
+    (
+        Phrase::SmallTalk,
+        "anything else, any other, help you, assist you, great day, nice day, good day, thank you, thanks for, you too, \
+         feel free, reach out, let me, you're welcome, bye bye, very helpful, your help, your patience, all for, that'll \
+         be, that's all, that's it, all i, good morning, good afternoon, good evening, happy to",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_is_listed_once() {
+        let mut words: Vec<_> = WORD_LISTS.iter().flat_map(|(_, words)| words.split_whitespace()).collect();
+        words.sort_unstable();
+        let twice: Vec<_> = words.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
+        assert_eq!(twice, [""; 0]);
+    }
+
+    #[test]
+    fn every_phrase_is_two_words() {
+        for phrase in PHRASE_LISTS.iter().flat_map(|(_, phrases)| phrases.split(',')) {
+            assert_eq!(phrase.split_whitespace().count(), 2, "{phrase}");
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! What came of a tool call, on one line: `book_reservation ok: reservation_id=HATHAT, price=152/103, …`.
+
+use std::collections::HashMap;
+
+use super::clean::is_invisible;
+use super::fields::{self, Field};
+use super::weight::{Hash, Term, Weight};
+use crate::message::{Invocation, InvocationResult, Outcome, ResultContent, is_blank};
+
+/// A line is at most so many characters, and shorter once it has been in a summary: what matters most stands in front.
+pub(super) const LONGEST: usize = 150;
+const LONGEST_CARRIED: usize = 110;
+/// Of what a tool says in words.
+const LONGEST_TEXT: usize = 110;
+/// Who the caller is stands in every call: a value that was told so often is as good as a boolean.
+const TOLD_OFTEN: u32 = 4;
+/// So many values are told of one key.
+const VALUES: usize = 4;
+
+/// The line of a call, and of its result where there is one. `told` counts, by their hashes, how often values were told
+/// in such lines: those that were stand further back.
+pub(super) fn line(
+    invocation: Option<&Invocation>,
+    result: Option<&InvocationResult>,
+    told: &mut HashMap<u64, u32>,
+) -> String {
+    let name =
+        result.map(InvocationResult::name).or(invocation.map(Invocation::name)).map_or("tool", |name| name.as_str());
+    let arguments = invocation.map(|invocation| fields::of_value(invocation.arguments())).unwrap_or_default();
+    let Some(result) = result else {
+        return joined(format!("{name} pending"), None, items(Vec::new(), arguments, told));
+    };
+    let (mut words, mut found) = (None, Vec::new());
+    let failed = match result.outcome() {
+        Outcome::Failure(error) => {
+            words = Some(fields::short(error.message(), LONGEST_TEXT));
+            true
+        }
+        Outcome::Success(contents) => {
+            for content in contents {
+                match content {
+                    ResultContent::Json(value) => found.extend(fields::of_value(value)),
+                    ResultContent::Text(text) => match fields::of_json(text) {
+                        Some(fields) if fields.is_empty() => words = Some("nothing".to_owned()),
+                        Some(fields) => found.extend(fields),
+                        None if is_blank(text) => {}
+                        None => words = Some(fields::short(text, LONGEST_TEXT)),
+                    },
+                    ResultContent::Media(_) | ResultContent::Document(_) => {}
+                }
+            }
+            words.as_deref().is_some_and(is_failure) || found.iter().any(tells_failure)
+        }
+    };
+    let status = match failed {
+        true => "failed",
+        false if words.is_none() && found.is_empty() => "done",
+        false => "ok",
+    };
+    joined(format!("{name} {status}"), words, items(found, arguments, told))
+}
+
+/// The same line, taken over from the summary before.
+pub(super) fn carried(line: &str) -> String {
+    let line: String = line.chars().filter(|c| !c.is_control() && !is_invisible(*c)).take(LONGEST).collect();
+    let mut kept = String::new();
+    for item in parts(&line) {
+        if kept.is_empty() {
+            kept.push_str(item);
+        } else if kept.chars().count() + 2 + item.chars().count() <= LONGEST_CARRIED {
+            kept.extend([", ", item]);
+        }
+    }
+    kept
+}
+
+/// What it is worth that a line of this kind is kept.
+pub(super) fn weigh(line: &str, terms: &mut Vec<Term>) -> Weight {
+    let (head, rest) = line.split_once(": ").unwrap_or((line, ""));
+    let (name, status) = head.split_once(' ').unwrap_or((head, ""));
+    let looks = READS.iter().any(|verb| name.starts_with(verb));
+    let thinks = ["think", "calculate", "compute"].iter().any(|verb| name.starts_with(verb));
+    let points = match status {
+        _ if rest.is_empty() => 20,
+        "failed" => 150,
+        // It looked, or thought, and there was nothing to see.
+        "done" if looks || thinks => 20,
+        _ if thinks => 50,
+        _ if looks => 100,
+        _ => 170,
+    };
+    terms.push(Term { hash: Hash::of(head), worth: 1 });
+    for item in parts(rest) {
+        // By the value alone, so that somebody who repeats it is known to; the same words again are the same outcome.
+        let (values, worth) = item.split_once('=').map_or((item, 60), |(_, values)| (values, 3));
+        for value in values.split('/') {
+            terms.push(Term { hash: Hash::of(&value.trim_matches('"').to_ascii_lowercase()), worth });
+        }
+    }
+    Weight { points, is_hard: true, ..Weight::default() }
+}
+
+/// Names of tools that look and do not touch begin so.
+const READS: [&str; 12] =
+    ["get", "search", "list", "find", "fetch", "lookup", "look_up", "check", "read", "query", "retrieve", "show"];
+
+fn is_failure(words: &str) -> bool {
+    let start = words.get(..words.len().min(9)).unwrap_or_default().to_ascii_lowercase();
+    ["error", "failed", "failure", "exception", "invalid"].iter().any(|word| start.starts_with(word))
+}
+
+fn tells_failure(field: &Field) -> bool {
+    let value = field.value.to_ascii_lowercase();
+    field.depth <= 1
+        && match field.key.to_ascii_lowercase().as_str() {
+            "error" | "errors" | "error_message" | "errormessage" => {
+                value != "false" && value != "0" && value != "none"
+            }
+            "success" | "ok" => value == "false",
+            "status" | "result" | "outcome" => {
+                ["error", "failed", "failure", "declined", "denied"].contains(&value.as_str())
+            }
+            _ => false,
+        }
+}
+
+/// All that stands under one key, at one depth.
+struct Group {
+    key: String,
+    depth: u8,
+    values: Vec<String>,
+    rank: u32,
+}
+
+/// `key=value` for each key, what matters most first; a value that is told under another key is left out, unless it is
+/// an id.
+fn items(result: Vec<Field>, arguments: Vec<Field>, told: &mut HashMap<u64, u32>) -> Vec<String> {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut fields = result.into_iter().chain(arguments).peekable();
+    while let Some(mut field) = fields.next() {
+        if field.key == "first_name"
+            && let Some(last) = fields.next_if(|next| next.key == "last_name")
+        {
+            field = Field { key: "name".to_owned(), value: format!("{} {}", field.value, last.value), ..field };
+        }
+        let times = told.entry(Hash::of(&field.value)).or_default();
+        // How it went is told each time.
+        let rank = match rank(&field) {
+            0 => 0,
+            rank => rank + (*times).min(TOLD_OFTEN),
+        };
+        let is_known = groups.iter().any(|group| group.values.contains(&field.value));
+        match groups.iter_mut().find(|group| group.key == field.key) {
+            Some(group) if group.depth == field.depth && !group.values.contains(&field.value) => {
+                group.values.push(field.value);
+                group.rank = rank.min(group.rank);
+            }
+            None if !is_known || rank <= 1 => {
+                groups.push(Group { key: field.key, depth: field.depth, values: vec![field.value], rank });
+            }
+            _ => continue,
+        }
+        *times += 1;
+    }
+    groups.sort_by_key(|group| group.rank);
+    groups.iter().map(|group| item(&group.key, &group.values)).collect()
+}
+
+/// 0 matters most.
+fn rank(field: &Field) -> u32 {
+    let key = field.key.to_ascii_lowercase();
+    let is = |words: &[&str]| words.iter().any(|word| key == *word);
+    let has = |words: &[&str]| words.iter().any(|word| key.contains(word));
+    let of_key = if is(&["status", "state", "error", "reason", "message", "result"]) {
+        0
+    } else if has(&["user", "customer"]) {
+        2
+    } else if is(&["id"]) || key.ends_with("_id") || has(&["number", "code", "reference", "confirmation"]) {
+        1
+    } else if has(&["name", "email", "phone", "reservations", "orders", "membership"]) {
+        2
+    } else if has(&["amount", "total", "price", "balance", "fee", "refund", "cost", "paid", "expression"]) {
+        3
+    } else if has(&["date", "time", "dob", "birth", "origin", "destination", "cabin"]) {
+        4
+    } else {
+        5
+    };
+    let says_nothing = matches!(field.value.as_str(), "0" | "false" | "true" | "no" | "none" | "available");
+    let is_long = field.value.len() > 40;
+    of_key + u32::from(field.depth.saturating_sub(1)) + 4 * u32::from(says_nothing) + 2 * u32::from(is_long)
+}
+
+fn item(key: &str, values: &[String]) -> String {
+    let mut item = if key.is_empty() { String::new() } else { format!("{key}=") };
+    for (index, value) in values.iter().take(VALUES).enumerate() {
+        if index > 0 {
+            item.push('/');
+        }
+        if value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.:@+$%#".contains(&byte)) {
+            item.push_str(value);
+        } else {
+            item.extend(["\"", value, "\""]);
+        }
+    }
+    if values.len() > VALUES {
+        item.push_str("/…");
+    }
+    item
+}
+
+/// As many of the items as fit; where one is too long, a later one may not be.
+fn joined(mut line: String, words: Option<String>, items: Vec<String>) -> String {
+    let mut length = line.chars().count();
+    let mut separator = ": ";
+    let words = words.into_iter().map(|words| format!("\"{words}\""));
+    for item in words.chain(items) {
+        let more = separator.len() + item.chars().count();
+        if length + more <= LONGEST {
+            line.extend([separator, &item]);
+            length += more;
+            separator = ", ";
+        }
+    }
+    line
+}
+
+/// At each `, ` that is not in quotation marks.
+fn parts(line: &str) -> impl Iterator<Item = &str> {
+    let mut is_quoted = false;
+    line.split(move |c| {
+        is_quoted ^= c == '"';
+        c == ',' && !is_quoted
+    })
+    .map(str::trim)
+}

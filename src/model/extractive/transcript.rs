@@ -1,0 +1,258 @@
+//! [`Transcript`]: what there is to choose from, the summary before and the messages since as one row of turns.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::clauses::clauses;
+use super::clean::push_clean;
+use super::weight::{Hash, Term, Weight, weigh};
+use super::{fields, tools};
+use crate::manager::Summarizing;
+use crate::message::{Content, Invocation, InvocationId, InvocationResult, Message, Role};
+
+/// Whose line it is. The labels are what makes a summary readable for the next one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Speaker {
+    Caller,
+    Assistant,
+    /// A tool; the line is made of its call and its result.
+    Tool,
+    /// Somebody showed a picture, a document.
+    Attachment,
+    /// A summary that this summariser did not write.
+    Earlier,
+}
+
+impl Speaker {
+    const ALL: [Self; 5] = [Self::Caller, Self::Assistant, Self::Tool, Self::Attachment, Self::Earlier];
+
+    pub(super) const fn label(self) -> &'static str {
+        match self {
+            Self::Caller => "caller: ",
+            Self::Assistant => "assistant: ",
+            Self::Tool => "tool: ",
+            Self::Attachment => "attached: ",
+            Self::Earlier => "earlier: ",
+        }
+    }
+
+    /// Words that were said stand in quotation marks.
+    pub(super) const fn is_quoted(self) -> bool {
+        !matches!(self, Self::Tool | Self::Attachment)
+    }
+}
+
+/// What somebody said in one go.
+#[derive(Debug)]
+pub(super) struct Turn {
+    pub speaker: Speaker,
+    pub text: String,
+    is_carried: bool,
+}
+
+/// A clause of a turn: what is kept or dropped as a whole.
+#[derive(Debug)]
+pub(super) struct Fact {
+    pub turn: usize,
+    pub range: Range<usize>,
+    pub chars: usize,
+    pub weight: Weight,
+    pub terms: Range<usize>,
+    /// The fact, a question, that this one is the answer to.
+    pub answers: Option<usize>,
+}
+
+/// All turns, and the facts in them, in the order of the call.
+#[derive(Debug, Default)]
+pub(super) struct Transcript {
+    pub turns: Vec<Turn>,
+    pub facts: Vec<Fact>,
+    pub terms: Vec<Term>,
+    /// How often each value was told in the line of a tool.
+    told: HashMap<u64, u32>,
+    /// The turn in which the caller first says something.
+    opening: Option<usize>,
+}
+
+/// Points below which a clause is kept only where a summary would be empty without it.
+pub(super) const ENOUGH: u32 = 24;
+/// Points of what a caller begins with: mostly what the call is about.
+const OPENING: u32 = 30;
+/// Points of what comes right behind a question of the assistant.
+const ASKED_FOR: u32 = 15;
+/// Points of a question that nobody has answered so far.
+const LEFT_OPEN: u32 = 40;
+/// Of a document, a picture, in characters.
+const LONGEST_NAME: usize = 60;
+/// An answer of so many words needs its question to be understood.
+const SHORT_ANSWER: usize = 6;
+
+impl Transcript {
+    pub(super) fn of(summarizing: &Summarizing) -> Self {
+        let mut transcript = Self::default();
+        if let Some(previous) = summarizing.previous() {
+            for text in previous.contents().texts() {
+                text.lines().for_each(|line| transcript.carry(line));
+            }
+        }
+        // With the number of each call, for the order of those that stay open.
+        let mut open: HashMap<&InvocationId, (usize, &Invocation)> = HashMap::new();
+        let mut calls = 0;
+        for message in summarizing.messages() {
+            transcript.hear(message);
+            for content in message.contents() {
+                match content {
+                    Content::Invocation(invocation) => {
+                        open.insert(invocation.id(), (calls, invocation));
+                        calls += 1;
+                    }
+                    Content::InvocationResult(result) => {
+                        let invocation = open.remove(result.invocation_id()).map(|(_, invocation)| invocation);
+                        transcript.tool(invocation, Some(result));
+                    }
+                    Content::Media(media) => {
+                        transcript.attach(media.kind.as_str(), media.prompt_hint.as_deref());
+                    }
+                    Content::Document(document) => transcript.attach("document", document.title.as_deref()),
+                    Content::Text(_) | Content::Unknown(_) => {}
+                }
+            }
+        }
+        let mut pending: Vec<_> = open.into_values().collect();
+        pending.sort_by_key(|(number, _)| *number);
+        for (_, invocation) in pending {
+            transcript.tool(Some(invocation), None);
+        }
+        (0..transcript.turns.len()).for_each(|turn| transcript.weigh(turn));
+        transcript
+    }
+
+    /// The clause of a fact, on one line.
+    pub(super) fn clause(&self, fact: &Fact) -> String {
+        self.text(fact).replace('\n', " ")
+    }
+
+    pub(super) fn speaker(&self, fact: &Fact) -> Speaker {
+        self.turns.get(fact.turn).map_or(Speaker::Earlier, |turn| turn.speaker)
+    }
+
+    fn text(&self, fact: &Fact) -> &str {
+        self.turns.get(fact.turn).and_then(|turn| turn.text.get(fact.range.clone())).unwrap_or_default()
+    }
+
+    /// Takes over a line of the summary before.
+    fn carry(&mut self, line: &str) {
+        let line = line.trim();
+        let labelled =
+            Speaker::ALL.into_iter().find_map(|speaker| Some((speaker, line.strip_prefix(speaker.label())?)));
+        let (speaker, text) = labelled.unwrap_or((Speaker::Earlier, line));
+        if line == super::NOTHING {
+            return;
+        }
+        if !speaker.is_quoted() {
+            return self.add(speaker, tools::carried(text), true);
+        }
+        let words = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
+        match self.turns.last_mut() {
+            // Prose goes on over several lines.
+            Some(last) if speaker == Speaker::Earlier && last.speaker == speaker => push_clean(&mut last.text, words),
+            _ => {
+                let mut text = String::new();
+                push_clean(&mut text, words);
+                self.add(speaker, text, true);
+            }
+        }
+    }
+
+    /// Adds the words of a message, to the turn before where the same one goes on: marks of noise parted them.
+    fn hear(&mut self, message: &Message) {
+        let speaker = if message.role() == Role::User { Speaker::Caller } else { Speaker::Assistant };
+        let heard = message.heard_contents();
+        let mut text = String::new();
+        heard.texts().for_each(|said| push_clean(&mut text, said));
+        match self.turns.last_mut() {
+            Some(last) if last.speaker == speaker && !last.is_carried && !text.is_empty() => {
+                last.text.push('\n');
+                last.text.push_str(&text);
+            }
+            _ => self.add(speaker, text, false),
+        }
+    }
+
+    fn tool(&mut self, invocation: Option<&Invocation>, result: Option<&InvocationResult>) {
+        let line = tools::line(invocation, result, &mut self.told);
+        self.add(Speaker::Tool, line, false);
+    }
+
+    fn attach(&mut self, kind: &str, name: Option<&str>) {
+        let name = name.map(|name| format!(" \"{}\"", fields::short(name, LONGEST_NAME))).unwrap_or_default();
+        self.add(Speaker::Attachment, format!("{kind}{name}"), false);
+    }
+
+    fn add(&mut self, speaker: Speaker, text: String, is_carried: bool) {
+        if !text.is_empty() {
+            self.turns.push(Turn { speaker, text, is_carried });
+        }
+    }
+
+    /// Finds the facts of a turn.
+    fn weigh(&mut self, turn: usize) {
+        let Some(Turn { speaker, text, .. }) = self.turns.get(turn) else { return };
+        let speaker = *speaker;
+        let question = self.facts.len().checked_sub(1).filter(|last| self.is_question(*last));
+        let lower = text.to_ascii_lowercase();
+        let ranges = if speaker.is_quoted() { clauses(text, &lower) } else { std::iter::once(0..text.len()).collect() };
+        for (index, range) in ranges.into_iter().enumerate() {
+            let (clause, lower) =
+                (text.get(range.clone()).unwrap_or_default(), lower.get(range.clone()).unwrap_or_default());
+            let first_term = self.terms.len();
+            let mut weight = match speaker {
+                Speaker::Tool => tools::weigh(clause, &mut self.terms),
+                _ => weigh(clause, lower, &mut self.terms),
+            };
+            let is_answer = index == 0
+                && speaker == Speaker::Caller
+                && weight.words <= SHORT_ANSWER
+                && !weight.is_wish
+                && !weight.is_identity;
+            let answers = question.filter(|_| is_answer);
+            // A "yes" is another one after each question, and who somebody is stays, even if a tool said it too.
+            if answers.is_some() || speaker == Speaker::Caller && weight.is_identity {
+                weight.points += 30;
+                let salt = if answers.is_some() { turn as u64 } else { 0 };
+                self.terms.push(Term { hash: Hash::of(lower) ^ salt, worth: 6 });
+            }
+            if question.is_some() && answers.is_none() && index < 3 && speaker == Speaker::Caller {
+                weight.points += ASKED_FOR;
+            }
+            if turn + 1 == self.turns.len() && weight.is_question && !weight.is_small_talk {
+                weight.points += LEFT_OPEN;
+            }
+            if speaker == Speaker::Caller && weight.points >= ENOUGH && self.opening.is_none_or(|first| first == turn) {
+                self.opening = Some(turn);
+                weight.points += OPENING;
+            }
+            weight.points = match speaker {
+                Speaker::Caller | Speaker::Tool => weight.points,
+                Speaker::Assistant if weight.is_identity && !weight.is_hard => weight.points / 3,
+                Speaker::Assistant => weight.points * 2 / 3,
+                Speaker::Attachment => weight.points + 60,
+                Speaker::Earlier => weight.points + 40,
+            };
+            self.facts.push(Fact {
+                turn,
+                chars: clause.chars().count(),
+                range,
+                weight,
+                terms: first_term..self.terms.len(),
+                answers,
+            });
+        }
+    }
+
+    fn is_question(&self, fact: usize) -> bool {
+        self.facts.get(fact).is_some_and(|fact| {
+            self.speaker(fact) == Speaker::Assistant && fact.weight.is_question && !fact.weight.is_small_talk
+        })
+    }
+}

@@ -1,0 +1,162 @@
+//! [`Tokens`] and [`TokenEstimator`]: how large a model will find something, without asking it.
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::Add;
+
+use crate::message::{Content, Message, Outcome, ResultContent, Value};
+
+/// A number of tokens, estimated or reported.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tokens(u64);
+
+impl Tokens {
+    /// So many tokens.
+    pub const fn new(tokens: u64) -> Self {
+        Self(tokens)
+    }
+
+    /// How many.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    pub(super) const fn saturating_sub(self, less: Self) -> Self {
+        Self(self.0.saturating_sub(less.0))
+    }
+}
+
+impl From<u64> for Tokens {
+    fn from(tokens: u64) -> Self {
+        Self(tokens)
+    }
+}
+
+impl Add for Tokens {
+    type Output = Self;
+
+    fn add(self, more: Self) -> Self {
+        Self(self.0.saturating_add(more.0))
+    }
+}
+
+impl Sum for Tokens {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), Add::add)
+    }
+}
+
+impl fmt::Display for Tokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+/// Tells how many tokens a model will count, without asking it.
+///
+/// An implementor is deterministic, takes time in proportion to the text, and rather tells too many than too few: a
+/// window summarised early costs a little, one that is too large is refused.
+pub trait TokenEstimator: fmt::Debug + Send + Sync {
+    /// The tokens of a text.
+    fn text(&self, text: &str) -> Tokens;
+
+    /// The tokens of a message as the model gets it: its contents as the caller heard them, and what marks its role.
+    fn message(&self, message: &Message) -> Tokens {
+        message.heard_contents().iter().map(|content| content_tokens(self, content)).sum::<Tokens>() + MESSAGE
+    }
+}
+
+/// What marks the role and the end of a message; a few tokens in every chat format.
+const MESSAGE: Tokens = Tokens(4);
+/// What marks a tool call or a result, its id included: `toolu_…` and the like are random, so every few characters
+/// are a token.
+const INVOCATION: Tokens = Tokens(20);
+/// An image of the largest size that a model takes without shrinking it
+/// (<https://docs.anthropic.com/en/docs/build-with-claude/vision>); a page of a document is in that order too.
+const MEDIA: Tokens = Tokens(1_600);
+
+fn content_tokens(estimator: &(impl TokenEstimator + ?Sized), content: &Content) -> Tokens {
+    match content {
+        Content::Text(text) => estimator.text(text),
+        Content::Media(_) | Content::Document(_) => MEDIA,
+        Content::Invocation(invocation) => {
+            INVOCATION + estimator.text(invocation.name().as_str()) + value_tokens(estimator, invocation.arguments())
+        }
+        Content::InvocationResult(result) => match result.outcome() {
+            Outcome::Success(contents) => {
+                INVOCATION + contents.iter().map(|content| result_tokens(estimator, content)).sum()
+            }
+            Outcome::Failure(error) => INVOCATION + estimator.text(error.message()),
+        },
+        // Never handed to a model.
+        Content::Unknown(_) => Tokens::default(),
+    }
+}
+
+fn result_tokens(estimator: &(impl TokenEstimator + ?Sized), content: &ResultContent) -> Tokens {
+    match content {
+        ResultContent::Text(text) => estimator.text(text),
+        ResultContent::Json(value) => value_tokens(estimator, value),
+        ResultContent::Media(_) | ResultContent::Document(_) => MEDIA,
+    }
+}
+
+/// As JSON: each value with the marks around it, about one token.
+fn value_tokens(estimator: &(impl TokenEstimator + ?Sized), value: &Value) -> Tokens {
+    const MARKS: Tokens = Tokens(1);
+    let inner = match value {
+        Value::Null | Value::Bool(_) => Tokens::default(),
+        Value::Number(number) => estimator.text(&number.to_string()),
+        Value::String(text) => estimator.text(text),
+        Value::Bytes(bytes) => base64_tokens(bytes.len()),
+        Value::List(list) => list.iter().map(|item| value_tokens(estimator, item)).sum(),
+        Value::Map(map) => {
+            map.iter().map(|(key, value)| estimator.text(key) + MARKS + value_tokens(estimator, value)).sum()
+        }
+        Value::StringSet(texts) => texts.iter().map(|text| estimator.text(text) + MARKS).sum(),
+        Value::NumberSet(numbers) => numbers.iter().map(|number| estimator.text(&number.to_string()) + MARKS).sum(),
+        Value::BytesSet(binaries) => binaries.iter().map(|bytes| base64_tokens(bytes.len()) + MARKS).sum(),
+    };
+    inner + MARKS
+}
+
+/// Four characters for three bytes, and about two characters a token.
+fn base64_tokens(bytes: usize) -> Tokens {
+    Tokens(bytes as u64 * 2 / 3)
+}
+
+/// Estimates by characters and their scripts; needs no tables and no model.
+///
+/// English: 3.5 characters a token, as Anthropic says of Claude (<https://docs.anthropic.com/en/docs/about-claude/glossary>);
+/// OpenAI's rule of thumb of 4 gives less. Other scripts, in tokens a character, are the upper ends of what is measured
+/// with the tokenizer of Llama 3 (<https://gigagpu.com/ai-tokenizer-considerations/>): European languages 0.3 to 0.4,
+/// Cyrillic 0.5 to 0.6, Arabic 0.5 to 0.7, Chinese 0.6 to 0.8, Japanese 0.7 to 0.9, Korean 0.8 to 1.
+/// [`Calibrated`](super::Calibrated) corrects it for the model in use.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CharacterEstimator;
+
+impl TokenEstimator for CharacterEstimator {
+    fn text(&self, text: &str) -> Tokens {
+        Tokens(text.chars().map(thousandths).sum::<u64>().div_ceil(1_000))
+    }
+}
+
+/// Of a token.
+fn thousandths(c: char) -> u64 {
+    match c {
+        'a'..='z' | 'A'..='Z' | ' ' => 286,
+        // Digits come in groups of three at most, and marks mostly alone.
+        '\0'..='\u{7f}' => 400,
+        // Accented letters break words into shorter pieces; European languages come to 0.3 to 0.4 with them.
+        '\u{80}'..='\u{24f}' => 600,
+        // Kana, Hangul, Chinese characters, and their full-width marks.
+        '\u{1100}'..='\u{11ff}'
+        | '\u{3000}'..='\u{9fff}'
+        | '\u{ac00}'..='\u{d7af}'
+        | '\u{f900}'..='\u{faff}'
+        | '\u{ff00}'..='\u{ffef}' => 1_000,
+        '\u{250}'..='\u{ffff}' => 700,
+        // Rare Chinese characters and emoji: often byte by byte.
+        _ => 2_000,
+    }
+}
