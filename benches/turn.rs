@@ -1,6 +1,6 @@
 //! W1 and W2: what a turn costs, and how that grows with the call, beside a plain `Vec` that does the same work.
 
-#![allow(missing_docs)]
+#![allow(missing_docs, reason = "criterion's macros write none")]
 
 mod workload;
 

@@ -1,4 +1,7 @@
-//! verbale keeps the conversation of a phone call with an LLM.
+//! The conversation of a phone call with an LLM: messages, window, rolling summary, and a log in DynamoDB.
+//!
+//! Start with [`MessagesManager`]; [`message`] says what a message is, `bedrock` and `dynamodb` where it goes.
+#![cfg_attr(all(feature = "bedrock", feature = "dynamodb"), doc = "\n---\n", doc = include_str!("../README.md"))]
 
 #[cfg(feature = "bedrock")]
 pub mod bedrock;

@@ -3,10 +3,11 @@
 //! A turn is 12 words of the caller, on every eighth turn 12 more that must merge, and 25 words of the assistant: about
 //! 249 bytes.
 
-#![allow(dead_code, missing_docs, reason = "each benchmark uses a part")]
+#![allow(dead_code, reason = "each benchmark uses a part")]
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "not part of the library")]
 
 use verbale::clock::{Clock, IdSource, SystemClock, SystemIds};
-use verbale::{Format, MessagesManager, PlainMessage};
+use verbale::{Format, MessageWrapper, MessagesManager};
 
 const WORDS: &str = "the call is about my last order number and it did not come today can you please check when they \
     will send another one thank i would like to speak with someone from support because delivery address changed \
@@ -84,7 +85,7 @@ pub fn play(conversation: &mut impl Conversation, words: &Words, call: u64, turn
     }
 }
 
-impl Conversation for MessagesManager<PlainMessage> {
+impl<W: MessageWrapper> Conversation for MessagesManager<W> {
     fn user(&mut self, text: &str) {
         self.add_user(text).unwrap();
     }

@@ -81,7 +81,6 @@ impl<W: MessageWrapper> MessagesManager<W> {
     fn push(&mut self, message: Message) -> usize {
         self.window_is_open |= message.role().is_spoken();
         self.calls.note(message.position().seq(), message.contents());
-        self.ledger.appended(message.position());
         self.list.push(W::wrap(message));
         self.list.len() - 1
     }

@@ -25,6 +25,10 @@ impl Calls {
 
     /// Whether a message of `role` with `contents` can be added.
     pub fn check(&self, role: Role, contents: &[Content]) -> Result<(), ManagerError> {
+        // The usual message.
+        if let [Content::Text(_)] = contents {
+            return Ok(());
+        }
         for (index, content) in contents.iter().enumerate() {
             let before = contents.get(..index).unwrap_or_default();
             match content {

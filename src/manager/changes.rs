@@ -69,10 +69,10 @@ impl<'a> FromIterator<&'a Record> for Receipt {
 /// Which revision of each message the log has.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ledger {
-    /// By index in the list.
+    /// By index in the list, up to the last message that was ever acknowledged: the log knows none behind it.
     acknowledged: Vec<u32>,
-    /// Where messages stand of which a revision is not acknowledged, each once. Positions stay when a summary comes
-    /// in front of them, indices do not.
+    /// Of these, where messages stand of which a revision is not acknowledged, each once. Positions stay when a
+    /// summary comes in front of them, indices do not.
     dirty: Vec<Position>,
 }
 
@@ -82,16 +82,12 @@ impl Ledger {
         Self { acknowledged: revisions.collect(), dirty: Vec::new() }
     }
 
-    /// A message was added at the end of the list.
-    pub fn appended(&mut self, position: Position) {
-        self.acknowledged.push(0);
-        self.dirty.push(position);
-    }
-
     /// A message was put in the list at `index`.
     pub fn inserted(&mut self, index: usize, position: Position) {
-        self.acknowledged.insert(index, 0);
-        self.dirty.push(position);
+        if index < self.acknowledged.len() {
+            self.acknowledged.insert(index, 0);
+            self.dirty.push(position);
+        }
     }
 
     /// The message at `index` is as it is told, and will change.
@@ -101,8 +97,12 @@ impl Ledger {
         }
     }
 
-    /// The log has this revision of the message at `index`.
-    pub fn acknowledge(&mut self, index: usize, revision: u32) {
+    /// The log has this revision of the message at `index`; `position` tells where a message stands.
+    pub fn acknowledge(&mut self, index: usize, revision: u32, position: impl Fn(usize) -> Option<Position>) {
+        for new in self.acknowledged.len()..=index {
+            self.acknowledged.push(0);
+            self.dirty.extend(position(new));
+        }
         if let Some(acknowledged) = self.acknowledged.get_mut(index) {
             *acknowledged = revision.max(*acknowledged);
         }
@@ -120,13 +120,13 @@ impl Ledger {
 
     /// Whether the log does not know this revision of the message at `index`.
     pub fn is_dirty(&self, index: usize, revision: u32) -> bool {
-        self.acknowledged.get(index).is_some_and(|acknowledged| *acknowledged < revision)
+        self.acknowledged.get(index).is_none_or(|acknowledged| *acknowledged < revision)
     }
 
-    /// Where messages stand that the log does not know, in their order.
-    pub fn dirty(&self) -> Vec<Position> {
+    /// Where messages stand that the log does not know, in their order, up to the index from which on it knows none.
+    pub fn dirty(&self) -> (Vec<Position>, usize) {
         let mut dirty = self.dirty.clone();
         dirty.sort_unstable();
-        dirty
+        (dirty, self.acknowledged.len())
     }
 }

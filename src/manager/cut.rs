@@ -33,7 +33,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
                 Role::Summary | Role::Supervisor => {}
             }
         }
-        behind_answer.filter(|place| answered_before <= *place).or(best)
+        // Nothing follows, no late result either.
+        behind_answer.or(best)
     }
 
     /// Where the last `turns` turns begin, as an index in the list; the end of the list for none. A turn begins with

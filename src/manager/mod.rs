@@ -134,25 +134,28 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// It stays there until it is [acknowledged](Self::acknowledge).
     pub fn changes(&self, tail: Tail) -> Changes {
         let last = self.list.last().map(W::message);
-        let growing = last.filter(|last| tail == Tail::Exclude && self.merges(last.role())).map(Message::position);
-        let dirty = self.ledger.dirty().into_iter().filter(|position| Some(*position) != growing);
-        let records = dirty.filter_map(|position| self.list.get(self.index(position)));
-        Changes::new(records.map(|wrapper| wrapper.message().clone().into()).collect())
+        let growing = last.filter(|last| tail == Tail::Exclude && self.merges(last.role())).map(Message::id);
+        let (dirty, unknown_from) = self.ledger.dirty();
+        let changed = dirty.into_iter().filter_map(|position| self.list.get(self.index(position)));
+        let new = self.list.get(unknown_from..).unwrap_or_default();
+        let messages = changed.chain(new).map(W::message).filter(|message| Some(message.id()) != growing);
+        Changes::new(messages.map(|message| message.clone().into()).collect())
     }
 
     /// Takes note that the log has these revisions. What changed since stays in [`changes`](Self::changes).
     pub fn acknowledge(&mut self, receipt: Receipt) {
+        let mut ledger = std::mem::take(&mut self.ledger);
+        let message = |index: usize| self.list.get(index).map(W::message);
         for line in receipt.lines() {
             let index = self.index(line.position);
-            let Some(message) = self.list.get(index).map(W::message).filter(|message| message.id() == line.id) else {
-                continue;
-            };
-            self.ledger.acknowledge(index, line.revision.min(message.revision()));
+            if let Some(message) = message(index).filter(|message| message.id() == line.id) {
+                let revision = line.revision.min(message.revision());
+                ledger.acknowledge(index, revision, |index| self.list.get(index).map(|w| w.message().position()));
+            }
         }
-        let mut ledger = std::mem::take(&mut self.ledger);
         ledger.tidy(|position| {
             let index = self.index(position);
-            (index, self.list.get(index).map_or(0, |wrapper| wrapper.message().revision()))
+            (index, message(index).map_or(0, Message::revision))
         });
         self.ledger = ledger;
     }

@@ -68,10 +68,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         if !summarizing.range().first().is_some_and(is_ours) {
             return Err(ManagerError::ForeignSummary);
         }
-        let last_summary = self.last_summary().map(W::id);
-        if summarizing.previous().map(Message::id) != last_summary {
-            return Err(ManagerError::StaleSummary);
-        }
+        // Behind another summary, the window begins with another message.
         let unchanged = |(ours, theirs): &(&W, &Message)| ours.message().says_the_same_as(theirs);
         let unchanged = self.uncovered().iter().zip(summarizing.range()).take_while(unchanged).count();
         self.cut_before(self.window_start + unchanged).ok_or(ManagerError::StaleSummary)

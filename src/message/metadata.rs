@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use crate::message::id::MessageId;
 use crate::message::text::Text;
@@ -112,8 +113,8 @@ pub struct Metadata {
     creation_ms: i64,
     flags: u8,
     merges: u32,
-    // Most messages need nothing of it.
-    more: Option<Box<More>>,
+    // Most messages need nothing of it, and copies of a message share it.
+    more: Option<Arc<More>>,
 }
 
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -223,7 +224,7 @@ impl Metadata {
     }
 
     fn more(&mut self) -> &mut More {
-        self.more.get_or_insert_default()
+        Arc::make_mut(self.more.get_or_insert_default())
     }
 }
 

@@ -30,11 +30,15 @@ impl Text {
 ///
 /// Bedrock refuses such a text block: `The text field in the ContentBlock object is blank`.
 pub fn is_blank(text: &str) -> bool {
-    text.chars().all(|c| {
-        c.is_whitespace()
-            || c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-    })
+    // Most texts show with their first byte that they are not.
+    let says_something = text.bytes().next().is_some_and(|byte| byte.is_ascii_graphic());
+    !says_something && text.chars().all(is_blank_char)
+}
+
+fn is_blank_char(c: char) -> bool {
+    c.is_whitespace()
+        || c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 impl Deref for Text {

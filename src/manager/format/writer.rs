@@ -15,7 +15,7 @@ pub(super) struct Writer<'a, O> {
     open: Option<Role>,
     first: bool,
     /// What could be taken for the beginning of a line, in what is said.
-    marks: Vec<&'a str>,
+    marks: [&'a str; 6],
     /// The bytes that begin a mark, in either case, each once.
     openings: Vec<u8>,
 }
@@ -25,12 +25,14 @@ impl<'a, O: Write> Writer<'a, O> {
         let Tags { summary, user, assistant, call, result } = &format.tags;
         // A separator of white space starts no line by itself: a tag must follow.
         let marks = [summary, user, assistant, call, result, &format.separator].map(|mark| mark.trim());
-        let marks: Vec<&str> = marks.into_iter().filter(|mark| !mark.is_empty()).collect();
-        let first_bytes = marks.iter().filter_map(|mark| mark.bytes().next());
-        let mut openings: Vec<u8> =
-            first_bytes.flat_map(|byte| [byte.to_ascii_lowercase(), byte.to_ascii_uppercase()]).collect();
-        openings.sort_unstable();
-        openings.dedup();
+        let mut openings = Vec::new();
+        for byte in marks.iter().filter_map(|mark| mark.bytes().next()) {
+            for byte in [byte.to_ascii_lowercase(), byte.to_ascii_uppercase()] {
+                if !openings.contains(&byte) {
+                    openings.push(byte);
+                }
+            }
+        }
         Self { format, out, open: None, first: true, marks, openings }
     }
 
@@ -67,12 +69,17 @@ impl<'a, O: Write> Writer<'a, O> {
             })?;
             self.open = Some(role);
         }
-        self.out.write_str(&self.format.prefix)?;
+        self.put(&self.format.prefix)?;
         match &self.format.transformer {
             Some(transformer) => self.escaped(&transformer(role, text))?,
             None => self.escaped(text)?,
         }
-        self.out.write_str(&self.format.postfix)
+        self.put(&self.format.postfix)
+    }
+
+    /// Prefix and postfix are mostly empty, and even that would be a copy.
+    fn put(&mut self, text: &str) -> fmt::Result {
+        if text.is_empty() { Ok(()) } else { self.out.write_str(text) }
     }
 
     fn start(&mut self, tag: &str) -> fmt::Result {
@@ -99,14 +106,23 @@ impl<'a, O: Write> Writer<'a, O> {
         Ok(())
     }
 
-    /// Whether the text is written as it is. Most are, and this is told without a branch for each byte.
+    /// Whether the text is written as it is: most are.
     fn is_plain(&self, text: &str) -> bool {
-        let unprintable = text.bytes().fold(0, |any, byte| any | u8::from(byte.wrapping_sub(0x20) >= 0x5f));
-        let opens = |opening: u8| text.bytes().fold(0, |any, byte| any | u8::from(byte == opening)) != 0;
-        unprintable == 0 && !self.openings.iter().any(|opening| opens(*opening))
+        // A control character is special anyway.
+        if self.openings.is_empty() {
+            return !has_special(text.as_bytes(), 0);
+        }
+        !self.openings.iter().any(|opening| has_special(text.as_bytes(), *opening))
     }
 }
 
+/// Whether there is an `opening`, or anything but printable ASCII. Told without a branch for each byte, for every word
+/// of a call comes through here.
+fn has_special(bytes: &[u8], opening: u8) -> bool {
+    let special = |byte: u8| byte.wrapping_sub(0x20) >= 0x5f || byte == opening;
+    bytes.iter().fold(0, |any, byte| any | u8::from(special(*byte))) != 0
+}
+
 fn starts_with_ignoring_case(text: &str, start: &str) -> bool {
-    text.get(..start.len()).is_some_and(|beginning| beginning.eq_ignore_ascii_case(start))
+    !start.is_empty() && text.get(..start.len()).is_some_and(|beginning| beginning.eq_ignore_ascii_case(start))
 }

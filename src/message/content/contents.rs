@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::Deref;
+use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -15,11 +16,11 @@ use crate::message::text::Text;
 pub struct Contents(Repr);
 
 #[derive(Clone)]
-// The usual message has one content, and room for no more. Boxed, the `Vec` costs the others nothing.
-#[expect(clippy::box_collection, reason = "it keeps a message 8 bytes smaller")]
 enum Repr {
+    // The usual message: no allocation but its text.
     One([Content; 1]),
-    Many(Box<Vec<Content>>),
+    // Copies of a message share it.
+    Many(Arc<Vec<Content>>),
 }
 
 impl Contents {
@@ -28,13 +29,13 @@ impl Contents {
         self.iter().filter_map(Content::as_text)
     }
 
-    /// Like [`PartialEq`], but texts that are one in memory are not compared.
+    /// Like [`PartialEq`], but what is one in memory is not compared.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        self.len() == other.len()
-            && self.iter().zip(other.iter()).all(|pair| match pair {
-                (Content::Text(ours), Content::Text(theirs)) => ours.is_same(theirs) || ours == theirs,
-                (ours, theirs) => ours == theirs,
-            })
+        match (&self.0, &other.0) {
+            (Repr::One([Content::Text(ours)]), Repr::One([Content::Text(theirs)])) if ours.is_same(theirs) => true,
+            (Repr::Many(ours), Repr::Many(theirs)) if Arc::ptr_eq(ours, theirs) => true,
+            _ => self == other,
+        }
     }
 }
 
@@ -51,7 +52,7 @@ impl Deref for Contents {
 
 impl Default for Contents {
     fn default() -> Self {
-        Self(Repr::Many(Box::default()))
+        Self(Repr::Many(Arc::default()))
     }
 }
 
@@ -73,7 +74,7 @@ impl From<Contents> for Vec<Content> {
     fn from(contents: Contents) -> Self {
         match contents.0 {
             Repr::One(one) => one.into(),
-            Repr::Many(many) => *many,
+            Repr::Many(many) => Arc::unwrap_or_clone(many),
         }
     }
 }
@@ -81,7 +82,7 @@ impl From<Contents> for Vec<Content> {
 impl Extend<Content> for Contents {
     fn extend<I: IntoIterator<Item = Content>>(&mut self, contents: I) {
         match &mut self.0 {
-            Repr::Many(many) => many.extend(contents),
+            Repr::Many(many) => Arc::make_mut(many).extend(contents),
             Repr::One(_) => {
                 let mut many = Vec::from(std::mem::take(self));
                 many.extend(contents);
@@ -96,7 +97,7 @@ impl FromIterator<Content> for Contents {
         let mut contents = contents.into_iter();
         match (contents.next(), contents.next()) {
             (Some(one), None) => one.into(),
-            (first, second) => Self(Repr::Many(Box::new(first.into_iter().chain(second).chain(contents).collect()))),
+            (first, second) => Self(Repr::Many(Arc::new(first.into_iter().chain(second).chain(contents).collect()))),
         }
     }
 }

@@ -143,19 +143,19 @@ impl<'de> Visitor<'de> for ValueVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut map = BTreeMap::new();
-        let mut opens_with_map = false;
+        // A tag only if no other key follows: until then it is not known how to read what lies under it.
+        let mut guarded: Option<serde_json::Value> = None;
         while let Some(key) = entries.next_key::<String>()? {
-            opens_with_map |= map.is_empty() && key == MAP;
-            let seed = if map.is_empty() && opens_with_map { Self::Plain } else { Self::Tagged };
-            map.insert(key, entries.next_value_seed(seed)?);
+            if matches!(self, Self::Tagged) && map.is_empty() && guarded.is_none() && key == MAP {
+                guarded = Some(entries.next_value()?);
+            } else {
+                map.insert(key, entries.next_value_seed(Self::Tagged)?);
+            }
         }
-        // Beside other keys, `$map` is no tag, and its value was read too plainly.
-        if opens_with_map
-            && map.len() > 1
-            && let Some(Value::Map(inner)) = map.get_mut(MAP)
-        {
-            let inner = std::mem::take(&mut inner.entries);
-            map.insert(MAP.to_owned(), untagged(inner).map_err(de::Error::custom)?);
+        if let Some(guarded) = guarded {
+            let seed = if map.is_empty() { Self::Plain } else { Self::Tagged };
+            let value = seed.deserialize(guarded).map_err(de::Error::custom)?;
+            map.entry(MAP.to_owned()).or_insert(value);
         }
         match self {
             Self::Tagged => untagged(map),
@@ -277,6 +277,7 @@ mod tests {
     fn a_map_that_looks_like_a_tag_stays_a_map() {
         for key in ["$bytes", "$map", "$unheard-of"] {
             let tag = || Value::map([("$bytes", "aGk=")]).unwrap();
+            round_trip(&Value::map([(key, Value::set([1]).unwrap())]).unwrap());
             let inner = Value::map([("$a", tag()), ("$map", tag())]).unwrap();
             round_trip(&inner);
             round_trip(&Value::map([(key, inner)]).unwrap());

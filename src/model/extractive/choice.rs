@@ -71,16 +71,17 @@ struct Choice<'a> {
 impl Choice<'_> {
     fn consider(&mut self, index: usize, shares: Shares) {
         let Some(fact) = self.transcript.facts.get(index) else { return };
-        if self.is_kept(index) || fact.weight.points < ENOUGH || !self.is_new(fact) {
+        if self.is_kept(index) || fact.weight.points < ENOUGH {
             return;
         }
         let question = fact.answers.filter(|question| !self.is_kept(*question));
         let asked = question.and_then(|question| self.transcript.facts.get(question)).map_or(0, |fact| self.cost(fact));
         let cost = self.cost(fact);
         let of_turn = self.of_turns.get(fact.turn).copied().unwrap_or_default() + cost;
-        if self.chars + cost + asked > self.settings.max_chars
-            || of_turn > self.settings.most_of(self.transcript.speaker(fact))
-        {
+        let fits = self.chars + cost + asked <= self.settings.max_chars
+            && of_turn <= self.settings.most_of(self.transcript.speaker(fact));
+        // What fits is seldom, once a summary is full; what is new is dearer to tell.
+        if !fits || !self.is_new(fact) {
             return;
         }
         let share = |percent| self.settings.max_chars * percent / 100;

@@ -40,6 +40,8 @@ fn push_part(line: &mut String, text: &str) {
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         match c {
+            // First, for it is nearly all there is.
+            'a'..='z' | 'A'..='Z' | '0'..='9' => line.push(c),
             '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => {
                 break_line(line);
                 at_start = true;
@@ -50,7 +52,9 @@ fn push_part(line: &mut String, text: &str) {
                 space(line);
             }
             // What stands in front of the items of a written list.
-            '#' | '-' | '•' | '*' | '>' if at_start => {
+            '#' | '-' | '•' | '*' | '>'
+                if at_start && chars.peek().is_some_and(|(_, next)| *next == c || next.is_whitespace()) =>
+            {
                 if c == '-' || c == '•' {
                     line_goes_on(line);
                 }
@@ -141,6 +145,7 @@ mod tests {
 
     #[test]
     fn written_lists_become_lines() {
+        assert_eq!(clean("#4711\n-5 degrees"), "#4711\n-5 degrees");
         assert_eq!(
             clean("Here:\n\n1. **Flight HAT069**\n   - Price: $121\n   - Seats: 12\n\n### Total\n- $5"),
             "Here:\n1. Flight HAT069, Price: $121, Seats: 12\nTotal, $5"

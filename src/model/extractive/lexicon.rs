@@ -1,7 +1,10 @@
 //! The words and phrases by which a clause is weighed. English; in other languages digits, names and lengths decide.
 
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 use std::sync::LazyLock;
+
+use super::hash::Hash;
 
 /// What a word is a sign of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,9 +46,12 @@ pub(super) enum Phrase {
     SmallTalk,
 }
 
+/// The default hasher guards against keys that a caller makes up; here the keys are ours, and speed counts.
+type Table<K, V> = HashMap<K, V, BuildHasherDefault<Hash>>;
+
 /// In lower case, without punctuation at the ends.
 pub(super) fn word(word: &str) -> Option<Word> {
-    static WORDS: LazyLock<HashMap<&'static str, Word>> = LazyLock::new(|| {
+    static WORDS: LazyLock<Table<&'static str, Word>> = LazyLock::new(|| {
         let listed = |(kind, words): &(Word, &'static str)| {
             let kind = *kind;
             words.split_whitespace().map(move |word| (word, kind)).collect::<Vec<_>>()
@@ -57,7 +63,7 @@ pub(super) fn word(word: &str) -> Option<Word> {
 
 /// As for [`word`].
 pub(super) fn phrase(first: &str, second: &str) -> Option<Phrase> {
-    static PHRASES: LazyLock<HashMap<(&'static str, &'static str), Phrase>> = LazyLock::new(|| {
+    static PHRASES: LazyLock<Table<(&'static str, &'static str), Phrase>> = LazyLock::new(|| {
         let listed = |(kind, phrases): &(Phrase, &'static str)| {
             let kind = *kind;
             phrases

@@ -1,13 +1,14 @@
 //! [`Extractive`]: a summary without a model, of what was said itself.
 //!
 //! The summary before and the messages since become one row of turns (`transcript`), cleaned (`clean`) and cut into
-//! clauses (`clauses`); tool calls become a line each (`tools`, `fields`). Each clause is weighed (`weight`, `lexicon`),
+//! clauses (`clauses`); tool calls become a line each (`tools`, `fields`). Each clause is weighed (`weight`, `lexicon`, `hash`),
 //! and the weightiest are kept (`choice`), in the order of the call.
 
 mod choice;
 mod clauses;
 mod clean;
 mod fields;
+mod hash;
 mod lexicon;
 mod tools;
 mod transcript;

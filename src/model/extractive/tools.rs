@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use super::clean::is_invisible;
 use super::fields::{self, Field};
-use super::weight::{Hash, Term, Weight};
+use super::hash::Hash;
+use super::weight::{Term, Weight};
 use crate::message::{Invocation, InvocationResult, Outcome, ResultContent, is_blank};
 
 /// A line is at most so many characters, and shorter once it has been in a summary: what matters most stands in front.

@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use super::clauses::clauses;
 use super::clean::push_clean;
-use super::weight::{Hash, Term, Weight, weigh};
+use super::hash::Hash;
+use super::weight::{Term, Weight, weigh};
 use super::{fields, tools};
 use crate::manager::Summarizing;
 use crate::message::{Content, Invocation, InvocationId, InvocationResult, Message, Role};

@@ -1,5 +1,6 @@
 //! How much a clause is worth keeping: points for what is a fact, and the terms by which a repetition is known.
 
+use super::hash::Hash;
 use super::lexicon::{self, Phrase, Word};
 
 /// What a clause is worth, before it is known who said it and when.
@@ -161,7 +162,7 @@ impl Scale<'_> {
     fn hard_term(&mut self, hash: Hash, points: u32) {
         self.hard += points;
         self.weight.is_hard = true;
-        self.terms.push(Term { hash: hash.0, worth: HARD });
+        self.terms.push(Term { hash: hash.value(), worth: HARD });
     }
 
     fn soft(&mut self, word: &str, points: u32) {
@@ -180,7 +181,7 @@ impl Scale<'_> {
             self.hard_term(numbers.hash, 30 + 8 * numbers.words.min(8) + if counted { 15 } else { 0 });
         } else if numbers.words == 1 {
             self.weight.points += 6;
-            self.terms.push(Term { hash: numbers.hash.0, worth: SOFT });
+            self.terms.push(Term { hash: numbers.hash.value(), worth: SOFT });
         }
     }
 
@@ -208,28 +209,4 @@ fn is_letter(word: &str) -> bool {
 fn is_name(written: &str) -> bool {
     let mut chars = written.chars();
     chars.next().is_some_and(char::is_uppercase) && chars.next().is_some_and(char::is_lowercase)
-}
-
-/// FNV-1a, 64 bits: the same in every run and on every machine.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Hash(pub u64);
-
-impl Default for Hash {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Hash {
-    pub(super) fn of(word: &str) -> u64 {
-        let mut hash = Self::default();
-        hash.add(word);
-        hash.0
-    }
-
-    pub(super) fn add(&mut self, word: &str) {
-        for byte in word.bytes().chain([b' ']) {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
 }

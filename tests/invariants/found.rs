@@ -1,1 +1,0 @@
-//! Histories that the properties found, shrunk.

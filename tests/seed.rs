@@ -1,0 +1,110 @@
+//! The scenario of the project's first document, step by step, with Bedrock messages and DynamoDB items.
+
+use std::collections::HashMap;
+
+use aws_sdk_bedrockruntime::types::{ContentBlock, ConversationRole};
+use aws_sdk_dynamodb::types::AttributeValue;
+use verbale::clock::Clock;
+use verbale::clock::SystemClock;
+use verbale::dynamodb::{CallId, to_items};
+use verbale::{BedrockMessage, Format, MessageWrapper, MessagesManager, Role, Tail, Timing};
+
+type Raw = aws_sdk_bedrockruntime::types::Message;
+
+fn said(messages: &[Raw]) -> Vec<(ConversationRole, Vec<&str>)> {
+    messages.iter().map(|message| (message.role().clone(), texts(message))).collect()
+}
+
+fn texts(message: &Raw) -> Vec<&str> {
+    message.content().iter().map(|block| block.as_text().map_or("?", String::as_str)).collect()
+}
+
+#[test]
+fn the_api_usage_of_the_seed() {
+    use ConversationRole::{Assistant, User};
+
+    // Create the message manager.
+    let mut manager = MessagesManager::<BedrockMessage>::new();
+
+    // Add some messages.
+    manager.add_assistant("Hello!").unwrap();
+    manager.add_user("Hi, there").unwrap();
+    manager.add_user("how are you").unwrap();
+    manager.add_assistant(["I am fine,", "and you?"]).unwrap();
+    manager.add_message(Role::User, ["Good, ", "thank you!"]).unwrap();
+
+    // Get the messages to be given to the model.
+    let raw: Vec<Raw> = manager.to_raw().unwrap();
+    assert_eq!(
+        said(&raw),
+        [
+            (User, vec!["..."]),
+            (Assistant, vec!["Hello!"]),
+            (User, vec!["Hi, there", "how are you"]),
+            (Assistant, vec!["I am fine,", "and you?"]),
+            (User, vec!["Good, ", "thank you!"]),
+        ]
+    );
+    assert!(matches!(raw[0].content()[0], ContentBlock::Text(_)));
+
+    // Perform summarization: it does not include the last user message, nor the fake one.
+    let summarizing = manager.summarizing().unwrap();
+    let text = summarizing.format(&Format::default());
+    assert_eq!(text, "[Assistant]: Hello!\n[User]: Hi, there how are you\n[Assistant]: I am fine, and you?");
+    assert_eq!(summarizing.to_string(), text);
+    manager.add_summary("...", &summarizing).unwrap();
+
+    // Add some other messages, and get those after summarization: previous messages are ignored.
+    manager.add_assistant("How can I help you?").unwrap();
+    let raw = manager.to_raw().unwrap();
+    assert_eq!(said(&raw), [(User, vec!["Good, ", "thank you!"]), (Assistant, vec!["How can I help you?"])]);
+
+    // Convert the messages incrementally, without the last one.
+    let first = manager.changes(Tail::Exclude);
+    manager.acknowledge(first.receipt());
+
+    // The next message is merged into the last one, which was not converted yet.
+    manager.add_assistant("Are you still there?").unwrap();
+    let mut entry = manager.add_user("Yes, but I do not need help!").unwrap();
+
+    // Add some dummy metadata.
+    entry.set_data("stopped", true);
+    let now = SystemClock.now_ms();
+    entry.set_timing(Timing::PlayStart, now);
+
+    // Convert the rest, the last message too.
+    let second = manager.changes(Tail::Include);
+    manager.acknowledge(second.receipt());
+    assert_eq!((first.records().len(), second.records().len()), (6, 2));
+    assert!(manager.changes(Tail::Include).is_empty());
+
+    // Convert the messages into the DynamoDB format.
+    let call_id = CallId::new("CA1").unwrap();
+    let records = first.records().iter().chain(second.records());
+    let items: Vec<HashMap<String, AttributeValue>> = to_items(&call_id, records).unwrap();
+    let keys: Vec<&str> = items.iter().map(|item| item["sk"].as_s().unwrap().as_str()).collect();
+    let expected = [
+        "MSG#00000000",
+        "MSG#00000001",
+        "MSG#00000002",
+        "MSG#00000003",
+        "MSG#00000003#SUM#0001",
+        "MSG#00000004",
+        "MSG#00000005",
+        "MSG#00000006",
+    ];
+    assert_eq!(keys, expected);
+    let metadata = items[7]["metadata"].as_m().unwrap();
+    assert_eq!(metadata["aux"].as_m().unwrap()["stopped"], AttributeValue::Bool(true));
+    assert_eq!(metadata["timing"].as_m().unwrap()["playStart"], AttributeValue::N(now.to_string()));
+
+    // Get the last summary to prompt the model with previous messages.
+    let last: Option<&BedrockMessage> = manager.last_summary();
+    assert_eq!(last.unwrap().contents(), &"...".into());
+
+    // All of it, and the way back.
+    let everything = manager.records();
+    assert_eq!(everything.len(), 8);
+    assert!(MessagesManager::<BedrockMessage>::restore(everything).unwrap() == manager);
+    assert_eq!(manager.to_string().lines().count(), 10);
+}
