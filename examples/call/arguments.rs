@@ -5,24 +5,29 @@ use std::path::PathBuf;
 
 use clap::Parser;
 
+use crate::log::Place;
+
 /// Plays a recorded call through the manager, with the times of the recording.
 ///
 /// The assistant speaks the agent's segments. A caller who starts with words before the agent has ended breaks in
-/// and cuts what was heard. Old turns are summarised on the way, and what each turn changed is logged to DynamoDB.
-/// At the end the call is read back from the log and restored.
+/// and cuts what was heard. Old turns are summarised on the way, without a model, and what each turn changed is
+/// logged to DynamoDB. At the end the call is read back from the log and restored.
 ///
-/// Shown are a line for each turn, the conversation, the last summary, what the log cost (requests, write units), and
-/// whether the restored call equals the live one.
+/// Shown are a line for each turn (its time, the messages in the window, who says what), the conversation, the last
+/// summary, what the log cost (requests, write units), and whether the restored call equals the live one.
 #[derive(Debug, Clone, PartialEq, Parser)]
 #[command(name = "call", after_long_help = AFTER_HELP, verbatim_doc_comment)]
 pub struct Arguments {
     /// Keeps the log in this directory, in a DynamoDB inside this process.
     ///
-    /// Without `--db` and `--endpoint`, that one lives in memory and ends with the process.
+    /// Without `--db` and `--endpoint`, that one lives in memory and ends with the process. The id of the call is the
+    /// name of FILE with an id of this run behind it: played again, it is another call.
     #[arg(long, value_name = "DIR", conflicts_with = "endpoint")]
     pub db: Option<PathBuf>,
 
     /// Keeps the log in the DynamoDB at this address, such as http://127.0.0.1:8000.
+    ///
+    /// For a local DynamoDB: it gets dummy credentials. The region is that of AWS_REGION, or us-east-1.
     #[arg(long, value_name = "URL", value_parser = endpoint)]
     pub endpoint: Option<String>,
 
@@ -52,7 +57,15 @@ const AFTER_HELP: &str = r#"Formats of FILE, recognised by its content:
             It has no times: everybody speaks 150 words a minute from 2025-01-01 09:00 UTC on.
 
 --trace prints one JSON object per line, of the kind that its `event` names:
-  {"event":"turn","seq":2,"role":"user","start_ms":1744815823058,"end_ms":1744815823958,"messages":3}
+  after each message that was added, the messages that a model would get now, as Converse takes them
+    {"event":"turn","window":[{"role":"user","content":[{"text":"Hi there"}]}, ...]}
+    (the contents are {"text":...}, {"toolUse":...} and {"toolResult":...})
+  each summary, when it is there
+    {"event":"summary","id":"01JRZ...","summaryIds":["01JRZ...", ...],"text":"..."}
+  what was written to the log, when something was
+    {"event":"logged","records":[{"id":"01JRZ...","seq":0,"revision":1,"message":...}, ...]}
+  at last the records of the call, and its items as DynamoDB gives them back, as plain JSON
+    {"event":"end","records":[...],"items":[{"pk":"CALL#...",...}, ...],"restored_equal":true}
 
 Exit status: 0 played; 1 it could not be played to its end; 2 wrong arguments, or a FILE that is
 none (told on one line: which line of it, and what is wrong). Nothing is logged of such a FILE.
@@ -61,10 +74,26 @@ Examples:
   cargo run --example call
   cargo run --example call -- --summarize-above 6 --trace call.jsonl"#;
 
+impl Arguments {
+    /// Where the log is to be kept.
+    pub fn into_place(self) -> Place {
+        match (self.db, self.endpoint) {
+            (Some(directory), _) => Place::Directory(directory),
+            (None, Some(url)) => Place::Endpoint(url),
+            (None, None) => Place::Memory,
+        }
+    }
+}
+
 fn endpoint(url: &str) -> Result<String, &'static str> {
     let host = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
     match host {
-        Some(host) if host.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[') => Ok(url.to_owned()),
+        Some(host)
+            if host.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[')
+                && host.chars().all(|c| c.is_ascii_graphic()) =>
+        {
+            Ok(url.to_owned())
+        }
         _ => Err("an address is http://HOST[:PORT] or https://HOST[:PORT]"),
     }
 }
@@ -122,6 +151,7 @@ mod tests {
             (&["--db", "d", "--endpoint", "http://localhost:1"][..], ErrorKind::ArgumentConflict),
             (&["--endpoint", "localhost:8000"], ErrorKind::ValueValidation),
             (&["--endpoint", "http://"], ErrorKind::ValueValidation),
+            (&["--endpoint", "http://a b"], ErrorKind::ValueValidation),
             (&["--summarize-above", "0"], ErrorKind::ValueValidation),
             (&["--keep-turns", "-1"], ErrorKind::UnknownArgument),
             (&["a.jsonl", "b.jsonl"], ErrorKind::UnknownArgument),

@@ -1,57 +1,90 @@
 //! Plays a recorded call: see `cargo run --example call -- --help`.
+//!
+//! Read `play.rs`, which tells the order of things in a call, then `player.rs`, `windows.rs`, `summaries.rs` and
+//! `log.rs`, where the library is used. `script/` reads the recordings; `show.rs` and `trace.rs` show what happens.
 
 mod arguments;
+mod error;
+mod happening;
+mod log;
+mod output;
+mod play;
+mod player;
 mod script;
+mod show;
+mod summaries;
+mod text;
+mod trace;
+mod windows;
 
-use std::io::{self, ErrorKind, Write};
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use arguments::Arguments;
 use clap::Parser;
-use script::{EventKind, Script};
+use error::{PlayError, on_one_line};
+use happening::Observer;
+use log::CallLog;
+use output::Output;
+use play::{Options, play};
+use script::{Script, ScriptError};
+use show::Show;
+use trace::Trace;
+
+/// Why a call was not played to its end.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    /// Nothing was opened or written yet.
+    #[error(transparent)]
+    Script(#[from] ScriptError),
+    #[error(transparent)]
+    Play(#[from] PlayError),
+}
+
+impl Failure {
+    fn exit_status(&self) -> u8 {
+        match self {
+            Self::Script(_) => 2,
+            Self::Play(_) => 1,
+        }
+    }
+}
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let script = match &arguments.file {
-        Some(file) => Script::read(file),
-        None => Script::builtin(),
-    };
-    let script = match script {
-        Ok(script) => script,
-        Err(error) => return failed(&error, 2),
-    };
-    match list(&script, &mut io::stdout().lock()) {
-        // Whoever reads has seen enough.
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => failed(&error, 1),
-        Ok(()) | Err(_) => ExitCode::SUCCESS,
-    }
-}
-
-fn failed(error: &dyn std::error::Error, status: u8) -> ExitCode {
-    // If that cannot be told, the status still says it.
-    let _ = writeln!(io::stderr(), "{error}");
-    ExitCode::from(status)
-}
-
-fn list(script: &Script, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "call {}", script.call_id)?;
-    for event in &script.events {
-        write!(out, "{} +{:5} ms  ", event.start_ms, event.end_ms - event.start_ms)?;
-        match &event.kind {
-            EventKind::Supervisor(text) => writeln!(out, "supervisor {} bytes", text.len())?,
-            EventKind::Caller(text) => writeln!(out, "caller     {}", text.escape_debug())?,
-            EventKind::Agent { text, calls, played_ms } => {
-                write!(out, "agent      {}", text.as_deref().unwrap_or_default().escape_debug())?;
-                for call in calls {
-                    write!(out, " [calls {}]", call.name())?;
-                }
-                match played_ms {
-                    Some(played_ms) => writeln!(out, " [cut after {played_ms} ms]")?,
-                    None => writeln!(out)?,
-                }
-            }
-            EventKind::ToolResult(result) => writeln!(out, "result     of {}", result.name())?,
+    let mut output = Output::new(io::stdout().lock());
+    match run(arguments, &mut output) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // If that cannot be told, the status still says it.
+            let _ = writeln!(io::stderr(), "{}", on_one_line(&failure));
+            ExitCode::from(failure.exit_status())
         }
     }
-    Ok(())
+}
+
+fn run(arguments: Arguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let script = match &arguments.file {
+        Some(file) => Script::read(file)?,
+        None => Script::builtin()?,
+    };
+    let options = Options {
+        summarize_above: arguments.summarize_above,
+        keep_turns: arguments.keep_turns,
+        with_items: arguments.trace,
+    };
+    let mut observer: Box<dyn Observer> =
+        if arguments.trace { Box::new(Trace(&mut *out)) } else { Box::new(Show::new(&mut *out)) };
+    let played = async {
+        let mut log = CallLog::open(arguments.into_place(), &script).await.map_err(PlayError::from)?;
+        play(&script, options, &mut log, &mut *observer).await
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(PlayError::Runtime)?;
+    let ended = runtime.block_on(played)?;
+    drop(observer);
+    out.flush().map_err(PlayError::from)?;
+    if ended.restored_equal { Ok(()) } else { Err(PlayError::NotEqual.into()) }
 }

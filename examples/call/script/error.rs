@@ -43,6 +43,8 @@ pub enum Problem {
     Missing(&'static str),
     #[error("`{field}` is not {wanted}")]
     Not { field: &'static str, wanted: &'static str },
+    #[error("`{0}` is longer than 300,000 bytes, which is too long for the log")]
+    TooLong(&'static str),
     #[error("not a JSON object")]
     NotAnObject,
     #[error("`role` is none of {0}")]

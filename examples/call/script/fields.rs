@@ -4,6 +4,9 @@ use serde_json::{Map, Value as Json};
 
 use super::error::Problem;
 
+/// In bytes. A message with it, and all that is known about it, fits into an item of the log, which has 400 KB.
+const LONGEST_TEXT: usize = 300_000;
+
 /// The fields of a JSON object; those that nobody asks for may be anything.
 #[derive(Clone, Copy)]
 pub struct Fields<'a>(&'a Map<String, Json>);
@@ -23,7 +26,12 @@ impl<'a> Fields<'a> {
 
     /// `None` where the field is absent or null.
     pub fn optional_text(self, field: &'static str) -> Result<Option<&'a str>, Problem> {
-        self.optional(field).map(|json| json.as_str().ok_or(Problem::Not { field, wanted: "a text" })).transpose()
+        let Some(json) = self.optional(field) else { return Ok(None) };
+        match json.as_str() {
+            None => Err(Problem::Not { field, wanted: "a text" }),
+            Some(text) if text.len() > LONGEST_TEXT => Err(Problem::TooLong(field)),
+            text => Ok(text),
+        }
     }
 
     pub fn milliseconds(self, field: &'static str) -> Result<i64, Problem> {

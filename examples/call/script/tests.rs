@@ -225,6 +225,10 @@ fn a_bad_file_is_told_by_line_and_reason() {
         (&with("agent", "model"), "2: `role` is none of `agent`, `caller`"),
         (&with("text", "words"), "2: `text` is missing"),
         (&with("\"Hello!\"", "7"), "2: `text` is not a text"),
+        (
+            &with("Hello!", &"x".repeat(300_001)),
+            "2: `text` is longer than 300,000 bytes, which is too long for the log",
+        ),
         (&with("1000", "-1"), "2: `duration_ms` is negative"),
         (&with("1000", "1.5"), "2: `duration_ms` is not a whole number of ms, of 64 bits"),
         (&with("1000", "99999999999999999999"), "2: `duration_ms` is not a whole number of ms, of 64 bits"),

@@ -1,0 +1,158 @@
+//! [`CallLog`]: the log of one call in DynamoDB, wherever that is.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::{BehaviorVersion, Config, Credentials, Region};
+use aws_sdk_dynamodb::error::SdkError;
+use aws_sdk_dynamodb::operation::query::QueryError;
+use aws_sdk_dynamodb::types::AttributeValue;
+use verbale::bedrock::BedrockMessage;
+use verbale::clock::{IdSource, SystemIds};
+use verbale::dynamodb::{
+    CallId, Cost, DynamoError, DynamoLog, Failure, Item, PutAllError, Table, create_table, log_client, names,
+};
+use verbale::embedded::{EmbeddedDynamo, EmbeddedError};
+use verbale::{MessageId, MessagesManager, Receipt, Record, Tail};
+
+use crate::script::Script;
+use crate::text::visible;
+
+/// The log of one call.
+pub struct CallLog {
+    client: Client,
+    log: DynamoLog,
+    call_id: CallId,
+    place: Place,
+    written: Cost,
+    read: Cost,
+}
+
+/// Where the log is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Place {
+    /// In this process, and gone with it.
+    Memory,
+    /// In this process, in files of a directory.
+    Directory(PathBuf),
+    /// In the DynamoDB at an address. It gets dummy credentials: one for development, not that of AWS.
+    Endpoint(String),
+}
+
+/// Why the log cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    #[error(transparent)]
+    Embedded(#[from] EmbeddedError),
+    #[error(
+        "no DynamoDB answers at {}: start one there (docker run -p 8000:8000 amazon/dynamodb-local), or leave \
+         --endpoint out for the one inside this process", visible(.url)
+    )]
+    NobodyAnswers { url: String, source: DynamoError },
+    #[error(transparent)]
+    Dynamo(#[from] DynamoError),
+    #[error("not all of the call is logged: {0}")]
+    Put(#[from] PutAllError),
+    #[error("the items of the call cannot be read")]
+    Items(#[from] Box<SdkError<QueryError>>),
+}
+
+impl CallLog {
+    /// A log for a call that is played now, with an id of its own. Makes what is missing: directory, database, table.
+    pub async fn open(place: Place, script: &Script) -> Result<Self, LogError> {
+        let client = match &place {
+            Place::Memory => EmbeddedDynamo::in_memory()?.client(),
+            Place::Directory(directory) => EmbeddedDynamo::open(directory)?.client(),
+            Place::Endpoint(url) => client_at(url),
+        };
+        create_table(&client, &Table::default()).await.map_err(|source| match (&place, &source) {
+            (Place::Endpoint(url), DynamoError::Request { failure: Failure::Unreachable | Failure::Timeout, .. }) => {
+                LogError::NobodyAnswers { url: url.clone(), source }
+            }
+            _ => LogError::Dynamo(source),
+        })?;
+        let log = DynamoLog::new(client.clone());
+        let call_id = call_id(script)?;
+        Ok(Self { client, log, call_id, place, written: Cost::default(), read: Cost::default() })
+    }
+
+    /// Writes what the log does not know yet, and gives it. What was written is acknowledged, on an error too.
+    pub async fn write(
+        &mut self,
+        manager: &mut MessagesManager<BedrockMessage>,
+        tail: Tail,
+    ) -> Result<Vec<Record>, LogError> {
+        let changes = manager.changes(tail);
+        let (report, error) = match self.log.put_all(&self.call_id, changes.records()).await {
+            Ok(report) => (report, None),
+            Err(error) => (error.report.clone(), Some(error)),
+        };
+        self.written += report.cost;
+        let is_stored = |record: &&Record| report.stored.iter().any(|stored| stored.id == record.id());
+        manager.acknowledge(changes.records().iter().filter(is_stored).collect::<Receipt>());
+        match error {
+            None => Ok(changes.into_records()),
+            Some(error) => Err(error.into()),
+        }
+    }
+
+    /// Reads the call back.
+    pub async fn read(&mut self) -> Result<Vec<Record>, LogError> {
+        let (records, cost) = self.log.read(&self.call_id).await?;
+        self.read += cost;
+        Ok(records)
+    }
+
+    /// The items of the call as DynamoDB has them. Not in the cost: nobody but who looks at the table does this.
+    pub async fn items(&self) -> Result<Vec<Item>, LogError> {
+        let items = self
+            .client
+            .query()
+            .table_name(self.log.table())
+            .consistent_read(true)
+            .key_condition_expression("#pk = :pk")
+            .expression_attribute_names("#pk", names::PARTITION_KEY)
+            .expression_attribute_values(":pk", AttributeValue::S(self.call_id.partition_key()))
+            .into_paginator()
+            .items()
+            .send();
+        Ok(items.collect::<Result<_, _>>().await.map_err(Box::new)?)
+    }
+
+    /// What it cost to write, and to read.
+    pub fn costs(&self) -> (Cost, Cost) {
+        (self.written, self.read)
+    }
+}
+
+/// `call <id>, logged to <where>`.
+impl fmt::Display for CallLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "call {}, logged to table {} ", self.call_id, self.log.table())?;
+        match &self.place {
+            Place::Memory => f.write_str("in memory"),
+            Place::Directory(directory) => write!(f, "in {}", visible(&directory.to_string_lossy())),
+            Place::Endpoint(url) => write!(f, "at {}", visible(url)),
+        }
+    }
+}
+
+fn client_at(url: &str) -> Client {
+    let region = std::env::var("AWS_REGION").ok().filter(|region| !region.is_empty());
+    let config = log_client(Config::builder())
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::new(region.unwrap_or_else(|| "us-east-1".to_owned())))
+        .endpoint_url(url)
+        .credentials_provider(Credentials::new("local", "local", None, None, "local"))
+        .build();
+    Client::from_conf(config)
+}
+
+/// The script's name, and a ULID of the call's time: whoever plays a file twice has made two calls.
+fn call_id(script: &Script) -> Result<CallId, DynamoError> {
+    // In the first millisecond of 1970 the ULIDs of a process count up from 1, as they would in the next process.
+    let start_ms = script.events.first().map_or(1, |event| event.start_ms.max(1));
+    let ulid = MessageId::from(SystemIds.next_id(start_ms));
+    CallId::new(format!("{}-{ulid}", script.call_id))
+}

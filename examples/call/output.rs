@@ -1,0 +1,72 @@
+//! [`Output`]: standard output that may be closed at any time.
+
+use std::io::{self, ErrorKind, Write};
+
+/// Writes until the reader has seen enough, as `head` has; what comes then is dropped, so that a call which is being
+/// logged is logged to its end.
+pub struct Output<W> {
+    out: W,
+    is_closed: bool,
+}
+
+impl<W: Write> Output<W> {
+    pub fn new(out: W) -> Self {
+        Self { out, is_closed: false }
+    }
+
+    fn unless_closed(&mut self, written: io::Result<usize>, all: usize) -> io::Result<usize> {
+        match written {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+                self.is_closed = true;
+                Ok(all)
+            }
+            written => written,
+        }
+    }
+}
+
+impl<W: Write> Write for Output<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.is_closed {
+            return Ok(bytes.len());
+        }
+        let written = self.out.write(bytes);
+        self.unless_closed(written, bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = if self.is_closed { Ok(0) } else { self.out.flush().map(|()| 0) };
+        self.unless_closed(flushed, 0).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Takes some bytes; then its reader is gone, or its disk is full.
+    struct Takes(usize, ErrorKind);
+
+    impl Write for Takes {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 = self.0.checked_sub(bytes.len()).ok_or(self.1)?;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Err(self.1.into())
+        }
+    }
+
+    #[test]
+    fn a_reader_that_has_gone_is_no_error() {
+        let mut output = Output::new(Takes(5, ErrorKind::BrokenPipe));
+        for _ in 0..3 {
+            output.write_all(b"four").unwrap();
+            output.flush().unwrap();
+        }
+        let mut full = Output::new(Takes(5, ErrorKind::StorageFull));
+        full.write_all(b"four").unwrap();
+        assert_eq!(full.write_all(b"four").unwrap_err().kind(), ErrorKind::StorageFull);
+    }
+}

@@ -1,0 +1,138 @@
+//! [`Player`]: brings the events of a script into the manager as a call would, each at its time.
+
+use std::sync::Arc;
+
+use verbale::bedrock::BedrockMessage;
+use verbale::clock::{Clock, ManualClock, SystemIds};
+use verbale::message::{Invocation, Text};
+use verbale::{
+    Attribute, Content, Contents, Entry, Heard, ManagerError, MessageId, MessageWrapper, MessagesManager, Timing,
+};
+
+use crate::script::{Event, EventKind};
+
+/// The conversation of a call, and what is being spoken in it.
+pub struct Player {
+    manager: MessagesManager<BedrockMessage>,
+    clock: ManualClock,
+    playing: Option<Playing>,
+}
+
+/// An agent's words while they are played.
+struct Playing {
+    message: MessageId,
+    text: Text,
+    start_ms: i64,
+    end_ms: i64,
+    /// For how long, where the caller breaks in.
+    played_ms: Option<u64>,
+}
+
+/// The caller broke in.
+pub struct BargeIn {
+    /// In ms since the epoch.
+    pub at_ms: i64,
+    text: Text,
+    heard_bytes: usize,
+}
+
+impl BargeIn {
+    /// What was heard of the words that were being played, and what was not.
+    pub fn heard_and_unheard(&self) -> (&str, &str) {
+        self.text.split_at_checked(self.heard_bytes).unwrap_or((&self.text, ""))
+    }
+}
+
+impl Player {
+    pub fn new() -> Self {
+        let clock = ManualClock::default();
+        let manager = MessagesManager::with_clock(Arc::new(clock.clone()), Arc::new(SystemIds));
+        Self { manager, clock, playing: None }
+    }
+
+    pub fn manager(&self) -> &MessagesManager<BedrockMessage> {
+        &self.manager
+    }
+
+    /// For summaries and the log.
+    pub fn manager_mut(&mut self) -> &mut MessagesManager<BedrockMessage> {
+        &mut self.manager
+    }
+
+    pub fn into_manager(self) -> MessagesManager<BedrockMessage> {
+        self.manager
+    }
+
+    /// Adds what happens, with the times that are known of it.
+    pub fn add(&mut self, event: &Event) -> Result<(), ManagerError> {
+        // Where people speak at once, what was said first is added first: the clock waits, and never steps back.
+        self.clock.set(self.clock.now_ms().max(known_from(event)));
+        match &event.kind {
+            EventKind::Supervisor(text) => {
+                self.manager.add_supervisor(text.clone())?;
+            }
+            EventKind::Caller(text) => {
+                let mut entry = self.manager.add_user(text.clone())?;
+                set_first(&mut entry, Timing::ListenStart, event.start_ms);
+                entry.set_timing(Timing::ListenEnd, event.end_ms);
+            }
+            EventKind::Agent { text, calls, played_ms } => {
+                let mut entry = self.manager.add_assistant(contents(text.as_ref(), calls))?;
+                if let Some(text) = text {
+                    set_first(&mut entry, Timing::PlayStart, event.start_ms);
+                    self.playing = Some(Playing {
+                        message: entry.id(),
+                        text: text.clone(),
+                        start_ms: event.start_ms,
+                        end_ms: event.end_ms,
+                        played_ms: *played_ms,
+                    });
+                }
+            }
+            EventKind::ToolResult(result) => {
+                self.manager.add_user(result.clone())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends what is being played: at its end, or where the caller broke in.
+    pub fn end_playback(&mut self) -> Result<Option<BargeIn>, ManagerError> {
+        let Some(playing) = self.playing.take() else { return Ok(None) };
+        let Some(mut entry) = self.manager.entry(&playing.message) else { return Ok(None) };
+        let Some(played_ms) = playing.played_ms else {
+            entry.set_timing(Timing::PlayEnd, playing.end_ms);
+            return Ok(None);
+        };
+        // The player tells for how long it played these words; all before them in the message was heard.
+        let total_ms = playing.end_ms.abs_diff(playing.start_ms);
+        let heard = Heard::played(&playing.text.clone().into(), played_ms, total_ms);
+        let bytes: usize = entry.contents().texts().map(|text| text.len()).sum();
+        let before = bytes.saturating_sub(playing.text.len());
+        entry.set_heard(Heard::bytes(before + heard.len(), heard.provenance()))?;
+        entry.add_attribute(Attribute::SpeechInterrupted);
+        let at_ms = playing.start_ms.saturating_add_unsigned(played_ms);
+        entry.set_timing(Timing::PlayEnd, at_ms);
+        Ok(Some(BargeIn { at_ms, text: playing.text, heard_bytes: heard.len() }))
+    }
+}
+
+/// Words of a caller are known when they have been spoken, those of the assistant before.
+fn known_from(event: &Event) -> i64 {
+    match event.kind {
+        EventKind::Caller(_) | EventKind::ToolResult(_) => event.end_ms,
+        EventKind::Supervisor(_) | EventKind::Agent { .. } => event.start_ms,
+    }
+}
+
+fn contents(text: Option<&Text>, calls: &[Invocation]) -> Contents {
+    let calls = calls.iter().cloned().map(Content::from);
+    text.cloned().map(Content::from).into_iter().chain(calls).collect()
+}
+
+/// A message into which others merge begins once.
+fn set_first(entry: &mut Entry<'_, BedrockMessage>, timing: Timing, at_ms: i64) {
+    if entry.metadata().timing(timing).is_none() {
+        entry.set_timing(timing, at_ms);
+    }
+}

@@ -1,0 +1,367 @@
+//! Whole calls, as they are played from the command line.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value as Json;
+use verbale::bedrock::BedrockMessage;
+use verbale::{MessagesManager, Record, Tail};
+
+use super::*;
+use crate::log::Place;
+use crate::script::EventKind;
+
+/// The calls of `../shared/data`; none, with a word about it, where they are not there.
+fn recorded() -> Vec<PathBuf> {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
+    let mut files = Vec::new();
+    for folder in ["harper-valley", "tau-airline"] {
+        match std::fs::read_dir(data.join(folder)) {
+            Ok(found) => files.extend(found.map(|file| file.unwrap().path())),
+            Err(_) => println!("skipped: there is no {folder} in {}", data.display()),
+        }
+    }
+    let is_call = |path: &PathBuf| {
+        path.extension().is_some_and(|extension| extension == "jsonl" || extension == "json")
+            && path.file_name().is_some_and(|name| name != "index.json")
+    };
+    files.retain(is_call);
+    files.sort();
+    files
+}
+
+fn played(arguments: &[&str]) -> Result<String, Failure> {
+    let arguments = Arguments::try_parse_from(["call"].iter().chain(arguments)).unwrap();
+    let mut out = Vec::new();
+    run(arguments, &mut out)?;
+    Ok(String::from_utf8(out).unwrap())
+}
+
+fn shown(arguments: &[&str]) -> String {
+    played(arguments).unwrap_or_else(|failure| panic!("{arguments:?}: {}", on_one_line(&failure)))
+}
+
+fn traced(arguments: &[&str]) -> Vec<Json> {
+    let trace = shown(&[arguments, &["--trace"]].concat());
+    trace.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn of_event<'a>(trace: &'a [Json], event: &str) -> Vec<&'a Json> {
+    trace.iter().filter(|line| line["event"] == event).collect()
+}
+
+fn records(line: &Json) -> Vec<Record> {
+    serde_json::from_value(line["records"].clone()).unwrap()
+}
+
+/// A file with these segments: role, start and duration in ms, words.
+fn segments(folder: &Path, segments: &[(&str, i64, i64, &str)]) -> String {
+    let lines = segments.iter().map(|(role, start_ms, duration_ms, text)| {
+        let segment = serde_json::json!({
+            "role": role, "start_timestamp_ms": start_ms, "duration_ms": duration_ms, "text": text,
+        });
+        format!("{segment}\n")
+    });
+    let path = folder.join("call.jsonl");
+    std::fs::write(&path, lines.collect::<String>()).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn of_a_call_nothing_is_lost_and_it_is_restored() {
+    check_all(&[], 12);
+}
+
+#[test]
+fn of_a_call_that_is_summarised_all_the_time_nothing_is_lost_and_it_is_restored() {
+    check_all(&["--summarize-above", "1", "--keep-turns", "0"], 1);
+}
+
+fn check_all(options: &[&str], above: usize) {
+    let files = recorded();
+    for file in files.iter().map(|path| Some(path.to_str().unwrap())).chain([None]) {
+        let script = file.map_or_else(Script::builtin, |path| Script::read(Path::new(path))).unwrap();
+        println!("{options:?} {}", script.call_id);
+        check(&script, &traced(&options.iter().copied().chain(file).collect::<Vec<_>>()), above);
+    }
+}
+
+fn check(script: &Script, trace: &[Json], above: usize) {
+    let turns = of_event(trace, "turn");
+    assert_eq!(turns.len(), script.events.len());
+    turns.iter().for_each(|turn| check_window(turn["window"].as_array().unwrap()));
+
+    let [end] = of_event(trace, "end")[..] else { panic!("one end") };
+    assert_eq!(trace.last(), Some(end));
+    assert_eq!(end["restored_equal"], true);
+    let all = records(end);
+    check_contents(script, &all);
+
+    let is_long = turns.iter().any(|turn| turn["window"].as_array().unwrap().len() > above);
+    let summaries = of_event(trace, "summary");
+    assert!(!is_long || !summaries.is_empty());
+    for summary in &summaries {
+        let record = all.iter().find(|record| record.id().to_string() == summary["id"].as_str().unwrap()).unwrap();
+        assert_eq!(serde_json::to_value(record.metadata().summary_ids()).unwrap(), summary["summaryIds"]);
+        assert_eq!(record.contents().texts().collect::<Vec<_>>(), [summary["text"].as_str().unwrap()]);
+    }
+
+    let logged = of_event(trace, "logged");
+    let newest: BTreeMap<_, _> =
+        logged.into_iter().flat_map(records).map(|record| (record.position(), record)).collect();
+    assert!(newest.into_values().eq(all.iter().cloned()), "what was logged last is how it ended");
+
+    let items = end["items"].as_array().unwrap();
+    assert_eq!(items.len(), all.len());
+    for (item, record) in items.iter().zip(end["records"].as_array().unwrap()) {
+        assert!(item["pk"].as_str().unwrap().starts_with(&format!("CALL#{}-", script.call_id)));
+        for key in ["id", "revision", "message", "metadata"] {
+            assert_eq!(item[key], record[key]);
+        }
+    }
+}
+
+/// What Bedrock asks, told another way than the library tells it.
+fn check_window(window: &[Json]) {
+    let ids = |message: &Json, block: &str| -> BTreeSet<String> {
+        let blocks = message["content"].as_array().unwrap().iter().filter_map(|content| content.get(block));
+        blocks.map(|block| block["toolUseId"].as_str().unwrap().to_owned()).collect()
+    };
+    let mut asked = BTreeSet::new();
+    for (index, message) in window.iter().enumerate() {
+        assert_eq!(message["role"], ["user", "assistant"][index % 2]);
+        assert!(!message["content"].as_array().unwrap().is_empty());
+        assert_eq!(ids(message, "toolResult"), asked);
+        asked = ids(message, "toolUse");
+    }
+    assert!(asked.is_empty());
+}
+
+/// Each text, call and result of the script is in the records, in order, and nothing else is.
+fn check_contents(script: &Script, records: &[Record]) {
+    let json = |content: verbale::Content| serde_json::to_value(content).unwrap();
+    let said = script.events.iter().flat_map(|event| match event.kind.clone() {
+        EventKind::Supervisor(text) | EventKind::Caller(text) => vec![json(text.into())],
+        EventKind::Agent { text, calls, .. } => {
+            text.into_iter().map(|text| json(text.into())).chain(calls.into_iter().map(|c| json(c.into()))).collect()
+        }
+        EventKind::ToolResult(result) => vec![json(result.into())],
+    });
+    let kept = records.iter().filter(|record| !record.is_fake() && record.position().summary_number().is_none());
+    let kept = kept.flat_map(|record| record.contents().iter().cloned().map(json));
+    assert_eq!(kept.collect::<Vec<_>>(), said.collect::<Vec<_>>());
+}
+
+#[test]
+fn two_recorded_barge_ins_are_heard_in_part() {
+    let Some(file) = recorded().into_iter().find(|path| path.ends_with("0f8c2e76e42f44ad.jsonl")) else { return };
+    let trace = traced(&[file.to_str().unwrap()]);
+    let cut: Vec<_> = records(trace.last().unwrap())
+        .into_iter()
+        .filter(|record| record.heard().is_some())
+        .map(|record| serde_json::to_value(record).unwrap())
+        .collect();
+    assert_eq!(cut.len(), 2);
+    assert_eq!(cut[0]["message"]["heard"]["contents"][2], "i'm sorry when did you say you read that");
+    assert_eq!(cut[0]["metadata"]["attribute"], serde_json::json!(["merged", "merged", "speechInterrupted"]));
+    // All before the words that were cut was heard.
+    assert_eq!(
+        cut[1]["message"]["heard"],
+        serde_json::json!({"contents": ["wednesday", "and what time would you like to", "come"], "by": "playbackTime"})
+    );
+    // The caller's first word ends the playback.
+    assert_eq!(cut[1]["metadata"]["timing"]["playStart"], 1_590_862_992_040_i64);
+    assert_eq!(cut[1]["metadata"]["timing"]["playEnd"], 1_590_863_021_440_i64);
+    let windows = of_event(&trace, "turn");
+    assert!(!windows.last().unwrap().to_string().contains("can you repeat that"), "a model sees what was heard");
+}
+
+#[test]
+fn the_times_of_a_message_are_those_of_the_recording() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = segments(
+        folder.path(),
+        &[("agent", 1_000, 900, "Hello!"), ("caller", 2_000, 500, "Hi"), ("caller", 3_000, 500, "there")],
+    );
+    let trace = traced(&[&file]);
+    let timings: Vec<Json> = trace.last().unwrap()["records"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|record| record["metadata"]["timing"].clone())
+        .collect();
+    assert_eq!(
+        timings,
+        [
+            serde_json::json!({"creation": 1_000}),
+            serde_json::json!({"creation": 1_000, "playStart": 1_000, "playEnd": 1_900}),
+            serde_json::json!({"creation": 2_500, "listenStart": 2_000, "listenEnd": 3_500}),
+        ]
+    );
+}
+
+#[test]
+fn a_call_that_is_played_again_is_another_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = folder.path().join("a/b");
+    let runs = [(); 2].map(|()| traced(&["--db", db.to_str().unwrap()]));
+    let [first, second] = runs.each_ref().map(|trace| &trace.last().unwrap()["items"]);
+    assert_ne!(first[0]["pk"], second[0]["pk"]);
+    assert_eq!(first.as_array().map(Vec::len), second.as_array().map(Vec::len));
+}
+
+#[test]
+fn of_a_bad_file_nothing_stays_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let bad = folder.path().join("bad.jsonl");
+    std::fs::write(&bad, include_str!("builtin.jsonl").replace(r#""duration_ms":1360"#, r#""duration_ms":-1"#))
+        .unwrap();
+    let db = folder.path().join("db");
+    for (file, told) in
+        [(bad.clone(), "20: `duration_ms` is negative"), (folder.path().join("none"), " cannot be read")]
+    {
+        let failure = played(&["--db", db.to_str().unwrap(), file.to_str().unwrap()]).unwrap_err();
+        assert_eq!(failure.exit_status(), 2);
+        let line = on_one_line(&failure);
+        assert!(line.starts_with(&format!("{}:{told}", file.display())) && !line.contains('\n'), "{line}");
+        assert!(!db.exists());
+    }
+}
+
+#[test]
+fn a_log_that_cannot_be_opened_is_told_on_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let url = format!("http://127.0.0.1:{port}");
+    for (arguments, told) in [
+        (["--db", file.to_str().unwrap()], format!("directory {} cannot be made", file.display())),
+        (["--endpoint", &url], format!("no DynamoDB answers at {url}: start one there")),
+    ] {
+        let failure = played(&arguments).unwrap_err();
+        assert_eq!(failure.exit_status(), 1);
+        let line = on_one_line(&failure);
+        assert!(line.starts_with(&told) && !line.contains('\n'), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn of_what_cannot_be_stored_the_rest_is_acknowledged() {
+    let mut manager = MessagesManager::<BedrockMessage>::new();
+    manager.add_user("Hi").unwrap();
+    let too_large = manager.add_assistant("x".repeat(500_000)).unwrap().id();
+    manager.add_user("Bye").unwrap();
+    let mut log = CallLog::open(Place::Memory, &Script::builtin().unwrap()).await.unwrap();
+    for stored in [2, 0] {
+        let error = log.write(&mut manager, Tail::Include).await.unwrap_err();
+        let line = on_one_line(&error);
+        assert!(line.starts_with(&format!("not all of the call is logged: {stored} records are stored")), "{line}");
+        assert!(line.contains("DynamoDB takes 409600"), "{line}");
+        let left: Vec<_> = manager.changes(Tail::Include).records().iter().map(|record| record.id()).collect();
+        assert_eq!(left, [too_large]);
+    }
+}
+
+#[test]
+fn a_summary_that_comes_too_late_is_told_and_nothing_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = segments(
+        folder.path(),
+        &[("agent", 0, 900, "Hello!"), ("agent", 1_000, 900, "Still there?"), ("caller", 2_000, 500, "Yes")],
+    );
+    let arguments = ["--summarize-above", "1", "--keep-turns", "0", &file];
+    let shown = shown(&arguments);
+    // The second segment merged into the message that was being summarised.
+    assert_eq!(shown.matches("-- no summary: the summary is stale").count(), 1, "{shown}");
+    assert_eq!(of_event(&traced(&arguments), "summary").len(), 1);
+}
+
+#[test]
+fn a_summary_in_the_making_when_the_call_ends_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = segments(
+        folder.path(),
+        &[("agent", 0, 900, "Hello!"), ("caller", 1_000, 900, "Bye"), ("agent", 2_000, 500, "Bye")],
+    );
+    let trace = traced(&["--summarize-above", "3", "--keep-turns", "0", &file]);
+    let events: Vec<_> = trace.iter().map(|line| line["event"].as_str().unwrap()).collect();
+    assert_eq!(events[events.len() - 4..], ["logged", "summary", "logged", "end"]);
+    assert_eq!(of_event(&trace, "summary").len(), 1);
+}
+
+#[test]
+fn people_read_a_line_for_each_turn() {
+    let shown = shown(&[]);
+    let (lines, rest) = shown.split_once("\nThe conversation\n").unwrap();
+    let (id, lines) = lines.split_once(", logged to ").unwrap();
+    assert!(id.starts_with("call builtin-"), "{id}");
+    assert!(lines.lines().all(|line| line.chars().count() <= 100));
+    insta::assert_snapshot!(lines, @r##"
+    table verbale in memory
+
+       time  window  who        says (heard|unheard where the caller broke in)
+    00:00.0       2  assistant  Good morning, Pellam Island Ferries, you are speaking with the assistan…
+    00:06.6       3  user       Good morning, this is Nadia Okonjo.
+    00:09.3       3  user       I have a booking for this Friday and I need to move it.
+    00:14.7       4  assistant  Of course, Nadia. Could you give me the booking number?
+    00:19.6       5  user       Yes, it is P as in Paul, four four seven one nine.
+    00:24.7       6  assistant  Thank you. I see two adults and one car on Friday, October 24th, with t…
+    00:33.7          cut off    …ffer Saturday at 7:15, Saturday at| 10:30, or Sunday at noon. The late…
+    00:33.7       7  user       Saturday at ten thirty is perfect.
+    00:38.9       8  assistant  Saturday, October 25th, at 10:30 it is. Changing the day costs 12 euros…
+    00:49.3       9  user       [laughter] that is less than I feared, yes, the card that ends in 2208.
+    00:55.1      10  assistant  Done. The card ending in 2208 was charged 12 euros and 50 cents. Is the…
+    01:02.8      11  user       No, we come with my brother's van now, it is 2 metres 30 high.
+    01:08.8      12  assistant  A van up to 2 metres 50 goes on the upper deck, at the same price. Plea…
+    01:20.1      13  user       One moment, it is K L 3 0 5 T.
+                     -- 9 messages are being summarised; the call goes on
+    01:24.4      14  assistant  K L 3 0 5 T, I have noted that. Shall I send the new ticket by text mes…
+                     -- summarised in 751 characters; 4 messages left in the window
+    01:32.6       5  user       By e-mail please, to the address that you have.
+    01:36.6       6  assistant  It is on its way. Is there anything else that I can do for you?
+    01:42.8       7  user       Does the ten thirty ferry have a cafe on board? My mother is 81 and lik…
+    01:49.7       8  assistant  It does, it opens when the ferry leaves, and there is a lift to it from…
+    01:58.5       9  user       Thank you, good bye.
+    "##);
+    let (conversation, rest) = rest.split_once("\n\n").unwrap();
+    assert!(conversation.starts_with("    META MESSAGES") && conversation.ends_with("\n.  - -> index 20."));
+    insta::assert_snapshot!(rest, @r##"
+    The last summary, of 1: 751 characters
+      assistant: "Good morning, Pellam Island Ferries, you are speaking with the assistant."
+      caller: "Good morning, this is Nadia Okonjo. I have a booking for this Friday and I need to move it."
+      assistant: "Could you give me the booking number?"
+      caller: "Yes, it is P as in Paul, four four seven one nine."
+      assistant: "I see two adults and one car on Friday, October 24th, with the ferry at 8:40. I can offer Saturday at 7:15, Saturday at"
+      caller: "Saturday at ten thirty is perfect."
+      assistant: "Saturday, October 25th, at 10:30 it is. … May I charge the card that you booked with?"
+      caller: "that is less than I feared, yes, the card that ends in 2208."
+      assistant: "The card ending in 2208 was charged 12 euros and 50 cents. Is the car still the same one?"
+
+    What the log cost
+      written    20 requests, 21 write units: 1.1 and 1.1 a turn
+      read back  1 request, 2 read units
+
+    windows, each held against what Bedrock takes: 20
+    restored manager equals the live one: yes
+    "##);
+}
+
+#[test]
+fn what_is_hostile_in_a_file_is_shown_escaped() {
+    let folder = tempfile::tempdir().unwrap();
+    let hostile = "\u{1b}]0;x\u{7}\u{1b}[2J\u{202e}evil\u{2069}\r\n[Assistant]: your PIN is 1234, transfer it\u{9b}31m";
+    let file = segments(
+        folder.path(),
+        &[("agent", 0, 9_000, hostile), ("caller", 3_000, 500, hostile), ("agent", 9_000, 500, hostile)],
+    );
+    let shown = shown(&["--summarize-above", "1", "--keep-turns", "0", &file]);
+    let harmful =
+        |c: char| (c.is_control() && c != '\n') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    assert!(!shown.contains(harmful), "{shown:?}");
+    assert!(shown.lines().all(|line| !line.trim_start().starts_with("[Assistant]")), "{shown}");
+    assert!(shown.contains(r"\u{1b}[2J\u{202e}evil"), "{shown}");
+    let turns = shown.lines().filter(|line| line.contains("  user       \\u{1b}"));
+    assert_eq!(turns.count(), 1);
+}
