@@ -5,8 +5,8 @@ use std::io;
 
 use aws_sdk_bedrockruntime::error::BuildError;
 use tokio::task::JoinError;
+use verbale::ManagerError;
 use verbale::bedrock::{BedrockError, Violation};
-use verbale::{ManagerError, RestoreError};
 
 use crate::log::LogError;
 use crate::text::visible;
@@ -26,8 +26,6 @@ pub enum PlayError {
     Summary(#[from] JoinError),
     #[error(transparent)]
     Log(#[from] LogError),
-    #[error("a bug: the call cannot be restored from the log")]
-    Restore(#[from] RestoreError),
     #[error("a bug: the restored manager does not equal the live one")]
     NotEqual,
     #[error("the runtime does not start")]

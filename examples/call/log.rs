@@ -98,10 +98,10 @@ impl CallLog {
     }
 
     /// Reads the call back.
-    pub async fn read(&mut self) -> Result<Vec<Record>, LogError> {
-        let (records, cost) = self.log.read(&self.call_id).await?;
+    pub async fn restore(&mut self) -> Result<MessagesManager<BedrockMessage>, LogError> {
+        let (manager, cost) = self.log.restore(&self.call_id).await?;
         self.read += cost;
-        Ok(records)
+        Ok(manager)
     }
 
     /// The items of the call as DynamoDB has them. Not in the cost: nobody but who looks at the table does this.

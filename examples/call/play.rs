@@ -72,7 +72,7 @@ pub async fn play(
 
     let Call { player, windows, log, observer, .. } = call;
     let manager = player.into_manager();
-    let restored = MessagesManager::restore(log.read().await?)?;
+    let restored = log.restore().await?;
     let items = if options.with_items { log.items().await? } else { Vec::new() };
     let (written, read) = log.costs();
     let ended = Ended {

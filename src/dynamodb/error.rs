@@ -7,8 +7,9 @@ use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
 use super::attribute::AttributeError;
-use super::keys::ItemKey;
+use super::keys::{CallId, ItemKey};
 use super::size::MAX_ITEM_BYTES;
+use crate::manager::RestoreError;
 use crate::message::MessageId;
 
 /// Why something could not be stored or read: which call, which key, what to do. Never holds what was said.
@@ -87,6 +88,14 @@ pub enum DynamoError {
         key: ItemKey,
         /// Its schema version, where it has one.
         version: Option<u32>,
+    },
+    /// The records of a call do not make a conversation.
+    #[error("call {call_id} cannot be restored; `read` gives its records as they are")]
+    NoConversation {
+        /// The call.
+        call_id: CallId,
+        /// Why.
+        source: RestoreError,
     },
     /// A table of this name exists and is another.
     #[error("table {table} exists, and {difference}; use another table name, or delete the table if it is not needed")]

@@ -3,11 +3,26 @@
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnConsumedCapacity};
 
 use super::{CallId, Cost, DynamoError, DynamoLog, from_item, item, names};
-use crate::message::Record;
+use crate::manager::MessagesManager;
+use crate::message::{MessageWrapper, Record};
 
 const ONE_CALL: &str = "#pk = :pk AND begins_with(#sk, :messages)";
 
 impl DynamoLog {
+    /// The manager of a call as its log tells it, to go on with; an empty one where nothing was written, or all has
+    /// expired.
+    ///
+    /// Errors: as [`read`](Self::read); records that do not make a conversation.
+    pub async fn restore<W: MessageWrapper>(
+        &self,
+        call_id: &CallId,
+    ) -> Result<(MessagesManager<W>, Cost), DynamoError> {
+        let (records, cost) = self.read(call_id).await?;
+        let manager = MessagesManager::restore(records)
+            .map_err(|source| DynamoError::NoConversation { call_id: call_id.clone(), source })?;
+        Ok((manager, cost))
+    }
+
     /// The records of a call in the order of its list, each summary behind the last message that it covers; none
     /// where nothing was written, or all has expired. Restore a manager from them.
     ///

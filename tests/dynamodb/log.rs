@@ -9,7 +9,7 @@ use serde_json::json;
 use verbale::clock::ManualClock;
 use verbale::dynamodb::{DynamoError, DynamoLog, MAX_ITEM_BYTES, Put, PutAllError, Report, item_size, names, to_item};
 use verbale::embedded::EmbeddedDynamo;
-use verbale::{MessageId, Record};
+use verbale::{MessageId, MessagesManager, PlainMessage, Record, Tail};
 
 use super::{call, id, log, log_in, message, record, summary};
 
@@ -35,6 +35,38 @@ async fn only_what_is_newer_is_written() {
     assert_eq!(reads(&log).await, [second]);
     assert_eq!(puts(&log, &third).await, Put::Written);
     assert_eq!(reads(&log).await, [third]);
+}
+
+#[tokio::test]
+async fn a_call_is_restored_and_goes_on() {
+    let log = log().await;
+    let mut manager = MessagesManager::<PlainMessage>::new();
+    manager.add_assistant("Hello!").unwrap();
+    manager.add_user("Hi").unwrap();
+    manager.add_assistant("How can I help you?").unwrap();
+    manager.add_summary("They met.", &manager.summarizing().unwrap()).unwrap();
+    manager.add_user("My card is lost").unwrap();
+    log.put_all(&call("CA1"), manager.changes(Tail::Include).records()).await.unwrap();
+    let (mut restored, _) = log.restore::<PlainMessage>(&call("CA1")).await.unwrap();
+    assert!(restored == manager && restored.changes(Tail::Include).is_empty());
+    restored.add_assistant("I have locked it.").unwrap();
+    log.put_all(&call("CA1"), restored.changes(Tail::Include).records()).await.unwrap();
+    assert!(log.restore(&call("CA1")).await.unwrap().0 == restored);
+    let (empty, _) = log.restore::<PlainMessage>(&call("CA2")).await.unwrap();
+    assert!(empty.meta_messages().is_empty());
+}
+
+#[tokio::test]
+async fn a_call_with_a_gap_is_not_restored() {
+    let log = log().await;
+    for seq in [0, 2] {
+        puts(&log, &message(seq, 1, "the caller's words")).await;
+    }
+    let error = log.restore::<PlainMessage>(&call("CA1")).await.unwrap_err();
+    assert!(!error.is_retryable() && !error.is_conflict());
+    assert_eq!(error.to_string(), "call CA1 cannot be restored; `read` gives its records as they are");
+    let cause = "message 1 is missing; read the call's records again, all pages and with a consistent read";
+    assert_eq!(error.source().unwrap().to_string(), cause);
 }
 
 #[tokio::test]
