@@ -185,3 +185,6 @@ fn separated<T>(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

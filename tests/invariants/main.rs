@@ -9,7 +9,8 @@ use std::collections::HashSet;
 use history::{Done, Manager, Op, World, history};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
-use verbale::{Attribute, Content, Message, MessageId, MessageWrapper, Role, Tail};
+use verbale::bedrock::{ConverseRequest, Profile, validate};
+use verbale::{Attribute, BedrockMessage, Content, Message, MessageId, MessageWrapper, MessagesManager, Role, Tail};
 
 /// At least so many; `PROPTEST_CASES` can ask for more.
 const CASES: u32 = 1_024;
@@ -75,6 +76,23 @@ proptest! {
     #[test]
     fn invariant_1_the_window_is_valid_for_the_model(ops in history()) {
         each_step(&ops, |_, after, _| assert_valid(&window(&after.manager)))?;
+    }
+
+    #[test]
+    fn invariant_1_holds_by_the_provider_s_rules(ops in history()) {
+        let mut world = World::new();
+        for op in &ops {
+            world.apply(op);
+        }
+        let manager = MessagesManager::<BedrockMessage>::restore(world.manager.records()).unwrap();
+        let window = manager.to_raw().unwrap();
+        if !window.is_empty() {
+            let input = ConverseRequest::new("a-model").messages(window).into_input().unwrap();
+            let mut profile = Profile::claude();
+            profile.must_end_with_user = false;
+            prop_assert_eq!(validate(&input, &profile), []);
+            prop_assert_eq!(input.messages().len(), world.manager.messages().count());
+        }
     }
 
     #[test]

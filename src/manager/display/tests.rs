@@ -1,0 +1,78 @@
+//! What is printed, line by line.
+
+use std::sync::{Arc, Mutex};
+
+use crate::clock::{IdSource, ManualClock, SequentialIds};
+use crate::message::{Content, Heard, Invocation, MessageId, PlainMessage, Provenance, Role, Timing, Value};
+use crate::{MessageWrapper, MessagesManager, Tail};
+
+type Manager = MessagesManager<PlainMessage>;
+
+/// Gives out the ids of the seed's sample.
+#[derive(Debug)]
+struct SampleIds(Mutex<std::vec::IntoIter<&'static str>>);
+
+impl IdSource for SampleIds {
+    fn next_id(&self, _now_ms: i64) -> u128 {
+        self.0.lock().unwrap().next().unwrap().parse::<MessageId>().unwrap().into()
+    }
+}
+
+#[test]
+fn the_seed_s_sample_prints_line_by_line() {
+    let ids = vec![
+        "01JRZJ166HZFPP405DV1QQB2X8",
+        "01JRZJ166HZFPP405DV1QQB2X9",
+        "01JRZJ166J2WRMF990535EVSQS",
+        "01JRZJ166Q8CAVB8348M4NHC1J",
+        "01JRZJ166Q8CAVB8348M4NHC1K",
+        "01JRZJ1675E4S7Y4ZD7RNWNXWB",
+        "01JRZJ1676BES92QBJC6ZMKG36",
+        "01JRZJ1678TK4476R5VW3J899K",
+    ];
+    let clock = ManualClock::new(1_744_815_823_057);
+    let mut manager = Manager::with_clock(Arc::new(clock.clone()), Arc::new(SampleIds(Mutex::new(ids.into_iter()))));
+    manager.add_assistant("Hello!").unwrap();
+    clock.advance(1);
+    manager.add_user("Hi, there").unwrap();
+    manager.add_user("how are you").unwrap();
+    clock.advance(5);
+    manager.add_assistant(["I am fine,", "and you?"]).unwrap();
+    manager.add_message(Role::User, ["Good, ", "thank you!"]).unwrap();
+    let summarizing = manager.summarizing().unwrap();
+    assert_eq!(
+        summarizing.to_string(),
+        "[Assistant]: Hello!\n[User]: Hi, there how are you\n[Assistant]: I am fine, and you?"
+    );
+    clock.advance(14);
+    manager.add_summary("...", &summarizing).unwrap();
+    clock.advance(1);
+    manager.add_assistant("How can I help you?").unwrap();
+    let changes = manager.changes(Tail::Exclude);
+    assert_eq!(changes.records().len(), 6);
+    manager.acknowledge(changes.receipt());
+    manager.add_assistant("Are you still there?").unwrap();
+    clock.advance(2);
+    let mut entry = manager.add_user("Yes, but I do not need help!").unwrap();
+    entry.set_data("stopped", true);
+    entry.now(Timing::PlayStart);
+    let changes = manager.changes(Tail::Include);
+    assert_eq!(changes.records().len(), 2);
+    insta::assert_snapshot!("pending", manager.to_string());
+    manager.acknowledge(changes.receipt());
+    insta::assert_snapshot!("logged", manager.to_string());
+    assert_eq!(manager.last_summary().unwrap().contents()[0], Content::from("..."));
+}
+
+#[test]
+fn the_print_shows_what_was_heard_and_no_escape_sequence() {
+    let ids = Arc::new(SequentialIds::starting_at(1));
+    let mut manager = Manager::with_clock(Arc::new(ManualClock::new(5)), ids);
+    manager.add_supervisor("Be \"kind\".").unwrap();
+    manager.add_user("it's '\u{1b}[31mred'} \u{202e}\n0  [assistant] {'no'").unwrap();
+    let call = Invocation::new("c1", "lookup", Value::map([("of", "a\tb")]).unwrap()).unwrap();
+    let mut entry = manager.add_assistant([Content::from("Let me look"), call.clone().into()]).unwrap();
+    entry.set_heard(Heard::bytes(6, Provenance::WordTiming)).unwrap();
+    manager.add_user(call.success(["12.50"])).unwrap();
+    insta::assert_snapshot!(manager.to_string());
+}
