@@ -6,6 +6,7 @@
 #[cfg(feature = "bedrock")]
 pub mod bedrock;
 pub mod clock;
+pub mod contents;
 #[cfg(feature = "dynamodb")]
 pub mod dynamodb;
 #[cfg(feature = "embedded")]

@@ -102,6 +102,10 @@ impl Invocation {
         &self.arguments
     }
 
+    pub(crate) fn with_arguments(self, arguments: Value) -> Self {
+        Self { arguments, ..self }
+    }
+
     /// The result of this call.
     pub fn success<T: Into<ResultContent>>(&self, content: impl IntoIterator<Item = T>) -> InvocationResult {
         let content = content.into_iter().map(Into::into).collect();

@@ -1,0 +1,175 @@
+//! Contents put back in the place of the references to them.
+
+use super::detach::with_message;
+use super::heard::text_reference;
+use super::reference::{
+    ARGUMENTS, ERROR_MESSAGE, JSON, JSON_TYPE, Reference, SIZE, STANDS_FOR, TEXT, TEXT_TYPE, without,
+};
+use super::{Blob, ContentError, ContentId};
+use crate::message::{
+    Content, Contents, Document, Heard, Invocation, InvocationResult, Map, Media, Outcome, Record, ResultContent,
+    Source, Text, Value,
+};
+
+/// Gives the content under an id.
+pub(super) type Load<'a> = dyn FnMut(ContentId) -> Result<Blob, ContentError> + 'a;
+
+/// The record with its contents in the place of references, and what could not be put there: its reference stays.
+///
+/// Every reference is asked for, also where one before it fails.
+pub(super) fn attach(record: &Record, load: &mut Load<'_>) -> (Record, Vec<(ContentId, ContentError)>) {
+    let mut attaching = Attaching { load, failed: Vec::new() };
+    let texts: Vec<Option<(Text, Option<Heard>)>> =
+        record.contents().iter().map(|text| attaching.text_at(text)).collect();
+    let is_marked = |content: &Content| matches!(text_reference(content), Some((_, Some(_))));
+    let marked = record.contents().iter().filter(|content| is_marked(content)).count();
+    let shares: Vec<Heard> = texts.iter().flatten().filter_map(|(_, heard)| *heard).collect();
+    // Where not all of them are here, what was heard would be told wrong.
+    let all_marked = shares.len() == marked;
+
+    let attached = record.contents().iter().zip(texts).map(|(content, text)| match text {
+        Some((text, heard)) if all_marked || heard.is_none() => Content::Text(text),
+        _ => attaching.other(content),
+    });
+    let contents: Contents = attached.collect();
+    if contents == *record.contents() {
+        return (record.clone(), attaching.failed);
+    }
+    let heard = shares
+        .last()
+        .filter(|_| all_marked)
+        .map(|last| Heard::bytes(shares.iter().map(|share| share.len()).sum(), last.provenance()));
+    let mut message = record.with_contents(contents);
+    message.set_heard(heard.or(record.heard()));
+    (message.into(), attaching.failed)
+}
+
+struct Attaching<'a, 'b> {
+    load: &'a mut Load<'b>,
+    failed: Vec<(ContentId, ContentError)>,
+}
+
+impl Attaching<'_, '_> {
+    fn blob(&mut self, reference: Reference) -> Option<Blob> {
+        self.read(reference, Ok)
+    }
+
+    fn text(&mut self, reference: Reference) -> Option<Text> {
+        self.read(reference, |blob| std::str::from_utf8(blob.bytes()).map(Text::from).map_err(|_| "text in UTF-8"))
+    }
+
+    fn json(&mut self, reference: Reference) -> Option<Value> {
+        self.read(reference, |blob| serde_json::from_slice(blob.bytes()).map_err(|_| "a value in JSON"))
+    }
+
+    fn read<T>(&mut self, reference: Reference, as_type: impl FnOnce(Blob) -> Result<T, &'static str>) -> Option<T> {
+        let id = reference.id;
+        let loaded = (self.load)(id).and_then(|blob| reference.check(blob));
+        let read =
+            loaded.and_then(|blob| as_type(blob).map_err(|expected| ContentError::NotAsReferred { id, expected }));
+        read.map_err(|error| self.failed.push((id, error))).ok()
+    }
+
+    /// The text, where the content is a reference to one, and what was heard of it.
+    fn text_at(&mut self, content: &Content) -> Option<(Text, Option<Heard>)> {
+        let (reference, heard) = text_reference(content)?;
+        Some((self.text(reference)?, heard))
+    }
+
+    fn other(&mut self, content: &Content) -> Content {
+        match content {
+            Content::Media(media) => self.media(media).into(),
+            Content::Document(document) => self.document(document).into(),
+            Content::Invocation(invocation) => self.invocation(invocation).into(),
+            Content::InvocationResult(result) => self.result(result).into(),
+            Content::Text(_) | Content::Unknown(_) => content.clone(),
+        }
+    }
+
+    fn media(&mut self, media: &Media) -> Media {
+        let mut media = media.clone();
+        self.source(&mut media.source, &mut media.unknown);
+        media
+    }
+
+    fn document(&mut self, document: &Document) -> Document {
+        let mut document = document.clone();
+        self.source(&mut document.source, &mut document.unknown);
+        document
+    }
+
+    fn source(&mut self, source: &mut Source, beside: &mut Option<Map>) {
+        if let Source::ContentId(id) = source
+            && let Some(reference) = Reference::of_source(id, beside.as_ref())
+            && let Some(blob) = self.blob(reference)
+        {
+            *source = Source::Bytes(blob.bytes().clone());
+            *beside = without(beside.as_ref(), &[SIZE]);
+        }
+    }
+
+    fn invocation(&mut self, invocation: &Invocation) -> Invocation {
+        let mut invocation = invocation.clone();
+        if let Some(reference) = beside(&invocation.unknown, ARGUMENTS, JSON_TYPE)
+            && let Some(arguments) = self.json(reference)
+        {
+            invocation.unknown = without(invocation.unknown.as_ref(), &[ARGUMENTS]);
+            invocation = invocation.with_arguments(arguments);
+        }
+        invocation
+    }
+
+    fn result(&mut self, result: &InvocationResult) -> InvocationResult {
+        let mut unknown = result.unknown.clone();
+        let mut outcome = result.outcome().clone();
+        match &mut outcome {
+            Outcome::Success(parts) => parts.iter_mut().for_each(|part| self.part(part)),
+            Outcome::Failure(error) => {
+                if let Some(reference) = beside(&unknown, ERROR_MESSAGE, TEXT_TYPE)
+                    && let Some(whole) = self.read(reference, |blob| {
+                        let text = std::str::from_utf8(blob.bytes()).ok();
+                        text.and_then(|text| with_message(error, text)).ok_or("text that says something")
+                    })
+                {
+                    *error = whole;
+                    unknown = without(unknown.as_ref(), &[ERROR_MESSAGE]);
+                }
+            }
+        }
+        let mut attached = InvocationResult::new(result.invocation_id().clone(), result.name().clone(), outcome);
+        attached.unknown = unknown;
+        attached
+    }
+
+    fn part(&mut self, part: &mut ResultContent) {
+        match part {
+            ResultContent::Media(media) => **media = self.media(media),
+            ResultContent::Document(document) => {
+                let Some(stands_for) = document.unknown.as_ref().and_then(|map| map.get(STANDS_FOR)) else {
+                    **document = self.document(document);
+                    return;
+                };
+                let whole = match (stands_for.as_str(), stand_in(document)) {
+                    (Some(TEXT), Some(reference)) => self.text(reference).map(ResultContent::Text),
+                    (Some(JSON), Some(reference)) => self.json(reference).map(ResultContent::Json),
+                    _ => None,
+                };
+                if let Some(whole) = whole {
+                    *part = whole;
+                }
+            }
+            ResultContent::Text(_) | ResultContent::Json(_) => {}
+        }
+    }
+}
+
+/// The reference in a document that says no more than that it stands for something else.
+fn stand_in(document: &Document) -> Option<Reference> {
+    let Source::ContentId(id) = &document.source else { return None };
+    let says_no_more = document.title.is_none() && document.unknown.as_ref()?.len() == 2;
+    Reference::of_source(id, document.unknown.as_ref()).filter(|_| says_no_more)
+}
+
+fn beside(unknown: &Option<Map>, key: &str, mime_type: &str) -> Option<Reference> {
+    Reference::of_map(unknown.as_ref()?.get(key)?.as_map()?, mime_type, &[])
+}

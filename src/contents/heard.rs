@@ -1,0 +1,54 @@
+//! What was heard of a text, said in the reference to it.
+
+use super::reference::{Reference, TEXT, TEXT_TYPE, TYPE, with};
+use crate::message::{Content, Heard, Map, Provenance, Text, Value};
+
+const HEARD: &str = "heard";
+const BYTES: &str = "bytes";
+const BY: &str = "by";
+
+/// The reference that a text is replaced by; `heard`: how much of this text was heard.
+pub(super) fn text_content(reference: Reference, heard: Option<Heard>) -> Content {
+    let map = with(None, reference.entries(TEXT_TYPE));
+    let map = with(Some(&map), [(TYPE, TEXT.into())]);
+    Content::Unknown(Box::new(match heard {
+        Some(heard) => with(Some(&map), [(HEARD, entry(heard))]),
+        None => map,
+    }))
+}
+
+/// The reference to a text, where the content is one, and what it says was heard of it.
+pub(super) fn text_reference(content: &Content) -> Option<(Reference, Option<Heard>)> {
+    let Content::Unknown(map) = content else { return None };
+    if map.get(TYPE)?.as_str() != Some(TEXT) {
+        return None;
+    }
+    let reference = Reference::of_map(map, TEXT_TYPE, &[TYPE, HEARD])?;
+    match map.get(HEARD) {
+        None => Some((reference, None)),
+        Some(heard) => Some((reference, Some(read(heard.as_map()?)?))),
+    }
+}
+
+/// What was heard of each text, of so much over all of them.
+pub(super) fn shares<'a>(heard: Heard, texts: impl Iterator<Item = &'a Text>) -> impl Iterator<Item = Heard> {
+    let mut left = heard.len();
+    texts.map(move |text| {
+        let share = left.min(text.len());
+        left -= share;
+        Heard::bytes(share, heard.provenance())
+    })
+}
+
+fn entry(heard: Heard) -> Value {
+    let bytes = Value::from(heard.len() as u64);
+    with(None, [(BYTES, bytes), (BY, heard.provenance().to_string().into())]).into()
+}
+
+fn read(entry: &Map) -> Option<Heard> {
+    let Value::Number(bytes) = entry.get(BYTES)? else { return None };
+    let by = entry.get(BY)?.as_str()?;
+    let known = [Provenance::WordTiming, Provenance::PlaybackTime, Provenance::Estimate];
+    let by = known.into_iter().find(|provenance| provenance.to_string() == by)?;
+    Some(Heard::bytes(usize::try_from(bytes.as_u64()?).ok()?, by))
+}
