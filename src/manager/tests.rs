@@ -407,6 +407,21 @@ fn a_restored_call_goes_on() {
 }
 
 #[test]
+fn what_was_set_and_taken_away_leaves_a_manager_that_equals_the_restored_one() {
+    let mut manager = Manager::new();
+    let mut entry = manager.add_user("Hi").unwrap();
+    entry.set_data("stopped", true);
+    assert_eq!(entry.remove_data("stopped"), Some(true.into()));
+    assert!(restored_from_json(&manager) == manager);
+}
+
+/// As a log gives it back.
+fn restored_from_json(manager: &Manager) -> Manager {
+    let json = serde_json::to_string(&manager.records()).unwrap();
+    Manager::restore(serde_json::from_str::<Vec<Record>>(&json).unwrap()).unwrap()
+}
+
+#[test]
 fn records_that_make_no_conversation_are_refused() {
     let mut manager = Manager::new();
     manager.add_user("a").unwrap();

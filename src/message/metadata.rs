@@ -221,8 +221,23 @@ impl Metadata {
         &mut self.more().aux
     }
 
+    pub(crate) fn remove_aux(&mut self, key: &str) -> Option<Value> {
+        let removed = self.aux_mut().remove(key);
+        self.tidy();
+        removed
+    }
+
     pub(crate) fn unknown_mut(&mut self) -> &mut Unknown {
         self.more().unknown.get_or_insert_default()
+    }
+
+    /// Nothing is told in one way only: a record does not tell how it came to be.
+    fn tidy(&mut self) {
+        let Some(more) = self.more.as_mut().map(Arc::make_mut) else { return };
+        more.unknown.take_if(|unknown| **unknown == Unknown::default());
+        if *more == More::default() {
+            self.more = None;
+        }
     }
 
     fn more(&mut self) -> &mut More {
