@@ -415,6 +415,27 @@ fn what_was_set_and_taken_away_leaves_a_manager_that_equals_the_restored_one() {
     assert!(restored_from_json(&manager) == manager);
 }
 
+#[test]
+fn a_new_report_of_what_was_heard_takes_what_was_told_about_the_old_one_away() {
+    let json = |heard: serde_json::Value| {
+        serde_json::json!([
+            {"id": "01JRZJ166HZFPP405DV1QQB2X8", "seq": 0, "revision": 1,
+                "message": {"role": "user", "contents": ["Hi"]}, "metadata": {"timing": {"creation": 5}}},
+            {"id": "01JRZJ166HZFPP405DV1QQB2X9", "seq": 1, "revision": 2,
+                "message": {"role": "assistant", "contents": ["I am fine"], "heard": heard},
+                "metadata": {"timing": {"creation": 5}}},
+        ])
+    };
+    let records = json(serde_json::json!({"contents": ["I"], "by": "estimate", "confidence": 0.5}));
+    let mut manager = Manager::restore(serde_json::from_value::<Vec<Record>>(records).unwrap()).unwrap();
+    let id = manager.records()[1].id();
+    manager.entry(&id).unwrap().set_heard(Heard::bytes(4, Provenance::WordTiming)).unwrap();
+    let mut expected = json(serde_json::json!({"contents": ["I am"], "by": "wordTiming"}));
+    expected[1]["revision"] = 3.into();
+    assert_eq!(serde_json::to_value(manager.records()).unwrap(), expected);
+    assert!(restored_from_json(&manager) == manager);
+}
+
 /// As a log gives it back.
 fn restored_from_json(manager: &Manager) -> Manager {
     let json = serde_json::to_string(&manager.records()).unwrap();

@@ -131,6 +131,7 @@ struct More {
 pub(crate) struct Unknown {
     pub record: BTreeMap<String, Value>,
     pub message: BTreeMap<String, Value>,
+    pub heard: BTreeMap<String, Value>,
     pub metadata: BTreeMap<String, Value>,
     pub timing: BTreeMap<String, Value>,
     pub attributes: Vec<Text>,
@@ -229,6 +230,14 @@ impl Metadata {
 
     pub(crate) fn unknown_mut(&mut self) -> &mut Unknown {
         self.more().unknown.get_or_insert_default()
+    }
+
+    /// What was said about an earlier report of what was heard says nothing of a new one.
+    pub(crate) fn forget_unknown_of_heard(&mut self) {
+        if self.unknown().is_some_and(|unknown| !unknown.heard.is_empty()) {
+            self.unknown_mut().heard.clear();
+            self.tidy();
+        }
     }
 
     /// Nothing is told in one way only: a record does not tell how it came to be.
