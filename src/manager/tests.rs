@@ -1,4 +1,4 @@
-//! The manager as a whole, rule by rule. `tests/invariants.rs` does the same over random histories.
+//! The manager as a whole, rule by rule. `tests/invariants` does the same over random histories.
 
 use super::*;
 use crate::message::{
@@ -248,6 +248,18 @@ fn a_call_is_in_the_window_once_it_is_answered() {
         ["assistant: one moment + call c1 + call c2", "user: result c2 + result c1 + hello?"]
     );
     assert!(manager.open_invocations().is_empty());
+}
+
+#[test]
+fn open_calls_come_in_the_order_in_which_they_were_made() {
+    let mut manager = Manager::new();
+    let ids: Vec<String> = (0..8).map(|number| format!("call_{}", 7 - number)).collect();
+    for pair in ids.chunks(2) {
+        manager.add_assistant(pair.iter().map(|id| Content::from(call(id))).collect::<Vec<_>>()).unwrap();
+        manager.add_user("hm").unwrap();
+    }
+    let open: Vec<&str> = manager.open_invocations().into_iter().map(|id| id.as_str()).collect();
+    assert_eq!(open, ids);
 }
 
 #[test]
