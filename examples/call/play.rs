@@ -139,5 +139,5 @@ fn are_equal(live: &MessagesManager<BedrockMessage>, restored: &MessagesManager<
         && live.records() == restored.records()
         && live.messages().eq(restored.messages())
         && live.last_summary() == restored.last_summary()
-        && live.open_invocations().len() == restored.open_invocations().len()
+        && live.open_invocations() == restored.open_invocations()
 }

@@ -14,9 +14,29 @@ use super::json::{tool_result_block, tool_use_block};
 /// JSON of the block on one line. Images, videos and documents of a result follow it as blocks of their own.
 pub(super) fn tools_as_texts(messages: &mut [Message]) {
     for message in messages {
+        for block in &mut message.content {
+            if let ContentBlock::Text(text) = block {
+                keep_spoken(text);
+            }
+        }
         if message.content.iter().any(is_of_tool) {
             message.content = std::mem::take(&mut message.content).into_iter().flat_map(as_texts).collect();
         }
+    }
+}
+
+/// What stands in front of calls and results as texts.
+const MARKS: [&str; 2] = ["[tool call:", "[tool result:"];
+
+/// A mark that is spoken gets a backslash: nobody speaks as a tool.
+fn keep_spoken(text: &mut String) {
+    let is_mark = |at: usize| {
+        let start = |mark: &str| text.as_bytes().get(at..at + mark.len());
+        MARKS.iter().any(|mark| start(mark).is_some_and(|start| start.eq_ignore_ascii_case(mark.as_bytes())))
+    };
+    let marks: Vec<usize> = text.match_indices('[').map(|(at, _)| at).filter(|at| is_mark(*at)).collect();
+    for at in marks.into_iter().rev() {
+        text.insert(at, '\\');
     }
 }
 

@@ -17,7 +17,8 @@ use crate::message::is_blank;
 ///
 /// Bedrock takes tool calls and results only together with tools. Without any they become texts,
 /// `[tool call: {"input":{"id":7},"name":"get_user","toolUseId":"call_1"}]`: so the window of a call with tools can be
-/// given to a model that has none, to summarise it for instance.
+/// given to a model that has none, to summarise it for instance. There, `[tool call:` and `[tool result:` in spoken words
+/// get a backslash: nobody speaks as a tool.
 ///
 /// Documents of one name, which Bedrock refuses, are told apart by a number.
 ///

@@ -34,7 +34,8 @@ pub(super) fn tool_result(result: &InvocationResult, id: MessageId) -> Result<To
     let (status, content) = match result.outcome() {
         Outcome::Success(contents) => {
             let told = contents.iter().filter(|content| !says_nothing(content));
-            let mut blocks = told.map(|content| result_content(content, id)).collect::<Result<Vec<_>, _>>()?;
+            let blocks = told.filter_map(|content| result_content(content, id).transpose());
+            let mut blocks = blocks.collect::<Result<Vec<_>, _>>()?;
             if blocks.is_empty() {
                 blocks.push(ToolResultContentBlock::Json(SdkDocument::Object([].into())));
             }
@@ -54,8 +55,9 @@ fn says_nothing(content: &ResultContent) -> bool {
     matches!(content, ResultContent::Text(text) if is_blank(text))
 }
 
-fn result_content(content: &ResultContent, id: MessageId) -> Result<ToolResultContentBlock, BedrockError> {
-    Ok(match content {
+/// `None` for what only a newer version knows.
+fn result_content(content: &ResultContent, id: MessageId) -> Result<Option<ToolResultContentBlock>, BedrockError> {
+    Ok(Some(match content {
         ResultContent::Text(text) => ToolResultContentBlock::Text(text.as_str().to_owned()),
         ResultContent::Json(value) => match to_document(value) {
             object @ SdkDocument::Object(_) => ToolResultContentBlock::Json(object),
@@ -64,7 +66,8 @@ fn result_content(content: &ResultContent, id: MessageId) -> Result<ToolResultCo
         },
         ResultContent::Media(media) => Attachment::media(media, id)?.into(),
         ResultContent::Document(document) => Attachment::document(document, id)?.into(),
-    })
+        ResultContent::Unknown(_) => return Ok(None),
+    }))
 }
 
 /// `Timeout: no answer (trying again may help)`.

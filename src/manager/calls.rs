@@ -1,6 +1,6 @@
 //! [`Calls`]: which tool calls there are, and where their results stand.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::manager::error::ManagerError;
 use crate::message::{Content, InvocationId, Role, ToolName};
@@ -83,8 +83,12 @@ impl Calls {
         }
     }
 
-    /// The calls without a result.
-    pub fn open(&self) -> impl Iterator<Item = &InvocationId> {
-        self.0.iter().filter(|(_, call)| call.result.is_none()).map(|(id, _)| id)
+    pub fn is_open(&self, id: &InvocationId) -> bool {
+        self.0.get(id).is_some_and(|call| call.result.is_none())
+    }
+
+    /// The `seq` of the messages with calls without a result, in order.
+    pub fn open(&self) -> BTreeSet<u32> {
+        self.0.values().filter(|call| call.result.is_none()).map(|call| call.made).collect()
     }
 }

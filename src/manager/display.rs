@@ -85,6 +85,7 @@ fn shown(f: &mut fmt::Formatter<'_>, content: &Content) -> fmt::Result {
                         ResultContent::Document(document) => {
                             sourced(f, "document", document.title.as_deref(), &document.source)
                         }
+                        ResultContent::Unknown(map) => entries(f, map.iter()),
                     })?;
                     f.write_char(']')
                 }

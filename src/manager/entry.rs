@@ -44,7 +44,7 @@ impl<'a, W: MessageWrapper> Entry<'a, W> {
     /// Takes custom data away, and gives it.
     pub fn remove_data(&mut self, key: &str) -> Option<Value> {
         self.message().metadata().aux().get(key)?;
-        self.change(|message| message.metadata_mut().aux_mut().remove(key)).flatten()
+        self.change(|message| message.metadata_mut().remove_aux(key)).flatten()
     }
 
     /// Sets when something happened, in milliseconds since the epoch, and gives what was set before.

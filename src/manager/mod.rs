@@ -33,7 +33,7 @@ pub use summarizing::Summarizing;
 pub use window::Window;
 
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
-use crate::message::{InvocationId, Message, MessageId, MessageWrapper, Position, Record};
+use crate::message::{Content, Invocation, InvocationId, Message, MessageId, MessageWrapper, Position, Record};
 use calls::Calls;
 use changes::Ledger;
 
@@ -123,10 +123,12 @@ impl<W: MessageWrapper> MessagesManager<W> {
         self.list.get(self.window_start.checked_sub(1)?)
     }
 
-    /// The tool calls that have no result yet. While one is open, nothing from it on is summarised: when a tool will
+    /// The tool calls that have no result yet, in order. While one is open, nothing from it on is summarised: when a tool will
     /// never answer, add an error result.
     pub fn open_invocations(&self) -> Vec<&InvocationId> {
-        self.calls.open().collect()
+        let messages = self.calls.open().into_iter().filter_map(|seq| self.list.get(self.index_of(seq)));
+        let invocations = messages.flat_map(|wrapper| wrapper.message().contents()).filter_map(Content::as_invocation);
+        invocations.map(Invocation::id).filter(|id| self.calls.is_open(id)).collect()
     }
 
     /// What the log does not know yet: messages that are new or have changed, wherever they stand.

@@ -1,4 +1,4 @@
-//! The manager as a whole, rule by rule. `tests/invariants.rs` does the same over random histories.
+//! The manager as a whole, rule by rule. `tests/invariants` does the same over random histories.
 
 use super::*;
 use crate::message::{
@@ -251,6 +251,18 @@ fn a_call_is_in_the_window_once_it_is_answered() {
 }
 
 #[test]
+fn open_calls_come_in_the_order_in_which_they_were_made() {
+    let mut manager = Manager::new();
+    let ids: Vec<String> = (0..8).map(|number| format!("call_{}", 7 - number)).collect();
+    for pair in ids.chunks(2) {
+        manager.add_assistant(pair.iter().map(|id| Content::from(call(id))).collect::<Vec<_>>()).unwrap();
+        manager.add_user("hm").unwrap();
+    }
+    let open: Vec<&str> = manager.open_invocations().into_iter().map(|id| id.as_str()).collect();
+    assert_eq!(open, ids);
+}
+
+#[test]
 fn a_late_result_stands_behind_its_call() {
     let mut manager = Manager::new();
     manager.add_user("a").unwrap();
@@ -404,6 +416,42 @@ fn a_restored_call_goes_on() {
     restored.add_user("f").unwrap();
     summarise(&mut restored);
     assert_eq!(window(&restored), ["user: f"]);
+}
+
+#[test]
+fn what_was_set_and_taken_away_leaves_a_manager_that_equals_the_restored_one() {
+    let mut manager = Manager::new();
+    let mut entry = manager.add_user("Hi").unwrap();
+    entry.set_data("stopped", true);
+    assert_eq!(entry.remove_data("stopped"), Some(true.into()));
+    assert!(restored_from_json(&manager) == manager);
+}
+
+#[test]
+fn a_new_report_of_what_was_heard_takes_what_was_told_about_the_old_one_away() {
+    let json = |heard: serde_json::Value| {
+        serde_json::json!([
+            {"id": "01JRZJ166HZFPP405DV1QQB2X8", "seq": 0, "revision": 1,
+                "message": {"role": "user", "contents": ["Hi"]}, "metadata": {"timing": {"creation": 5}}},
+            {"id": "01JRZJ166HZFPP405DV1QQB2X9", "seq": 1, "revision": 2,
+                "message": {"role": "assistant", "contents": ["I am fine"], "heard": heard},
+                "metadata": {"timing": {"creation": 5}}},
+        ])
+    };
+    let records = json(serde_json::json!({"contents": ["I"], "by": "estimate", "confidence": 0.5}));
+    let mut manager = Manager::restore(serde_json::from_value::<Vec<Record>>(records).unwrap()).unwrap();
+    let id = manager.records()[1].id();
+    manager.entry(&id).unwrap().set_heard(Heard::bytes(4, Provenance::WordTiming)).unwrap();
+    let mut expected = json(serde_json::json!({"contents": ["I am"], "by": "wordTiming"}));
+    expected[1]["revision"] = 3.into();
+    assert_eq!(serde_json::to_value(manager.records()).unwrap(), expected);
+    assert!(restored_from_json(&manager) == manager);
+}
+
+/// As a log gives it back.
+fn restored_from_json(manager: &Manager) -> Manager {
+    let json = serde_json::to_string(&manager.records()).unwrap();
+    Manager::restore(serde_json::from_str::<Vec<Record>>(&json).unwrap()).unwrap()
 }
 
 #[test]

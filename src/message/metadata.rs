@@ -131,6 +131,7 @@ struct More {
 pub(crate) struct Unknown {
     pub record: BTreeMap<String, Value>,
     pub message: BTreeMap<String, Value>,
+    pub heard: BTreeMap<String, Value>,
     pub metadata: BTreeMap<String, Value>,
     pub timing: BTreeMap<String, Value>,
     pub attributes: Vec<Text>,
@@ -221,8 +222,31 @@ impl Metadata {
         &mut self.more().aux
     }
 
+    pub(crate) fn remove_aux(&mut self, key: &str) -> Option<Value> {
+        let removed = self.aux_mut().remove(key);
+        self.tidy();
+        removed
+    }
+
     pub(crate) fn unknown_mut(&mut self) -> &mut Unknown {
         self.more().unknown.get_or_insert_default()
+    }
+
+    /// What was said about an earlier report of what was heard says nothing of a new one.
+    pub(crate) fn forget_unknown_of_heard(&mut self) {
+        if self.unknown().is_some_and(|unknown| !unknown.heard.is_empty()) {
+            self.unknown_mut().heard.clear();
+            self.tidy();
+        }
+    }
+
+    /// Nothing is told in one way only: a record does not tell how it came to be.
+    fn tidy(&mut self) {
+        let Some(more) = self.more.as_mut().map(Arc::make_mut) else { return };
+        more.unknown.take_if(|unknown| **unknown == Unknown::default());
+        if *more == More::default() {
+            self.more = None;
+        }
     }
 
     fn more(&mut self) -> &mut More {

@@ -127,6 +127,7 @@ impl Message {
 
     pub(crate) fn set_heard(&mut self, heard: Option<Heard>) {
         self.heard = heard.map(|heard| heard.clamped_to(&self.contents));
+        self.metadata.forget_unknown_of_heard();
     }
 
     /// The same message with other contents, all of them heard.

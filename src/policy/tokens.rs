@@ -98,6 +98,8 @@ fn result_tokens(estimator: &(impl TokenEstimator + ?Sized), content: &ResultCon
         ResultContent::Text(text) => estimator.text(text),
         ResultContent::Json(value) => value_tokens(estimator, value),
         ResultContent::Media(_) | ResultContent::Document(_) => MEDIA,
+        // Never handed to a model.
+        ResultContent::Unknown(_) => Tokens::default(),
     }
 }
 

@@ -20,6 +20,7 @@ pub(super) fn result(result: &InvocationResult) -> String {
                     ResultContent::Json(value) => json(value),
                     ResultContent::Media(media) => described(&Content::Media(media.clone())),
                     ResultContent::Document(document) => described(&Content::Document(document.clone())),
+                    ResultContent::Unknown(map) => described(&Content::Unknown(map.clone())),
                 });
             }
         }

@@ -34,6 +34,7 @@ impl Serialize for ResultContent {
             Self::Json(value) => Fields::of_type("json", &None).put("json", value).serialize(serializer),
             Self::Media(media) => media_fields(media).serialize(serializer),
             Self::Document(document) => document_fields(document).serialize(serializer),
+            Self::Unknown(map) => serializer.collect_map(map.iter()),
         }
     }
 }
@@ -44,7 +45,11 @@ struct Fields(Result<serde_json::Map<String, Json>, serde_json::Error>);
 
 impl Fields {
     fn of_type(name: &str, unknown: &Option<Map>) -> Self {
-        let empty = Self(Ok(serde_json::Map::new())).put("type", name);
+        Self::of_unknown(unknown).put("type", name)
+    }
+
+    fn of_unknown(unknown: &Option<Map>) -> Self {
+        let empty = Self(Ok(serde_json::Map::new()));
         unknown.iter().flat_map(|map| map.iter()).fold(empty, |fields, (key, value)| fields.put(key, value))
     }
 
@@ -69,9 +74,11 @@ impl Fields {
             Source::ContentId(id) => self.put("contentId", id),
         }
     }
+}
 
-    fn serialize<S: Serializer>(self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.map_err(serde::ser::Error::custom)?.serialize(serializer)
+impl Serialize for Fields {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.as_ref().map_err(serde::ser::Error::custom)?.serialize(serializer)
     }
 }
 
@@ -102,33 +109,15 @@ fn result_fields(result: &InvocationResult) -> Fields {
         .put("name", result.name().as_str());
     match result.outcome() {
         Outcome::Success(contents) => fields.put("content", contents),
-        Outcome::Failure(error) => fields.put("error", ErrorFields::from(error)),
+        Outcome::Failure(error) => fields.put("error", error_fields(error)),
     }
 }
 
-#[derive(serde::Serialize, serde::Deserialize)]
-struct ErrorFields {
-    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
-    kind: Option<Text>,
-    message: Text,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    retryable: Option<bool>,
-}
-
-impl From<&InvocationError> for ErrorFields {
-    fn from(error: &InvocationError) -> Self {
-        Self { kind: error.error_type().map(Text::from), message: error.message().into(), retryable: error.retryable() }
-    }
-}
-
-impl TryFrom<ErrorFields> for InvocationError {
-    type Error = MessageError;
-
-    fn try_from(fields: ErrorFields) -> Result<Self, MessageError> {
-        let mut error = Self::new(fields.message)?;
-        error = fields.kind.into_iter().fold(error, Self::with_type);
-        Ok(fields.retryable.into_iter().fold(error, Self::with_retryable))
-    }
+fn error_fields(error: &InvocationError) -> Fields {
+    Fields::of_unknown(&error.unknown)
+        .put_some("type", error.error_type())
+        .put("message", error.message())
+        .put_some("retryable", error.retryable())
 }
 
 impl<'de> Deserialize<'de> for Content {
@@ -266,9 +255,9 @@ fn result_from(mut fields: Taken) -> Result<InvocationResult, MessageError> {
     let (Some(id), Some(name)) = (fields.text("invocationId")?, fields.text("name")?) else {
         return Err(invalid(FORM));
     };
-    let outcome = match (fields.take("content", FORM)?, fields.take::<ErrorFields>("error", FORM)?) {
+    let outcome = match (fields.take("content", FORM)?, fields.take("error", FORM)?) {
         (Some(contents), None) => Outcome::Success(contents),
-        (None, Some(error)) => Outcome::Failure(error.try_into()?),
+        (None, Some(error)) => Outcome::Failure(error_from(Taken(error))?),
         _ => return Err(invalid(FORM)),
     };
     let mut result = InvocationResult::new(InvocationId::new(id)?, ToolName::new(name)?, outcome);
@@ -276,15 +265,29 @@ fn result_from(mut fields: Taken) -> Result<InvocationResult, MessageError> {
     Ok(result)
 }
 
+fn error_from(mut fields: Taken) -> Result<InvocationError, MessageError> {
+    let message = fields.text("message")?.ok_or_else(|| invalid("the error of a result has a `message`"))?;
+    let mut error = InvocationError::new(message)?;
+    error = fields.text("type")?.into_iter().fold(error, InvocationError::with_type);
+    error =
+        fields.take("retryable", "`retryable` is no bool")?.into_iter().fold(error, InvocationError::with_retryable);
+    error.unknown = fields.unknown()?;
+    Ok(error)
+}
+
 fn result_content_from(mut fields: Taken) -> Result<ResultContent, MessageError> {
     let name = fields.type_name()?;
     match (name.as_str(), media_kind(&name)) {
         (_, Some(kind)) => Ok(ResultContent::Media(Box::new(media_from(kind, fields)?))),
         ("document", _) => Ok(ResultContent::Document(Box::new(document_from(fields)?))),
-        ("json", _) => Ok(ResultContent::Json(
+        // With more than the value, it is a newer writer's.
+        ("json", _) if fields.0.len() <= 1 => Ok(ResultContent::Json(
             fields.take("json", "not a value")?.ok_or_else(|| invalid("a json content has `json`"))?,
         )),
-        _ => Err(invalid("a content of a result is a text, json, media or a document")),
+        (other, _) => {
+            fields.0.insert("type".into(), other.into());
+            Ok(ResultContent::Unknown(Box::new(fields.into_map()?)))
+        }
     }
 }
 
@@ -334,6 +337,11 @@ mod tests {
             json!({"type": "text", "text": "hello", "language": "it"}),
             json!({"type": "image", "url": "https://e.com/i", "detail": "high"}),
             json!({"type": "invocation", "id": "call_1", "name": "f", "arguments": {}, "server": true}),
+            json!({"type": "invocationResult", "invocationId": "call_1", "name": "f",
+                "content": [{"type": "hologram", "depth": 3}, {"type": "text", "text": "hello", "language": "it"},
+                    {"type": "json", "json": {"a": 1}, "schema": "s"}]}),
+            json!({"type": "invocationResult", "invocationId": "call_1", "name": "f",
+                "error": {"message": "no answer", "code": 504}}),
         ] {
             reads_back(json);
         }

@@ -171,6 +171,8 @@ pub enum ResultContent {
     Media(Box<Media>),
     /// A document.
     Document(Box<Document>),
+    /// What a newer writer calls a part of a result: kept and logged, never handed to a model.
+    Unknown(Box<Map>),
 }
 
 impl fmt::Debug for ResultContent {
@@ -180,6 +182,7 @@ impl fmt::Debug for ResultContent {
             Self::Json(value) => write!(f, "Json({value:?})"),
             Self::Media(media) => media.fmt(f),
             Self::Document(document) => document.fmt(f),
+            Self::Unknown(map) => write!(f, "Unknown({} entries)", map.len()),
         }
     }
 }
@@ -208,6 +211,7 @@ pub struct InvocationError {
     kind: Option<Text>,
     message: Text,
     retryable: Option<bool>,
+    pub(crate) unknown: Option<Map>,
 }
 
 impl InvocationError {
@@ -217,7 +221,7 @@ impl InvocationError {
         if is_blank(&message) {
             return Err(MessageError::BlankInvocationError);
         }
-        Ok(Self { kind: None, message, retryable: None })
+        Ok(Self { kind: None, message, retryable: None, unknown: None })
     }
 
     /// The same with a type, such as `Timeout`.

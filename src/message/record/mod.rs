@@ -112,7 +112,8 @@ mod tests {
     fn what_a_newer_writer_added_is_kept() {
         let json = json!({
             "id": "01JRZJ1675E4S7Y4ZD7RNWNXWB", "seq": 3, "revision": 1, "epoch": 2,
-            "message": {"role": "assistant", "contents": ["a", {"type": "hologram"}], "language": "it"},
+            "message": {"role": "assistant", "contents": ["a", {"type": "hologram"}], "language": "it",
+                "heard": {"contents": ["a"], "by": "estimate", "confidence": 0.5}},
             "metadata": {
                 "attribute": ["merged", "merged", "translated"],
                 "timing": {"creation": 5, "llmStart": 6, "ttsStart": 7},

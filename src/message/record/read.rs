@@ -125,7 +125,7 @@ impl RecordDraft {
         if position.seq() > Position::MAX_SEQ {
             return Err(invalid("`seq` has at most 8 digits"));
         }
-        let heard = said.heard.map(|heard| heard.of(&contents)).transpose()?;
+        let heard = said.heard.as_ref().map(|heard| heard.of(&contents)).transpose()?;
         let mut message = Message {
             id,
             position,
@@ -135,11 +135,10 @@ impl RecordDraft {
             contents,
             metadata: metadata.known.ok_or_else(|| invalid("`metadata.timing.creation` is missing"))?,
         };
-        for (entries, level) in [(self.unknown, 0), (said.unknown, 1)] {
-            if !entries.is_empty() {
-                let unknown = message.metadata.unknown_mut();
-                *(if level == 0 { &mut unknown.record } else { &mut unknown.message }) = entries;
-            }
+        let of_heard = said.heard.map(|heard| heard.unknown).unwrap_or_default();
+        if !(self.unknown.is_empty() && said.unknown.is_empty() && of_heard.is_empty()) {
+            let unknown = message.metadata.unknown_mut();
+            (unknown.record, unknown.message, unknown.heard) = (self.unknown, said.unknown, of_heard);
         }
         Ok(Record(message))
     }
@@ -181,10 +180,13 @@ impl<'de> Deserialize<'de> for MessageDraft {
 struct HeardDraft {
     contents: Vec<String>,
     by: Provenance,
+    // Few messages have it, and it is short: here the copy costs nothing.
+    #[serde(flatten)]
+    unknown: Entries,
 }
 
 impl HeardDraft {
-    fn of(self, contents: &Contents) -> Result<Heard, MessageError> {
+    fn of(&self, contents: &Contents) -> Result<Heard, MessageError> {
         let heard = Heard::bytes(self.contents.iter().map(String::len).sum(), self.by);
         if heard.prefixes(contents).eq(self.contents.iter().map(String::as_str)) {
             Ok(heard)

@@ -4,7 +4,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::Record;
 use crate::message::metadata::Unknown;
-use crate::message::{Attribute, Contents, Heard, Message, Metadata};
+use crate::message::{Attribute, Heard, Message, Metadata};
 
 impl Serialize for Record {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -45,20 +45,21 @@ impl Serialize for Said<'_> {
         map.serialize_entry("role", &self.0.role())?;
         map.serialize_entry("contents", self.0.contents())?;
         if let Some(heard) = self.0.heard() {
-            map.serialize_entry("heard", &HeardOf(heard, self.0.contents()))?;
+            map.serialize_entry("heard", &HeardOf(heard, self.0))?;
         }
         unknown_entries(&mut map, self.0.metadata(), |unknown| &unknown.message)?;
         map.end()
     }
 }
 
-struct HeardOf<'a>(Heard, &'a Contents);
+struct HeardOf<'a>(Heard, &'a Message);
 
 impl Serialize for HeardOf<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(2))?;
-        map.serialize_entry("contents", &self.0.prefixes(self.1).collect::<Vec<_>>())?;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("contents", &self.0.prefixes(self.1.contents()).collect::<Vec<_>>())?;
         map.serialize_entry("by", &self.0.provenance())?;
+        unknown_entries(&mut map, self.1.metadata(), |unknown| &unknown.heard)?;
         map.end()
     }
 }

@@ -47,7 +47,7 @@ pub(super) fn line(
                         None if is_blank(text) => {}
                         None => words = Some(fields::short(text, LONGEST_TEXT)),
                     },
-                    ResultContent::Media(_) | ResultContent::Document(_) => {}
+                    ResultContent::Media(_) | ResultContent::Document(_) | ResultContent::Unknown(_) => {}
                 }
             }
             words.as_deref().is_some_and(is_failure) || found.iter().any(tells_failure)
