@@ -158,7 +158,7 @@ impl Attaching<'_, '_> {
                     *part = whole;
                 }
             }
-            ResultContent::Text(_) | ResultContent::Json(_) => {}
+            ResultContent::Text(_) | ResultContent::Json(_) | ResultContent::Unknown(_) => {}
         }
     }
 }

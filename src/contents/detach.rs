@@ -184,7 +184,7 @@ impl Detaching {
             ResultContent::Text(text) if text.len() >= self.threshold => {
                 Some((self.keep(text.as_bytes()), TEXT, TEXT_TYPE))
             }
-            ResultContent::Text(_) => None,
+            ResultContent::Text(_) | ResultContent::Unknown(_) => None,
             ResultContent::Json(value) => self.json(value).map(|reference| (reference, JSON, JSON_TYPE)),
             ResultContent::Media(media) => return ResultContent::Media(Box::new(self.media(media))),
             ResultContent::Document(document) => return ResultContent::Document(Box::new(self.document(document))),
@@ -211,7 +211,9 @@ impl Detaching {
 pub(super) fn with_message(error: &InvocationError, message: impl Into<Text>) -> Option<InvocationError> {
     let other = InvocationError::new(message).ok()?;
     let other = error.error_type().into_iter().fold(other, InvocationError::with_type);
-    Some(error.retryable().into_iter().fold(other, InvocationError::with_retryable))
+    let mut other = error.retryable().into_iter().fold(other, InvocationError::with_retryable);
+    other.unknown = error.unknown.clone();
+    Some(other)
 }
 
 fn has(map: &Option<Map>, key: &str) -> bool {
