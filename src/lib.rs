@@ -10,6 +10,7 @@ pub mod clock;
 pub mod dynamodb;
 #[cfg(feature = "embedded")]
 pub mod embedded;
+pub mod log;
 pub mod manager;
 pub mod message;
 pub mod model;
