@@ -230,6 +230,7 @@ async fn pages_follow_each_other(log: &dyn CallLog) {
             let page = log.list_calls(&query).await.unwrap();
             assert!(!page.calls.is_empty() && page.calls.len() <= usize::from(limit));
             found.extend(page.calls);
+            assert!(found.len() <= headers.len(), "{limit} a page: a call comes twice");
             let Some(next) = page.next else { break };
             // As it comes back from a client.
             query = query.with_after(next.to_string().parse::<Cursor>().unwrap());

@@ -122,3 +122,14 @@ fn nobody_else_may_read_it() {
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&log.path(&call())), mode(&directory.path().join("log"))), (0o600, 0o700));
 }
+
+#[test]
+fn the_newest_revision_counts_wherever_its_line_stands() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = JsonLines::new(directory.path());
+    put(&log, &[message(1, 1)]);
+    let lines = [message(0, 3), message(0, 1), message(0, 2)].map(|record| serde_json::to_string(&record).unwrap());
+    fs::write(log.path(&call()), lines.join("\n") + "\n").unwrap();
+    assert_eq!(read(&log), [message(0, 3)]);
+    assert_eq!(put(&log, &[message(0, 2)]), [Put::NewerKept]);
+}
