@@ -11,6 +11,7 @@ pub mod contents;
 pub mod dynamodb;
 #[cfg(feature = "embedded")]
 pub mod embedded;
+pub mod log;
 pub mod manager;
 pub mod message;
 pub mod model;

@@ -154,5 +154,5 @@ fn call_id(script: &Script) -> Result<CallId, DynamoError> {
     // In the first millisecond of 1970 the ULIDs of a process count up from 1, as they would in the next process.
     let start_ms = script.events.first().map_or(1, |event| event.start_ms.max(1));
     let ulid = MessageId::from(SystemIds.next_id(start_ms));
-    CallId::new(format!("{}-{ulid}", script.call_id))
+    Ok(CallId::new(format!("{}-{ulid}", script.call_id))?)
 }

@@ -7,8 +7,9 @@ use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
 use super::attribute::AttributeError;
-use super::keys::{CallId, ItemKey};
+use super::keys::ItemKey;
 use super::size::MAX_ITEM_BYTES;
+use crate::log::{CallId, InvalidCallId};
 use crate::manager::RestoreError;
 use crate::message::MessageId;
 
@@ -17,11 +18,8 @@ use crate::message::MessageId;
 #[non_exhaustive]
 pub enum DynamoError {
     /// A call id that a key cannot hold, or that cannot be printed.
-    #[error("not a call id: {reason}; an id has 1 to 1,000 bytes and no control or invisible characters")]
-    InvalidCallId {
-        /// What is wrong.
-        reason: &'static str,
-    },
+    #[error(transparent)]
+    InvalidCallId(#[from] InvalidCallId),
     /// A record that cannot be an item. None is known.
     #[error("{key} cannot be an item; nothing was sent")]
     Unstorable {
@@ -66,6 +64,26 @@ pub enum DynamoError {
         id: MessageId,
         /// The revision that both have.
         revision: u32,
+    },
+    /// The call was erased, and stays so.
+    #[error("call {call_id} was erased; nothing of it is written any more: drop what is still to be logged of it")]
+    Erased {
+        /// The call.
+        call_id: CallId,
+    },
+    /// The call was opened with another start or tenant.
+    #[error("call {call_id} was opened with another start or tenant; nothing was written: give each call its own id")]
+    OtherHeader {
+        /// The call.
+        call_id: CallId,
+    },
+    /// DynamoDB did not get to all items of an erased call.
+    #[error("{left} items of call {call_id} are not erased yet; nobody can read them any more: erase it again")]
+    PartlyErased {
+        /// The call.
+        call_id: CallId,
+        /// How many items are left, at least.
+        left: usize,
     },
     /// An item that has not the keys of a message or a summary.
     #[error("an item is not that of a message or a summary: {reason}")]
@@ -140,7 +158,7 @@ impl DynamoError {
     /// Whether the same may succeed later. Writing a record again is always safe.
     pub fn is_retryable(&self) -> bool {
         match self {
-            Self::TableNotActive { .. } => true,
+            Self::TableNotActive { .. } | Self::PartlyErased { .. } => true,
             Self::Request { failure, .. } => failure.is_retryable(),
             _ => false,
         }
@@ -148,12 +166,16 @@ impl DynamoError {
 
     /// Whether the table holds something else than this writer believes: two writers log one call.
     pub fn is_conflict(&self) -> bool {
-        matches!(self, Self::OtherMessage { .. } | Self::OtherContents { .. })
+        matches!(self, Self::OtherMessage { .. } | Self::OtherContents { .. } | Self::OtherHeader { .. })
     }
 
     /// Whether the next record would fail as well.
     pub(super) fn is_of_all_records(&self) -> bool {
-        matches!(self, Self::Request { failure, .. } if !matches!(failure, Failure::Refused(_)))
+        match self {
+            Self::Erased { .. } => true,
+            Self::Request { failure, .. } => !matches!(failure, Failure::Refused(_)),
+            _ => false,
+        }
     }
 
     pub(super) fn request<E>(

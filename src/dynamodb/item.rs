@@ -7,7 +7,8 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 
 use super::attribute::{AttributeError, Form, LEVELS, image, json_of, takes_name};
-use super::{CallId, DynamoError, ItemKey, names};
+use super::{DynamoError, ItemKey, names};
+use crate::log::CallId;
 use crate::message::{MessageId, Record};
 
 /// An item as the SDK takes and gives it. Its `Debug` prints what was said: do not log it.
@@ -88,7 +89,12 @@ pub(super) fn is_expired(item: &Item, now_s: i64) -> bool {
     number::<i64>(item, names::EXPIRES_AT).is_some_and(|at| at <= now_s)
 }
 
-fn number<T: std::str::FromStr>(item: &Item, name: &str) -> Option<T> {
+/// Whether the item keeps the place of something that was erased.
+pub(super) fn is_erased(item: &Item) -> bool {
+    matches!(item.get(names::ENTITY), Some(AttributeValue::S(entity)) if entity == names::ENTITY_ERASED)
+}
+
+pub(super) fn number<T: std::str::FromStr>(item: &Item, name: &str) -> Option<T> {
     item.get(name)?.as_n().ok()?.parse().ok()
 }
 

@@ -1,76 +1,27 @@
-//! [`CallId`] and [`ItemKey`]: which call, and which item of it.
+//! [`ItemKey`]: which item of which call.
 
 use std::fmt;
-use std::sync::Arc;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 
 use super::names::{CALL_PREFIX, MESSAGE_PREFIX};
 use super::{DynamoError, Item, names};
+use crate::log::CallId;
 use crate::message::Position;
 
-/// The id of a call: whatever the service calls it, of 1 to [`MAX_BYTES`](Self::MAX_BYTES) bytes, without control
-/// or invisible characters.
-///
-/// It may hold a `#`: in a key the id stands last, behind a fixed prefix, so that where it begins and ends is never
-/// in doubt. Control characters are refused since an id is printed in errors and logs.
-///
-/// ```
-/// use verbale::dynamodb::CallId;
-///
-/// assert_eq!(CallId::new("CA#2025-04-16/7").unwrap().as_str(), "CA#2025-04-16/7");
-/// assert!(CallId::new("").is_err());
-/// ```
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CallId(Arc<str>);
-
 impl CallId {
-    /// A partition key has room for 2,048 bytes and a sort key for
-    /// [1,024](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html); in the index of
-    /// calls by day the id stands in the sort key, behind the start of the call.
-    pub const MAX_BYTES: usize = 1_000;
-
-    /// Errors: empty, longer than [`MAX_BYTES`](Self::MAX_BYTES), with control or invisible characters.
-    pub fn new(id: impl Into<Arc<str>>) -> Result<Self, DynamoError> {
-        let id = id.into();
-        let reason = if id.is_empty() {
-            "it is empty"
-        } else if id.len() > Self::MAX_BYTES {
-            "it is longer than 1,000 bytes"
-        } else if id.chars().any(is_invisible) {
-            "it has control or invisible characters"
-        } else {
-            return Ok(Self(id));
-        };
-        Err(DynamoError::InvalidCallId { reason })
-    }
-
-    /// The id as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
     /// The partition key of all items of the call.
     pub fn partition_key(&self) -> String {
         format!("{CALL_PREFIX}{self}")
     }
 }
 
-fn is_invisible(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-}
-
-impl fmt::Display for CallId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0)
-    }
-}
-
-impl fmt::Debug for CallId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "CallId({})", self.0)
-    }
+/// The call whose items have this partition key.
+pub(super) fn call_id_of(item: &Item) -> Result<CallId, DynamoError> {
+    let call_id = text(item, names::PARTITION_KEY)?
+        .strip_prefix(CALL_PREFIX)
+        .ok_or(DynamoError::NotAnItem { reason: "`pk` is `CALL#<call id>`" })?;
+    Ok(CallId::new(call_id)?)
 }
 
 /// Where a message or summary stands in the table. Displayed as `MSG#00000002 of call <id>`.
@@ -92,16 +43,9 @@ impl ItemKey {
     }
 
     pub(super) fn of_item(item: &Item) -> Result<Self, DynamoError> {
-        let text = |name| match item.get(name) {
-            Some(AttributeValue::S(text)) => Ok(text.as_str()),
-            _ => Err(DynamoError::NotAnItem { reason: "`pk` and `sk` are strings" }),
-        };
-        let call_id = text(names::PARTITION_KEY)?
-            .strip_prefix(CALL_PREFIX)
-            .ok_or(DynamoError::NotAnItem { reason: "`pk` is `CALL#<call id>`" })?;
         Ok(Self {
-            call_id: CallId::new(call_id)?,
-            sort_key: text(names::SORT_KEY)?.escape_default().to_string().into(),
+            call_id: call_id_of(item)?,
+            sort_key: text(item, names::SORT_KEY)?.escape_default().to_string().into(),
         })
     }
 
@@ -122,21 +66,18 @@ impl fmt::Display for ItemKey {
     }
 }
 
+fn text<'a>(item: &'a Item, name: &str) -> Result<&'a str, DynamoError> {
+    match item.get(name) {
+        Some(AttributeValue::S(text)) => Ok(text),
+        _ => Err(DynamoError::NotAnItem { reason: "`pk` and `sk` are strings" }),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroU32;
 
     use super::*;
-
-    #[test]
-    fn a_call_id_is_what_a_key_can_hold_and_a_log_can_print() {
-        for good in ["1", "CA#1", "Anruf 7, ü", &"x".repeat(1_000)] {
-            assert!(CallId::new(good).is_ok(), "{good}");
-        }
-        for bad in ["", "a\nb", "a\u{1b}[2J", "a\u{202e}b", &"x".repeat(1_001)] {
-            assert!(matches!(CallId::new(bad), Err(DynamoError::InvalidCallId { .. })), "{bad:?}");
-        }
-    }
 
     #[test]
     fn keys_order_as_the_list_does() {

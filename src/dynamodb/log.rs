@@ -1,4 +1,4 @@
-//! [`DynamoLog`]: the messages of calls in a table.
+//! [`DynamoLog`]: calls in a table.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,13 +8,16 @@ use aws_sdk_dynamodb::Client;
 use super::names;
 use crate::clock::{Clock, SystemClock};
 
-/// The messages of calls in a table: [`put`](Self::put), [`put_all`](Self::put_all), [`read`](Self::read).
+/// Calls in a table: [`open`](Self::open), [`put`](Self::put), [`put_all`](Self::put_all), [`read`](Self::read),
+/// [`list`](Self::list), [`erase`](Self::erase). Each also says what it cost; as a [`CallLog`](crate::log::CallLog)
+/// the same is there without.
 ///
 /// Clones share the client. There are no retries in it: each method does once what it says, and each can be called
 /// again after any error and after any cancellation, for a write is done when the table holds the record, whoever
 /// brought it there. (A dropped future does not undo its write, which may still land.)
 ///
-/// The credentials need `dynamodb:PutItem` and `dynamodb:Query` on the table. [`log_client`](super::log_client) sets
+/// The credentials need `dynamodb:PutItem` and `dynamodb:Query` on the table, and what [`list`](Self::list) and
+/// [`erase`](Self::erase) say beside that. [`log_client`](super::log_client) sets
 /// up a client's time-outs.
 #[derive(Clone)]
 pub struct DynamoLog {

@@ -6,6 +6,7 @@
 //!
 //! | | `pk` | `sk` |
 //! | --- | --- | --- |
+//! | the header of a call | `CALL#<call id>` | `CALL` |
 //! | a message | `CALL#<call id>` | `MSG#<seq, 8 digits>` |
 //! | a summary | `CALL#<call id>` | `MSG#<seq of the last message it covers, 8 digits>#SUM#<number, 4 digits>` |
 //!
@@ -37,11 +38,15 @@
 //! ```
 
 mod attribute;
+mod call_log;
 mod client;
 mod cost;
+mod erase;
 mod error;
+mod header;
 mod item;
 mod keys;
+mod list;
 mod log;
 pub mod names;
 mod put;
@@ -55,8 +60,10 @@ pub use client::{ATTEMPT_TIMEOUT, CONNECT_TIMEOUT, OPERATION_TIMEOUT, log_client
 pub use cost::Cost;
 pub use error::{DynamoError, Failure};
 pub use item::{Item, from_item, to_item, to_items};
-pub use keys::{CallId, ItemKey};
+pub use keys::ItemKey;
 pub use log::DynamoLog;
-pub use put::{Put, PutAllError, Report, Stored};
+pub use put::{PutAllError, Report};
 pub use size::{MAX_ITEM_BYTES, item_size};
 pub use table::{Creation, Table, create_table};
+
+pub use crate::log::{CallId, Put, Stored};

@@ -9,7 +9,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub const PARTITION_KEY: &str = "pk";
 /// Attribute, sort key (S): `MSG#<seq>` of a message, `MSG#<after>#SUM#<number>` of a summary, [`HEADER`] of the call.
 pub const SORT_KEY: &str = "sk";
-/// Attribute (S): what the item is, [`ENTITY_MESSAGE`] or [`ENTITY_SUMMARY`].
+/// Attribute (S): what the item is: [`ENTITY_MESSAGE`], [`ENTITY_SUMMARY`], [`ENTITY_CALL`] or [`ENTITY_ERASED`].
 pub const ENTITY: &str = "entity";
 /// Attribute (N): the schema version.
 pub const VERSION: &str = "v";
@@ -25,9 +25,10 @@ pub const OTHERS: &str = "$record";
 
 /// The index that finds the calls of a day. Only headers of calls are in it.
 pub const CALLS_BY_DAY: &str = "gsi1";
-/// Attribute, partition key of [`CALLS_BY_DAY`] (S): `DAY#<yyyy-mm-dd>`, with the tenant before it where there is one.
+/// Attribute, partition key of [`CALLS_BY_DAY`] (S): `DAY#<yyyy-mm-dd>`, or `<tenant>#DAY#<yyyy-mm-dd>` where there is
+/// a tenant.
 pub const DAY_PARTITION_KEY: &str = "gsi1pk";
-/// Attribute, sort key of [`CALLS_BY_DAY`] (S): `<start, ms since the Unix epoch>#<call id>`.
+/// Attribute, sort key of [`CALLS_BY_DAY`] (S): `<start, ms since the Unix epoch, 13 digits>#<call id>`.
 pub const DAY_SORT_KEY: &str = "gsi1sk";
 
 /// What a partition key begins with; the call id follows.
@@ -40,6 +41,20 @@ pub const MESSAGE_PREFIX: &str = "MSG#";
 pub const ENTITY_MESSAGE: &str = "message";
 /// [`ENTITY`] of a summary.
 pub const ENTITY_SUMMARY: &str = "summary";
+
+/// [`ENTITY`] of the header of a call.
+pub const ENTITY_CALL: &str = "call";
+/// [`ENTITY`] of what keeps the place of an erased header, message or summary: keys, `entity` and `v`, nothing else.
+pub const ENTITY_ERASED: &str = "erased";
+
+/// Attribute (N) of a header: when the call started, in milliseconds since the Unix epoch.
+pub const STARTED: &str = "started";
+/// Attribute (S) of a header, where the service has tenants: whose call it is.
+pub const TENANT: &str = "tenant";
+/// What a partition key of [`CALLS_BY_DAY`] has before the day.
+pub const DAY_PREFIX: &str = "DAY#";
+/// What parts the tenant from [`DAY_PREFIX`].
+pub const TENANT_SEPARATOR: &str = "#";
 
 /// Attributes that are the item's own, so that no key of a record can have them.
 pub(super) fn is_own(name: &str) -> bool {

@@ -7,31 +7,9 @@ use aws_sdk_dynamodb::types::{AttributeValue, ReturnConsumedCapacity, ReturnValu
 
 use super::cost::write_units;
 use super::size::{MAX_ITEM_BYTES, item_size};
-use super::{AttributeError, CallId, Cost, DynamoError, DynamoLog, Item, ItemKey, from_item, item, names, to_item};
+use super::{AttributeError, Cost, DynamoError, DynamoLog, Item, ItemKey, from_item, item, names, to_item};
+use crate::log::{CallId, Put, Stored};
 use crate::message::{MessageId, Record};
-
-/// What became of a record; in each case the table holds it, or what came after it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Put {
-    /// It is there now.
-    Written,
-    /// It was there: an earlier try had arrived.
-    AlreadyThere,
-    /// A newer revision of the message was there, and stays.
-    NewerKept,
-}
-
-/// A record that the table holds: acknowledge this revision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Stored {
-    /// The message.
-    pub id: MessageId,
-    /// The revision that was put.
-    pub revision: u32,
-    /// What became of it.
-    pub put: Put,
-}
 
 /// What [`DynamoLog::put_all`] did.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -81,8 +59,8 @@ const CONDITION: &str = "attribute_not_exists(#pk) OR (#id = :id AND #revision <
 impl DynamoLog {
     /// Puts a record unless the table holds it, or a newer revision of it.
     ///
-    /// Errors: larger than 400 KB (nothing is sent); another message there, or other contents at the same revision
-    /// (nothing is written); a request that failed.
+    /// Errors: larger than 400 KB (nothing is sent); another message there, or other contents at the same revision, or
+    /// what was [erased](Self::erase) (nothing is written); a request that failed.
     pub async fn put(&self, call_id: &CallId, record: &Record) -> Result<(Put, Cost), DynamoError> {
         let key = ItemKey::new(call_id, record.position());
         let mut item = to_item(call_id, record)?;
@@ -139,7 +117,7 @@ impl DynamoLog {
             untried -= 1;
             match self.put(call_id, record).await {
                 Ok((put, cost)) => {
-                    report.stored.push(Stored { id: record.id(), revision: record.revision(), put });
+                    report.stored.push(Stored::new(record.id(), record.revision(), put));
                     report.cost += cost;
                 }
                 Err(error) => {
@@ -157,6 +135,9 @@ impl DynamoLog {
 
 /// What it means that `found` is there and the condition does not hold.
 fn compare(key: ItemKey, record: &Record, found: Item) -> Result<Put, DynamoError> {
+    if item::is_erased(&found) {
+        return Err(DynamoError::Erased { call_id: key.call_id().clone() });
+    }
     let Some((found_id, found_revision)) = item::identity(&found) else {
         let reason = "what is there has no `id` and `revision`, or DynamoDB did not give it back";
         return Err(DynamoError::Unreadable { key, source: AttributeError::Form { reason: reason.into() } });

@@ -2,11 +2,14 @@
 
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnConsumedCapacity};
 
-use super::{CallId, Cost, DynamoError, DynamoLog, from_item, item, names};
+use super::{Cost, DynamoError, DynamoLog, from_item, item, names};
+use crate::log::CallId;
 use crate::manager::MessagesManager;
 use crate::message::{MessageWrapper, Record};
 
-const ONE_CALL: &str = "#pk = :pk AND begins_with(#sk, :messages)";
+const HEADER_AND_MESSAGES: &str = "#pk = :pk AND #sk BETWEEN :header AND :behind";
+/// Sorts behind all that begins with [`names::MESSAGE_PREFIX`], and next to it.
+const BEHIND_MESSAGES: &str = "MSG$";
 
 impl DynamoLog {
     /// The manager of a call as its log tells it, to go on with; an empty one where nothing was written, or all has
@@ -24,7 +27,7 @@ impl DynamoLog {
     }
 
     /// The records of a call in the order of its list, each summary behind the last message that it covers; none
-    /// where nothing was written, or all has expired. Restore a manager from them.
+    /// where nothing was written, the call was erased, or all has expired. Restore a manager from them.
     ///
     /// Reads consistently: what was acknowledged is there. DynamoDB gives 1 MB a page, which is one request each.
     ///
@@ -35,11 +38,12 @@ impl DynamoLog {
             .query()
             .table_name(&*self.table)
             .consistent_read(true)
-            .key_condition_expression(ONE_CALL)
+            .key_condition_expression(HEADER_AND_MESSAGES)
             .expression_attribute_names("#pk", names::PARTITION_KEY)
             .expression_attribute_names("#sk", names::SORT_KEY)
             .expression_attribute_values(":pk", AttributeValue::S(call_id.partition_key()))
-            .expression_attribute_values(":messages", AttributeValue::S(names::MESSAGE_PREFIX.to_owned()))
+            .expression_attribute_values(":header", AttributeValue::S(names::HEADER.to_owned()))
+            .expression_attribute_values(":behind", AttributeValue::S(BEHIND_MESSAGES.to_owned()))
             .return_consumed_capacity(ReturnConsumedCapacity::Total)
             .into_paginator()
             .send();
@@ -51,8 +55,14 @@ impl DynamoLog {
             })?;
             cost += Cost::of_read(page.consumed_capacity());
             for item in page.items.unwrap_or_default() {
-                // DynamoDB deletes within days: until then, expired items are given out.
-                if !item::is_expired(&item, now_s) {
+                let sort_key = item.get(names::SORT_KEY).and_then(|sort_key| sort_key.as_s().ok());
+                if sort_key.is_some_and(|sort_key| sort_key == names::HEADER) {
+                    // It stands before all messages, whatever came after the call was erased.
+                    if item::is_erased(&item) {
+                        return Ok((Vec::new(), cost));
+                    }
+                } else if !item::is_erased(&item) && !item::is_expired(&item, now_s) {
+                    // DynamoDB deletes within days: until then, expired items are given out.
                     records.push(from_item(item)?);
                 }
             }

@@ -137,3 +137,37 @@ async fn a_server_without_time_to_live_will_do() {
     });
     assert_eq!(create_table(&client, &Table::default()).await.unwrap(), Creation::AlreadyThere);
 }
+
+/// A log in which a call has two messages, and of whose batches so many items are left over, one after the other.
+fn log_that_leaves(left: &'static [usize]) -> DynamoLog {
+    let there = r#"{"Items":[{"sk":{"S":"MSG#00000000"}},{"sk":{"S":"MSG#00000001"}}]}"#;
+    let batches = std::sync::atomic::AtomicUsize::new(0);
+    let reply = move |operation: &str| match operation {
+        "PutItem" => answer(200, "{}"),
+        "Query" => answer(200, there),
+        "BatchWriteItem" => match left[batches.fetch_add(1, std::sync::atomic::Ordering::Relaxed)] {
+            0 => answer(200, "{}"),
+            1 => answer(200, r#"{"UnprocessedItems":{"verbale":[{"PutRequest":{"Item":{}}}]}}"#),
+            _ => answer(
+                200,
+                r#"{"UnprocessedItems":{"verbale":[{"PutRequest":{"Item":{}}},{"PutRequest":{"Item":{}}}]}}"#,
+            ),
+        },
+        _ => panic!("{operation} was asked for"),
+    };
+    DynamoLog::new(client(reply))
+}
+
+#[tokio::test]
+async fn what_a_batch_leaves_over_is_erased_or_told() {
+    let cost = log_that_leaves(&[1, 0]).erase(&call("CA1")).await.unwrap();
+    assert_eq!(cost.requests, 4, "the mark of the call, a query, two batches");
+    for stuck in [&[2][..], &[1, 1]] {
+        let error = log_that_leaves(stuck).erase(&call("CA1")).await.unwrap_err();
+        assert!(error.is_retryable() && matches!(error, DynamoError::PartlyErased { .. }), "{error}");
+        let left = stuck[stuck.len() - 1];
+        let expected =
+            format!("{left} items of call CA1 are not erased yet; nobody can read them any more: erase it again");
+        assert_eq!(error.to_string(), expected);
+    }
+}

@@ -1,0 +1,102 @@
+//! The header item of a call, which lists it by day.
+
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use aws_sdk_dynamodb::types::{AttributeValue, ReturnConsumedCapacity, ReturnValuesOnConditionCheckFailure};
+
+use super::cost::write_units;
+use super::size::item_size;
+use super::{AttributeError, Cost, DynamoError, DynamoLog, Item, item, keys, names};
+use crate::log::{CallHeader, CallId, Cursor, Day, Opening, Tenant};
+
+impl DynamoLog {
+    /// Writes down that a call has begun, so that it is [listed](Self::list).
+    ///
+    /// Errors: opened with another start or tenant, or erased (nothing is written); a request that failed.
+    pub async fn open(&self, header: &CallHeader) -> Result<(Opening, Cost), DynamoError> {
+        let call_id = header.call_id();
+        let mut item = to_item(header);
+        if let Some(at_s) = self.expires_at {
+            item.insert(names::EXPIRES_AT.to_owned(), AttributeValue::N(at_s.to_string()));
+        }
+        let answer = self
+            .client
+            .put_item()
+            .table_name(&*self.table)
+            .set_item(Some(item))
+            .condition_expression("attribute_not_exists(#pk)")
+            .expression_attribute_names("#pk", names::PARTITION_KEY)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+            .return_consumed_capacity(ReturnConsumedCapacity::Total)
+            .send()
+            .await;
+        let error = match answer {
+            Ok(output) => return Ok((Opening::Opened, Cost::of_write(output.consumed_capacity()))),
+            Err(error) => error,
+        };
+        let Some(PutItemError::ConditionalCheckFailedException(failed)) = error.as_service_error() else {
+            let subject = format_args!("the header of call {call_id} to table {}", self.table);
+            return Err(DynamoError::request("PutItem", subject, error));
+        };
+        let found = failed.item().cloned().unwrap_or_default();
+        if item::is_erased(&found) {
+            return Err(DynamoError::Erased { call_id: call_id.clone() });
+        }
+        if from_item(&found)? == *header {
+            Ok((Opening::AlreadyOpen, Cost::of_refused_write(write_units(item_size(&found)))))
+        } else {
+            Err(DynamoError::OtherHeader { call_id: call_id.clone() })
+        }
+    }
+}
+
+/// The partition of the calls of a day, and tenant, in the index.
+pub(super) fn day_key(day: Day, tenant: Option<&Tenant>) -> String {
+    let tenant = tenant.map(|tenant| format!("{tenant}{}", names::TENANT_SEPARATOR)).unwrap_or_default();
+    format!("{tenant}{}{day}", names::DAY_PREFIX)
+}
+
+/// The keys of a header, with what it is.
+pub(super) fn keys_of(call_id: &CallId, sort_key: &str, entity: &str) -> Item {
+    let mut item: Item = [
+        (names::PARTITION_KEY, call_id.partition_key()),
+        (names::SORT_KEY, sort_key.to_owned()),
+        (names::ENTITY, entity.to_owned()),
+    ]
+    .map(|(name, text)| (name.to_owned(), AttributeValue::S(text)))
+    .into();
+    item.insert(names::VERSION.to_owned(), AttributeValue::N(names::SCHEMA_VERSION.to_string()));
+    item
+}
+
+fn to_item(header: &CallHeader) -> Item {
+    let mut item = keys_of(header.call_id(), names::HEADER, names::ENTITY_CALL);
+    let day_key = day_key(header.day(), header.tenant());
+    item.insert(names::DAY_PARTITION_KEY.to_owned(), AttributeValue::S(day_key));
+    item.insert(names::DAY_SORT_KEY.to_owned(), AttributeValue::S(Cursor::of(header).sort_key()));
+    item.insert(names::STARTED.to_owned(), AttributeValue::N(header.started_ms().to_string()));
+    if let Some(tenant) = header.tenant() {
+        item.insert(names::TENANT.to_owned(), AttributeValue::S(tenant.to_string()));
+    }
+    item
+}
+
+/// The header that an item was made from. Whether the item has expired is not looked at.
+pub(super) fn from_item(item: &Item) -> Result<CallHeader, DynamoError> {
+    let call_id = keys::call_id_of(item)?;
+    let key = keys::ItemKey::of_item(item)?;
+    match item::number::<u32>(item, names::VERSION) {
+        Some(names::SCHEMA_VERSION) => {}
+        version => return Err(DynamoError::UnknownSchema { key, version }),
+    }
+    let read = || {
+        let header = CallHeader::new(call_id, item::number(item, names::STARTED)?).ok()?;
+        match item.get(names::TENANT) {
+            None => Some(header),
+            Some(tenant) => Some(header.with_tenant(Tenant::new(tenant.as_s().ok()?.as_str()).ok()?)),
+        }
+    };
+    read().ok_or_else(|| {
+        let reason = "the header of a call has `started`, and `tenant` where there is one";
+        DynamoError::Unreadable { key, source: AttributeError::Form { reason: reason.into() } }
+    })
+}

@@ -1,0 +1,88 @@
+//! [`CallId`]: which call.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// The id of a call: whatever the service calls it, of 1 to [`MAX_BYTES`](Self::MAX_BYTES) bytes, without control
+/// or invisible characters.
+///
+/// It may hold a `#`: in a key the id stands last, behind a fixed prefix, so that where it begins and ends is never
+/// in doubt. Control characters are refused since an id is printed in errors and logs.
+///
+/// ```
+/// use verbale::log::CallId;
+///
+/// assert_eq!(CallId::new("CA#2025-04-16/7").unwrap().as_str(), "CA#2025-04-16/7");
+/// assert!(CallId::new("").is_err());
+/// ```
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallId(Arc<str>);
+
+/// A call id that a key cannot hold, or that cannot be printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a call id: {reason}; an id has 1 to 1,000 bytes and no control or invisible characters")]
+#[non_exhaustive]
+pub struct InvalidCallId {
+    /// What is wrong.
+    pub reason: &'static str,
+}
+
+impl CallId {
+    /// In DynamoDB a partition key has room for 2,048 bytes and a sort key for
+    /// [1,024](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html); in the index of
+    /// calls by day the id stands in the sort key, behind the start of the call.
+    pub const MAX_BYTES: usize = 1_000;
+
+    /// Errors: empty, longer than [`MAX_BYTES`](Self::MAX_BYTES), with control or invisible characters.
+    pub fn new(id: impl Into<Arc<str>>) -> Result<Self, InvalidCallId> {
+        let id = id.into();
+        let reason = if id.is_empty() {
+            "it is empty"
+        } else if id.len() > Self::MAX_BYTES {
+            "it is longer than 1,000 bytes"
+        } else if id.chars().any(is_invisible) {
+            "it has control or invisible characters"
+        } else {
+            return Ok(Self(id));
+        };
+        Err(InvalidCallId { reason })
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Whether a character would not show in an error, or would change how the rest of it shows.
+pub(super) fn is_invisible(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+impl fmt::Display for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl fmt::Debug for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CallId({})", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_id_is_what_a_key_can_hold_and_a_log_can_print() {
+        for good in ["1", "CA#1", "Anruf 7, ü", &"x".repeat(1_000)] {
+            assert!(CallId::new(good).is_ok(), "{good}");
+        }
+        for bad in ["", "a\nb", "a\u{1b}[2J", "a\u{202e}b", &"x".repeat(1_001)] {
+            assert!(CallId::new(bad).is_err(), "{bad:?}");
+        }
+    }
+}

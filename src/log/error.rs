@@ -1,0 +1,112 @@
+//! [`LogError`]: why a log could not do what it was asked.
+
+use std::error::Error;
+
+use super::{CallId, InvalidCallId};
+use crate::message::{MessageId, Position};
+
+/// Why a log could not do what it was asked: which call, what to do. Never holds what was said.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LogError {
+    /// Not the id of a call.
+    #[error(transparent)]
+    InvalidCallId(#[from] InvalidCallId),
+    /// The call was erased, and stays so.
+    #[error("call {call_id} was erased; nothing of it is written any more: drop what is still to be logged of it")]
+    Erased {
+        /// The call.
+        call_id: CallId,
+    },
+    /// Another message stands where this one belongs.
+    #[error(
+        "{} of call {call_id} is message {found} in the log, not {id}; nothing was written: two writers log this \
+         call, stop one and restore the call from the log",
+        place(position)
+    )]
+    OtherMessage {
+        /// The call.
+        call_id: CallId,
+        /// Where both belong.
+        position: Position,
+        /// The message that was to be written.
+        id: MessageId,
+        /// The message that is there.
+        found: MessageId,
+    },
+    /// The same message at the same revision with other contents.
+    #[error(
+        "{} of call {call_id}, message {id}, is in the log with other contents at the same revision {revision}; \
+         nothing was written: two writers log this call, stop one and restore the call from the log",
+        place(position)
+    )]
+    OtherContents {
+        /// The call.
+        call_id: CallId,
+        /// Where it stands.
+        position: Position,
+        /// The message.
+        id: MessageId,
+        /// The revision that both have.
+        revision: u32,
+    },
+    /// The call was opened with another start or tenant.
+    #[error(
+        "call {call_id} was opened with another start or tenant; nothing was written: give each call an id of its own"
+    )]
+    OtherHeader {
+        /// The call.
+        call_id: CallId,
+    },
+    /// A start or tenant that a header cannot hold, or a text that is not a day or a cursor.
+    #[error("not {what}: {reason}")]
+    Invalid {
+        /// What it was to be.
+        what: &'static str,
+        /// What it should be.
+        reason: &'static str,
+    },
+    /// A backend failed.
+    #[error("{operation} failed; the source of this error says why{}", if *.is_retryable { ", do it again" } else { "" })]
+    Backend {
+        /// What was to be done, and to which call.
+        operation: Box<str>,
+        /// Whether the same may succeed later.
+        is_retryable: bool,
+        /// The error of the backend.
+        source: Box<dyn Error + Send + Sync>,
+    },
+}
+
+fn place(position: &Position) -> String {
+    match position.summary_number() {
+        None => format!("message {}", position.seq()),
+        Some(number) => format!("summary {number}"),
+    }
+}
+
+impl LogError {
+    /// That a backend failed at something. `operation` names the call, and `source` says nothing of what was said.
+    pub fn backend(
+        operation: impl Into<Box<str>>,
+        is_retryable: bool,
+        source: impl Into<Box<dyn Error + Send + Sync>>,
+    ) -> Self {
+        Self::Backend { operation: operation.into(), is_retryable, source: source.into() }
+    }
+
+    /// Whether the same may succeed later. Doing again what failed is always safe.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, Self::Backend { is_retryable: true, .. })
+    }
+
+    /// Whether the log holds something else than this writer believes: two writers log one call.
+    pub fn is_conflict(&self) -> bool {
+        matches!(self, Self::OtherMessage { .. } | Self::OtherContents { .. } | Self::OtherHeader { .. })
+    }
+
+    /// Whether the call was erased.
+    pub fn is_erased(&self) -> bool {
+        matches!(self, Self::Erased { .. })
+    }
+}

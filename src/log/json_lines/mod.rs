@@ -1,0 +1,254 @@
+//! [`JsonLines`]: a file a call, a line a record.
+
+mod file_name;
+mod lines;
+
+use std::ffi::OsStr;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::call::Call;
+use super::{CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, Opening, Put, PutError, Stored};
+use crate::message::Record;
+use lines::Lines;
+
+/// How far what was put has come when the log says so.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// To the operating system: it survives the process, whatever ends it, but not the loss of the host.
+    #[default]
+    System,
+    /// To the disk: each put waits for `fdatasync`.
+    Disk,
+}
+
+/// Calls in a directory: a file a call, a line a record, the newest revision of a message counts.
+///
+/// For development, for services that keep their log on the host, and to look at with a pager and `jq`. Each file holds
+/// [records](Record) as they are in JSON, and one line `{"call": …}` once the call is opened. Lines are only added. A
+/// line that a crash has torn counts as never written, and is cut off by the next write. Files are for their owner
+/// alone (0600) where the system knows such a thing, and named after the call id so that any id is safe:
+/// `call-+c+a1.jsonl` is that of `CA1`.
+///
+/// **It blocks**: its futures do their work when they are polled first, without an async runtime, and are ready then.
+/// On a runtime, await them where blocking is allowed. A put reads the call's file first, so that it takes O(n) in a
+/// call of n records: a millisecond for a thousand. A list looks into every file there is.
+///
+/// Several processes may use one directory, on a file system that knows locks: who meets another one's write in the
+/// same call gets an error that [may pass](LogError::is_retryable), instead of waiting.
+///
+/// Refuses all that is put to an erased call. Erasing empties the file, down to one line that says so, and waits for
+/// the disk; what the disk itself keeps of freed blocks is its own matter.
+#[derive(Debug)]
+pub struct JsonLines {
+    directory: PathBuf,
+    reach: Reach,
+    // The threads of this process wait for each other; a file's lock keeps other processes away.
+    turn: Mutex<()>,
+}
+
+impl JsonLines {
+    /// The log in a directory, which is made with the first write.
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self { directory: directory.into(), reach: Reach::default(), turn: Mutex::default() }
+    }
+
+    /// The same with another reach.
+    #[must_use]
+    pub fn with_reach(mut self, reach: Reach) -> Self {
+        self.reach = reach;
+        self
+    }
+
+    /// The file of a call, whether it is there or not.
+    pub fn path(&self, call_id: &CallId) -> PathBuf {
+        self.directory.join(file_name::of(call_id))
+    }
+
+    fn open(&self, header: &CallHeader) -> Result<Opening, LogError> {
+        let failed = |error| failed("opening", header.call_id(), error);
+        let _turn = self.turn();
+        let mut file = CallFile::open(self.path(header.call_id()), header.call_id()).map_err(failed)?;
+        let opening = file.call.opening(header)?;
+        if opening == Opening::Opened {
+            lines::of_header(header).and_then(|line| file.append(&line, self.reach)).map_err(failed)?;
+        }
+        Ok(opening)
+    }
+
+    fn put(&self, call_id: &CallId, records: &[Record]) -> Result<Vec<Stored>, PutError> {
+        let Some(first) = records.first() else { return Ok(Vec::new()) };
+        let failed = |error| failed("logging", call_id, error);
+        let _turn = self.turn();
+        let mut file = CallFile::open(self.path(call_id), call_id)
+            .map_err(|error| PutError::new(Vec::new(), vec![(first.id(), failed(error))], records.len() - 1))?;
+        let mut added = Lines::default();
+        let outcome = file.call.put(call_id, records, |record| added.push(record));
+        let appended = added.finish().and_then(|added| file.append(&added, self.reach));
+        let Err(error) = appended else { return outcome };
+
+        // None of what was to be written is known to be there.
+        let (stored, mut unstored, untried) = match outcome {
+            Ok(stored) => (stored, Vec::new(), 0),
+            Err(error) => (error.stored, error.failed, error.untried),
+        };
+        let (written, kept): (Vec<Stored>, _) = stored.into_iter().partition(|stored| stored.put == Put::Written);
+        let again = || io::Error::new(error.kind(), error.to_string());
+        unstored.extend(written.into_iter().map(|stored| (stored.id, failed(again()))));
+        Err(PutError::new(kept, unstored, untried))
+    }
+
+    fn read(&self, call_id: &CallId) -> Result<Vec<Record>, LogError> {
+        let failed = |error| failed("reading", call_id, error);
+        let _turn = self.turn();
+        let text = match fs::read(self.path(call_id)) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(failed(error)),
+        };
+        let (call, _) = lines::read(&text, call_id).map_err(failed)?;
+        Ok(call.records().cloned().collect())
+    }
+
+    fn list(&self, query: &CallQuery) -> Result<CallPage, LogError> {
+        let _turn = self.turn();
+        let mut headers = Vec::new();
+        find_headers(&self.directory, &mut headers).map_err(|error| {
+            let operation = format!("listing the calls in {}", self.directory.display());
+            LogError::backend(operation, may_pass(&error), error)
+        })?;
+        Ok(query.page_of(headers))
+    }
+
+    fn erase(&self, call_id: &CallId) -> Result<(), LogError> {
+        let failed = |error| failed("erasing", call_id, error);
+        let _turn = self.turn();
+        let path = self.path(call_id);
+        // A file that does not read as a call is erased as well.
+        let mut file = CallFile::lock(&path).map_err(failed)?;
+        file.set_len(0).map_err(failed)?;
+        file.write_all(lines::ERASED.as_bytes()).map_err(failed)?;
+        file.sync_all().and_then(|()| sync_directory(&path)).map_err(failed)
+    }
+
+    fn turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl CallLog for JsonLines {
+    fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Opening> {
+        Box::pin(async move { self.open(header) })
+    }
+
+    fn put_records<'a>(&'a self, call_id: &'a CallId, records: &'a [Record]) -> LogFuture<'a, Vec<Stored>, PutError> {
+        Box::pin(async move { self.put(call_id, records) })
+    }
+
+    fn read_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, Vec<Record>> {
+        Box::pin(async move { self.read(call_id) })
+    }
+
+    fn list_calls<'a>(&'a self, query: &'a CallQuery) -> LogFuture<'a, CallPage> {
+        Box::pin(async move { self.list(query) })
+    }
+
+    fn erase_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, ()> {
+        Box::pin(async move { self.erase(call_id) })
+    }
+}
+
+/// The file of a call, locked, and what is in it.
+struct CallFile {
+    file: File,
+    path: PathBuf,
+    call: Call,
+    /// Where the last whole line ends.
+    end: u64,
+}
+
+impl CallFile {
+    fn open(path: PathBuf, call_id: &CallId) -> io::Result<Self> {
+        let mut file = Self::lock(&path)?;
+        let mut text = Vec::new();
+        file.read_to_end(&mut text)?;
+        let (call, end) = lines::read(&text, call_id)?;
+        Ok(Self { file, path, call, end: end as u64 })
+    }
+
+    fn lock(path: &Path) -> io::Result<File> {
+        if let Some(folder) = path.parent() {
+            let mut builder = DirBuilder::new();
+            #[cfg(unix)]
+            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+            builder.recursive(true).create(folder)?;
+        }
+        let mut options = OpenOptions::new();
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.read(true).write(true).create(true).truncate(false).open(path)?;
+        file.try_lock()?;
+        Ok(file)
+    }
+
+    fn append(&mut self, lines: &[u8], reach: Reach) -> io::Result<()> {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        self.file.set_len(self.end)?;
+        self.file.seek(SeekFrom::Start(self.end))?;
+        self.file.write_all(lines)?;
+        if reach == Reach::Disk {
+            self.file.sync_data()?;
+            if self.end == 0 {
+                sync_directory(&self.path)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Has the disk know the name of a file, where a directory can be opened for that.
+fn sync_directory(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(folder) if cfg!(unix) => File::open(folder)?.sync_all(),
+        _ => Ok(()),
+    }
+}
+
+fn find_headers(folder: &Path, headers: &mut Vec<CallHeader>) -> io::Result<()> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    for entry in entries {
+        let entry = entry?;
+        let path = entry.path();
+        if entry.file_type()?.is_dir() {
+            find_headers(&path, headers)?;
+        } else if path.extension() == Some(OsStr::new(file_name::EXTENSION)) {
+            headers.extend(lines::find_header(&fs::read(&path)?)?);
+        }
+    }
+    Ok(())
+}
+
+fn failed(what: &str, call_id: &CallId, error: io::Error) -> LogError {
+    LogError::backend(format!("{what} call {call_id} in its file"), may_pass(&error), error)
+}
+
+fn may_pass(error: &io::Error) -> bool {
+    use io::ErrorKind::{
+        InvalidData, InvalidFilename, NotADirectory, PermissionDenied, ReadOnlyFilesystem, Unsupported,
+    };
+    !matches!(
+        error.kind(),
+        InvalidData | InvalidFilename | NotADirectory | PermissionDenied | ReadOnlyFilesystem | Unsupported
+    )
+}
+
+#[cfg(test)]
+mod tests;

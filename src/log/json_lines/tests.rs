@@ -1,0 +1,135 @@
+//! Files: torn lines, foreign lines, who may read them. The contract itself is in `tests/call_log/`.
+
+use std::task::{Context, Poll, Waker};
+
+use serde_json::json;
+
+use super::*;
+use crate::log::Tenant;
+
+fn ready<T>(mut future: std::pin::Pin<Box<dyn Future<Output = T> + Send + '_>>) -> T {
+    match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("it blocks, and is ready then"),
+    }
+}
+
+fn message(seq: u32, revision: u32) -> Record {
+    serde_json::from_value(json!({
+        "id": crate::MessageId::from(u128::from(seq)).to_string(), "seq": seq, "revision": revision,
+        "message": {"role": "user", "contents": ["the caller's words"]}, "metadata": {"timing": {"creation": 5}},
+    }))
+    .unwrap()
+}
+
+fn call() -> CallId {
+    CallId::new("CA1").unwrap()
+}
+
+fn put(log: &JsonLines, records: &[Record]) -> Vec<Put> {
+    ready(log.put_records(&call(), records)).unwrap().iter().map(|stored| stored.put).collect()
+}
+
+fn read(log: &JsonLines) -> Vec<Record> {
+    ready(log.read_call(&call())).unwrap()
+}
+
+#[test]
+fn the_file_is_the_lines_that_were_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = JsonLines::new(directory.path().join("log"));
+    let header = CallHeader::new(call(), 7).unwrap().with_tenant(Tenant::new("A bank").unwrap());
+    ready(log.open_call(&header)).unwrap();
+    put(&log, &[message(0, 1), message(0, 1), message(0, 2)]);
+    let text = fs::read_to_string(log.path(&call())).unwrap();
+    let record = |revision| serde_json::to_string(&message(0, revision)).unwrap();
+    let head = r#"{"call":{"id":"CA1","started":7,"tenant":"A bank"},"v":1}"#;
+    assert_eq!(text, format!("{head}\n{}\n{}\n", record(1), record(2)));
+
+    ready(log.erase_call(&call())).unwrap();
+    assert_eq!(fs::read_to_string(log.path(&call())).unwrap(), ERASED_FILE);
+}
+
+const ERASED_FILE: &str = "{\"erased\":true}\n";
+
+#[test]
+fn a_line_torn_anywhere_is_never_read_and_mended_by_the_next_write() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = JsonLines::new(directory.path()).with_reach(Reach::Disk);
+    put(&log, &[message(0, 1)]);
+    let whole = fs::read(log.path(&call())).unwrap();
+    put(&log, &[message(1, 1)]);
+    let both = fs::read(log.path(&call())).unwrap();
+    for torn in whole.len()..both.len() {
+        fs::write(log.path(&call()), &both[..torn]).unwrap();
+        assert_eq!(read(&log), [message(0, 1)], "{torn}");
+        assert_eq!(put(&log, &[message(1, 1)]), [Put::Written], "{torn}");
+        assert_eq!(fs::read(log.path(&call())).unwrap(), both, "{torn}");
+    }
+}
+
+#[test]
+fn a_line_that_does_not_read_is_named_and_not_quoted() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = JsonLines::new(directory.path());
+    put(&log, &[message(0, 1)]);
+    for (bad, what) in [
+        ("{\"id\": \"the caller's words\"}\n", "a record"),
+        ("\n", "a record"),
+        ("{\"call\":{\"id\":\"CA2\",\"started\":7},\"v\":1}\n", "the header of this call, of a version that is known"),
+        ("{\"call\":{\"id\":\"CA1\",\"started\":7},\"v\":2}\n", "the header of this call, of a version that is known"),
+    ] {
+        let mut text = serde_json::to_string(&message(0, 1)).unwrap();
+        text += &format!("\n{bad}");
+        fs::write(log.path(&call()), &text).unwrap();
+        let error = ready(log.read_call(&call())).unwrap_err();
+        assert!(!error.is_retryable());
+        assert_eq!(error.to_string(), "reading call CA1 in its file failed; the source of this error says why");
+        let source = std::error::Error::source(&error).unwrap().to_string();
+        let expected = format!("line 2 does not read as {what}; look at the file, another program may have written it");
+        assert_eq!(source, expected);
+        let error = ready(log.put_records(&call(), &[message(1, 1), message(2, 1)])).unwrap_err();
+        assert_eq!((error.stored.len(), error.failed.len(), error.untried), (0, 1, 1));
+        assert_eq!(fs::read_to_string(log.path(&call())).unwrap(), text, "nothing was written");
+    }
+    ready(log.erase_call(&call())).unwrap();
+    assert_eq!(read(&log), []);
+}
+
+#[test]
+fn who_meets_another_process_is_told_to_come_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = JsonLines::new(directory.path());
+    put(&log, &[message(0, 1)]);
+    let other = File::open(log.path(&call())).unwrap();
+    other.lock().unwrap();
+    let error = ready(log.put_records(&call(), &[message(1, 1)])).unwrap_err();
+    assert!(error.is_retryable() && error.stored.is_empty());
+    assert!(ready(log.erase_call(&call())).unwrap_err().is_retryable());
+    assert_eq!(read(&log), [message(0, 1)]);
+    other.unlock().unwrap();
+    assert_eq!(put(&log, &[message(1, 1)]), [Put::Written]);
+}
+
+#[cfg(unix)]
+#[test]
+fn nobody_else_may_read_it() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let directory = tempfile::tempdir().unwrap();
+    let log = JsonLines::new(directory.path().join("log"));
+    put(&log, &[message(0, 1)]);
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&log.path(&call())), mode(&directory.path().join("log"))), (0o600, 0o700));
+}
+
+#[test]
+fn the_newest_revision_counts_wherever_its_line_stands() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = JsonLines::new(directory.path());
+    put(&log, &[message(1, 1)]);
+    let lines = [message(0, 3), message(0, 1), message(0, 2)].map(|record| serde_json::to_string(&record).unwrap());
+    fs::write(log.path(&call()), lines.join("\n") + "\n").unwrap();
+    assert_eq!(read(&log), [message(0, 3)]);
+    assert_eq!(put(&log, &[message(0, 2)]), [Put::NewerKept]);
+}

@@ -1,0 +1,51 @@
+//! The log of calls: the port, and the logs that need nothing but memory or a file system.
+//!
+//! Owns the contract ([`CallLog`]), what it speaks of (call ids, headers, days, pages, what became of a put), a log
+//! in memory and one in files, and the exchange of conversations as [JSON Lines](export). Knows no database, never
+//! retries, never queues, and spawns nothing.
+//!
+//! ```
+//! use verbale::log::{CallHeader, CallId, CallLog, CallQuery, MemoryLog};
+//! use verbale::{MessagesManager, PlainMessage, Tail};
+//!
+//! # async fn logged(log: &dyn CallLog) -> Result<(), Box<dyn std::error::Error>> {
+//! let mut manager = MessagesManager::<PlainMessage>::new();
+//! let call_id = CallId::new("CA1")?;
+//! let header = CallHeader::new(call_id.clone(), 1_744_815_823_058)?;
+//! log.open_call(&header).await?;
+//!
+//! manager.add_user("Hi, there")?;
+//! let changes = manager.changes(Tail::Include);
+//! log.put_records(&call_id, changes.records()).await?;
+//! manager.acknowledge(changes.receipt());
+//!
+//! assert!(MessagesManager::restore(log.read_call(&call_id).await?)? == manager);
+//! assert_eq!(log.list_calls(&CallQuery::of_day("2025-04-16".parse()?)).await?.calls, [header]);
+//! log.erase_call(&call_id).await?;
+//! assert!(log.read_call(&call_id).await?.is_empty());
+//! # Ok(()) }
+//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(logged(&MemoryLog::new())).unwrap();
+//! ```
+
+mod call;
+mod call_id;
+mod day;
+mod error;
+mod header;
+mod json_lines;
+mod list;
+mod memory;
+mod port;
+mod put;
+mod transcript;
+
+pub use call_id::{CallId, InvalidCallId};
+pub use day::Day;
+pub use error::LogError;
+pub use header::{CallHeader, Opening, Tenant};
+pub use json_lines::{JsonLines, Reach};
+pub use list::{CallPage, CallQuery, Cursor};
+pub use memory::MemoryLog;
+pub use port::{CallLog, LogFuture};
+pub use put::{Put, PutError, Stored};
+pub use transcript::{TranscriptError, export, import};

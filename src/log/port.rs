@@ -1,0 +1,92 @@
+//! [`CallLog`]: the port to whatever keeps calls.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use super::{CallHeader, CallId, CallPage, CallQuery, LogError, Opening, PutError, Stored};
+use crate::message::Record;
+
+/// What the methods of a [`CallLog`] give, later.
+pub type LogFuture<'a, T, E = LogError> = Pin<Box<dyn Future<Output = Result<T, E>> + Send + 'a>>;
+
+/// Keeps the records of calls.
+///
+/// What every implementor owes, and `tests/call_log/` asks of each:
+///
+/// - **Putting needs no order and can be repeated.** Of each message the log keeps the newest revision it was ever
+///   given, in whatever order, however often. What is put is there once the future is ready.
+/// - **One writer a call.** Another message in the same place, or other contents at the same revision, is a
+///   [conflict](LogError::is_conflict), and what was there stays.
+/// - **What is reported is so.** A [`Stored`] is in the log; a failed record is not, or, after an error that
+///   [may pass](LogError::is_retryable), it is not known to be.
+/// - **Erased is erased.** Once [`erase_call`](Self::erase_call) is done, the call is neither read nor listed, however
+///   late a put or an open of it comes, for as long as the log lives; what was erased is not stored again either, and
+///   who tries is told so ([`LogError::Erased`]). Of a record that the log did not have when the call was erased a
+///   backend may only promise the first half: that no read shows it, and that erasing again takes it away. It says so.
+///   A log keeps the ids of erased calls for this, and nothing else of them.
+/// - **A dropped future undoes nothing**: its work may be done, or still to be done, or never. Each method can be
+///   called again after any error and any drop.
+/// - **It ends**: every wait in it has a deadline. It does not try again by itself; that is the caller's, who knows
+///   how urgent it is.
+/// - **Errors tell nothing of what was said.**
+///
+/// Calls do not know each other: whatever happens to one leaves the others as they are.
+pub trait CallLog: Send + Sync {
+    /// Writes down that a call has begun, so that it is listed. Before or after its first records, or never: a call
+    /// that is not opened is kept all the same, and not listed.
+    ///
+    /// Errors: [opened](LogError::OtherHeader) with another start or tenant, and that stays; erased; a backend that
+    /// failed.
+    fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Opening>;
+
+    /// Puts records of a call, each over an older revision of itself or over nothing.
+    ///
+    /// A record that fails for a reason of its own does not keep the others from being stored; an error that all
+    /// would meet ends it. On success, what is stored has the order in which it was given.
+    ///
+    /// Errors: some are not stored; [`PutError`] says which, why, and what is.
+    fn put_records<'a>(&'a self, call_id: &'a CallId, records: &'a [Record]) -> LogFuture<'a, Vec<Stored>, PutError>;
+
+    /// The records of a call in the order of its list, each summary behind the last message that it covers; none of
+    /// a call that is unknown or erased. All that was stored before is among them.
+    ///
+    /// Errors: something that does not read as a record; a backend that failed.
+    fn read_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, Vec<Record>>;
+
+    /// The opened calls of a day, newest first, a page at a time. A call that was opened or erased just now may be
+    /// missing or there for a moment, where the backend says so; one that was erased cannot be read all the same.
+    ///
+    /// Pages follow each other by start and id, so that no call comes twice and none that was there before the first
+    /// page is missing, whatever is opened or erased in between.
+    ///
+    /// Errors: something that does not read as a header; a backend that failed.
+    fn list_calls<'a>(&'a self, query: &'a CallQuery) -> LogFuture<'a, CallPage>;
+
+    /// Removes a call with all it owns, for good. The same for a call that the log has never heard of: what is still
+    /// to come of it stays away. To do it again changes nothing, and finishes what an error left.
+    ///
+    /// Errors: a backend that failed; the call may then be erased in part, and is to be erased again.
+    fn erase_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, ()>;
+}
+
+impl<L: CallLog + ?Sized> CallLog for Arc<L> {
+    fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Opening> {
+        (**self).open_call(header)
+    }
+
+    fn put_records<'a>(&'a self, call_id: &'a CallId, records: &'a [Record]) -> LogFuture<'a, Vec<Stored>, PutError> {
+        (**self).put_records(call_id, records)
+    }
+
+    fn read_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, Vec<Record>> {
+        (**self).read_call(call_id)
+    }
+
+    fn list_calls<'a>(&'a self, query: &'a CallQuery) -> LogFuture<'a, CallPage> {
+        (**self).list_calls(query)
+    }
+
+    fn erase_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, ()> {
+        (**self).erase_call(call_id)
+    }
+}

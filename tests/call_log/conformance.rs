@@ -1,0 +1,336 @@
+//! What every `CallLog` owes, case by case. A backend is held to it in a few lines: see `main.rs`.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+use verbale::log::{CallHeader, CallId, CallLog, CallPage, CallQuery, Cursor, Day, LogError, Opening, Put, Tenant};
+use verbale::{MessageId, MessagesManager, PlainMessage, Record, Tail};
+
+/// 2025-04-16, 15:03:43.058 UTC.
+pub const START_MS: i64 = 1_744_815_823_058;
+const DAY_MS: i64 = 86_400_000;
+
+/// Runs every case against an empty log.
+pub async fn all(log: &dyn CallLog) {
+    putting_needs_no_order(log).await;
+    another_writer_is_told(log).await;
+    a_bad_record_does_not_keep_the_others_out(log).await;
+    a_call_is_read_in_its_order_and_goes_on(log).await;
+    calls_do_not_mix(log).await;
+    a_header_is_written_once(log).await;
+    calls_are_listed_by_day_and_tenant(log).await;
+    pages_follow_each_other(log).await;
+    what_was_erased_stays_so(log).await;
+    a_call_that_was_never_there_is_erased_as_well(log).await;
+}
+
+pub fn call(id: &str) -> CallId {
+    CallId::new(id).unwrap()
+}
+
+pub fn id(number: u32) -> MessageId {
+    MessageId::from(u128::from(number))
+}
+
+/// Message `seq` at a revision; its id goes with its place, its text with its revision.
+pub fn message(seq: u32, revision: u32) -> Record {
+    record(json!({
+        "id": id(seq).to_string(), "seq": seq, "revision": revision,
+        "message": {"role": "user", "contents": [format!("secret words {revision}")]},
+        "metadata": {"timing": {"creation": 5}},
+    }))
+}
+
+pub fn summary(after: u32, number: u32) -> Record {
+    record(json!({
+        "id": id(1_000_000 + number).to_string(), "after": after, "summary": number, "revision": 1,
+        "message": {"role": "summary", "contents": ["They greeted each other."]},
+        "metadata": {"summaryIds": [id(0).to_string()], "timing": {"creation": 5}},
+    }))
+}
+
+fn record(json: serde_json::Value) -> Record {
+    serde_json::from_value(json).unwrap()
+}
+
+pub async fn put(log: &dyn CallLog, call_id: &CallId, records: &[Record]) -> Vec<Put> {
+    let stored = log.put_records(call_id, records).await.unwrap();
+    let revisions = |(record, stored): (&Record, &verbale::log::Stored)| {
+        assert_eq!((stored.id, stored.revision), (record.id(), record.revision()));
+        stored.put
+    };
+    assert_eq!(stored.len(), records.len());
+    records.iter().zip(&stored).map(revisions).collect()
+}
+
+async fn putting_needs_no_order(log: &dyn CallLog) {
+    let call_id = call("order");
+    assert_eq!(log.read_call(&call_id).await.unwrap(), []);
+    assert_eq!(put(log, &call_id, &[]).await, []);
+    let records = [message(1, 2), message(0, 3), message(1, 1), message(1, 2), message(0, 4), message(0, 3)];
+    let expected = [Put::Written, Put::Written, Put::NewerKept, Put::AlreadyThere, Put::Written, Put::NewerKept];
+    assert_eq!(put(log, &call_id, &records).await, expected);
+    assert_eq!(put(log, &call_id, &[message(0, 4)]).await, [Put::AlreadyThere]);
+    assert_eq!(log.read_call(&call_id).await.unwrap(), [message(0, 4), message(1, 2)]);
+}
+
+async fn another_writer_is_told(log: &dyn CallLog) {
+    let call_id = call("conflict");
+    put(log, &call_id, &[message(0, 2)]).await;
+    let changed = |key: &str, value: serde_json::Value| {
+        let mut json = serde_json::to_value(message(0, 2)).unwrap();
+        json[key] = value;
+        record(json)
+    };
+    let other_contents = changed("message", json!({"role": "user", "contents": ["other secret words"]}));
+    let error = log.put_records(&call_id, &[other_contents]).await.unwrap_err();
+    assert!(!error.is_retryable() && error.stored.is_empty() && error.untried == 0);
+    assert!(matches!(
+        error.failed.as_slice(),
+        [(failed, LogError::OtherContents { call_id: found, revision: 2, .. })] if *failed == id(0) && *found == call_id
+    ));
+    assert!(!format!("{error:?} {error} {}", error.failed[0].1).contains("secret"), "{error:?}");
+
+    for revision in 1..4 {
+        let mut other = serde_json::to_value(message(0, revision)).unwrap();
+        other["id"] = id(7).to_string().into();
+        let error = log.put_records(&call_id, &[record(other)]).await.unwrap_err();
+        assert!(error.failed[0].1.is_conflict());
+        assert!(matches!(
+            error.failed.as_slice(),
+            [(failed, LogError::OtherMessage { found, .. })] if *failed == id(7) && *found == id(0)
+        ));
+    }
+    assert_eq!(log.read_call(&call_id).await.unwrap(), [message(0, 2)]);
+}
+
+async fn a_bad_record_does_not_keep_the_others_out(log: &dyn CallLog) {
+    let call_id = call("partial");
+    put(log, &call_id, &[message(1, 1)]).await;
+    let mut other = serde_json::to_value(message(1, 1)).unwrap();
+    other["id"] = id(7).to_string().into();
+    let error = log.put_records(&call_id, &[message(0, 1), record(other), message(2, 1)]).await.unwrap_err();
+    let stored: Vec<_> = error.stored.iter().map(|stored| (stored.id, stored.revision, stored.put)).collect();
+    assert_eq!(stored, [(id(0), 1, Put::Written), (id(2), 1, Put::Written)]);
+    assert_eq!((error.failed.len(), error.failed[0].0, error.untried), (1, id(7), 0));
+    assert_eq!(error.to_string(), "2 records are stored, 1 failed, 0 were not tried");
+    assert_eq!(log.read_call(&call_id).await.unwrap(), [message(0, 1), message(1, 1), message(2, 1)]);
+}
+
+async fn a_call_is_read_in_its_order_and_goes_on(log: &dyn CallLog) {
+    let call_id = call("order of the list");
+    let records = [summary(10, 2), message(10, 1), message(2, 1), summary(2, 1), message(11, 1)];
+    put(log, &call_id, &records).await;
+    let expected = [message(2, 1), summary(2, 1), message(10, 1), summary(10, 2), message(11, 1)];
+    assert_eq!(log.read_call(&call_id).await.unwrap(), expected);
+
+    let call_id = call("restored");
+    let mut manager = MessagesManager::<PlainMessage>::new();
+    manager.add_assistant("Hello!").unwrap();
+    manager.add_user("Hi").unwrap();
+    manager.add_assistant("How can I help you?").unwrap();
+    manager.add_summary("They met.", &manager.summarizing().unwrap()).unwrap();
+    manager.add_user("My card is lost").unwrap();
+    let changes = manager.changes(Tail::Include);
+    log.put_records(&call_id, changes.records()).await.unwrap();
+    let mut restored = MessagesManager::restore(log.read_call(&call_id).await.unwrap()).unwrap();
+    assert!(restored == manager);
+    restored.add_assistant("I have locked it.").unwrap();
+    log.put_records(&call_id, restored.changes(Tail::Include).records()).await.unwrap();
+    assert!(MessagesManager::restore(log.read_call(&call_id).await.unwrap()).unwrap() == restored);
+}
+
+async fn calls_do_not_mix(log: &dyn CallLog) {
+    let long = "X".repeat(CallId::MAX_BYTES);
+    let names = ["CA", "CA1", "ca1", "CA#MSG#0", "CALL", "../x", "%43+a.jsonl", "con", "ü", "a/b", long.as_str()];
+    for (revision, name) in (1..).zip(names) {
+        put(log, &call(name), &[message(0, revision)]).await;
+    }
+    log.erase_call(&call("CA")).await.unwrap();
+    for (revision, name) in (1..).zip(names).skip(1) {
+        assert_eq!(log.read_call(&call(name)).await.unwrap(), [message(0, revision)], "{name}");
+    }
+}
+
+fn header(id: &str, started_ms: i64) -> CallHeader {
+    CallHeader::new(call(id), started_ms).unwrap()
+}
+
+fn tenant(name: &str) -> Tenant {
+    Tenant::new(name).unwrap()
+}
+
+async fn calls_of(log: &dyn CallLog, query: &CallQuery) -> Vec<CallHeader> {
+    let CallPage { calls, next, .. } = log.list_calls(query).await.unwrap();
+    assert_eq!(next, None);
+    calls
+}
+
+/// Each case that lists has days of its own.
+fn day(number: i64) -> (i64, CallQuery) {
+    let at_ms = START_MS + number * DAY_MS;
+    (at_ms, CallQuery::of_day(Day::of_ms(at_ms)))
+}
+
+async fn a_header_is_written_once(log: &dyn CallLog) {
+    let (at_ms, query) = day(1);
+    let opened = header("opened", at_ms);
+    // A message before, and one after: both stay.
+    put(log, &call("opened"), &[message(0, 1)]).await;
+    assert_eq!(calls_of(log, &query).await, []);
+    assert_eq!(log.open_call(&opened).await.unwrap(), Opening::Opened);
+    assert_eq!(log.open_call(&opened).await.unwrap(), Opening::AlreadyOpen);
+    put(log, &call("opened"), &[message(1, 1)]).await;
+    for other in [header("opened", at_ms + 1), opened.clone().with_tenant(tenant("A bank"))] {
+        let error = log.open_call(&other).await.unwrap_err();
+        assert!(matches!(&error, LogError::OtherHeader { call_id } if *call_id == call("opened")), "{error:?}");
+        assert!(error.is_conflict() && !error.is_retryable());
+    }
+    assert_eq!(calls_of(log, &query).await, [opened]);
+    assert_eq!(calls_of(log, &query.with_tenant(tenant("A bank"))).await, []);
+    assert_eq!(log.read_call(&call("opened")).await.unwrap(), [message(0, 1), message(1, 1)]);
+}
+
+async fn calls_are_listed_by_day_and_tenant(log: &dyn CallLog) {
+    let (at_ms, query) = day(10);
+    let midnight = query.day.start_ms();
+    let mine = |id: &str, at_ms| header(id, at_ms).with_tenant(tenant("A#bank"));
+    let [first, noon, last] =
+        [("z", midnight), ("y", at_ms), ("x", midnight + DAY_MS - 1)].map(|(id, at)| header(id, at));
+    let [before, after] = [("before", midnight - 1), ("after", midnight + DAY_MS)].map(|(id, at)| header(id, at));
+    let [own, other] = [mine("w", at_ms), header("v", at_ms).with_tenant(tenant("DAY"))];
+    for header in [&noon, &before, &own, &first, &last, &after, &other] {
+        assert_eq!(log.open_call(header).await.unwrap(), Opening::Opened);
+    }
+    assert_eq!(calls_of(log, &query).await, [last, noon, first]);
+    assert_eq!(calls_of(log, &query.clone().with_tenant(tenant("A#bank"))).await, [own]);
+    assert_eq!(calls_of(log, &query.with_tenant(tenant("DAY"))).await, [other]);
+    assert_eq!(calls_of(log, &day(9).1).await, [before]);
+    assert_eq!(calls_of(log, &day(11).1).await, [after]);
+    // The first day there is, whose starts have fewer digits.
+    let [first, second] = [header("first", 9), header("second", 10)];
+    for header in [&first, &second] {
+        log.open_call(header).await.unwrap();
+    }
+    assert_eq!(calls_of(log, &CallQuery::of_day(Day::of_ms(0))).await, [second, first]);
+}
+
+async fn pages_follow_each_other(log: &dyn CallLog) {
+    let (at_ms, query) = day(20);
+    // Two and two in the same millisecond.
+    let mut headers: Vec<_> = (0..7).map(|number| header(&format!("page {number}"), at_ms + number / 2)).collect();
+    for header in &headers {
+        log.open_call(header).await.unwrap();
+    }
+    headers.reverse();
+    for limit in [1, 2, 3, 6, 7, 8] {
+        let mut query = query.clone().with_limit(limit);
+        let mut found = Vec::new();
+        loop {
+            let page = log.list_calls(&query).await.unwrap();
+            assert!(!page.calls.is_empty() && page.calls.len() <= usize::from(limit));
+            found.extend(page.calls);
+            assert!(found.len() <= headers.len(), "{limit} a page: a call comes twice");
+            let Some(next) = page.next else { break };
+            // As it comes back from a client.
+            query = query.with_after(next.to_string().parse::<Cursor>().unwrap());
+        }
+        assert_eq!(found, headers, "{limit} a page");
+    }
+    // What came and went since the first page moves nothing.
+    let page = log.list_calls(&query.clone().with_limit(3)).await.unwrap();
+    assert_eq!(page.calls, headers[..3]);
+    log.open_call(&header("page 9", at_ms + 9)).await.unwrap();
+    log.erase_call(headers[2].call_id()).await.unwrap();
+    let page = log.list_calls(&query.with_limit(3).with_after(page.next.unwrap())).await.unwrap();
+    assert_eq!(page.calls, headers[3..6]);
+}
+
+async fn what_was_erased_stays_so(log: &dyn CallLog) {
+    let (at_ms, query) = day(30);
+    let call_id = call("erased");
+    // More than one batch of DynamoDB's.
+    let records: Vec<Record> = (0..60).map(|seq| message(seq, 2)).chain([summary(3, 1)]).collect();
+    put(log, &call_id, &records).await;
+    log.open_call(&header("erased", at_ms)).await.unwrap();
+    log.erase_call(&call_id).await.unwrap();
+    assert_eq!(log.read_call(&call_id).await.unwrap(), []);
+    assert_eq!(calls_of(log, &query).await, []);
+
+    for late in [message(0, 1), message(0, 2), message(0, 3), message(59, 9), summary(3, 1)] {
+        let error = log.put_records(&call_id, &[late.clone(), message(1, 3)]).await.unwrap_err();
+        assert!(error.stored.is_empty() && !error.is_retryable() && error.untried == 1, "{error:?}");
+        assert!(
+            matches!(error.failed.as_slice(), [(id, error @ LogError::Erased { .. })] if *id == late.id() && error.is_erased()),
+            "{error:?}"
+        );
+    }
+    // Of what the log had never seen a backend only owes that it is not read.
+    let _ = log.put_records(&call_id, &[message(60, 1)]).await;
+    assert!(log.open_call(&header("erased", at_ms)).await.unwrap_err().is_erased());
+    assert!(log.open_call(&header("erased", at_ms + 1)).await.unwrap_err().is_erased());
+    assert_eq!(log.read_call(&call_id).await.unwrap(), []);
+    assert_eq!(calls_of(log, &query).await, []);
+
+    log.erase_call(&call_id).await.unwrap();
+    assert_eq!(log.read_call(&call_id).await.unwrap(), []);
+    assert!(log.put_records(&call_id, &[message(60, 2)]).await.unwrap_err().failed[0].1.is_erased());
+}
+
+async fn a_call_that_was_never_there_is_erased_as_well(log: &dyn CallLog) {
+    let (at_ms, query) = day(40);
+    log.erase_call(&call("never")).await.unwrap();
+    let _ = log.put_records(&call("never"), &[message(0, 1)]).await;
+    assert!(log.open_call(&header("never", at_ms)).await.unwrap_err().is_erased());
+    assert_eq!(log.read_call(&call("never")).await.unwrap(), []);
+    assert_eq!(calls_of(log, &query).await, []);
+}
+
+/// What may happen to a call.
+#[derive(Debug, Clone)]
+pub enum Step {
+    Put(Vec<Record>),
+    Open,
+    Erase,
+}
+
+/// Does `steps` to a call, and beside it to a model that says what must come out, step by step and at the end.
+pub async fn follows_the_model(log: &dyn CallLog, name: &str, steps: &[Step]) {
+    let call_id = call(name);
+    let opened = header(name, START_MS);
+    let tenant = tenant(name);
+    let opened = opened.with_tenant(tenant.clone());
+    let (mut model, mut seen, mut is_open, mut is_erased) = (BTreeMap::new(), Vec::new(), false, false);
+    for step in steps {
+        match step {
+            Step::Put(records) if is_erased => {
+                let outcome = log.put_records(&call_id, records).await;
+                if records.first().is_some_and(|first| seen.contains(&first.position())) {
+                    assert!(outcome.unwrap_err().failed[0].1.is_erased());
+                }
+            }
+            Step::Put(records) => {
+                put(log, &call_id, records).await;
+                for record in records {
+                    seen.push(record.position());
+                    let newest = model.entry(record.position()).or_insert_with(|| record.clone());
+                    if newest.revision() < record.revision() {
+                        *newest = record.clone();
+                    }
+                }
+            }
+            Step::Open => {
+                assert_eq!(log.open_call(&opened).await.is_err(), is_erased);
+                is_open = !is_erased;
+            }
+            Step::Erase => {
+                log.erase_call(&call_id).await.unwrap();
+                (is_open, is_erased) = (false, true);
+                model.clear();
+            }
+        }
+    }
+    assert_eq!(log.read_call(&call_id).await.unwrap(), model.into_values().collect::<Vec<_>>());
+    let listed = calls_of(log, &CallQuery::of_day(opened.day()).with_tenant(tenant)).await;
+    assert_eq!(listed, if is_open { vec![opened] } else { Vec::new() });
+}

@@ -1,0 +1,51 @@
+//! Every `CallLog` keeps the contract: in memory, in files, in DynamoDB.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod conformance;
+mod dynamodb;
+mod history;
+
+use verbale::log::{JsonLines, MemoryLog, Reach};
+
+#[tokio::test]
+async fn memory_keeps_the_contract() {
+    conformance::all(&MemoryLog::new()).await;
+}
+
+#[tokio::test]
+async fn files_keep_the_contract() {
+    for reach in [Reach::System, Reach::Disk] {
+        let directory = tempfile::tempdir().unwrap();
+        conformance::all(&JsonLines::new(directory.path()).with_reach(reach)).await;
+    }
+}
+
+#[tokio::test]
+async fn dynamodb_keeps_the_contract() {
+    conformance::all(&dynamodb::log().await).await;
+}
+
+#[test]
+fn memory_follows_the_model() {
+    history::check(256, &MemoryLog::new());
+}
+
+#[test]
+fn files_follow_the_model() {
+    let directory = tempfile::tempdir().unwrap();
+    history::check(96, &JsonLines::new(directory.path()));
+}
+
+#[test]
+fn dynamodb_follows_the_model() {
+    let log = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(dynamodb::log());
+    history::check(96, &log);
+}
+
+/// What `DynamoLog` and the others only share through the port: they are interchangeable behind a pointer.
+#[tokio::test]
+async fn a_log_stands_behind_a_pointer() {
+    let log: std::sync::Arc<dyn verbale::log::CallLog> = std::sync::Arc::new(MemoryLog::new());
+    conformance::all(&log).await;
+}
