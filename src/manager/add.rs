@@ -6,8 +6,13 @@ use crate::message::{Attribute, Content, Contents, Message, MessageWrapper, Posi
 /// What a fake message says: Bedrock takes it, while it refuses blank text.
 pub(super) const FAKE_TEXT: &str = "...";
 
+/// How far merging makes a message grow: an item of DynamoDB has 400 KB, and what cannot be logged would be lost.
+const MAX_MERGED_BYTES: usize = 256 * 1024;
+const MAX_MERGED_CONTENTS: usize = 1_000;
+
 impl<W: MessageWrapper> MessagesManager<W> {
-    /// Adds what the caller said, or results of tools. Behind another user message it is merged into that one.
+    /// Adds what the caller said, or results of tools. Behind another user message it is merged into that one, as long
+    /// as that stays small enough to be logged.
     ///
     /// Errors: as [`add_message`](Self::add_message).
     pub fn add_user(&mut self, contents: impl Into<Contents>) -> Result<Entry<'_, W>, ManagerError> {
@@ -44,7 +49,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
         if self.next_seq() >= Position::MAX_SEQ {
             return Err(ManagerError::Full { max: Position::MAX_SEQ, what: "messages" });
         }
-        let index = if self.merges(role) { self.merge(contents) } else { self.append(role, contents) };
+        let merges = self.merges(role) && self.has_room_for(&contents);
+        let index = if merges { self.merge(contents) } else { self.append(role, contents) };
         Ok(Entry::new(self, index))
     }
 
@@ -53,6 +59,14 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let Some(last) = self.list.last().map(W::message) else { return false };
         // Behind a message that was not heard to its end, what is added would count as unheard. The window merges.
         role.is_spoken() && last.role() == role && last.heard().is_none() && !last.is_fake()
+    }
+
+    /// Whether the last message stays small enough to be logged. The window merges in any case.
+    fn has_room_for(&self, contents: &Contents) -> bool {
+        self.list.last().map(W::contents).is_some_and(|last| {
+            last.len() + contents.len() <= MAX_MERGED_CONTENTS
+                && last.record_bytes() + contents.record_bytes() <= MAX_MERGED_BYTES
+        })
     }
 
     fn merge(&mut self, contents: Contents) -> usize {

@@ -58,6 +58,25 @@ fn a_second_first_user_message_is_merged() {
 }
 
 #[test]
+fn merging_makes_no_message_too_large_for_the_log() {
+    let mut manager = Manager::new();
+    let long = "a ".repeat(50_000);
+    for _ in 0..6 {
+        manager.add_user(long.as_str()).unwrap();
+    }
+    for number in 0..2_500 {
+        manager.add_assistant(format!("{number}")).unwrap();
+    }
+    let sizes: Vec<usize> = manager.meta_messages().iter().map(|message| message.contents().len()).collect();
+    assert_eq!(sizes, [2, 2, 2, 1_000, 1_000, 500]);
+    // For the model they are one.
+    let window: Vec<usize> = manager.messages().map(|message| message.contents().len()).collect();
+    assert_eq!(window, [6, 2_500]);
+    assert!(Manager::restore(manager.records()).unwrap() == manager);
+    assert_eq!(manager.summarizing().unwrap().messages().count(), 6);
+}
+
+#[test]
 fn an_assistant_message_behind_a_summary_does_not_open_the_window() {
     let mut manager = Manager::new();
     manager.add_user("a").unwrap();

@@ -29,6 +29,11 @@ impl Contents {
         self.iter().filter_map(Content::as_text)
     }
 
+    /// About how many bytes of a record they take.
+    pub(crate) fn record_bytes(&self) -> usize {
+        self.iter().map(record_bytes).sum()
+    }
+
     /// Like [`PartialEq`], but what is one in memory is not compared.
     #[inline]
     pub(crate) fn is_same(&self, other: &Self) -> bool {
@@ -37,6 +42,15 @@ impl Contents {
             (Repr::Many(ours), Repr::Many(theirs)) if Arc::ptr_eq(ours, theirs) => true,
             _ => self == other,
         }
+    }
+}
+
+/// About how many bytes of a record a content takes.
+fn record_bytes(content: &Content) -> usize {
+    match content {
+        Content::Text(text) => text.len(),
+        // The others are rare, and media are not copied for this where they are elsewhere.
+        other => serde_json::to_vec(other).map_or(0, |json| json.len()),
     }
 }
 
