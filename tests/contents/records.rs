@@ -52,6 +52,7 @@ fn part() -> impl Strategy<Value = Json> {
         text().prop_map(Json::from),
         media(),
         strategy::value().prop_map(|value| json!({"type": "json", "json": value})),
+        Just(json!({"type": "hologram", "depth": 3})),
     ]
 }
 
@@ -80,6 +81,7 @@ fn content() -> impl Strategy<Value = Json> {
             let mut error = json!({"type": "Timeout", "message": text});
             if let Some(retryable) = retryable {
                 error["retryable"] = retryable.into();
+                error["code"] = 504.into();
             }
             merged(&[failed.clone(), json!({"error": error}), beside])
         }),
