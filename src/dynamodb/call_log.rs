@@ -1,7 +1,10 @@
 //! [`DynamoLog`] as a [`CallLog`].
 
 use super::{DynamoError, DynamoLog, PutAllError};
-use crate::log::{CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, Opening, PutError, Stored};
+use crate::log::{
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Claim, LogError, LogFuture, LoggedCall, Opening,
+    PutError, Remedy, Stored,
+};
 use crate::message::Record;
 
 /// The table as the port wants it: the methods of [`DynamoLog`] without what they cost. What was erased is refused; a
@@ -16,8 +19,9 @@ impl CallLog for DynamoLog {
         })
     }
 
-    fn put_records<'a>(&'a self, call_id: &'a CallId, records: &'a [Record]) -> LogFuture<'a, Vec<Stored>, PutError> {
+    fn put_records<'a>(&'a self, claim: &'a Claim, records: &'a [Record]) -> LogFuture<'a, Vec<Stored>, PutError> {
         Box::pin(async move {
+            let call_id = claim.call_id();
             let error = match self.put_all(call_id, records).await {
                 Ok(report) => return Ok(report.stored),
                 Err(error) => error,
@@ -31,10 +35,14 @@ impl CallLog for DynamoLog {
         })
     }
 
-    fn read_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, Vec<Record>> {
+    fn change_call<'a>(&'a self, call_id: &'a CallId, _change: &'a CallChange) -> LogFuture<'a, CallHeader> {
+        Box::pin(async move { Err(LogError::NotOpened { call_id: call_id.clone() }) })
+    }
+
+    fn read_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
         Box::pin(async move {
             let read = self.read(call_id).await;
-            read.map(|(records, _)| records).map_err(|error| at("reading", call_id, None, error))
+            read.map(|(records, _)| LoggedCall::new(None, records)).map_err(|error| at("reading", call_id, None, error))
         })
     }
 
@@ -42,7 +50,7 @@ impl CallLog for DynamoLog {
         Box::pin(async move {
             let listed = self.list(query).await;
             listed.map(|(page, _)| page).map_err(|error| {
-                LogError::backend(format!("listing the calls of {}", query.day), error.is_retryable(), error)
+                LogError::backend(format!("listing the calls of {}", query.day), remedy(&error), error)
             })
         })
     }
@@ -64,6 +72,10 @@ fn at(what: &str, call_id: &CallId, record: Option<&Record>, error: DynamoError)
         (DynamoError::OtherContents { id, revision, .. }, Some(record)) => {
             LogError::OtherContents { call_id: call_id.clone(), position: record.position(), id, revision }
         }
-        (error, _) => LogError::backend(format!("{what} call {call_id}"), error.is_retryable(), error),
+        (error, _) => LogError::backend(format!("{what} call {call_id}"), remedy(&error), error),
     }
+}
+
+fn remedy(error: &DynamoError) -> Remedy {
+    if error.is_retryable() { Remedy::Retry } else { Remedy::None }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{CallHeader, CallId, LogError, Opening, Put, PutError, Stored};
+use super::{CallChange, CallHeader, CallId, Claim, LogError, LoggedCall, Opening, Put, PutError, Stored};
 use crate::message::{Position, Record};
 
 /// All that a log holds of one call.
@@ -13,8 +13,8 @@ pub(super) enum Call {
     /// Nothing, or something.
     #[default]
     Unknown,
-    /// Its header, if it was opened, and the newest revision of each message.
-    Known { header: Option<CallHeader>, records: BTreeMap<Position, Record> },
+    /// Its header, if it was opened, the newest revision of each message, and when they expire.
+    Known { header: Option<CallHeader>, records: BTreeMap<Position, Record>, expires_at_s: Option<i64> },
 }
 
 impl Call {
@@ -23,28 +23,48 @@ impl Call {
         let call_id = header.call_id();
         match self {
             Self::Erased => Err(LogError::Erased { call_id: call_id.clone() }),
-            Self::Known { header: Some(found), .. } if found == header => Ok(Opening::AlreadyOpen),
+            Self::Known { header: Some(found), .. } if found.is_opened_as(header) => Ok(Opening::AlreadyOpen),
             Self::Known { header: Some(_), .. } => Err(LogError::OtherHeader { call_id: call_id.clone() }),
             _ => Ok(Opening::Opened),
         }
     }
 
-    /// Keeps a header that is an [`opening`](Self::opening).
-    pub fn open(&mut self, opened: CallHeader) {
+    /// Keeps a header: that of an [`opening`](Self::opening), or a [changed](Self::changed) one.
+    pub fn keep_header(&mut self, kept: CallHeader) {
         if let Some((header, _)) = self.known() {
-            *header = Some(opened);
+            *header = Some(kept);
+        }
+    }
+
+    /// The header after a change. Changes nothing.
+    pub fn changed(&self, call_id: &CallId, change: &CallChange) -> Result<CallHeader, LogError> {
+        match self {
+            Self::Erased => Err(LogError::Erased { call_id: call_id.clone() }),
+            Self::Known { header: Some(header), .. } => header.clone().changed(change),
+            _ => Err(LogError::NotOpened { call_id: call_id.clone() }),
+        }
+    }
+
+    /// Whether it may be erased.
+    pub fn erasing(&self, call_id: &CallId) -> Result<(), LogError> {
+        match self.header() {
+            Some(header) if header.is_held() => Err(LogError::Held { call_id: call_id.clone() }),
+            _ => Ok(()),
         }
     }
 
     /// What a record means for it. Changes nothing.
-    pub fn weigh(&self, call_id: &CallId, record: &Record) -> Result<Put, LogError> {
+    fn weigh(&self, claim: &Claim, record: &Record) -> Result<Put, LogError> {
+        let call_id = || claim.call_id().clone();
         let records = match self {
-            Self::Erased => return Err(LogError::Erased { call_id: call_id.clone() }),
+            Self::Erased => return Err(LogError::Erased { call_id: call_id() }),
             Self::Unknown => return Ok(Put::Written),
+            Self::Known { header: Some(header), .. } if header.epoch() > claim.epoch() => {
+                return Err(header.fences(claim));
+            }
             Self::Known { records, .. } => records,
         };
         let (position, id, revision) = (record.position(), record.id(), record.revision());
-        let call_id = || call_id.clone();
         match records.get(&position) {
             None => Ok(Put::Written),
             Some(found) if found.id() != id => {
@@ -69,13 +89,13 @@ impl Call {
     /// Keeps what may be kept of `records`; `keep` is told of each that is written.
     pub fn put(
         &mut self,
-        call_id: &CallId,
+        claim: &Claim,
         records: &[Record],
         mut keep: impl FnMut(&Record),
     ) -> Result<Vec<Stored>, PutError> {
         let (mut stored, mut failed) = (Vec::new(), Vec::new());
         for (index, record) in records.iter().enumerate() {
-            match self.weigh(call_id, record) {
+            match self.weigh(claim, record) {
                 Ok(put) => {
                     if put == Put::Written {
                         keep(record);
@@ -84,7 +104,7 @@ impl Call {
                     stored.push(Stored::new(record.id(), record.revision(), put));
                 }
                 Err(error) => {
-                    let would_all_fail = error.is_erased();
+                    let would_all_fail = error.is_erased() || error.is_fenced();
                     failed.push((record.id(), error));
                     if would_all_fail {
                         return Err(PutError::new(stored, failed, records.len() - index - 1));
@@ -92,32 +112,43 @@ impl Call {
                 }
             }
         }
+        if let Self::Known { expires_at_s, .. } = self {
+            *expires_at_s = claim.expires_at_s();
+        }
         if failed.is_empty() { Ok(stored) } else { Err(PutError::new(stored, failed, 0)) }
     }
 
-    /// The header, where the call was opened and not erased.
-    pub fn header(&self) -> Option<&CallHeader> {
+    /// The header as a list shows it, where the call was opened and neither erased nor expired.
+    pub fn shown(&self, now_s: i64) -> Option<&CallHeader> {
+        self.header().filter(|header| !header.has_expired(now_s))
+    }
+
+    /// What is read of it.
+    pub fn read(&self, now_s: i64) -> LoggedCall {
+        let Self::Known { header, records, expires_at_s } = self else { return LoggedCall::default() };
+        let has_expired = match header {
+            Some(header) => header.has_expired(now_s),
+            None => expires_at_s.is_some_and(|at_s| at_s <= now_s),
+        };
+        if has_expired {
+            return LoggedCall::default();
+        }
+        LoggedCall::new(header.clone(), records.values().cloned().collect())
+    }
+
+    fn header(&self) -> Option<&CallHeader> {
         match self {
             Self::Known { header, .. } => header.as_ref(),
             _ => None,
         }
     }
 
-    /// The records in the order of the list.
-    pub fn records(&self) -> impl Iterator<Item = &Record> {
-        let records = match self {
-            Self::Known { records, .. } => Some(records),
-            _ => None,
-        };
-        records.into_iter().flat_map(BTreeMap::values)
-    }
-
     fn known(&mut self) -> Option<(&mut Option<CallHeader>, &mut BTreeMap<Position, Record>)> {
         if matches!(self, Self::Unknown) {
-            *self = Self::Known { header: None, records: BTreeMap::new() };
+            *self = Self::Known { header: None, records: BTreeMap::new(), expires_at_s: None };
         }
         match self {
-            Self::Known { header, records } => Some((header, records)),
+            Self::Known { header, records, .. } => Some((header, records)),
             _ => None,
         }
     }

@@ -1,6 +1,7 @@
 //! [`LogError`]: why a log could not do what it was asked.
 
 use std::error::Error;
+use std::fmt;
 
 use super::{CallId, InvalidCallId};
 use crate::message::{MessageId, Position};
@@ -15,6 +16,31 @@ pub enum LogError {
     /// The call was erased, and stays so.
     #[error("call {call_id} was erased; nothing of it is written any more: drop what is still to be logged of it")]
     Erased {
+        /// The call.
+        call_id: CallId,
+    },
+    /// Another writer goes on with the call.
+    #[error(
+        "call {call_id} is written by its writer {current} now, and this is writer {epoch}; nothing was written: \
+         another process has resumed the call, stop logging it here"
+    )]
+    Fenced {
+        /// The call.
+        call_id: CallId,
+        /// The epoch of who was refused.
+        epoch: u32,
+        /// The epoch that the call has now.
+        current: u32,
+    },
+    /// The call is under a legal hold.
+    #[error("call {call_id} is under a legal hold; nothing was erased: release it first, if that is allowed")]
+    Held {
+        /// The call.
+        call_id: CallId,
+    },
+    /// The call was never opened.
+    #[error("call {call_id} was never opened; nothing was changed: open it first")]
+    NotOpened {
         /// The call.
         call_id: CallId,
     },
@@ -67,15 +93,38 @@ pub enum LogError {
         reason: &'static str,
     },
     /// A backend failed.
-    #[error("{operation} failed; the source of this error says why{}", if *.is_retryable { ", do it again" } else { "" })]
+    #[error("{operation} failed; the source of this error says why{remedy}")]
     Backend {
         /// What was to be done, and to which call.
         operation: Box<str>,
-        /// Whether the same may succeed later.
-        is_retryable: bool,
+        /// What to do about it.
+        remedy: Remedy,
         /// The error of the backend.
         source: Box<dyn Error + Send + Sync>,
     },
+}
+
+/// What to do about an error of a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Remedy {
+    /// Do the same again, later: it may pass by itself.
+    Retry,
+    /// A person has to mend something around the log (a table that is missing, a permission, credentials, a full
+    /// disk); then the same succeeds.
+    Operator,
+    /// The same will never succeed.
+    None,
+}
+
+impl fmt::Display for Remedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Retry => "; do it again",
+            Self::Operator => "; mend that, then do it again",
+            Self::None => "",
+        })
+    }
 }
 
 fn place(position: &Position) -> String {
@@ -89,20 +138,33 @@ impl LogError {
     /// That a backend failed at something. `operation` names the call, and `source` says nothing of what was said.
     pub fn backend(
         operation: impl Into<Box<str>>,
-        is_retryable: bool,
+        remedy: Remedy,
         source: impl Into<Box<dyn Error + Send + Sync>>,
     ) -> Self {
-        Self::Backend { operation: operation.into(), is_retryable, source: source.into() }
+        Self::Backend { operation: operation.into(), remedy, source: source.into() }
     }
 
-    /// Whether the same may succeed later. Doing again what failed is always safe.
+    /// What to do about it.
+    pub fn remedy(&self) -> Remedy {
+        match self {
+            Self::Backend { remedy, .. } => *remedy,
+            _ => Remedy::None,
+        }
+    }
+
+    /// Whether the same may succeed later, by itself. Doing again what failed is always safe.
     pub fn is_retryable(&self) -> bool {
-        matches!(self, Self::Backend { is_retryable: true, .. })
+        self.remedy() == Remedy::Retry
     }
 
     /// Whether the log holds something else than this writer believes: two writers log one call.
     pub fn is_conflict(&self) -> bool {
         matches!(self, Self::OtherMessage { .. } | Self::OtherContents { .. } | Self::OtherHeader { .. })
+    }
+
+    /// Whether another writer goes on with the call.
+    pub fn is_fenced(&self) -> bool {
+        matches!(self, Self::Fenced { .. })
     }
 
     /// Whether the call was erased.

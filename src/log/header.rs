@@ -4,15 +4,21 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::call_id::is_invisible;
-use super::{CallId, Day, LogError};
+use super::{CallChange, CallId, Claim, Day, Ending, LogError};
 
 /// What is known of a call as a whole: what a list of calls shows.
+///
+/// What it was opened with (start, tenant, expiry) never changes; the rest is what [`CallChange`](super::CallChange)s
+/// made of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct CallHeader {
     call_id: CallId,
     started_ms: i64,
     tenant: Option<Tenant>,
+    expires_at_s: Option<i64>,
+    epoch: u32,
+    ending: Option<Ending>,
+    is_held: bool,
 }
 
 impl CallHeader {
@@ -24,7 +30,7 @@ impl CallHeader {
     /// Errors: a start before the epoch or behind [`MAX_STARTED_MS`](Self::MAX_STARTED_MS).
     pub fn new(call_id: CallId, started_ms: i64) -> Result<Self, LogError> {
         if (0..=Self::MAX_STARTED_MS).contains(&started_ms) {
-            Ok(Self { call_id, started_ms, tenant: None })
+            Ok(Self { call_id, started_ms, tenant: None, expires_at_s: None, epoch: 1, ending: None, is_held: false })
         } else {
             let reason = "it is in milliseconds since the Unix epoch, from 0, of 13 digits at most";
             Err(LogError::Invalid { what: "the start of a call", reason })
@@ -35,6 +41,14 @@ impl CallHeader {
     #[must_use]
     pub fn with_tenant(mut self, tenant: Tenant) -> Self {
         self.tenant = Some(tenant);
+        self
+    }
+
+    /// The same, of a call that is not shown any more from a moment on, in seconds since the Unix epoch, and is deleted
+    /// behind it where the log does such a thing. All of a call expires at once.
+    #[must_use]
+    pub fn with_expires_at(mut self, at_s: i64) -> Self {
+        self.expires_at_s = Some(at_s);
         self
     }
 
@@ -51,6 +65,67 @@ impl CallHeader {
     /// Whose call it is, where the service has tenants.
     pub fn tenant(&self) -> Option<&Tenant> {
         self.tenant.as_ref()
+    }
+
+    /// When the call expires, unless it is held, in seconds since the Unix epoch.
+    pub fn expires_at_s(&self) -> Option<i64> {
+        self.expires_at_s
+    }
+
+    /// The how-manieth writer it has, from 1.
+    pub fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
+    /// How it ended; `None` while it goes on, and where its last writer did not get to say so.
+    pub fn ending(&self) -> Option<&Ending> {
+        self.ending.as_ref()
+    }
+
+    /// Whether it is under a legal hold.
+    pub fn is_held(&self) -> bool {
+        self.is_held
+    }
+
+    /// Whether it is not to be shown any more, at `now_s` in seconds since the Unix epoch.
+    pub fn has_expired(&self, now_s: i64) -> bool {
+        !self.is_held && self.expires_at_s.is_some_and(|at_s| at_s <= now_s)
+    }
+
+    /// Whether both were opened with the same start, tenant and expiry.
+    pub fn is_opened_as(&self, other: &Self) -> bool {
+        let opened =
+            |header: &Self| (header.call_id.clone(), header.started_ms, header.tenant.clone(), header.expires_at_s);
+        opened(self) == opened(other)
+    }
+
+    /// The header after a change. Errors: [fenced](LogError::Fenced).
+    pub fn changed(mut self, change: &CallChange) -> Result<Self, LogError> {
+        match change {
+            CallChange::Resume => {
+                self.epoch += 1;
+                self.ending = None;
+            }
+            CallChange::Close { claim, .. } if claim.epoch() < self.epoch => return Err(self.fences(claim)),
+            CallChange::Close { ending, .. } => {
+                self.ending.get_or_insert_with(|| ending.clone());
+            }
+            CallChange::Hold => self.is_held = true,
+            CallChange::Release => self.is_held = false,
+        }
+        Ok(self)
+    }
+
+    /// What it answers to a writer with an older epoch.
+    pub(crate) fn fences(&self, claim: &Claim) -> LogError {
+        LogError::Fenced { call_id: self.call_id.clone(), epoch: claim.epoch(), current: self.epoch }
+    }
+
+    /// The same as of another state: for a log that reads it back.
+    #[must_use]
+    pub(crate) fn with_state(mut self, epoch: u32, ending: Option<Ending>, is_held: bool) -> Self {
+        (self.epoch, self.ending, self.is_held) = (epoch, ending, is_held);
+        self
     }
 
     /// The day, in UTC, on which it is listed.

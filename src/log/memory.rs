@@ -2,27 +2,43 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::call::Call;
-use super::{CallHeader, CallId, CallLog, CallPage, CallQuery, LogFuture, Opening, PutError, Stored};
+use super::{
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Claim, LogFuture, LoggedCall, Opening, PutError,
+    Stored,
+};
+use crate::clock::{Clock, SystemClock};
 use crate::message::Record;
 
 /// Calls in memory, for tests and for services that keep nothing. Refuses all that is put to an erased call.
 ///
 /// A put takes O(log n) in a call of n messages, a list looks at every call there is. The ids of erased calls stay.
-#[derive(Default)]
-pub struct MemoryLog(Mutex<HashMap<CallId, Call>>);
+/// Expired calls are not shown, and stay.
+pub struct MemoryLog {
+    calls: Mutex<HashMap<CallId, Call>>,
+    clock: Arc<dyn Clock>,
+}
 
 impl MemoryLog {
     /// An empty one.
     pub fn new() -> Self {
-        Self::default()
+        Self::with_clock(Arc::new(SystemClock))
+    }
+
+    /// The same with another clock, which says what has expired.
+    pub fn with_clock(clock: Arc<dyn Clock>) -> Self {
+        Self { calls: Mutex::default(), clock }
+    }
+
+    fn now_s(&self) -> i64 {
+        self.clock.now_ms().div_euclid(1_000)
     }
 
     fn calls(&self) -> MutexGuard<'_, HashMap<CallId, Call>> {
         // Each change is one insertion: nobody can leave a call half changed.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -32,30 +48,49 @@ impl CallLog for MemoryLog {
             let mut calls = self.calls();
             let call = calls.entry(header.call_id().clone()).or_default();
             let opening = call.opening(header)?;
-            call.open(header.clone());
+            call.keep_header(header.clone());
             Ok(opening)
         })
     }
 
-    fn put_records<'a>(&'a self, call_id: &'a CallId, records: &'a [Record]) -> LogFuture<'a, Vec<Stored>, PutError> {
-        Box::pin(async move { self.calls().entry(call_id.clone()).or_default().put(call_id, records, |_| ()) })
+    fn put_records<'a>(&'a self, claim: &'a Claim, records: &'a [Record]) -> LogFuture<'a, Vec<Stored>, PutError> {
+        Box::pin(async move { self.calls().entry(claim.call_id().clone()).or_default().put(claim, records, |_| ()) })
     }
 
-    fn read_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, Vec<Record>> {
+    fn change_call<'a>(&'a self, call_id: &'a CallId, change: &'a CallChange) -> LogFuture<'a, CallHeader> {
         Box::pin(async move {
-            Ok(self.calls().get(call_id).map_or_else(Vec::new, |call| call.records().cloned().collect()))
+            let mut calls = self.calls();
+            let call = calls.entry(call_id.clone()).or_default();
+            let header = call.changed(call_id, change)?;
+            call.keep_header(header.clone());
+            Ok(header)
         })
     }
 
+    fn read_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
+        Box::pin(async move { Ok(self.calls().get(call_id).map(|call| call.read(self.now_s())).unwrap_or_default()) })
+    }
+
     fn list_calls<'a>(&'a self, query: &'a CallQuery) -> LogFuture<'a, CallPage> {
-        Box::pin(async move { Ok(query.page_of(self.calls().values().filter_map(Call::header).cloned())) })
+        Box::pin(async move {
+            Ok(query.page_of(self.calls().values().filter_map(|call| call.shown(self.now_s())).cloned()))
+        })
     }
 
     fn erase_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, ()> {
         Box::pin(async move {
-            self.calls().insert(call_id.clone(), Call::Erased);
+            let mut calls = self.calls();
+            let call = calls.entry(call_id.clone()).or_default();
+            call.erasing(call_id)?;
+            *call = Call::Erased;
             Ok(())
         })
+    }
+}
+
+impl Default for MemoryLog {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

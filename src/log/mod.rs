@@ -5,7 +5,7 @@
 //! retries, never queues, and spawns nothing.
 //!
 //! ```
-//! use verbale::log::{CallHeader, CallId, CallLog, CallQuery, MemoryLog};
+//! use verbale::log::{CallHeader, CallId, CallLog, CallQuery, Claim, MemoryLog};
 //! use verbale::{MessagesManager, PlainMessage, Tail};
 //!
 //! # async fn logged(log: &dyn CallLog) -> Result<(), Box<dyn std::error::Error>> {
@@ -13,13 +13,14 @@
 //! let call_id = CallId::new("CA1")?;
 //! let header = CallHeader::new(call_id.clone(), 1_744_815_823_058)?;
 //! log.open_call(&header).await?;
+//! let claim = Claim::of(&header);
 //!
 //! manager.add_user("Hi, there")?;
 //! let changes = manager.changes(Tail::Include);
-//! log.put_records(&call_id, changes.records()).await?;
+//! log.put_records(&claim, changes.records()).await?;
 //! manager.acknowledge(changes.receipt());
 //!
-//! assert!(MessagesManager::restore(log.read_call(&call_id).await?)? == manager);
+//! assert!(MessagesManager::restore(log.read_call(&call_id).await?.records)? == manager);
 //! assert_eq!(log.list_calls(&CallQuery::of_day("2025-04-16".parse()?)).await?.calls, [header]);
 //! log.erase_call(&call_id).await?;
 //! assert!(log.read_call(&call_id).await?.is_empty());
@@ -29,7 +30,10 @@
 
 mod call;
 mod call_id;
+mod change;
+mod claim;
 mod day;
+mod ending;
 mod error;
 mod header;
 mod json_lines;
@@ -40,8 +44,11 @@ mod put;
 mod transcript;
 
 pub use call_id::{CallId, InvalidCallId};
+pub use change::{CallChange, LoggedCall};
+pub use claim::Claim;
 pub use day::Day;
-pub use error::LogError;
+pub use ending::Ending;
+pub use error::{LogError, Remedy};
 pub use header::{CallHeader, Opening, Tenant};
 pub use json_lines::{JsonLines, Reach};
 pub use list::{CallPage, CallQuery, Cursor};

@@ -3,7 +3,9 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use super::{CallHeader, CallId, CallPage, CallQuery, LogError, Opening, PutError, Stored};
+use super::{
+    CallChange, CallHeader, CallId, CallPage, CallQuery, Claim, LogError, LoggedCall, Opening, PutError, Stored,
+};
 use crate::message::Record;
 
 /// What the methods of a [`CallLog`] give, later.
@@ -15,8 +17,10 @@ pub type LogFuture<'a, T, E = LogError> = Pin<Box<dyn Future<Output = Result<T, 
 ///
 /// - **Putting needs no order and can be repeated.** Of each message the log keeps the newest revision it was ever
 ///   given, in whatever order, however often. What is put is there once the future is ready.
-/// - **One writer a call.** Another message in the same place, or other contents at the same revision, is a
-///   [conflict](LogError::is_conflict), and what was there stays.
+/// - **One writer a call.** Once a call was [resumed](Self::resume_call), what its older writers put is refused
+///   ([`LogError::Fenced`]) and not there, however late it comes; what they had stored before stays. Another message in
+///   the same place, or other contents at the same revision, is a [conflict](LogError::is_conflict), and what was there
+///   stays.
 /// - **What is reported is so.** A [`Stored`] is in the log; a failed record is not, or, after an error that
 ///   [may pass](LogError::is_retryable), it is not known to be.
 /// - **Erased is erased.** Once [`erase_call`](Self::erase_call) is done, the call is neither read nor listed, however
@@ -24,6 +28,7 @@ pub type LogFuture<'a, T, E = LogError> = Pin<Box<dyn Future<Output = Result<T, 
 ///   who tries is told so ([`LogError::Erased`]). Of a record that the log did not have when the call was erased a
 ///   backend may only promise the first half: that no read shows it, and that erasing again takes it away. It says so.
 ///   A log keeps the ids of erased calls for this, and nothing else of them.
+/// - **Expired is gone.** What has expired is neither read nor listed; what is held does not expire.
 /// - **A dropped future undoes nothing**: its work may be done, or still to be done, or never. Each method can be
 ///   called again after any error and any drop.
 /// - **It ends**: every wait in it has a deadline. It does not try again by itself; that is the caller's, who knows
@@ -45,13 +50,19 @@ pub trait CallLog: Send + Sync {
     /// would meet ends it. On success, what is stored has the order in which it was given.
     ///
     /// Errors: some are not stored; [`PutError`] says which, why, and what is.
-    fn put_records<'a>(&'a self, call_id: &'a CallId, records: &'a [Record]) -> LogFuture<'a, Vec<Stored>, PutError>;
+    fn put_records<'a>(&'a self, claim: &'a Claim, records: &'a [Record]) -> LogFuture<'a, Vec<Stored>, PutError>;
 
-    /// The records of a call in the order of its list, each summary behind the last message that it covers; none of
-    /// a call that is unknown or erased. All that was stored before is among them.
+    /// Changes the call as a whole, and gives its header as it is then.
+    ///
+    /// Errors: never opened; erased; closed by a writer that is fenced; a backend that failed. The change may then be
+    /// made in part, and is to be made again.
+    fn change_call<'a>(&'a self, call_id: &'a CallId, change: &'a CallChange) -> LogFuture<'a, CallHeader>;
+
+    /// A call's header and its records; nothing of a call that is unknown, erased or expired. All that was stored
+    /// before is among them.
     ///
     /// Errors: something that does not read as a record; a backend that failed.
-    fn read_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, Vec<Record>>;
+    fn read_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall>;
 
     /// The opened calls of a day, newest first, a page at a time. A call that was opened or erased just now may be
     /// missing or there for a moment, where the backend says so; one that was erased cannot be read all the same.
@@ -62,11 +73,24 @@ pub trait CallLog: Send + Sync {
     /// Errors: something that does not read as a header; a backend that failed.
     fn list_calls<'a>(&'a self, query: &'a CallQuery) -> LogFuture<'a, CallPage>;
 
-    /// Removes a call with all it owns, for good. The same for a call that the log has never heard of: what is still
+    /// Removes a call with all it owns, for good, unless it is held. The same for a call that the log has never heard of: what is still
     /// to come of it stays away. To do it again changes nothing, and finishes what an error left.
     ///
-    /// Errors: a backend that failed; the call may then be erased in part, and is to be erased again.
+    /// Errors: held; a backend that failed; the call may then be erased in part, and is to be erased again.
     fn erase_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, ()>;
+
+    /// Takes a call over, in a process that goes on with it when another one fell: fences its older writers, then reads
+    /// it. [Restore](crate::MessagesManager::restore) a manager from the records, and log with the
+    /// [claim](LoggedCall::claim).
+    ///
+    /// Errors: never opened; erased; something that does not read as a record; a backend that failed. The older writers
+    /// may be fenced all the same.
+    fn resume_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
+        Box::pin(async move {
+            self.change_call(call_id, &CallChange::Resume).await?;
+            self.read_call(call_id).await
+        })
+    }
 }
 
 impl<L: CallLog + ?Sized> CallLog for Arc<L> {
@@ -74,11 +98,15 @@ impl<L: CallLog + ?Sized> CallLog for Arc<L> {
         (**self).open_call(header)
     }
 
-    fn put_records<'a>(&'a self, call_id: &'a CallId, records: &'a [Record]) -> LogFuture<'a, Vec<Stored>, PutError> {
-        (**self).put_records(call_id, records)
+    fn put_records<'a>(&'a self, claim: &'a Claim, records: &'a [Record]) -> LogFuture<'a, Vec<Stored>, PutError> {
+        (**self).put_records(claim, records)
     }
 
-    fn read_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, Vec<Record>> {
+    fn change_call<'a>(&'a self, call_id: &'a CallId, change: &'a CallChange) -> LogFuture<'a, CallHeader> {
+        (**self).change_call(call_id, change)
+    }
+
+    fn read_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
         (**self).read_call(call_id)
     }
 
@@ -88,5 +116,9 @@ impl<L: CallLog + ?Sized> CallLog for Arc<L> {
 
     fn erase_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, ()> {
         (**self).erase_call(call_id)
+    }
+
+    fn resume_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
+        (**self).resume_call(call_id)
     }
 }

@@ -79,7 +79,9 @@ pub(super) fn read(text: &[u8], call_id: &CallId) -> io::Result<(Call, usize)> {
             call = Call::Erased;
         } else if line.starts_with(HEADER) {
             let header = header(line).filter(|header| header.call_id() == call_id);
-            call.open(header.ok_or_else(|| bad_line(number, "the header of this call, of a version that is known"))?);
+            call.keep_header(
+                header.ok_or_else(|| bad_line(number, "the header of this call, of a version that is known"))?,
+            );
         } else {
             let record = serde_json::from_slice::<Record>(line).map_err(|_| bad_line(number, "a record"))?;
             call.replay(record);

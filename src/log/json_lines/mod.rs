@@ -7,10 +7,14 @@ use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::call::Call;
-use super::{CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, Opening, Put, PutError, Stored};
+use super::{
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Claim, LogError, LogFuture, LoggedCall, Opening, Put,
+    PutError, Remedy, Stored,
+};
+use crate::clock::{Clock, SystemClock};
 use crate::message::Record;
 use lines::Lines;
 
@@ -47,12 +51,18 @@ pub struct JsonLines {
     reach: Reach,
     // The threads of this process wait for each other; a file's lock keeps other processes away.
     turn: Mutex<()>,
+    clock: Arc<dyn Clock>,
 }
 
 impl JsonLines {
     /// The log in a directory, which is made with the first write.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
-        Self { directory: directory.into(), reach: Reach::default(), turn: Mutex::default() }
+        Self {
+            directory: directory.into(),
+            reach: Reach::default(),
+            turn: Mutex::default(),
+            clock: Arc::new(SystemClock),
+        }
     }
 
     /// The same with another reach.
@@ -60,6 +70,17 @@ impl JsonLines {
     pub fn with_reach(mut self, reach: Reach) -> Self {
         self.reach = reach;
         self
+    }
+
+    /// The same with another clock, which says what has expired.
+    #[must_use]
+    pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    fn now_s(&self) -> i64 {
+        self.clock.now_ms().div_euclid(1_000)
     }
 
     /// The file of a call, whether it is there or not.
@@ -78,14 +99,15 @@ impl JsonLines {
         Ok(opening)
     }
 
-    fn put(&self, call_id: &CallId, records: &[Record]) -> Result<Vec<Stored>, PutError> {
+    fn put(&self, claim: &Claim, records: &[Record]) -> Result<Vec<Stored>, PutError> {
+        let call_id = claim.call_id();
         let Some(first) = records.first() else { return Ok(Vec::new()) };
         let failed = |error| failed("logging", call_id, error);
         let _turn = self.turn();
         let mut file = CallFile::open(self.path(call_id), call_id)
             .map_err(|error| PutError::new(Vec::new(), vec![(first.id(), failed(error))], records.len() - 1))?;
         let mut added = Lines::default();
-        let outcome = file.call.put(call_id, records, |record| added.push(record));
+        let outcome = file.call.put(claim, records, |record| added.push(record));
         let appended = added.finish().and_then(|added| file.append(&added, self.reach));
         let Err(error) = appended else { return outcome };
 
@@ -100,16 +122,25 @@ impl JsonLines {
         Err(PutError::new(kept, unstored, untried))
     }
 
-    fn read(&self, call_id: &CallId) -> Result<Vec<Record>, LogError> {
+    fn change(&self, call_id: &CallId, change: &CallChange) -> Result<CallHeader, LogError> {
+        let failed = |error| failed("changing", call_id, error);
+        let _turn = self.turn();
+        let mut file = CallFile::open(self.path(call_id), call_id).map_err(failed)?;
+        let header = file.call.changed(call_id, change)?;
+        lines::of_header(&header).and_then(|line| file.append(&line, self.reach)).map_err(failed)?;
+        Ok(header)
+    }
+
+    fn read(&self, call_id: &CallId) -> Result<LoggedCall, LogError> {
         let failed = |error| failed("reading", call_id, error);
         let _turn = self.turn();
         let text = match fs::read(self.path(call_id)) {
             Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(LoggedCall::default()),
             Err(error) => return Err(failed(error)),
         };
         let (call, _) = lines::read(&text, call_id).map_err(failed)?;
-        Ok(call.records().cloned().collect())
+        Ok(call.read(self.now_s()))
     }
 
     fn list(&self, query: &CallQuery) -> Result<CallPage, LogError> {
@@ -117,7 +148,7 @@ impl JsonLines {
         let mut headers = Vec::new();
         find_headers(&self.directory, &mut headers).map_err(|error| {
             let operation = format!("listing the calls in {}", self.directory.display());
-            LogError::backend(operation, may_pass(&error), error)
+            LogError::backend(operation, remedy(&error), error)
         })?;
         Ok(query.page_of(headers))
     }
@@ -143,11 +174,15 @@ impl CallLog for JsonLines {
         Box::pin(async move { self.open(header) })
     }
 
-    fn put_records<'a>(&'a self, call_id: &'a CallId, records: &'a [Record]) -> LogFuture<'a, Vec<Stored>, PutError> {
-        Box::pin(async move { self.put(call_id, records) })
+    fn put_records<'a>(&'a self, claim: &'a Claim, records: &'a [Record]) -> LogFuture<'a, Vec<Stored>, PutError> {
+        Box::pin(async move { self.put(claim, records) })
     }
 
-    fn read_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, Vec<Record>> {
+    fn change_call<'a>(&'a self, call_id: &'a CallId, change: &'a CallChange) -> LogFuture<'a, CallHeader> {
+        Box::pin(async move { self.change(call_id, change) })
+    }
+
+    fn read_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
         Box::pin(async move { self.read(call_id) })
     }
 
@@ -237,17 +272,21 @@ fn find_headers(folder: &Path, headers: &mut Vec<CallHeader>) -> io::Result<()> 
 }
 
 fn failed(what: &str, call_id: &CallId, error: io::Error) -> LogError {
-    LogError::backend(format!("{what} call {call_id} in its file"), may_pass(&error), error)
+    LogError::backend(format!("{what} call {call_id} in its file"), remedy(&error), error)
 }
 
-fn may_pass(error: &io::Error) -> bool {
+fn remedy(error: &io::Error) -> Remedy {
     use io::ErrorKind::{
-        InvalidData, InvalidFilename, NotADirectory, PermissionDenied, ReadOnlyFilesystem, Unsupported,
+        InvalidData, InvalidFilename, NotADirectory, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull,
+        Unsupported,
     };
-    !matches!(
-        error.kind(),
-        InvalidData | InvalidFilename | NotADirectory | PermissionDenied | ReadOnlyFilesystem | Unsupported
-    )
+    match error.kind() {
+        InvalidFilename | Unsupported => Remedy::None,
+        InvalidData | NotADirectory | PermissionDenied | QuotaExceeded | ReadOnlyFilesystem | StorageFull => {
+            Remedy::Operator
+        }
+        _ => Remedy::Retry,
+    }
 }
 
 #[cfg(test)]
