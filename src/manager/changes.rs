@@ -54,6 +54,26 @@ pub(super) struct Line {
 }
 
 impl Receipt {
+    /// A receipt for nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes in that the log has a record.
+    pub fn add(&mut self, record: &Record) {
+        self.0.push(Line { id: record.id(), position: record.position(), revision: record.revision() });
+    }
+
+    /// Takes in what another receipt says.
+    pub fn extend(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+
+    /// Whether it is a receipt for nothing.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(super) fn lines(&self) -> impl Iterator<Item = Line> {
         self.0.iter().copied()
     }
@@ -61,8 +81,9 @@ impl Receipt {
 
 impl<'a> FromIterator<&'a Record> for Receipt {
     fn from_iter<I: IntoIterator<Item = &'a Record>>(records: I) -> Self {
-        let line = |record: &Record| Line { id: record.id(), position: record.position(), revision: record.revision() };
-        Self(records.into_iter().map(line).collect())
+        let mut receipt = Self::new();
+        records.into_iter().for_each(|record| receipt.add(record));
+        receipt
     }
 }
 

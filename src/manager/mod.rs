@@ -65,7 +65,10 @@ pub struct MessagesManager<W> {
     // Whether a user or assistant message stands in the window.
     window_is_open: bool,
     calls: Calls,
+    // What the log has.
     ledger: Ledger,
+    // What the log's writer has, or the log.
+    handed_over: Ledger,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
 }
@@ -85,6 +88,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
             window_is_open: false,
             calls: Calls::default(),
             ledger: Ledger::default(),
+            handed_over: Ledger::default(),
             clock,
             ids,
         }
@@ -135,18 +139,48 @@ impl<W: MessageWrapper> MessagesManager<W> {
     ///
     /// It stays there until it is [acknowledged](Self::acknowledge).
     pub fn changes(&self, tail: Tail) -> Changes {
+        self.changes_of(&self.ledger, tail)
+    }
+
+    /// Takes note that the log has these revisions. What changed since stays in [`changes`](Self::changes).
+    pub fn acknowledge(&mut self, receipt: Receipt) {
+        let mut ledger = std::mem::take(&mut self.ledger);
+        self.note(&mut ledger, &receipt);
+        self.ledger = ledger;
+        self.handed_over(&receipt);
+    }
+
+    /// Of the [`changes`](Self::changes) those that were not [handed over](Self::handed_over) to whoever writes the log
+    /// in the background: what a turn brought, however much is still waiting to be written.
+    pub fn new_changes(&self, tail: Tail) -> Changes {
+        self.changes_of(&self.handed_over, tail)
+    }
+
+    /// Takes note that these revisions were handed over. They stay in [`changes`](Self::changes) until they are
+    /// acknowledged.
+    pub fn handed_over(&mut self, receipt: &Receipt) {
+        let mut ledger = std::mem::take(&mut self.handed_over);
+        self.note(&mut ledger, receipt);
+        self.handed_over = ledger;
+    }
+
+    /// Takes note that what was handed over and is not acknowledged is lost, with the one who had it: all of it is in
+    /// [`new_changes`](Self::new_changes) again.
+    pub fn take_back(&mut self) {
+        self.handed_over = self.ledger.clone();
+    }
+
+    fn changes_of(&self, ledger: &Ledger, tail: Tail) -> Changes {
         let last = self.list.last().map(W::message);
         let growing = last.filter(|last| tail == Tail::Exclude && self.merges(last.role())).map(Message::id);
-        let (dirty, unknown_from) = self.ledger.dirty();
+        let (dirty, unknown_from) = ledger.dirty();
         let changed = dirty.into_iter().filter_map(|position| self.list.get(self.index(position)));
         let new = self.list.get(unknown_from..).unwrap_or_default();
         let messages = changed.chain(new).map(W::message).filter(|message| Some(message.id()) != growing);
         Changes::new(messages.map(|message| message.clone().into()).collect())
     }
 
-    /// Takes note that the log has these revisions. What changed since stays in [`changes`](Self::changes).
-    pub fn acknowledge(&mut self, receipt: Receipt) {
-        let mut ledger = std::mem::take(&mut self.ledger);
+    fn note(&self, ledger: &mut Ledger, receipt: &Receipt) {
         let message = |index: usize| self.list.get(index).map(W::message);
         for line in receipt.lines() {
             let index = self.index(line.position);
@@ -159,7 +193,6 @@ impl<W: MessageWrapper> MessagesManager<W> {
             let index = self.index(position);
             (index, message(index).map_or(0, Message::revision))
         });
-        self.ledger = ledger;
     }
 
     /// Everything, as records.
@@ -171,6 +204,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     fn change<T>(&mut self, index: usize, change: impl FnOnce(&mut Message) -> T) -> Option<T> {
         let message = self.list.get_mut(index)?.message_mut();
         self.ledger.changing(index, message);
+        self.handed_over.changing(index, message);
         message.raise_revision();
         Some(change(message))
     }

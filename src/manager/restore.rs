@@ -27,6 +27,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
         let mut manager = Self::with_clock(clock, ids);
         manager.ledger = Ledger::of_restored(messages.iter().map(Message::revision));
+        manager.handed_over = manager.ledger.clone();
         for message in messages {
             manager.restore_next(message)?;
         }

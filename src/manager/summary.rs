@@ -54,6 +54,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         message.metadata_mut().set_summary_ids(summary_ids);
         self.list.insert(cut, W::wrap(message));
         self.ledger.inserted(cut, position);
+        self.handed_over.inserted(cut, position);
         self.summaries.push(position.seq());
         self.window_start = cut + 1;
         self.window_is_open = self.uncovered().iter().any(|wrapper| wrapper.role().is_spoken());

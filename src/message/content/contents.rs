@@ -49,7 +49,9 @@ impl Contents {
 fn record_bytes(content: &Content) -> usize {
     match content {
         Content::Text(text) => text.len(),
-        // The others are rare, and media are not copied for this where they are elsewhere.
+        Content::Media(media) => media.source.record_bytes(),
+        Content::Document(document) => document.source.record_bytes(),
+        // The others are rare, and small.
         other => serde_json::to_vec(other).map_or(0, |json| json.len()),
     }
 }

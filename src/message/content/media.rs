@@ -41,6 +41,17 @@ pub enum Source {
     ContentId(Text),
 }
 
+impl Source {
+    /// About how many bytes of a record it takes, with what stands beside it.
+    pub(crate) fn record_bytes(&self) -> usize {
+        // Kind, MIME type, hint; bytes are in base64 in JSON.
+        100 + match self {
+            Self::Bytes(bytes) => bytes.len().div_ceil(3) * 4,
+            Self::Url(text) | Self::ContentId(text) => text.len(),
+        }
+    }
+}
+
 /// Kind and length; a URL may hold secrets.
 impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
