@@ -1,9 +1,9 @@
-//! The two ports through which time and randomness come in: [`Clock`] and [`IdSource`].
+//! The ports through which time and randomness come in: [`Clock`], [`IdSource`] and [`Randomness`].
 //!
 //! Nothing else in the crate reads a clock or a random number, so that a call can be replayed to the letter.
 
 use std::fmt;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -17,6 +17,12 @@ pub trait Clock: fmt::Debug + Send + Sync {
 pub trait IdSource: fmt::Debug + Send + Sync {
     /// The next id for something made at `now_ms`, never the same one twice.
     fn next_id(&self, now_ms: i64) -> u128;
+}
+
+/// Gives out random numbers where only their spread matters, such as how long to wait before another try.
+pub trait Randomness: fmt::Debug + Send + Sync {
+    /// The next number, of all 64 bits.
+    fn next_u64(&self) -> u64;
 }
 
 /// The clock of the machine.
@@ -118,6 +124,38 @@ impl IdSource for SequentialIds {
     }
 }
 
+/// The randomness of the machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemRandomness;
+
+impl Randomness for SystemRandomness {
+    fn next_u64(&self) -> u64 {
+        random_part() as u64
+    }
+}
+
+/// Numbers that follow from a seed: the same ones in every run.
+#[derive(Debug, Default)]
+pub struct SeededRandomness(AtomicU64);
+
+impl SeededRandomness {
+    /// The numbers of a seed.
+    pub fn new(seed: u64) -> Self {
+        Self(AtomicU64::new(seed))
+    }
+}
+
+impl Randomness for SeededRandomness {
+    /// [SplitMix64](https://prng.di.unimi.it/splitmix64.c).
+    fn next_u64(&self) -> u64 {
+        const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+        let mut mixed = self.0.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+}
+
 fn unpoisoned(mutex: &Mutex<u128>) -> MutexGuard<'_, u128> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -142,6 +180,13 @@ mod tests {
         let first = SystemIds.next_id(now);
         assert_eq!(first >> RANDOM_BITS, now as u128);
         assert!(SystemIds.next_id(now - 3_600_000) > first);
+    }
+
+    #[test]
+    fn seeded_numbers_are_those_of_the_reference() {
+        let numbers = SeededRandomness::new(1_234_567);
+        let first: Vec<u64> = (0..3).map(|_| numbers.next_u64()).collect();
+        assert_eq!(first, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
     }
 
     #[test]

@@ -41,7 +41,9 @@ mod list;
 mod memory;
 mod port;
 mod put;
+mod spool;
 mod transcript;
+mod writer;
 
 pub use call_id::{CallId, InvalidCallId};
 pub use change::{CallChange, LoggedCall};
@@ -55,4 +57,9 @@ pub use list::{CallPage, CallQuery, Cursor};
 pub use memory::MemoryLog;
 pub use port::{CallLog, LogFuture};
 pub use put::{Put, PutError, Stored};
+pub use spool::{RecordKey, SetAside, Spool, SpoolError, SpoolMemory, SpoolSettings};
 pub use transcript::{TranscriptError, export, import};
+pub use writer::{
+    CallWriter, Durability, FinishError, HandedOver, LogWriter, NotAccepted, Part, ResumeError, Status, Trouble,
+    Unfinished, Unstored, WhenFull, WriterSettings, WriterTask,
+};

@@ -139,7 +139,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     ///
     /// It stays there until it is [acknowledged](Self::acknowledge).
     pub fn changes(&self, tail: Tail) -> Changes {
-        self.changes_of(&self.ledger, tail)
+        Changes::new(self.records_of(&self.ledger, tail).collect())
     }
 
     /// Takes note that the log has these revisions. What changed since stays in [`changes`](Self::changes).
@@ -153,7 +153,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// Of the [`changes`](Self::changes) those that were not [handed over](Self::handed_over) to whoever writes the log
     /// in the background: what a turn brought, however much is still waiting to be written.
     pub fn new_changes(&self, tail: Tail) -> Changes {
-        self.changes_of(&self.handed_over, tail)
+        Changes::new(self.new_records(tail).collect())
     }
 
     /// Takes note that these revisions were handed over. They stay in [`changes`](Self::changes) until they are
@@ -170,14 +170,19 @@ impl<W: MessageWrapper> MessagesManager<W> {
         self.handed_over = self.ledger.clone();
     }
 
-    fn changes_of(&self, ledger: &Ledger, tail: Tail) -> Changes {
+    /// The records of [`new_changes`](Self::new_changes), each made when it is asked for.
+    pub(crate) fn new_records(&self, tail: Tail) -> impl Iterator<Item = Record> {
+        self.records_of(&self.handed_over, tail)
+    }
+
+    fn records_of(&self, ledger: &Ledger, tail: Tail) -> impl Iterator<Item = Record> {
         let last = self.list.last().map(W::message);
         let growing = last.filter(|last| tail == Tail::Exclude && self.merges(last.role())).map(Message::id);
         let (dirty, unknown_from) = ledger.dirty();
         let changed = dirty.into_iter().filter_map(|position| self.list.get(self.index(position)));
         let new = self.list.get(unknown_from..).unwrap_or_default();
-        let messages = changed.chain(new).map(W::message).filter(|message| Some(message.id()) != growing);
-        Changes::new(messages.map(|message| message.clone().into()).collect())
+        let messages = changed.chain(new).map(W::message).filter(move |message| Some(message.id()) != growing);
+        messages.map(|message| message.clone().into())
     }
 
     fn note(&self, ledger: &mut Ledger, receipt: &Receipt) {

@@ -1,0 +1,264 @@
+//! What the task does when a call is due, and what it makes of the outcome.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::{Id, JoinError};
+
+use super::call::{Key, Waiting};
+use super::operation::Outcome;
+use super::shared::Weighed;
+use super::{Durability, Trouble, WriterTask, reason_of, unpoisoned};
+use crate::log::spool::SpoolChange;
+use crate::log::{CallId, LogError, PutError, RecordKey, Remedy, Stored};
+use crate::message::{MessageId, Position, Record};
+
+/// The longest wait behind a failure while somebody waits for all to be stored.
+const MAX_HURRIED_BACKOFF: Duration = Duration::from_secs(1);
+
+impl WriterTask {
+    /// Starts what is due, as far as there is room.
+    pub(super) fn start_attempts(&mut self) {
+        while self.running.len() < self.settings.parallel.max(1) {
+            let Some(key) = self.next_due() else { return };
+            let Some(state) = self.calls.get_mut(&key) else { continue };
+            if let Some(step) = state.next_step(self.settings.batch) {
+                state.is_busy = true;
+                let attempt = self.attempts.clone().make(state.claim.clone(), step);
+                let id = self.running.spawn(attempt).id();
+                self.keys.insert(id, key);
+            }
+        }
+    }
+
+    pub(super) fn attempted(&mut self, done: Result<(Id, Outcome), JoinError>) {
+        let (id, outcome) = match done {
+            Ok((id, outcome)) => (id, Some(outcome)),
+            Err(error) => (error.id(), None),
+        };
+        let Some(key) = self.keys.remove(&id) else { return };
+        let Some(state) = self.calls.get_mut(&key) else { return };
+        state.is_busy = false;
+        let claim = state.claim.clone();
+        match outcome {
+            Some(Outcome::Opened(result)) => self.opened(&key, result),
+            Some(Outcome::Put { records, is_spooled, result }) => self.put(&key, records, is_spooled, result),
+            Some(Outcome::Closed(result)) => self.closed(&key, result),
+            Some(Outcome::Erased(result)) => self.erased(&key, result),
+            Some(Outcome::Unread(error)) => {
+                let operation = format!("reading call {} in the spool", claim.call_id());
+                self.failed(&key, LogError::backend(operation, Remedy::Operator, error));
+            }
+            None => {
+                let operation = format!("writing call {}", claim.call_id());
+                self.failed(&key, LogError::backend(operation, Remedy::Operator, "the log panicked"));
+            }
+        }
+        self.settle(&key);
+    }
+
+    fn opened(&mut self, key: &Key, result: Result<(), LogError>) {
+        match result {
+            Err(error) if error.remedy() != Remedy::None => {
+                if let Some(state) = self.calls.get_mut(key) {
+                    state.header_waits = true;
+                }
+                return self.failed(key, error);
+            }
+            Err(error) if error.is_erased() => self.forget(key, error),
+            Err(error) => {
+                tracing::error!(call_id = ?key.0, %error, "the header of a call is not written, for the log refuses it");
+                self.header_is_settled(key);
+            }
+            Ok(()) => self.header_is_settled(key),
+        }
+        self.succeeded(key);
+    }
+
+    pub(super) fn header_is_settled(&mut self, key: &Key) {
+        let opening = self.calls.get_mut(key).and_then(|state| state.opening.take());
+        if let Some((number, _)) = opening {
+            self.settle_number(number);
+            if let Some(claim) = self.calls.get(key).map(|state| state.claim.clone()) {
+                self.note(SpoolChange::Opened(claim));
+            }
+        }
+    }
+
+    fn closed(&mut self, key: &Key, result: Result<(), LogError>) {
+        match result {
+            Err(error) if error.remedy() != Remedy::None => return self.failed(key, error),
+            Err(error) if error.is_erased() => self.forget(key, error),
+            Err(error) if error.is_fenced() => self.fence(key, error),
+            Err(error) => {
+                tracing::error!(call_id = ?key.0, %error, "the end of a call is not written, for the log refuses it");
+                self.ending_is_settled(key);
+            }
+            Ok(()) => self.ending_is_settled(key),
+        }
+        self.succeeded(key);
+    }
+
+    pub(super) fn ending_is_settled(&mut self, key: &Key) {
+        let ending = self.calls.get_mut(key).and_then(|state| state.ending.take());
+        if let Some((number, _)) = ending {
+            self.settle_number(number);
+            self.note(SpoolChange::Closed(key.0.clone()));
+        }
+    }
+
+    fn put(&mut self, key: &Key, records: Vec<Record>, is_spooled: bool, result: Result<Vec<Stored>, PutError>) {
+        let (stored, failed) = match result {
+            Ok(stored) => (stored, Vec::new()),
+            Err(error) => (error.stored, error.failed),
+        };
+        self.shared.counters.written.add(stored.len());
+        let find = |id: MessageId| records.iter().find(|record| record.id() == id);
+        for stored in &stored {
+            if let Some(record) = find(stored.id) {
+                self.stored(key, record);
+            }
+        }
+        let mut again = None;
+        for (id, error) in failed {
+            match error.remedy() {
+                Remedy::None if error.is_fenced() => self.fence(key, error),
+                Remedy::None if error.is_erased() => self.forget(key, error),
+                Remedy::None => {
+                    if let Some(record) = find(id) {
+                        self.refuse(key, RecordKey::of(record), &error);
+                    }
+                }
+                // What a person has to mend says more than what passes.
+                _ if again.as_ref().is_none_or(LogError::is_retryable) => again = Some(error),
+                _ => {}
+            }
+        }
+        if is_spooled {
+            self.is_busy_until_committed(key);
+        }
+        match again {
+            Some(error) => self.failed(key, error),
+            None => self.succeeded(key),
+        }
+    }
+
+    /// The log holds a record: this revision of it.
+    fn stored(&mut self, key: &Key, record: &Record) {
+        let (position, revision) = (record.position(), record.revision());
+        if self.shared.acknowledge_at == Durability::Stored {
+            self.acknowledge(key, record);
+        }
+        if let Some(waiting) = self.take_waiting(key, position, revision) {
+            self.shared.give_back(&waiting.call, waiting.bytes);
+            self.shared.counters.queued.subtract(1);
+            self.shared.counters.stored.add(1);
+            if self.shared.acknowledge_at == Durability::Spooled {
+                // It went past the spool.
+                self.acknowledge(key, record);
+            }
+        }
+        if self.take_spooled(key, position, revision) {
+            self.shared.counters.spooled.subtract(1);
+            self.shared.counters.stored.add(1);
+            self.note(SpoolChange::Shipped(key.0.clone(), RecordKey::of(record)));
+        }
+    }
+
+    pub(super) fn acknowledge(&self, key: &Key, record: &Record) {
+        for handle in self.calls.get(key).into_iter().flat_map(|state| &state.handles) {
+            unpoisoned(&handle.receipts).add(record);
+        }
+    }
+
+    /// Removes a record from memory, if it is still this revision. Its room is still to be given back.
+    pub(super) fn take_waiting(&mut self, key: &Key, position: Position, revision: u32) -> Option<Waiting> {
+        let state = self.calls.get_mut(key)?;
+        state.waiting.get(&position).filter(|waiting| waiting.record.revision() == revision)?;
+        let waiting = state.waiting.remove(&position)?;
+        self.settle_number(waiting.number);
+        Some(waiting)
+    }
+
+    /// Forgets that a record is in the spool, if it is still this revision.
+    pub(super) fn take_spooled(&mut self, key: &Key, position: Position, revision: u32) -> bool {
+        let Some(state) = self.calls.get_mut(key) else { return false };
+        let is_it = state.spooled.get(&position).is_some_and(|spooled| spooled.revision == revision);
+        if is_it && let Some(spooled) = state.spooled.remove(&position) {
+            self.settle_number(spooled.number);
+        }
+        is_it
+    }
+
+    /// The log will never take a record.
+    pub(super) fn refuse(&mut self, key: &Key, record: RecordKey, error: &LogError) {
+        let reason = reason_of(error);
+        if let Some(waiting) = self.take_waiting(key, record.position, record.revision) {
+            let weighed = Weighed { record: waiting.record, bytes: waiting.bytes };
+            self.put_aside(&waiting.call, weighed, reason.clone());
+        }
+        if self.take_spooled(key, record.position, record.revision) {
+            self.set_aside_in_spool(key, record, reason);
+        }
+    }
+
+    fn succeeded(&mut self, key: &Key) {
+        let patience = self.patience();
+        let Some(state) = self.calls.get_mut(key) else { return };
+        (state.failures, state.error) = (0, None);
+        let has_old_work = !state.spooled.is_empty() || state.waiting.len() > self.settings.batch;
+        let has_work = state.has_work();
+        self.mended(key);
+        if has_work {
+            self.schedule(key, if has_old_work { Duration::ZERO } else { patience });
+        }
+    }
+
+    fn failed(&mut self, key: &Key, error: LogError) {
+        self.shared.counters.retried.add(1);
+        let is_hurried = self.is_hurried();
+        let Some(state) = self.calls.get_mut(key) else { return };
+        let (remedy, error) = (error.remedy(), Arc::new(error));
+        state.failures += 1;
+        state.error = Some(error.clone());
+        let mut max = self.settings.max_backoff;
+        if remedy == Remedy::Operator {
+            max = self.settings.max_operator_backoff;
+        }
+        if is_hurried {
+            max = max.min(MAX_HURRIED_BACKOFF);
+        }
+        let wait = self.settings.wait_after(state.failures, max);
+        state.due = None;
+        self.schedule(key, wait);
+        if remedy == Remedy::Operator {
+            self.trouble(Trouble::of_call(key.0.clone(), error));
+        }
+    }
+
+    /// Says aloud that a person has to mend something; once, until it is mended.
+    pub(super) fn trouble(&self, trouble: Trouble) {
+        let mut all = unpoisoned(&self.shared.counters.trouble);
+        if all.is_empty() {
+            let reason = reason_of(&*trouble.error);
+            tracing::error!(%reason, "the log cannot be written until somebody mends this; nothing is lost, and it goes on by itself");
+        }
+        all.retain(|known| known.call_id != trouble.call_id);
+        all.push(trouble);
+    }
+
+    fn mended(&self, key: &Key) {
+        self.is_mended(Some(&key.0));
+    }
+
+    pub(super) fn is_mended(&self, call_id: Option<&CallId>) {
+        let mut all = unpoisoned(&self.shared.counters.trouble);
+        if all.is_empty() {
+            return;
+        }
+        all.retain(|known| known.call_id.as_ref() != call_id);
+        if all.is_empty() {
+            tracing::info!("what kept the log from being written is mended");
+        }
+    }
+}

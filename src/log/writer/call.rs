@@ -1,0 +1,228 @@
+//! [`CallState`]: what the task knows of one call.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::shared::{CallShared, Weighed};
+use super::{Durability, NotAccepted, Part, Unstored};
+use crate::log::{CallHeader, CallId, Claim, Ending, LogError, RecordKey};
+use crate::message::{MessageId, Position, Record};
+
+/// Which call, and which of its writers.
+pub(super) type Key = (CallId, u32);
+
+pub(super) fn key_of(claim: &Claim) -> Key {
+    (claim.call_id().clone(), claim.epoch())
+}
+
+/// What the task knows of one call: what is still to be written of it, and when the next attempt is due.
+pub(super) struct CallState {
+    pub claim: Claim,
+    /// Of its handles what they share with the task. Usually there is one.
+    pub handles: Vec<Arc<CallShared>>,
+    /// With the number of each part in the order in which all parts of all calls were accepted.
+    pub opening: Option<(u64, CallHeader)>,
+    pub ending: Option<(u64, Ending)>,
+    /// In memory: the newest revision of each message.
+    pub waiting: BTreeMap<Position, Waiting>,
+    /// In the spool, likewise.
+    pub spooled: BTreeMap<Position, Spooled>,
+    /// Whether an attempt is being made, or what it did is being written down in the spool.
+    pub is_busy: bool,
+    /// Whether records go before the header, whose last attempt failed.
+    pub header_waits: bool,
+    pub failures: u32,
+    pub due: Option<Instant>,
+    pub error: Option<Arc<LogError>>,
+    pub erasing: Option<oneshot::Sender<Result<(), LogError>>>,
+}
+
+pub(super) struct Waiting {
+    pub number: u64,
+    pub record: Record,
+    pub bytes: usize,
+    /// Whose room it takes.
+    pub call: Arc<CallShared>,
+    pub place: Place,
+    /// Whether this revision is in the commit of the spool that is under way.
+    pub is_committing: bool,
+}
+
+/// Where a record that waits in memory goes next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Log,
+    Spool,
+}
+
+pub(super) struct Spooled {
+    pub number: u64,
+    pub id: MessageId,
+    pub revision: u32,
+}
+
+/// What to do next for a call.
+pub(super) enum Step {
+    Open(CallHeader),
+    Put(Vec<Record>),
+    PutSpooled,
+    Close(Ending),
+    Erase,
+}
+
+/// What becomes of a record that comes in.
+pub(super) enum Arrival {
+    /// It waits.
+    New,
+    /// It waits in place of an older revision, which took so many bytes of a call.
+    Replaces(Arc<CallShared>, usize),
+    /// The same or a newer revision waits already.
+    Known,
+    /// Another message waits in its place.
+    Conflict(LogError),
+}
+
+impl CallState {
+    pub fn new(claim: Claim) -> Self {
+        Self {
+            claim,
+            handles: Vec::new(),
+            opening: None,
+            ending: None,
+            waiting: BTreeMap::new(),
+            spooled: BTreeMap::new(),
+            is_busy: false,
+            header_waits: false,
+            failures: 0,
+            due: None,
+            error: None,
+            erasing: None,
+        }
+    }
+
+    pub fn know(&mut self, handle: &Arc<CallShared>) {
+        if !self.handles.iter().any(|known| Arc::ptr_eq(known, handle)) {
+            self.handles.push(handle.clone());
+        }
+    }
+
+    /// Takes a record in.
+    pub fn arrive(&mut self, number: u64, weighed: &Weighed, call: &Arc<CallShared>, place: Place) -> Arrival {
+        let record = &weighed.record;
+        let (position, id, revision) = (record.position(), record.id(), record.revision());
+        let of_spool = self.spooled.get(&position).map(|spooled| (spooled.id, spooled.revision));
+        let of_memory = self.waiting.get(&position).map(|waiting| (waiting.record.id(), waiting.record.revision()));
+        for (found, found_revision) in of_spool.into_iter().chain(of_memory) {
+            if found != id {
+                let call_id = self.claim.call_id().clone();
+                return Arrival::Conflict(LogError::OtherMessage { call_id, position, id, found });
+            }
+            if found_revision >= revision {
+                return Arrival::Known;
+            }
+        }
+        // Once records of a call go past the spool, all do, until there are none: so that they stay in their order.
+        let goes_past = self.waiting.values().next().is_some_and(|waiting| waiting.place == Place::Log);
+        let place = if goes_past { Place::Log } else { place };
+        let waiting = Waiting {
+            number,
+            record: record.clone(),
+            bytes: weighed.bytes,
+            call: call.clone(),
+            place,
+            is_committing: false,
+        };
+        match self.waiting.insert(position, waiting) {
+            None => Arrival::New,
+            Some(older) => {
+                // What waited for it still does, with the newer revision.
+                if let Some(newer) = self.waiting.get_mut(&position) {
+                    newer.number = older.number;
+                }
+                Arrival::Replaces(older.call, older.bytes)
+            }
+        }
+    }
+
+    /// What to do next, if anything can be done.
+    pub fn next_step(&mut self, batch: usize) -> Option<Step> {
+        if self.is_busy {
+            return None;
+        }
+        if self.erasing.is_some() {
+            return Some(Step::Erase);
+        }
+        let opening = self.opening.as_ref().map(|(_, header)| Step::Open(header.clone()));
+        if opening.is_some() && !self.header_waits {
+            return opening;
+        }
+        self.header_waits = false;
+        if !self.spooled.is_empty() {
+            return Some(Step::PutSpooled);
+        }
+        let ready = self.waiting.values().filter(|waiting| waiting.place == Place::Log);
+        let records: Vec<Record> = ready.take(batch.max(1)).map(|waiting| waiting.record.clone()).collect();
+        if !records.is_empty() {
+            return Some(Step::Put(records));
+        }
+        let ending = self.ending.as_ref().filter(|_| self.waiting.is_empty());
+        opening.or_else(|| ending.map(|(_, ending)| Step::Close(ending.clone())))
+    }
+
+    /// Whether nothing is left to do for it, and nobody will bring more.
+    pub fn is_done(&self) -> bool {
+        self.handles.is_empty() && !self.has_work() && !self.is_busy
+    }
+
+    pub fn has_work(&self) -> bool {
+        self.opening.is_some()
+            || self.ending.is_some()
+            || self.erasing.is_some()
+            || !self.waiting.is_empty()
+            || !self.spooled.is_empty()
+    }
+
+    /// The records that wait, in memory and in the spool.
+    pub fn keys(&self) -> Vec<RecordKey> {
+        let waiting = self.waiting.values().map(|waiting| RecordKey::of(&waiting.record));
+        let spooled = self.spooled.iter().map(|(position, spooled)| RecordKey {
+            position: *position,
+            id: spooled.id,
+            revision: spooled.revision,
+        });
+        waiting.chain(spooled).collect()
+    }
+
+    /// Refuses all that is still to come.
+    pub fn is_over(&mut self, error: &Arc<LogError>) {
+        for handle in &self.handles {
+            // The first reason stays.
+            let _ = handle.over.set(NotAccepted::Over(error.clone()));
+        }
+    }
+
+    /// All that is accepted and not stored.
+    pub fn unstored(&self) -> impl Iterator<Item = Unstored> {
+        let part = |part, level| Unstored {
+            call_id: self.claim.call_id().clone(),
+            part,
+            level,
+            is_set_aside: false,
+            error: self.error.as_deref().map(|error| super::reason_of(error)),
+        };
+        let record = |id, position, revision| Part::Record { id, position, revision };
+        let opening = self.opening.iter().map(move |_| part(Part::Header, Durability::Accepted));
+        let spooled = self
+            .spooled
+            .iter()
+            .map(move |(position, spooled)| part(record(spooled.id, *position, spooled.revision), Durability::Spooled));
+        let waiting = self.waiting.iter().map(move |(position, waiting)| {
+            part(record(waiting.record.id(), *position, waiting.record.revision()), Durability::Accepted)
+        });
+        let ending = self.ending.iter().map(move |_| part(Part::Ending, Durability::Accepted));
+        opening.chain(spooled).chain(waiting).chain(ending)
+    }
+}

@@ -1,0 +1,181 @@
+//! [`CallWriter`]: the way of one call into the log.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout_at};
+
+use super::shared::{CallShared, Order, Orders, Shared, Weighed};
+use super::{Durability, unpoisoned};
+use crate::log::{CallHeader, Claim, Ending, LogError};
+use crate::manager::{MessagesManager, Receipt, Tail};
+use crate::message::{MessageWrapper, Record};
+
+/// The way of one call into the log. Drop it when the call is over: what was accepted is written all the same.
+pub struct CallWriter {
+    call: Arc<CallShared>,
+    shared: Arc<Shared>,
+    orders: Orders,
+}
+
+/// What became of changes that were handed over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HandedOver {
+    /// How many records were accepted.
+    pub records: usize,
+    /// Whether there was no room for all of them: the rest stays pending in the manager, and comes with the next turn.
+    pub is_full: bool,
+}
+
+/// Why nothing of a call is accepted any more.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotAccepted {
+    /// Another process has resumed the call, or the call was erased. What was accepted and not yet stored was
+    /// [set aside](super::SetAside), or forgotten with the call.
+    #[error("{0}")]
+    Over(Arc<LogError>),
+    /// The writer was stopped.
+    #[error("the log's writer was stopped; nothing was accepted: start another one, and hand over all that is pending")]
+    Stopped,
+}
+
+/// A call was not handed over to its end in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{left} records of the call found no room in time; they are still pending in the manager: try again")]
+#[non_exhaustive]
+pub struct Unfinished {
+    /// How many records.
+    pub left: usize,
+}
+
+impl CallWriter {
+    pub(super) fn new(claim: Claim, shared: Arc<Shared>, orders: Orders) -> Self {
+        Self { call: Arc::new(CallShared::new(claim)), shared, orders }
+    }
+
+    /// Has the header of the call written.
+    pub(super) fn open(&self, header: CallHeader) -> Result<(), NotAccepted> {
+        self.orders.send(Order::Open(self.call.clone(), header)).map_err(|_| NotAccepted::Stopped)
+    }
+
+    /// The right with which it is written.
+    pub fn claim(&self) -> &Claim {
+        &self.call.claim
+    }
+
+    /// Tells the manager what the log has, and takes what it has to say: what changed since the last time.
+    ///
+    /// Never waits, and does the same work whatever the log does: it looks at what is new, not at what is waiting.
+    /// `tail` as in [`changes`](MessagesManager::changes). What finds no room stays pending in the manager.
+    ///
+    /// Errors: another process has resumed the call, it was erased, or the writer was stopped; all stays pending.
+    pub fn hand_over<W: MessageWrapper>(
+        &self,
+        manager: &mut MessagesManager<W>,
+        tail: Tail,
+    ) -> Result<HandedOver, NotAccepted> {
+        self.acknowledge(manager);
+        if let Some(over) = self.call.over.get() {
+            return Err(over.clone());
+        }
+        let mut handed_over = HandedOver::default();
+        let (mut receipt, mut records, mut bytes) = (Receipt::new(), Vec::new(), 0);
+        for record in manager.new_records(tail) {
+            let weighed = Weighed { bytes: weight(&record), record };
+            if !self.shared.take(&self.call, weighed.bytes) {
+                handed_over.is_full = true;
+                self.shared.counters.refused.add(1);
+                break;
+            }
+            bytes += weighed.bytes;
+            receipt.add(&weighed.record);
+            records.push(weighed);
+        }
+        handed_over.records = records.len();
+        if records.is_empty() {
+            return Ok(handed_over);
+        }
+        let number = records.len();
+        self.shared.counters.accepted.add(number);
+        self.shared.counters.queued.add(number);
+        if self.orders.send(Order::Records(self.call.clone(), records)).is_err() {
+            self.shared.counters.accepted.subtract(number);
+            self.shared.counters.queued.subtract(number);
+            self.shared.give_back(&self.call, bytes);
+            return Err(NotAccepted::Stopped);
+        }
+        if self.shared.acknowledge_at == Durability::Accepted {
+            manager.acknowledge(receipt);
+        } else {
+            manager.handed_over(&receipt);
+        }
+        Ok(handed_over)
+    }
+
+    /// Tells the manager what the log has: [`hand_over`](Self::hand_over) does so first.
+    pub fn acknowledge<W: MessageWrapper>(&self, manager: &mut MessagesManager<W>) {
+        let receipt = std::mem::take(&mut *unpoisoned(&self.call.receipts));
+        if !receipt.is_empty() {
+            manager.acknowledge(receipt);
+        }
+    }
+
+    /// Hands over all that is left of a call, waiting for room, and writes down how it ended. That it is accepted is
+    /// what this waits for, not that it is stored: see [`LogWriter::flush`](super::LogWriter::flush).
+    ///
+    /// Errors: as [`hand_over`](Self::hand_over), or no room in time; what was accepted is, and it can be tried again.
+    pub async fn finish<W: MessageWrapper>(
+        &self,
+        manager: &mut MessagesManager<W>,
+        ending: Ending,
+        within: Duration,
+    ) -> Result<(), FinishError> {
+        let until = Instant::now() + within;
+        loop {
+            // Registered before the look, so that room made in between is not missed.
+            let room = self.shared.room.notified();
+            if !self.hand_over(manager, Tail::Include)?.is_full {
+                break;
+            }
+            if timeout_at(until, room).await.is_err() {
+                return Err(Unfinished { left: manager.new_records(Tail::Include).count() }.into());
+            }
+        }
+        let sent = self.orders.send(Order::Close(self.call.clone(), ending));
+        sent.map_err(|_| NotAccepted::Stopped.into())
+    }
+}
+
+/// Why a call was not handed over to its end.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum FinishError {
+    /// Nothing of it is accepted any more.
+    #[error(transparent)]
+    NotAccepted(#[from] NotAccepted),
+    /// There was no room in time.
+    #[error(transparent)]
+    Unfinished(#[from] Unfinished),
+}
+
+/// About how many bytes a record takes in memory, that its texts are shared with the manager aside.
+fn weight(record: &Record) -> usize {
+    const METADATA: usize = 256;
+    METADATA + record.contents().record_bytes()
+}
+
+impl Drop for CallWriter {
+    fn drop(&mut self) {
+        // Without a task there is nothing that would remember the call.
+        let _ = self.orders.send(Order::Gone(self.call.clone()));
+    }
+}
+
+impl fmt::Debug for CallWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallWriter").field("claim", &self.call.claim).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,55 @@
+//! Waiting for all to be stored, and telling what is not.
+
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::call::{CallState, Key, key_of};
+use super::{Unstored, WriterTask};
+use crate::log::CallId;
+
+/// Somebody waits until nothing up to a number is outstanding, or of one call nothing at all.
+pub(super) struct Flush {
+    pub of: Option<CallId>,
+    pub up_to: u64,
+    pub until: Instant,
+    pub reply: oneshot::Sender<Vec<Unstored>>,
+}
+
+impl WriterTask {
+    /// Has all that waits attempted now.
+    pub(super) fn hurry(&mut self, of: Option<&CallId>) {
+        let waits = |state: &&CallState| state.has_work() && of.is_none_or(|of| of == state.claim.call_id());
+        let keys: Vec<Key> = self.calls.values().filter(waits).map(|state| key_of(&state.claim)).collect();
+        for key in keys {
+            self.schedule(&key, Duration::ZERO);
+        }
+    }
+
+    pub(super) fn answer_flushes(&mut self) {
+        let now = Instant::now();
+        let oldest = self.outstanding.keys().next().copied().unwrap_or(u64::MAX);
+        let mut left = Vec::new();
+        for flush in std::mem::take(&mut self.flushes) {
+            let is_done = match &flush.of {
+                None => oldest > flush.up_to,
+                Some(of) => !self.calls.values().any(|state| state.claim.call_id() == of && state.has_work()),
+            };
+            if is_done || now >= flush.until {
+                // Whoever asked and is gone does not want to know.
+                let _ = flush.reply.send(self.unstored(flush.of.as_ref()));
+            } else {
+                left.push(flush);
+            }
+        }
+        self.flushes = left;
+    }
+
+    fn unstored(&self, of: Option<&CallId>) -> Vec<Unstored> {
+        let is_of = |call_id: &CallId| of.is_none_or(|of| of == call_id);
+        let calls = self.calls.values().filter(|state| is_of(state.claim.call_id()));
+        let aside = self.unstored_aside().filter(|unstored| is_of(&unstored.call_id));
+        calls.flat_map(CallState::unstored).chain(aside).collect()
+    }
+}

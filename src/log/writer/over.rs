@@ -1,0 +1,73 @@
+//! Calls that are over, here: another process goes on with them, or they were erased.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use super::WriterTask;
+use super::call::{CallState, Key, key_of};
+use super::shared::Reply;
+use crate::log::spool::SpoolChange;
+use crate::log::{CallId, Claim, LogError};
+
+impl WriterTask {
+    /// Another process goes on with the call: nothing of it will be taken from here.
+    pub(super) fn fence(&mut self, key: &Key, error: LogError) {
+        let Some(state) = self.calls.get_mut(key) else { return };
+        let error = Arc::new(error);
+        state.is_over(&error);
+        for record in state.keys() {
+            self.refuse(key, record, &error);
+        }
+        self.header_is_settled(key);
+        self.ending_is_settled(key);
+    }
+
+    /// The call was erased: nothing of it is kept.
+    pub(super) fn forget(&mut self, key: &Key, error: LogError) {
+        let Some(state) = self.calls.get_mut(key) else { return };
+        state.is_over(&Arc::new(error));
+        for record in state.keys() {
+            if let Some(waiting) = self.take_waiting(key, record.position, record.revision) {
+                self.shared.give_back(&waiting.call, waiting.bytes);
+                self.shared.counters.queued.subtract(1);
+                self.shared.counters.erased.add(1);
+            }
+            if self.take_spooled(key, record.position, record.revision) {
+                self.shared.counters.spooled.subtract(1);
+                self.shared.counters.erased.add(1);
+            }
+        }
+        self.header_is_settled(key);
+        self.ending_is_settled(key);
+        self.forget_aside(&key.0);
+        self.note(SpoolChange::Forget(key.0.clone()));
+    }
+
+    /// Has a call erased, once nothing of it is on its way.
+    pub(super) fn erase(&mut self, call_id: CallId, reply: oneshot::Sender<Result<(), LogError>>) {
+        let epochs = self.calls.keys().filter(|(of, _)| *of == call_id);
+        // The newest writer's records are on their way, if any are.
+        let key = epochs.max().cloned().unwrap_or_else(|| key_of(&Claim::first(call_id.clone())));
+        let state = self.calls.entry(key.clone()).or_insert_with(|| CallState::new(Claim::first(call_id)));
+        // Who asked before and was not answered yet learns that the answer is lost, and asks again.
+        state.erasing = Some(reply);
+        self.schedule(&key, Duration::ZERO);
+    }
+
+    pub(super) fn erased(&mut self, key: &Key, result: Result<(), LogError>) {
+        let to = self.calls.get_mut(key).and_then(|state| state.erasing.take());
+        if result.is_ok() {
+            let epochs: Vec<Key> = self.calls.keys().filter(|(of, _)| *of == key.0).cloned().collect();
+            for epoch in epochs {
+                self.forget(&epoch, LogError::Erased { call_id: key.0.clone() });
+                self.settle(&epoch);
+            }
+        }
+        if let Some(to) = to {
+            self.answer_when_noted(Reply { to, result });
+        }
+        self.schedule_if_idle(key, self.patience());
+    }
+}

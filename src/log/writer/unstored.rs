@@ -1,0 +1,57 @@
+//! [`Unstored`]: what a flush did not get into the log.
+
+use std::fmt;
+
+use super::Durability;
+use crate::log::CallId;
+use crate::message::{MessageId, Position};
+
+/// Something that is accepted and not in the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Unstored {
+    /// The call.
+    pub call_id: CallId,
+    /// What of it.
+    pub part: Part,
+    /// How far it has come.
+    pub level: Durability,
+    /// Whether it was set aside, and is not tried any more.
+    pub is_set_aside: bool,
+    /// Why the last attempt failed, if there was one.
+    pub error: Option<Box<str>>,
+}
+
+/// A part of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Part {
+    /// Its header.
+    Header,
+    /// A record.
+    Record {
+        /// The message.
+        id: MessageId,
+        /// Where it stands.
+        position: Position,
+        /// Its revision.
+        revision: u32,
+    },
+    /// How it ended.
+    Ending,
+}
+
+impl fmt::Display for Unstored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.part {
+            Part::Header => f.write_str("the header")?,
+            Part::Record { id, revision, .. } => write!(f, "revision {revision} of message {id}")?,
+            Part::Ending => f.write_str("the ending")?,
+        }
+        write!(f, " of call {} is not stored", self.call_id)?;
+        match &self.error {
+            Some(error) => write!(f, ": {error}"),
+            None => Ok(()),
+        }
+    }
+}

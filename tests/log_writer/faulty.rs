@@ -1,0 +1,106 @@
+//! A log in memory that does what it is told.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use verbale::Record;
+use verbale::log::{
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Claim, LogError, LogFuture, LoggedCall, MemoryLog,
+    Opening, PutError, Remedy, Stored,
+};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    Go,
+    Hang,
+    Unavailable,
+    Denied,
+    /// Of records, the first.
+    Refuse,
+}
+
+#[derive(Default)]
+pub struct Faulty {
+    log: MemoryLog,
+    always: Mutex<HashMap<CallId, Next>>,
+    next: Mutex<HashMap<CallId, Next>>,
+    attempts: AtomicU64,
+}
+
+impl Faulty {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn always(&self, call_id: &CallId, next: Next) {
+        self.always.lock().unwrap().insert(call_id.clone(), next);
+    }
+
+    pub fn next(&self, call_id: &CallId, next: Next) {
+        self.next.lock().unwrap().insert(call_id.clone(), next);
+    }
+
+    pub fn attempts(&self) -> u64 {
+        self.attempts.load(Ordering::Relaxed)
+    }
+
+    async fn pass(&self, call_id: &CallId) -> Result<(), LogError> {
+        self.attempts.fetch_add(1, Ordering::Relaxed);
+        let next = self.next.lock().unwrap().remove(call_id);
+        let next = next.or_else(|| self.always.lock().unwrap().get(call_id).copied()).unwrap_or(Next::Go);
+        let error = |remedy| Err(LogError::backend(format!("logging call {call_id}"), remedy, "refused"));
+        match next {
+            Next::Go => Ok(()),
+            Next::Hang => std::future::pending().await,
+            Next::Unavailable => error(Remedy::Retry),
+            Next::Denied => error(Remedy::Operator),
+            Next::Refuse => error(Remedy::None),
+        }
+    }
+}
+
+impl CallLog for Faulty {
+    fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Opening> {
+        Box::pin(async move {
+            self.pass(header.call_id()).await?;
+            self.log.open_call(header).await
+        })
+    }
+
+    fn put_records<'a>(&'a self, claim: &'a Claim, records: &'a [Record]) -> LogFuture<'a, Vec<Stored>, PutError> {
+        Box::pin(async move {
+            let Err(error) = self.pass(claim.call_id()).await else {
+                return self.log.put_records(claim, records).await;
+            };
+            let failed = vec![(records[0].id(), error)];
+            if failed[0].1.remedy() != Remedy::None {
+                return Err(PutError::new(Vec::new(), failed, records.len() - 1));
+            }
+            let stored = self.log.put_records(claim, &records[1..]).await?;
+            Err(PutError::new(stored, failed, 0))
+        })
+    }
+
+    fn change_call<'a>(&'a self, call_id: &'a CallId, change: &'a CallChange) -> LogFuture<'a, CallHeader> {
+        Box::pin(async move {
+            self.pass(call_id).await?;
+            self.log.change_call(call_id, change).await
+        })
+    }
+
+    fn read_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
+        self.log.read_call(call_id)
+    }
+
+    fn list_calls<'a>(&'a self, query: &'a CallQuery) -> LogFuture<'a, CallPage> {
+        self.log.list_calls(query)
+    }
+
+    fn erase_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, ()> {
+        Box::pin(async move {
+            self.pass(call_id).await?;
+            self.log.erase_call(call_id).await
+        })
+    }
+}
