@@ -34,6 +34,11 @@ impl Claim {
         Self { call_id: header.call_id().clone(), epoch: header.epoch(), expires_at_s }
     }
 
+    /// One that was kept somewhere.
+    pub(crate) fn restored(call_id: CallId, epoch: u32, expires_at_s: Option<i64>) -> Self {
+        Self { call_id, epoch, expires_at_s }
+    }
+
     /// The call.
     pub fn call_id(&self) -> &CallId {
         &self.call_id

@@ -41,6 +41,7 @@ mod list;
 mod memory;
 mod port;
 mod put;
+mod spool;
 mod transcript;
 
 pub use call_id::{CallId, InvalidCallId};
@@ -55,4 +56,5 @@ pub use list::{CallPage, CallQuery, Cursor};
 pub use memory::MemoryLog;
 pub use port::{CallLog, LogFuture};
 pub use put::{Put, PutError, Stored};
+pub use spool::{RecordKey, SetAside, Spool, SpoolError, SpoolMemory, SpoolSettings};
 pub use transcript::{TranscriptError, export, import};
