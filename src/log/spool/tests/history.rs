@@ -228,6 +228,11 @@ fn an_erased_call_is_nowhere_in_the_file_whenever_it_crashes() {
         spool.commit(&changes).unwrap();
         spool.commit(&[shipped("CA", &record(0, 1, secret)), put("CA", &record(0, 2, secret))]).unwrap();
         spool.commit(&[put("CA", &record(7, 1, secret)), put_aside("CA", &record(0, 2, secret))]).unwrap();
+        // Many pages, with others behind them: what is freed is not overwritten at once, nor cut off.
+        let long = |text: &str| format!("{text}{}", "x".repeat(2_000));
+        let many = |id, text: &str| (8..28).map(|seq| put(id, &record(seq, 1, &long(text)))).collect::<Vec<_>>();
+        spool.commit(&many("CA", secret)).unwrap();
+        spool.commit(&many("CB", "kept")).unwrap();
         assert!(memory.contains(secret.as_bytes()));
     };
     for writes in 0.. {
