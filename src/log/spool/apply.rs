@@ -1,0 +1,198 @@
+//! How changes are made, in one transaction.
+
+use std::collections::BTreeMap;
+
+use redb::{Database, ReadableTable, Table, WriteTransaction};
+
+use super::change::{RecordKey, SpoolChange};
+use super::error::Fault;
+use super::row::{CallRow, EndingRow, HeaderRow};
+use super::tables::{
+    CALLS, IS_SCRUB_DUE, META, NEXT_CALL, PENDING_BYTES, Place, RECORDS, SET_ASIDE, SET_ASIDE_BYTES, Totals, place,
+    places_of, to_json,
+};
+use crate::log::{CallId, Claim};
+use crate::message::Record;
+
+/// Makes all of the changes, or none.
+pub(super) fn apply(database: &Database, changes: &[SpoolChange]) -> Result<Totals, Fault> {
+    let transaction = database.begin_write()?;
+    let mut tables = Tables::open(&transaction)?;
+    for change in changes {
+        tables.change(change)?;
+    }
+    let totals = tables.finish()?;
+    transaction.commit()?;
+    Ok(totals)
+}
+
+struct Tables<'a> {
+    meta: Table<'a, &'static str, u64>,
+    calls: Table<'a, &'static str, (u64, &'static [u8])>,
+    records: Table<'a, Place, (u32, &'static [u8])>,
+    set_aside: Table<'a, Place, (u32, &'static str, &'static [u8])>,
+    /// The calls that are changed.
+    touched: BTreeMap<CallId, Option<Call>>,
+    next_call: u64,
+    totals: Totals,
+}
+
+struct Call {
+    number: u64,
+    row: CallRow,
+    is_changed: bool,
+}
+
+impl<'a> Tables<'a> {
+    fn open(transaction: &'a WriteTransaction) -> Result<Self, Fault> {
+        let meta = transaction.open_table(META)?;
+        let number = |name| Ok::<_, Fault>(meta.get(name)?.map_or(0, |number| number.value()));
+        let totals = Totals { pending_bytes: number(PENDING_BYTES)?, set_aside_bytes: number(SET_ASIDE_BYTES)? };
+        Ok(Self {
+            next_call: number(NEXT_CALL)?,
+            calls: transaction.open_table(CALLS)?,
+            records: transaction.open_table(RECORDS)?,
+            set_aside: transaction.open_table(SET_ASIDE)?,
+            touched: BTreeMap::new(),
+            meta,
+            totals,
+        })
+    }
+
+    fn change(&mut self, change: &SpoolChange) -> Result<(), Fault> {
+        match change {
+            SpoolChange::Open(header) => self.claimed(&Claim::of(header))?.row.opening = Some(HeaderRow::from(header)),
+            SpoolChange::Opened(claim) => {
+                if let Some(call) = self.call(claim.call_id())? {
+                    call.row.take_claim(claim);
+                    (call.row.opening, call.is_changed) = (None, true);
+                }
+            }
+            SpoolChange::Close(claim, ending) => self.claimed(claim)?.row.ending = Some(EndingRow::from(ending)),
+            SpoolChange::Closed(call_id) => {
+                if let Some(call) = self.call(call_id)? {
+                    (call.row.ending, call.is_changed) = (None, true);
+                }
+            }
+            SpoolChange::Put(claim, record) => self.put(claim, record)?,
+            SpoolChange::Shipped(call_id, key) => drop(self.take(call_id, key)?),
+            SpoolChange::SetAside { call_id, key, reason } => {
+                if let Some((place, json)) = self.take(call_id, key)? {
+                    self.totals.set_aside_bytes += json.len() as u64;
+                    self.set_aside.insert(place, (key.revision, reason.as_ref(), json.as_slice()))?;
+                }
+            }
+            SpoolChange::Discard(call_id, key) => self.discard(call_id, key)?,
+            SpoolChange::Forget(call_id) => self.forget(call_id)?,
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, claim: &Claim, record: &Record) -> Result<(), Fault> {
+        let key = RecordKey::of(record);
+        let place = place(self.claimed(claim)?.number, &key);
+        let spooled = self.records.get(place)?.map(|found| (found.value().0, found.value().1.len()));
+        let set_aside = self.set_aside.get(place)?.map(|found| (found.value().0, found.value().2.len()));
+        if [spooled, set_aside].into_iter().flatten().any(|(revision, _)| revision >= key.revision) {
+            return Ok(());
+        }
+        let json = to_json(record)?;
+        self.records.insert(place, (key.revision, json.as_slice()))?;
+        self.totals.pending_bytes += json.len() as u64;
+        self.totals.pending_bytes -= spooled.map_or(0, |(_, bytes)| bytes as u64);
+        if let Some((_, bytes)) = set_aside {
+            self.set_aside.remove(place)?;
+            self.totals.set_aside_bytes -= bytes as u64;
+        }
+        Ok(())
+    }
+
+    /// Takes a record out of what is shipped, if it has this revision.
+    fn take(&mut self, call_id: &CallId, key: &RecordKey) -> Result<Option<(Place, Vec<u8>)>, Fault> {
+        let Some(call) = self.call(call_id)? else { return Ok(None) };
+        let place = place(call.number, key);
+        let found = self.records.get(place)?.filter(|found| found.value().0 == key.revision);
+        let Some(json) = found.map(|found| found.value().1.to_vec()) else { return Ok(None) };
+        self.records.remove(place)?;
+        self.totals.pending_bytes -= json.len() as u64;
+        Ok(Some((place, json)))
+    }
+
+    fn discard(&mut self, call_id: &CallId, key: &RecordKey) -> Result<(), Fault> {
+        let Some(call) = self.call(call_id)? else { return Ok(()) };
+        let place = place(call.number, key);
+        let found = self.set_aside.get(place)?.filter(|found| found.value().0 == key.revision);
+        let Some(bytes) = found.map(|found| found.value().2.len()) else { return Ok(()) };
+        self.set_aside.remove(place)?;
+        self.totals.set_aside_bytes -= bytes as u64;
+        Ok(())
+    }
+
+    fn forget(&mut self, call_id: &CallId) -> Result<(), Fault> {
+        // Also where nothing of the call is left: what was shipped may be in a page that was freed.
+        self.meta.insert(IS_SCRUB_DUE, 1)?;
+        let Some(call) = self.call(call_id)? else { return Ok(()) };
+        let places = places_of(call.number);
+        let (mut pending_bytes, mut set_aside_bytes) = (0, 0);
+        self.records.retain_in(places.clone(), |_, (_, json)| {
+            pending_bytes += json.len() as u64;
+            false
+        })?;
+        self.set_aside.retain_in(places, |_, (_, _, json)| {
+            set_aside_bytes += json.len() as u64;
+            false
+        })?;
+        self.totals.pending_bytes -= pending_bytes;
+        self.totals.set_aside_bytes -= set_aside_bytes;
+        self.touched.insert(call_id.clone(), None);
+        self.calls.remove(call_id.as_str())?;
+        Ok(())
+    }
+
+    /// A call, if it is in the spool.
+    fn call(&mut self, call_id: &CallId) -> Result<Option<&mut Call>, Fault> {
+        if !self.touched.contains_key(call_id) {
+            let found = match self.calls.get(call_id.as_str())? {
+                None => None,
+                Some(found) => {
+                    let (number, json) = found.value();
+                    Some(Call { number, row: CallRow::read(json)?, is_changed: false })
+                }
+            };
+            self.touched.insert(call_id.clone(), found);
+        }
+        Ok(self.touched.get_mut(call_id).and_then(Option::as_mut))
+    }
+
+    /// A call, with this claim unless it has a newer one; whoever asks for it changes it.
+    fn claimed(&mut self, claim: &Claim) -> Result<&mut Call, Fault> {
+        let next = self.next_call;
+        let is_new = self.call(claim.call_id())?.is_none();
+        self.next_call += u64::from(is_new);
+        let call = self.touched.entry(claim.call_id().clone()).or_default();
+        let call = call.get_or_insert_with(|| Call { number: next, row: CallRow::of(claim), is_changed: true });
+        call.row.take_claim(claim);
+        call.is_changed = true;
+        Ok(call)
+    }
+
+    /// A call with nothing to do goes; the others are written.
+    fn finish(mut self) -> Result<Totals, Fault> {
+        for (call_id, call) in &self.touched {
+            let Some(Call { number, row, is_changed }) = call else { continue };
+            let is_done = row.opening.is_none()
+                && row.ending.is_none()
+                && self.records.range(places_of(*number))?.next().is_none()
+                && self.set_aside.range(places_of(*number))?.next().is_none();
+            if is_done {
+                self.calls.remove(call_id.as_str())?;
+            } else if *is_changed {
+                self.calls.insert(call_id.as_str(), (*number, row.to_json()?.as_slice()))?;
+            }
+        }
+        self.meta.insert(NEXT_CALL, self.next_call)?;
+        self.meta.insert(PENDING_BYTES, self.totals.pending_bytes)?;
+        self.meta.insert(SET_ASIDE_BYTES, self.totals.set_aside_bytes)?;
+        Ok(self.totals)
+    }
+}

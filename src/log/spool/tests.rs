@@ -1,0 +1,206 @@
+//! What changes make of a spool, and what is read of it.
+
+mod file;
+mod history;
+
+use std::slice;
+
+use serde_json::json;
+
+use super::*;
+use crate::log::{CallHeader, Claim, Ending, Remedy, Tenant};
+
+fn call(id: &str) -> CallId {
+    CallId::new(id).unwrap()
+}
+
+fn claim(id: &str) -> Claim {
+    Claim::first(call(id))
+}
+
+fn record(seq: u32, revision: u32, text: &str) -> Record {
+    serde_json::from_value(json!({
+        "id": crate::MessageId::from(u128::from(seq) + 1).to_string(), "seq": seq, "revision": revision, "later": [1.5],
+        "message": {"role": "user", "contents": [text]}, "metadata": {"timing": {"creation": 5}},
+    }))
+    .unwrap()
+}
+
+fn summary(after: u32, number: u32) -> Record {
+    serde_json::from_value(json!({
+        "id": crate::MessageId::from(u128::from(number) << 64).to_string(), "after": after, "summary": number,
+        "revision": 1, "message": {"role": "summary", "contents": ["They greeted."]},
+        "metadata": {"timing": {"creation": 5}, "summaryIds": [crate::MessageId::from(1).to_string()]},
+    }))
+    .unwrap()
+}
+
+fn put(id: &str, record: &Record) -> SpoolChange {
+    SpoolChange::Put(claim(id), record.clone())
+}
+
+fn shipped(id: &str, record: &Record) -> SpoolChange {
+    SpoolChange::Shipped(call(id), RecordKey::of(record))
+}
+
+fn put_aside(id: &str, record: &Record) -> SpoolChange {
+    SpoolChange::SetAside { call_id: call(id), key: RecordKey::of(record), reason: "too large".into() }
+}
+
+fn index(record: &Record) -> (RecordKey, u64) {
+    (RecordKey::of(record), serde_json::to_string(record).unwrap().len() as u64)
+}
+
+fn bytes<'a>(records: impl IntoIterator<Item = &'a Record>) -> u64 {
+    records.into_iter().map(|record| index(record).1).sum()
+}
+
+fn batch(spool: &Spool, id: &str) -> Vec<Record> {
+    spool.batch(&call(id), usize::MAX, usize::MAX).unwrap()
+}
+
+fn in_memory() -> (SpoolMemory, Spool) {
+    let memory = SpoolMemory::new();
+    let spool = Spool::in_memory(&memory, SpoolSettings::default()).unwrap();
+    (memory, spool)
+}
+
+/// What a crash leaves, opened again.
+fn after_crash(memory: &SpoolMemory) -> Spool {
+    Spool::in_memory(&memory.copy(), SpoolSettings::default()).unwrap()
+}
+
+#[test]
+fn a_call_s_records_come_in_its_order_as_they_were() {
+    let (memory, spool) = in_memory();
+    let other = record(1, 7, "another call");
+    let all = [record(0, 1, "Hi"), record(1, 3, "ü\u{0}\""), summary(1, 1), summary(1, 2), record(2, 1, "Bye")];
+    let puts: Vec<SpoolChange> = all.iter().rev().map(|record| put("CA", record)).collect();
+    spool.commit(&[put("C", &other), put("CA1", &other)]).unwrap();
+    spool.commit(&puts).unwrap();
+    for spool in [spool, after_crash(&memory)] {
+        assert_eq!(batch(&spool, "CA"), all);
+        assert_eq!(spool.batch(&call("CA"), 2, usize::MAX).unwrap(), all[..2]);
+        assert_eq!(spool.batch(&call("CA"), 0, 0).unwrap(), all[..1]);
+        let three = bytes(&all[..3]) as usize;
+        assert_eq!(spool.batch(&call("CA"), usize::MAX, three).unwrap(), all[..3]);
+        assert_eq!(spool.batch(&call("CA"), usize::MAX, three - 1).unwrap(), all[..2]);
+        assert_eq!(batch(&spool, "nobody"), []);
+        assert_eq!(spool.pending_bytes(), bytes(&all) + 2 * bytes([&other]));
+    }
+}
+
+#[test]
+fn the_newest_revision_is_kept_and_gone_once_it_is_shipped() {
+    let (_, spool) = in_memory();
+    let [first, second, third] = [1, 2, 3].map(|revision| record(4, revision, &"x".repeat(revision as usize)));
+    spool.commit(&[put("CA", &second), put("CA", &first)]).unwrap();
+    assert_eq!(batch(&spool, "CA"), slice::from_ref(&second));
+    spool.commit(&[put("CA", &third), shipped("CA", &second)]).unwrap();
+    assert_eq!(batch(&spool, "CA"), slice::from_ref(&third));
+    assert_eq!(spool.pending_bytes(), bytes([&third]));
+    spool.commit(&[shipped("CA", &third), shipped("nobody", &third)]).unwrap();
+    assert_eq!((spool.calls().unwrap(), spool.pending_bytes()), (vec![], 0));
+}
+
+#[test]
+fn two_messages_of_one_position_are_both_kept() {
+    let (_, spool) = in_memory();
+    let mine = record(4, 1, "mine");
+    let mut theirs = serde_json::to_value(&mine).unwrap();
+    theirs["id"] = json!(crate::MessageId::from(99).to_string());
+    let theirs: Record = serde_json::from_value(theirs).unwrap();
+    spool.commit(&[put("CA", &theirs), put("CA", &mine)]).unwrap();
+    assert_eq!(batch(&spool, "CA"), [mine.clone(), theirs.clone()]);
+    spool.commit(&[shipped("CA", &theirs)]).unwrap();
+    assert_eq!(batch(&spool, "CA"), [mine]);
+}
+
+#[test]
+fn what_was_set_aside_is_not_shipped_and_kept_until_it_is_discarded() {
+    let (memory, spool) = in_memory();
+    let [first, second] = [1, 2].map(|revision| record(0, revision, "private words"));
+    let [next, last] = [record(1, 1, "next"), record(2, 1, "last")];
+    spool.commit(&[put("CA", &first), put("CA", &next), put("CB", &last)]).unwrap();
+    spool.commit(&[put_aside("CA", &first), put_aside("CA", &second), put_aside("CB", &last)]).unwrap();
+    spool.commit(&[put("CA", &first)]).unwrap();
+    let aside =
+        |id, record: &Record| SetAside { call_id: call(id), reason: "too large".into(), record: record.clone() };
+    for spool in [&spool, &after_crash(&memory)] {
+        assert_eq!(batch(spool, "CA"), slice::from_ref(&next));
+        assert_eq!(spool.set_aside(9).unwrap(), [aside("CA", &first), aside("CB", &last)]);
+        assert_eq!(spool.set_aside(1).unwrap(), [aside("CA", &first)]);
+        assert_eq!((spool.pending_bytes(), spool.set_aside_bytes()), (bytes([&next]), bytes([&first, &last])));
+        let calls = spool.calls().unwrap();
+        assert_eq!((&calls[0].records, &calls[0].set_aside), (&vec![index(&next)], &vec![index(&first)]));
+    }
+    assert!(!format!("{:?}{spool:?}", spool.set_aside(9).unwrap()).contains("private"));
+
+    // A newer revision may fit, and the old one is not needed any more.
+    spool.commit(&[put("CA", &second)]).unwrap();
+    assert_eq!(batch(&spool, "CA"), [second, next]);
+    assert_eq!(spool.set_aside(9).unwrap(), [aside("CB", &last)]);
+    spool.discard(&[aside("CA", &first), aside("CB", &last)]).unwrap();
+    assert_eq!((spool.set_aside(9).unwrap(), spool.set_aside_bytes()), (vec![], 0));
+    assert_eq!(spool.calls().unwrap().len(), 1);
+}
+
+#[test]
+fn a_call_is_there_while_something_is_to_be_done() {
+    let (memory, spool) = in_memory();
+    let header = CallHeader::new(call("CA"), 7).unwrap().with_tenant(Tenant::new("A bank").unwrap());
+    let header = header.with_expires_at(900);
+    let ending = Ending::new(8, "hangup", 1, 0).unwrap();
+    let held = header.clone().with_state(3, Some(ending.clone()), true);
+    let hello = record(0, 1, "Hello");
+    spool.commit(&[SpoolChange::Open(header.clone()), SpoolChange::Open(held.clone())]).unwrap();
+    spool.commit(&[SpoolChange::Close(claim("CA"), ending.clone()), put("CA", &hello)]).unwrap();
+    let mut whole = SpooledCall {
+        claim: Claim::of(&held),
+        opening: Some(held),
+        ending: Some(ending),
+        records: vec![index(&hello)],
+        set_aside: vec![],
+    };
+    assert_eq!(after_crash(&memory).calls().unwrap(), [whole.clone()]);
+
+    let newer = Claim::restored(call("CA"), 4, Some(5));
+    spool.commit(&[SpoolChange::Opened(newer.clone()), SpoolChange::Opened(claim("nobody"))]).unwrap();
+    (whole.claim, whole.opening) = (newer, None);
+    assert_eq!(spool.calls().unwrap(), [whole.clone()]);
+    spool.commit(&[shipped("CA", &hello), SpoolChange::Opened(claim("CA"))]).unwrap();
+    whole.records.clear();
+    assert_eq!(after_crash(&memory).calls().unwrap(), [whole]);
+    spool.commit(&[SpoolChange::Closed(call("CA")), SpoolChange::Closed(call("nobody"))]).unwrap();
+    assert_eq!(spool.calls().unwrap(), []);
+}
+
+#[test]
+fn there_is_room_up_to_the_limit_with_what_was_set_aside() {
+    let hello = record(0, 1, "Hello");
+    let settings = SpoolSettings::default().with_max_bytes(2 * bytes([&hello]));
+    let spool = Spool::in_memory(&SpoolMemory::new(), settings).unwrap();
+    spool.commit(&[put("CA", &hello), put("CB", &hello), put_aside("CB", &hello)]).unwrap();
+    assert!(spool.has_room_for(0) && !spool.has_room_for(1));
+    spool.commit(&[shipped("CA", &hello)]).unwrap();
+    assert!(spool.has_room_for(bytes([&hello])) && !spool.has_room_for(bytes([&hello]) + 1));
+}
+
+#[test]
+fn a_full_disk_refuses_a_commit_and_takes_it_once_there_is_room() {
+    let (memory, spool) = in_memory();
+    let [kept, refused] = [record(0, 1, "kept"), record(1, 1, "private words")];
+    spool.commit(&[put("CA", &kept)]).unwrap();
+    memory.fail_after(Some(0));
+    for change in [put("CA", &refused), SpoolChange::Forget(call("CB"))] {
+        let error = spool.commit(&[change]).unwrap_err();
+        assert!(matches!(error, SpoolError::DiskFull { .. }), "{error:?}");
+        assert_eq!(error.remedy(), Remedy::Operator);
+        assert_eq!(error.to_string(), "no room for the spool (in memory); make room on its disk, then do it again");
+    }
+    memory.fail_after(None);
+    assert_eq!(batch(&spool, "CA"), slice::from_ref(&kept));
+    assert_eq!(spool.pending_bytes(), bytes([&kept]));
+    spool.commit(&[put("CA", &refused)]).unwrap();
+    assert_eq!(batch(&after_crash(&memory), "CA"), [kept, refused]);
+}

@@ -1,0 +1,274 @@
+//! Whole histories: against a model, with a crash between any two of them, and at any write.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// What a spool is to hold, in the plainest form.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Model(BTreeMap<CallId, ModelCall>);
+
+#[derive(Debug, Clone, PartialEq)]
+struct ModelCall {
+    claim: Claim,
+    opening: Option<CallHeader>,
+    ending: Option<Ending>,
+    records: BTreeMap<u32, Record>,
+    set_aside: BTreeMap<u32, Record>,
+}
+
+impl Model {
+    fn claimed(&mut self, claim: &Claim) -> &mut ModelCall {
+        let call = self.0.entry(claim.call_id().clone()).or_insert_with(|| ModelCall {
+            claim: claim.clone(),
+            opening: None,
+            ending: None,
+            records: BTreeMap::new(),
+            set_aside: BTreeMap::new(),
+        });
+        call.take(claim);
+        call
+    }
+
+    fn commit(&mut self, changes: &[SpoolChange]) {
+        for change in changes {
+            self.change(change);
+        }
+        self.0.retain(|_, call| {
+            let has_records = !(call.records.is_empty() && call.set_aside.is_empty());
+            has_records || call.opening.is_some() || call.ending.is_some()
+        });
+    }
+
+    fn change(&mut self, change: &SpoolChange) {
+        let seq = |key: &RecordKey| key.position.seq();
+        let has = |record: Option<&Record>, key: &RecordKey| record.is_some_and(|it| RecordKey::of(it) == *key);
+        match change {
+            SpoolChange::Open(header) => self.claimed(&Claim::of(header)).opening = Some(header.clone()),
+            SpoolChange::Close(claim, ending) => self.claimed(claim).ending = Some(ending.clone()),
+            SpoolChange::Opened(claim) => {
+                if let Some(call) = self.0.get_mut(claim.call_id()) {
+                    call.take(claim);
+                    call.opening = None;
+                }
+            }
+            SpoolChange::Put(claim, record) => {
+                let call = self.claimed(claim);
+                let (at, revision) = (record.position().seq(), record.revision());
+                let known = [&call.records, &call.set_aside].map(|them| them.get(&at).map_or(0, |it| it.revision()));
+                if known.iter().all(|known| *known < revision) {
+                    call.set_aside.remove(&at);
+                    call.records.insert(at, record.clone());
+                }
+            }
+            SpoolChange::Forget(id) => drop(self.0.remove(id)),
+            SpoolChange::Closed(id)
+            | SpoolChange::Shipped(id, _)
+            | SpoolChange::Discard(id, _)
+            | SpoolChange::SetAside { call_id: id, .. } => {
+                let Some(call) = self.0.get_mut(id) else { return };
+                match change {
+                    SpoolChange::Shipped(_, key) if has(call.records.get(&seq(key)), key) => {
+                        call.records.remove(&seq(key));
+                    }
+                    SpoolChange::Discard(_, key) if has(call.set_aside.get(&seq(key)), key) => {
+                        call.set_aside.remove(&seq(key));
+                    }
+                    SpoolChange::SetAside { key, .. } if has(call.records.get(&seq(key)), key) => {
+                        call.set_aside.extend(call.records.remove_entry(&seq(key)));
+                    }
+                    SpoolChange::Closed(_) => call.ending = None,
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// The same, read out of a spool by all its ways.
+    fn of(spool: &Spool) -> Self {
+        let aside = spool.set_aside(usize::MAX).unwrap();
+        let calls = spool.calls().unwrap().into_iter().map(|call| {
+            let id = call.claim.call_id().clone();
+            let records = spool.batch(&id, usize::MAX, usize::MAX).unwrap();
+            assert_eq!(call.records, records.iter().map(index).collect::<Vec<_>>());
+            let set_aside: Vec<Record> =
+                aside.iter().filter(|it| it.call_id == id).map(|it| it.record.clone()).collect();
+            assert_eq!(call.set_aside, set_aside.iter().map(index).collect::<Vec<_>>());
+            let by_seq = |records: Vec<Record>| records.into_iter().map(|it| (it.position().seq(), it)).collect();
+            let (claim, opening, ending) = (call.claim, call.opening, call.ending);
+            (id, ModelCall { claim, opening, ending, records: by_seq(records), set_aside: by_seq(set_aside) })
+        });
+        let model = Self(calls.collect());
+        assert_eq!(spool.pending_bytes(), bytes(model.0.values().flat_map(|call| call.records.values())));
+        assert_eq!(spool.set_aside_bytes(), bytes(model.0.values().flat_map(|call| call.set_aside.values())));
+        model
+    }
+}
+
+impl ModelCall {
+    fn take(&mut self, claim: &Claim) {
+        if claim.epoch() >= self.claim.epoch() {
+            self.claim = claim.clone();
+        }
+    }
+}
+
+fn some_change() -> impl Strategy<Value = SpoolChange> {
+    // One of the ids is a prefix of another.
+    let id = prop::sample::select(vec!["CA", "CA1", "ü"]).prop_map(call);
+    let text = prop_oneof![4 => Just(3_usize), 1 => Just(9_000)].prop_map(|length| "x".repeat(length));
+    (0..19, id, 0..4_u32, 1..4_u32, 1..4_u32, text).prop_map(|(kind, call_id, seq, revision, epoch, text)| {
+        let record = record(seq, revision, &text);
+        let key = RecordKey::of(&record);
+        let claim = Claim::restored(call_id.clone(), epoch, (epoch == 2).then_some(7));
+        match kind {
+            0 => SpoolChange::Open(CallHeader::new(call_id, i64::from(seq)).unwrap().with_state(epoch, None, false)),
+            1 => SpoolChange::Opened(claim),
+            2 => SpoolChange::Close(claim, Ending::new(5, "hangup", seq, 0).unwrap()),
+            3 => SpoolChange::Closed(call_id),
+            4 => SpoolChange::Forget(call_id),
+            5 => SpoolChange::Discard(call_id, key),
+            6..8 => SpoolChange::SetAside { call_id, key, reason: "too large".into() },
+            8..11 => SpoolChange::Shipped(call_id, key),
+            _ => SpoolChange::Put(claim, record),
+        }
+    })
+}
+
+fn some_history() -> impl Strategy<Value = Vec<Vec<SpoolChange>>> {
+    prop::collection::vec(prop::collection::vec(some_change(), 1..8), 1..12)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_spool_is_what_its_commits_say_also_when_it_is_opened_again(
+        history in some_history(), restarts in prop::collection::vec(0..4, 12),
+    ) {
+        let (mut memory, mut spool) = in_memory();
+        let mut model = Model::default();
+        for (changes, restart) in history.iter().zip(restarts) {
+            spool.commit(changes).unwrap();
+            model.commit(changes);
+            match restart {
+                0 => {
+                    memory = memory.copy();
+                    spool = Spool::in_memory(&memory, SpoolSettings::default()).unwrap();
+                }
+                1 => {
+                    drop(spool);
+                    spool = Spool::in_memory(&memory, SpoolSettings::default()).unwrap();
+                }
+                2 => {
+                    spool.commit(changes).unwrap();
+                    model.commit(changes);
+                }
+                _ => {}
+            }
+            prop_assert_eq!(&Model::of(&spool), &model);
+        }
+    }
+
+    #[test]
+    fn a_change_made_twice_is_as_if_made_once(changes in prop::collection::vec(some_change(), 1..12)) {
+        let mut model = Model::default();
+        for change in changes {
+            model.commit(slice::from_ref(&change));
+            let once = model.clone();
+            model.commit(slice::from_ref(&change));
+            prop_assert_eq!(&model, &once);
+        }
+    }
+
+    #[test]
+    fn a_crash_at_any_write_leaves_what_was_acknowledged_and_no_half_commit(
+        history in some_history(), writes in 0..400_u64,
+    ) {
+        let (memory, spool) = in_memory();
+        memory.fail_after(Some(writes));
+        let mut model = Model::default();
+        for changes in &history {
+            let before = model.clone();
+            model.commit(changes);
+            if spool.commit(changes).is_err() {
+                let found = Model::of(&after_crash(&memory));
+                prop_assert!(found == model || found == before);
+                // The process lives, and there is room again: the same commit is made, whichever it was.
+                memory.fail_after(None);
+                spool.commit(changes).unwrap();
+                if found == model {
+                    model.commit(changes);
+                }
+            }
+            prop_assert_eq!(&Model::of(&spool), &model);
+        }
+    }
+}
+
+#[test]
+fn the_first_opening_may_crash_at_any_write() {
+    let opened = |writes| {
+        let memory = SpoolMemory::new();
+        memory.fail_after(Some(writes));
+        let is_open = Spool::in_memory(&memory, SpoolSettings::default()).is_ok();
+        assert_eq!(Model::of(&after_crash(&memory)), Model::default(), "after {writes} writes");
+        is_open
+    };
+    assert!((0..200).any(opened), "there are not so many writes");
+}
+
+#[test]
+fn an_erased_call_is_nowhere_in_the_file_whenever_it_crashes() {
+    let secret = "my card is 4929 7000 1234";
+    let history = |memory: &SpoolMemory, spool: &Spool| {
+        let changes = [put("CA", &record(0, 1, secret)), put("CB", &record(1, 1, "kept"))];
+        spool.commit(&changes).unwrap();
+        spool.commit(&[shipped("CA", &record(0, 1, secret)), put("CA", &record(0, 2, secret))]).unwrap();
+        spool.commit(&[put("CA", &record(7, 1, secret)), put_aside("CA", &record(0, 2, secret))]).unwrap();
+        // Many pages, with others behind them: what is freed is not overwritten at once, nor cut off.
+        let long = |text: &str| format!("{text}{}", "x".repeat(2_000));
+        let many = |id, text: &str| (8..28).map(|seq| put(id, &record(seq, 1, &long(text)))).collect::<Vec<_>>();
+        spool.commit(&many("CA", secret)).unwrap();
+        spool.commit(&many("CB", "kept")).unwrap();
+        assert!(memory.contains(secret.as_bytes()));
+    };
+    for writes in 0.. {
+        let (memory, spool) = in_memory();
+        history(&memory, &spool);
+        memory.fail_after(Some(writes));
+        let is_done = spool.commit(&[SpoolChange::Forget(call("CA"))]).is_ok();
+        let crashed = memory.copy();
+        let found = Model::of(&Spool::in_memory(&crashed, SpoolSettings::default()).unwrap());
+        if found.0.contains_key(&call("CA")) {
+            assert!(!is_done, "after {writes} writes");
+        } else {
+            assert!(!crashed.contains(secret.as_bytes()), "after {writes} writes");
+        }
+        if is_done {
+            assert!(!memory.contains(secret.as_bytes()) && memory.contains(b"kept"));
+            assert!(writes > 5, "there are more writes to crash at");
+            return;
+        }
+    }
+}
+
+#[test]
+fn what_was_shipped_goes_with_the_next_erased_call_and_when_an_empty_spool_is_opened() {
+    let secret = "my card is 4929 7000 1234";
+    let ship_all = |spool: &Spool| {
+        spool.commit(&[put("CA", &record(0, 1, secret))]).unwrap();
+        spool.commit(&[shipped("CA", &record(0, 1, secret))]).unwrap();
+    };
+    let (memory, spool) = in_memory();
+    ship_all(&spool);
+    let crashed = memory.copy();
+    assert!(crashed.contains(secret.as_bytes()), "else this tests nothing");
+    spool.commit(&[SpoolChange::Forget(call("CA"))]).unwrap();
+    assert!(!memory.contains(secret.as_bytes()));
+
+    Spool::in_memory(&crashed, SpoolSettings::default()).unwrap();
+    assert!(!crashed.contains(secret.as_bytes()));
+}
