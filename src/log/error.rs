@@ -162,6 +162,11 @@ impl LogError {
         matches!(self, Self::OtherMessage { .. } | Self::OtherContents { .. } | Self::OtherHeader { .. })
     }
 
+    /// Whether the other records of the call would meet it as well.
+    pub(crate) fn is_of_all_records(&self) -> bool {
+        self.remedy() != Remedy::None || self.is_fenced() || self.is_erased()
+    }
+
     /// Whether another writer goes on with the call.
     pub fn is_fenced(&self) -> bool {
         matches!(self, Self::Fenced { .. })

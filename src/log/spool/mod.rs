@@ -2,7 +2,6 @@
 //!
 //! Owns one file (an embedded [redb](redb::Database)), what stands in it and how it is opened, changed, erased from.
 //! Knows no log, never ships anything by itself, has no thread: whoever writes a log in the background calls it.
-#![cfg_attr(not(test), expect(dead_code, reason = "the background writer will call it"))]
 
 mod apply;
 mod change;

@@ -10,7 +10,7 @@ use super::operation::Outcome;
 use super::shared::Weighed;
 use super::{Durability, Trouble, WriterTask, reason_of, unpoisoned};
 use crate::log::spool::SpoolChange;
-use crate::log::{CallId, LogError, PutError, RecordKey, Remedy, Stored};
+use crate::log::{CallId, LogError, RecordKey, Remedy, Stored};
 use crate::message::{MessageId, Position, Record};
 
 /// The longest wait behind a failure while somebody waits for all to be stored.
@@ -42,7 +42,12 @@ impl WriterTask {
         let claim = state.claim.clone();
         match outcome {
             Some(Outcome::Opened(result)) => self.opened(&key, result),
-            Some(Outcome::Put { records, is_spooled, result }) => self.put(&key, records, is_spooled, result),
+            Some(Outcome::Put { records, is_spooled, stored, failed }) => {
+                self.put(&key, &records, stored, failed);
+                if is_spooled {
+                    self.is_busy_until_committed(&key);
+                }
+            }
             Some(Outcome::Closed(result)) => self.closed(&key, result),
             Some(Outcome::Erased(result)) => self.erased(&key, result),
             Some(Outcome::Unread(error)) => {
@@ -107,11 +112,7 @@ impl WriterTask {
         }
     }
 
-    fn put(&mut self, key: &Key, records: Vec<Record>, is_spooled: bool, result: Result<Vec<Stored>, PutError>) {
-        let (stored, failed) = match result {
-            Ok(stored) => (stored, Vec::new()),
-            Err(error) => (error.stored, error.failed),
-        };
+    fn put(&mut self, key: &Key, records: &[Record], stored: Vec<Stored>, failed: Vec<(MessageId, LogError)>) {
         self.shared.counters.written.add(stored.len());
         let find = |id: MessageId| records.iter().find(|record| record.id() == id);
         for stored in &stored {
@@ -133,9 +134,6 @@ impl WriterTask {
                 _ if again.as_ref().is_none_or(LogError::is_retryable) => again = Some(error),
                 _ => {}
             }
-        }
-        if is_spooled {
-            self.is_busy_until_committed(key);
         }
         match again {
             Some(error) => self.failed(key, error),

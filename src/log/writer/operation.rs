@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use super::call::Step;
-use crate::log::{CallChange, CallLog, Claim, LogError, PutError, Remedy, Spool, SpoolError, Stored};
-use crate::message::Record;
+use crate::log::{CallChange, CallLog, Claim, LogError, Remedy, Spool, SpoolError, Stored};
+use crate::message::{MessageId, Record};
 
 /// What an attempt came to.
 pub(super) enum Outcome {
@@ -16,7 +16,8 @@ pub(super) enum Outcome {
     Put {
         records: Vec<Record>,
         is_spooled: bool,
-        result: Result<Vec<Stored>, PutError>,
+        stored: Vec<Stored>,
+        failed: Vec<(MessageId, LogError)>,
     },
     Closed(Result<(), LogError>),
     Erased(Result<(), LogError>),
@@ -59,16 +60,22 @@ impl Attempts {
         }
     }
 
+    /// Each record has the whole time for itself, so that what was stored before one that hangs is known to be.
     async fn put(&self, claim: &Claim, records: Vec<Record>, is_spooled: bool) -> Outcome {
-        let time = self.time.saturating_mul(records.len() as u32);
-        let result = match timeout(time, self.log.put_records(claim, &records)).await {
-            Ok(result) => result,
-            Err(elapsed) => {
-                let failed = |record: &Record| (record.id(), late("logging", claim, elapsed));
-                Err(PutError::new(Vec::new(), records.first().map(failed).into_iter().collect(), records.len() - 1))
+        let (mut stored, mut failed) = (Vec::new(), Vec::new());
+        for record in &records {
+            let put = timeout(self.time, self.log.put_records(claim, std::slice::from_ref(record))).await;
+            match put {
+                Ok(Ok(put)) => stored.extend(put),
+                Ok(Err(error)) => failed.extend(error.failed),
+                Err(elapsed) => failed.push((record.id(), late("logging", claim, elapsed))),
             }
-        };
-        Outcome::Put { records, is_spooled, result }
+            // What is wrong with one record only does not keep the others.
+            if failed.last().is_some_and(|(_, error)| error.is_of_all_records()) {
+                break;
+            }
+        }
+        Outcome::Put { records, is_spooled, stored, failed }
     }
 
     async fn within<T>(

@@ -84,11 +84,13 @@ impl WriterTask {
     /// Starts a commit of all that has gathered, unless one is under way.
     pub(super) fn commit(&mut self) {
         let Some(spooling) = &mut self.spooling else { return };
-        let waits = spooling.retry_at.is_some_and(|at| Instant::now() < at);
-        if !spooling.running.is_empty() || waits || spooling.is_idle() {
+        if spooling.retry_at.is_some_and(|at| Instant::now() < at) || !spooling.running.is_empty() {
             return;
         }
         spooling.retry_at = None;
+        if spooling.is_idle() {
+            return;
+        }
         let mut commit = Commit {
             notes: std::mem::take(&mut spooling.notes),
             busy: std::mem::take(&mut spooling.busy),
