@@ -6,9 +6,9 @@ use std::sync::Arc;
 use verbale::clock::ManualClock;
 use verbale::dynamodb::{DynamoLog, Item, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
-use verbale::log::{CallHeader, CallLog, CallQuery, Day, Tenant};
+use verbale::log::{CallHeader, CallLog, CallQuery, Claim, Day, Tenant};
 
-use super::conformance::{START_MS, call, message, put, summary};
+use super::conformance::{START_MS, call, message, put, put_as, read, summary};
 
 /// A log in an empty table in memory.
 pub async fn log() -> DynamoLog {
@@ -70,7 +70,7 @@ async fn of_an_erased_call_only_its_places_are_left() {
 
     // What had never arrived is stored, not read, and gone with the next erasing: that is the limit of it.
     put(&log, &call("CA1"), &[message(2, 1)]).await;
-    assert_eq!(log.read_call(&call("CA1")).await.unwrap(), []);
+    assert_eq!(read(&log, &call("CA1")).await, []);
     let cost = log.erase(&call("CA1")).await.unwrap();
     assert_eq!(cost.requests, 3, "the mark of the call, a query, one batch");
     let mut marks = marks.to_vec();
@@ -83,11 +83,14 @@ async fn of_an_erased_call_only_its_places_are_left() {
 #[tokio::test]
 async fn a_mark_outlives_the_time_to_live() {
     let clock = Arc::new(ManualClock::new(1_000_000));
-    let log = log().await.with_clock(clock.clone()).with_expires_at(1_001);
-    put(&log, &call("CA1"), &[message(0, 1)]).await;
+    let log = log().await.with_clock(clock.clone());
+    let header = CallHeader::new(call("CA1"), START_MS).unwrap().with_expires_at(1_001);
+    let claim = Claim::of(&header);
+    log.open_call(&header).await.unwrap();
+    put_as(&log, &claim, &[message(0, 1)]).await;
     log.erase_call(&call("CA1")).await.unwrap();
     clock.advance(2_000);
-    let late = log.put_records(&call("CA1"), &[message(0, 2)]).await.unwrap_err();
+    let late = log.put_records(&claim, &[message(0, 2)]).await.unwrap_err();
     assert!(late.failed[0].1.is_erased());
 }
 
@@ -97,7 +100,7 @@ async fn what_has_expired_is_not_listed() {
     let log = log().await.with_clock(clock.clone());
     let header = |id: &str, at_ms| CallHeader::new(call(id), at_ms).unwrap();
     for number in 0..5 {
-        log.clone().with_expires_at(1_001).open(&header(&format!("{number}"), 10 + number)).await.unwrap();
+        log.open(&header(&format!("{number}"), 10 + number).with_expires_at(1_001)).await.unwrap();
     }
     let [older, newer] = [header("older", 1), header("newer", 12)];
     log.open(&older).await.unwrap();

@@ -14,7 +14,7 @@ use aws_smithy_runtime_api::client::http::{
 use aws_smithy_types::body::SdkBody;
 use verbale::dynamodb::{Creation, DynamoError, DynamoLog, Failure, Table, create_table, log_client};
 
-use super::{call, message};
+use super::{call, claim, message};
 
 type Reply = dyn Fn(&str) -> Result<HttpResponse, ConnectorError> + Send + Sync;
 
@@ -75,7 +75,7 @@ async fn a_failure_says_what_to_do() {
         (log(move || answer(400, refused)), Failure::Refused("ValidationException".into()), false),
     ];
     for (log, expected, is_retryable) in logs {
-        let put = log.put(&call("CA1"), &message(0, 1, "my pin is 4711")).await.unwrap_err();
+        let put = log.put(&claim("CA1"), &message(0, 1, "my pin is 4711")).await.unwrap_err();
         let read = log.read(&call("CA1")).await.unwrap_err();
         for (error, subject) in [
             (put, "PutItem of MSG#00000000 of call CA1 to table verbale"),
@@ -94,7 +94,7 @@ async fn a_failure_says_what_to_do() {
 async fn what_is_there_is_never_shown_in_an_error() {
     let there = r#"{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"failed",
         "Item":{"pk":{"S":"CALL#CA1"},"sk":{"S":"MSG#00000000"},"secret":{"S":"my pin is 4711"}}}"#;
-    let error = log(move || answer(400, there)).put(&call("CA1"), &message(0, 1, "Hi")).await.unwrap_err();
+    let error = log(move || answer(400, there)).put(&claim("CA1"), &message(0, 1, "Hi")).await.unwrap_err();
     assert!(matches!(error, DynamoError::Unreadable { .. }), "{error}");
     assert!(!format!("{error:?}").contains("pin"), "{error:?}");
 }
@@ -103,10 +103,10 @@ async fn what_is_there_is_never_shown_in_an_error() {
 async fn when_all_would_fail_the_rest_is_not_tried() {
     let records = [message(0, 1, "a"), message(1, 1, "b"), message(2, 1, "c")];
     let unreachable = log(|| Err(ConnectorError::io("reset".into())));
-    let error = unreachable.put_all(&call("CA1"), &records).await.unwrap_err();
+    let error = unreachable.put_all(&claim("CA1"), &records).await.unwrap_err();
     assert_eq!((error.failed.len(), error.untried, error.is_retryable()), (1, 2, true));
     let refused = log(|| answer(400, r#"{"__type":"com.amazon.coral.validate#ValidationException"}"#));
-    let error = refused.put_all(&call("CA1"), &records).await.unwrap_err();
+    let error = refused.put_all(&claim("CA1"), &records).await.unwrap_err();
     assert_eq!((error.failed.len(), error.untried, error.is_retryable()), (3, 0, false));
 }
 
