@@ -48,7 +48,9 @@ impl CallLog for MemoryLog {
             let mut calls = self.calls();
             let call = calls.entry(header.call_id().clone()).or_default();
             let opening = call.opening(header)?;
-            call.keep_header(header.clone());
+            if opening == Opening::Opened {
+                call.keep_header(header.clone());
+            }
             Ok(opening)
         })
     }

@@ -142,7 +142,8 @@ impl<'a> Model<'a> {
         if self.is_erased || (claim.epoch() as usize) < self.claims.len() {
             // Of a place that it has never seen a backend only owes that what comes late is not read.
             let refused = |error: &LogError| if self.is_erased { error.is_erased() } else { error.is_fenced() };
-            let known = |place: Position| if self.is_erased { self.seen.contains(&place) } else { self.is_fenced(place) };
+            let known =
+                |place: Position| if self.is_erased { self.seen.contains(&place) } else { self.is_fenced(place) };
             let outcome = self.log.put_records(claim, records).await;
             if records.first().is_some_and(|first| known(first.position())) {
                 let error = outcome.unwrap_err();

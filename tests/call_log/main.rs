@@ -53,7 +53,7 @@ fn files_follow_the_model() {
 #[test]
 fn dynamodb_follows_the_model() {
     let log = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(dynamodb::log());
-    history::check(96, &log);
+    history::check(64, &log);
 }
 
 /// What `DynamoLog` and the others only share through the port: they are interchangeable behind a pointer.

@@ -13,6 +13,7 @@ use aws_smithy_runtime_api::client::http::{
 };
 use aws_smithy_types::body::SdkBody;
 use verbale::dynamodb::{Creation, DynamoError, DynamoLog, Failure, Table, create_table, log_client};
+use verbale::log::Remedy;
 
 use super::{call, claim, message};
 
@@ -64,17 +65,19 @@ async fn a_failure_says_what_to_do() {
     let throttled = r#"{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException","message":"slow down"}"#;
     let denied = r#"{"__type":"com.amazon.coral.service#AccessDeniedException","Message":"not you"}"#;
     let refused = r#"{"__type":"com.amazon.coral.validate#ValidationException","message":"no"}"#;
+    let blocked = r#"{"__type":"com.amazonaws.dynamodb.v20120810#KMSInvalidStateException","message":"no key"}"#;
     let logs = [
-        (log(|| Err(ConnectorError::timeout("late".into()))), Failure::Timeout, true),
-        (log(|| Err(ConnectorError::io("reset".into()))), Failure::Unreachable, true),
-        (log(|| Err(ConnectorError::user("what".into()))), Failure::NotSent, false),
-        (log(|| answer(500, "")), Failure::Server, true),
-        (log(|| answer(200, "<html>")), Failure::Unreachable, true),
-        (log(move || answer(400, throttled)), Failure::Throttled, true),
-        (log(move || answer(400, denied)), Failure::Denied("AccessDeniedException".into()), false),
-        (log(move || answer(400, refused)), Failure::Refused("ValidationException".into()), false),
+        (log(move || answer(400, blocked)), Failure::Blocked("KMSInvalidStateException".into()), Remedy::Operator),
+        (log(|| Err(ConnectorError::timeout("late".into()))), Failure::Timeout, Remedy::Retry),
+        (log(|| Err(ConnectorError::io("reset".into()))), Failure::Unreachable, Remedy::Retry),
+        (log(|| Err(ConnectorError::user("what".into()))), Failure::NotSent, Remedy::Operator),
+        (log(|| answer(500, "")), Failure::Server, Remedy::Retry),
+        (log(|| answer(200, "<html>")), Failure::Unreachable, Remedy::Retry),
+        (log(move || answer(400, throttled)), Failure::Throttled, Remedy::Retry),
+        (log(move || answer(400, denied)), Failure::Denied("AccessDeniedException".into()), Remedy::Operator),
+        (log(move || answer(400, refused)), Failure::Refused("ValidationException".into()), Remedy::None),
     ];
-    for (log, expected, is_retryable) in logs {
+    for (log, expected, remedy) in logs {
         let put = log.put(&claim("CA1"), &message(0, 1, "my pin is 4711")).await.unwrap_err();
         let read = log.read(&call("CA1")).await.unwrap_err();
         for (error, subject) in [
@@ -82,7 +85,7 @@ async fn a_failure_says_what_to_do() {
             (read, "Query of call CA1 in table verbale"),
         ] {
             assert_eq!(error.to_string(), format!("{subject} failed: {expected}"));
-            assert_eq!(error.is_retryable(), is_retryable, "{error}");
+            assert_eq!(error.remedy(), remedy, "{error}");
             assert!(!format!("{error:?}").contains("pin"), "{error:?}");
             let DynamoError::Request { failure, .. } = error else { panic!("{error}") };
             assert_eq!(failure, expected);

@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::json;
 use verbale::clock::ManualClock;
-use verbale::dynamodb::{DynamoError, DynamoLog, MAX_RECORD_BYTES, Put, PutAllError, Report, item_size, names, to_item};
+use verbale::dynamodb::{DynamoError, DynamoLog, MAX_RECORD_BYTES, Put, PutAllError, Report, item_size, to_item};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallHeader, Claim};
 use verbale::{MessageId, MessagesManager, PlainMessage, Record, Tail};

@@ -1,11 +1,12 @@
 //! Files: torn lines, foreign lines, who may read them. The contract itself is in `tests/call_log/`.
 
+use std::fs::File;
 use std::task::{Context, Poll, Waker};
 
 use serde_json::json;
 
 use super::*;
-use crate::log::Tenant;
+use crate::log::{Ending, Tenant};
 
 fn ready<T>(mut future: std::pin::Pin<Box<dyn Future<Output = T> + Send + '_>>) -> T {
     match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
@@ -50,6 +51,39 @@ fn the_file_is_the_lines_that_were_written() {
     assert_eq!(fs::read_to_string(log.path(&call())).unwrap(), ERASED_FILE);
 }
 
+#[test]
+fn the_last_header_counts_and_one_of_the_earlier_form_reads() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = JsonLines::new(directory.path());
+    let old = "{\"call\":{\"id\":\"CA1\",\"started\":7},\"v\":1}\n";
+    fs::write(log.path(&call()), old).unwrap();
+    let opened = CallHeader::new(call(), 7).unwrap();
+    assert_eq!(ready(log.open_call(&opened)).unwrap(), Opening::AlreadyOpen);
+    let claim = ready(log.resume_call(&call())).unwrap().claim().unwrap();
+    let ending = Ending::new(9, "hangup", 2, 1).unwrap();
+    for change in [CallChange::Close { claim, ending }, CallChange::Hold, CallChange::Hold] {
+        ready(log.change_call(&call(), &change)).unwrap();
+    }
+    let header = |state: &str| format!("{{\"call\":{{\"id\":\"CA1\",\"started\":7,\"epoch\":2{state}}},\"v\":1}}\n");
+    let ended = r#","ended":{"at":9,"reason":"hangup","messages":2,"summaries":1}"#;
+    let expected = [old.to_owned(), header(""), header(ended), header(&format!("{ended},\"held\":true"))];
+    assert_eq!(fs::read_to_string(log.path(&call())).unwrap(), expected.concat());
+
+    let listed = ready(log.list_calls(&CallQuery::of_day(opened.day()))).unwrap().calls;
+    assert_eq!(listed, [ready(log.read_call(&call())).unwrap().header.unwrap()]);
+    assert!(listed[0].is_held() && listed[0].epoch() == 2 && listed[0].ending().is_some());
+}
+
+#[test]
+fn a_held_call_is_kept_though_its_file_does_not_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = JsonLines::new(directory.path());
+    let text = "{\"call\":{\"id\":\"CA1\",\"started\":7,\"held\":true},\"v\":1}\nwhat is that?\n";
+    fs::write(log.path(&call()), text).unwrap();
+    assert!(matches!(ready(log.erase_call(&call())).unwrap_err(), LogError::Held { .. }));
+    assert_eq!(fs::read_to_string(log.path(&call())).unwrap(), text);
+}
+
 const ERASED_FILE: &str = "{\"erased\":true}\n";
 
 #[test]
@@ -84,7 +118,10 @@ fn a_line_that_does_not_read_is_named_and_not_quoted() {
         fs::write(log.path(&call()), &text).unwrap();
         let error = ready(log.read_call(&call())).unwrap_err();
         assert!(!error.is_retryable());
-        assert_eq!(error.to_string(), "reading call CA1 in its file failed; the source of this error says why; mend that, then do it again");
+        assert_eq!(
+            error.to_string(),
+            "reading call CA1 in its file failed; the source of this error says why; mend that, then do it again"
+        );
         let source = std::error::Error::source(&error).unwrap().to_string();
         let expected = format!("line 2 does not read as {what}; look at the file, another program may have written it");
         assert_eq!(source, expected);
