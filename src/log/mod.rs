@@ -37,6 +37,7 @@ mod list;
 mod memory;
 mod port;
 mod put;
+mod redaction;
 mod transcript;
 
 pub use call_id::{CallId, InvalidCallId};
@@ -48,4 +49,5 @@ pub use list::{CallPage, CallQuery, Cursor};
 pub use memory::MemoryLog;
 pub use port::{CallLog, LogFuture};
 pub use put::{Put, PutError, Stored};
+pub use redaction::{CardNumbers, Redaction, RedactionError, Redactor, Redactors, redact};
 pub use transcript::{TranscriptError, export, import};
