@@ -5,7 +5,7 @@ use std::error::Error;
 use super::{Redaction, Redactor};
 use crate::message::is_blank_char;
 
-/// Digits of a card number ([ISO/IEC 7812](https://www.iso.org/standard/70484.html) allows fewer; no card has them).
+/// Digits of a card number. With fewer, telephone numbers would be taken for one.
 const SHORTEST: usize = 13;
 const LONGEST: usize = 19;
 /// Those at its end may be written.

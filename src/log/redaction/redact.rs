@@ -22,7 +22,7 @@ const SPACE: &str = " ";
 /// - **Not shown**: ids of messages, of tool calls and of contents, and names of tools, for they hold things together;
 ///   roles, times and attributes; other bytes. What is in a content store is out of reach: redact first.
 ///
-/// A message is looked at by itself: of a number that is said over two, or written before it was said to its end, the log
+/// A message is looked at by itself. Of a number said over two messages, or written before it was said to its end, the log
 /// keeps the parts.
 ///
 /// Errors: the redactor failed, panicked, gave what is no range of its text, or made two keys of a map one; or what it
