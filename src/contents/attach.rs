@@ -1,6 +1,5 @@
 //! Contents put back in the place of the references to them.
 
-use super::detach::with_message;
 use super::heard::text_reference;
 use super::reference::{
     ARGUMENTS, ERROR_MESSAGE, JSON, JSON_TYPE, Reference, SIZE, STANDS_FOR, TEXT, TEXT_TYPE, without,
@@ -128,7 +127,7 @@ impl Attaching<'_, '_> {
                 if let Some(reference) = beside(&unknown, ERROR_MESSAGE, TEXT_TYPE)
                     && let Some(whole) = self.read(reference, |blob| {
                         let text = std::str::from_utf8(blob.bytes()).ok();
-                        text.and_then(|text| with_message(error, text)).ok_or("text that says something")
+                        text.and_then(|text| error.with_message(text).ok()).ok_or("text that says something")
                     })
                 {
                     *error = whole;

@@ -6,8 +6,8 @@ use super::heard::{shares, text_content, text_reference};
 use super::reference::{ARGUMENTS, ERROR_MESSAGE, JSON, JSON_TYPE, Reference, SIZE, STANDS_FOR, TEXT, TEXT_TYPE, with};
 use super::{Blob, ContentError, ContentStore};
 use crate::message::{
-    Content, Contents, Document, Invocation, InvocationError, InvocationResult, Map, Media, Outcome, Record,
-    ResultContent, Role, Source, Text, Value,
+    Content, Contents, Document, Invocation, InvocationResult, Map, Media, Outcome, Record, ResultContent, Role,
+    Source, Text, Value,
 };
 
 /// What the model is told in place of an error's message that is not here: an error must say something.
@@ -165,8 +165,8 @@ impl Detaching {
         let mut unknown = result.unknown.clone();
         let outcome = match result.outcome() {
             Outcome::Success(parts) => Outcome::Success(parts.iter().map(|part| self.part(part)).collect()),
-            Outcome::Failure(error) => Outcome::Failure(match with_message(error, PLACEHOLDER) {
-                Some(placeholder) if error.message().len() >= self.threshold && !has(&unknown, ERROR_MESSAGE) => {
+            Outcome::Failure(error) => Outcome::Failure(match error.with_message(PLACEHOLDER) {
+                Ok(placeholder) if error.message().len() >= self.threshold && !has(&unknown, ERROR_MESSAGE) => {
                     let reference = self.keep(error.message().as_bytes());
                     unknown = Some(beside(&unknown, ERROR_MESSAGE, reference, TEXT_TYPE));
                     placeholder
@@ -205,15 +205,6 @@ impl Detaching {
         let json = serde_json::to_vec(value).ok().filter(|json| json.len() >= self.threshold)?;
         Some(self.keep(json))
     }
-}
-
-/// The same error with another message; `None` if that is blank.
-pub(super) fn with_message(error: &InvocationError, message: impl Into<Text>) -> Option<InvocationError> {
-    let other = InvocationError::new(message).ok()?;
-    let other = error.error_type().into_iter().fold(other, InvocationError::with_type);
-    let mut other = error.retryable().into_iter().fold(other, InvocationError::with_retryable);
-    other.unknown = error.unknown.clone();
-    Some(other)
 }
 
 fn has(map: &Option<Map>, key: &str) -> bool {

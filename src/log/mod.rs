@@ -41,6 +41,7 @@ mod list;
 mod memory;
 mod port;
 mod put;
+mod redaction;
 mod spool;
 mod transcript;
 mod writer;
@@ -57,6 +58,7 @@ pub use list::{CallPage, CallQuery, Cursor};
 pub use memory::MemoryLog;
 pub use port::{CallLog, LogFuture};
 pub use put::{Put, PutError, Stored};
+pub use redaction::{CardNumbers, Redaction, RedactionError, Redactor, Redactors, redact};
 pub use spool::{RecordKey, SetAside, Spool, SpoolError, SpoolMemory, SpoolSettings};
 pub use transcript::{TranscriptError, export, import};
 pub use writer::{

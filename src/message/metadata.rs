@@ -137,6 +137,18 @@ pub(crate) struct Unknown {
     pub attributes: Vec<Text>,
 }
 
+impl Unknown {
+    /// The entries of all levels.
+    pub fn levels(&self) -> [&BTreeMap<String, Value>; 5] {
+        [&self.record, &self.message, &self.heard, &self.metadata, &self.timing]
+    }
+
+    /// The same, to be changed.
+    pub fn levels_mut(&mut self) -> [&mut BTreeMap<String, Value>; 5] {
+        [&mut self.record, &mut self.message, &mut self.heard, &mut self.metadata, &mut self.timing]
+    }
+}
+
 impl Metadata {
     #[inline]
     pub(crate) fn new(creation_ms: i64) -> Self {

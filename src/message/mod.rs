@@ -26,6 +26,7 @@ pub use id::{MessageId, Position};
 pub use metadata::{Attribute, Metadata, Timing};
 pub use record::Record;
 pub use role::Role;
+pub(crate) use text::is_blank_char;
 pub use text::{Text, is_blank};
 pub use value::{List, MAX_DEPTH, MAX_DIGITS, Map, Number, Set, Value};
 pub use wrapper::{MessageWrapper, PlainMessage};
@@ -132,14 +133,19 @@ impl Message {
 
     /// The same message with other contents, all of them heard.
     pub(crate) fn with_contents(&self, contents: Contents) -> Self {
+        self.rewritten(contents, None, self.metadata.clone())
+    }
+
+    /// The same message with other contents, what was heard of these, and other metadata.
+    pub(crate) fn rewritten(&self, contents: Contents, heard: Option<Heard>, metadata: Metadata) -> Self {
         Self {
             id: self.id,
             position: self.position,
             revision: self.revision,
             role: self.role,
-            heard: None,
+            heard: heard.map(|heard| heard.clamped_to(&contents)),
             contents,
-            metadata: self.metadata.clone(),
+            metadata,
         }
     }
 }

@@ -37,7 +37,8 @@ pub fn is_blank(text: &str) -> bool {
     !says_something && text.chars().all(is_blank_char)
 }
 
-fn is_blank_char(c: char) -> bool {
+/// Whether it shows as nothing: white space, a control or zero-width character.
+pub(crate) fn is_blank_char(c: char) -> bool {
     c.is_whitespace()
         || c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')

@@ -148,6 +148,10 @@ impl InvocationResult {
     pub fn outcome(&self) -> &Outcome {
         &self.outcome
     }
+
+    pub(crate) fn with_outcome(self, outcome: Outcome) -> Self {
+        Self { outcome, ..self }
+    }
 }
 
 /// Success, with what the tool gave back; or failure.
@@ -236,6 +240,12 @@ impl InvocationError {
     pub fn with_retryable(mut self, retryable: bool) -> Self {
         self.retryable = Some(retryable);
         self
+    }
+
+    /// The same with another message. Errors: blank.
+    pub(crate) fn with_message(&self, message: impl Into<Text>) -> Result<Self, MessageError> {
+        let Self { message, .. } = Self::new(message)?;
+        Ok(Self { message, ..self.clone() })
     }
 
     /// The type of the error, where one was given.

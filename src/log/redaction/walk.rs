@@ -1,0 +1,206 @@
+//! The parts of a record that are not spoken: other contents, values, metadata.
+
+use std::collections::BTreeMap;
+
+use super::RedactionError;
+use super::redact::Redacting;
+use crate::contents::ContentId;
+use crate::message::{
+    Content, Document, Invocation, InvocationError, InvocationResult, List, Map, Media, MessageError, Metadata,
+    Outcome, ResultContent, Source, Text, Value,
+};
+
+impl Redacting<'_> {
+    pub fn content(&self, content: &Content) -> Result<Option<Content>, RedactionError> {
+        Ok(match content {
+            Content::Text(text) => self.text(text)?.map(Content::Text),
+            Content::Media(media) => self.media(media)?.map(Content::from),
+            Content::Document(document) => self.document(document)?.map(Content::from),
+            Content::Invocation(invocation) => self.invocation(invocation)?.map(Content::from),
+            Content::InvocationResult(result) => self.result(result)?.map(Content::from),
+            Content::Unknown(map) => self.map(map)?.map(|map| Content::Unknown(Box::new(map))),
+        })
+    }
+
+    fn media(&self, media: &Media) -> Result<Option<Media>, RedactionError> {
+        let mut redacted = Lazy::new(media);
+        redacted.set(self.source(&media.source, media.mime_type.as_deref())?, |media, source| media.source = source);
+        redacted.set(self.optional(&media.mime_type)?, |media, mime_type| media.mime_type = Some(mime_type));
+        redacted.set(self.optional(&media.prompt_hint)?, |media, hint| media.prompt_hint = Some(hint));
+        redacted.set(self.unknown(&media.unknown)?, |media, unknown| media.unknown = Some(unknown));
+        Ok(redacted.changed)
+    }
+
+    fn document(&self, document: &Document) -> Result<Option<Document>, RedactionError> {
+        let mut redacted = Lazy::new(document);
+        let source = self.source(&document.source, document.mime_type.as_deref())?;
+        redacted.set(source, |document, source| document.source = source);
+        redacted.set(self.optional(&document.title)?, |document, title| document.title = Some(title));
+        redacted.set(self.optional(&document.mime_type)?, |document, mime_type| document.mime_type = Some(mime_type));
+        redacted.set(self.unknown(&document.unknown)?, |document, unknown| document.unknown = Some(unknown));
+        Ok(redacted.changed)
+    }
+
+    fn source(&self, source: &Source, mime_type: Option<&str>) -> Result<Option<Source>, RedactionError> {
+        Ok(match source {
+            Source::Url(url) => self.text(url)?.map(Source::Url),
+            // What is said to be text and is not UTF-8 is read as far as it can be.
+            Source::Bytes(bytes) if mime_type.map_or_else(|| std::str::from_utf8(bytes).is_ok(), is_text) => {
+                let redacted = self.text(&String::from_utf8_lossy(bytes))?;
+                redacted.map(|text| Source::Bytes(text.as_bytes().into()))
+            }
+            Source::Bytes(_) | Source::ContentId(_) => None,
+        })
+    }
+
+    fn invocation(&self, invocation: &Invocation) -> Result<Option<Invocation>, RedactionError> {
+        let mut redacted = Lazy::new(invocation);
+        redacted.set(self.value(invocation.arguments())?, |invocation, arguments| {
+            *invocation = invocation.clone().with_arguments(arguments);
+        });
+        redacted.set(self.unknown(&invocation.unknown)?, |invocation, unknown| invocation.unknown = Some(unknown));
+        Ok(redacted.changed)
+    }
+
+    fn result(&self, result: &InvocationResult) -> Result<Option<InvocationResult>, RedactionError> {
+        let outcome = match result.outcome() {
+            Outcome::Success(parts) => self.each(parts, |part| self.part(part))?.map(Outcome::Success),
+            Outcome::Failure(error) => self.error(error)?.map(Outcome::Failure),
+        };
+        let mut redacted = Lazy::new(result);
+        redacted.set(outcome, |result, outcome| *result = result.clone().with_outcome(outcome));
+        redacted.set(self.unknown(&result.unknown)?, |result, unknown| result.unknown = Some(unknown));
+        Ok(redacted.changed)
+    }
+
+    fn part(&self, part: &ResultContent) -> Result<Option<ResultContent>, RedactionError> {
+        Ok(match part {
+            ResultContent::Text(text) => self.text(text)?.map(ResultContent::Text),
+            ResultContent::Json(value) => self.value(value)?.map(ResultContent::Json),
+            ResultContent::Media(media) => self.media(media)?.map(|media| ResultContent::Media(Box::new(media))),
+            ResultContent::Document(document) => {
+                self.document(document)?.map(|document| ResultContent::Document(Box::new(document)))
+            }
+            ResultContent::Unknown(map) => self.map(map)?.map(|map| ResultContent::Unknown(Box::new(map))),
+        })
+    }
+
+    fn error(&self, error: &InvocationError) -> Result<Option<InvocationError>, RedactionError> {
+        let mut redacted = Lazy::new(error);
+        if let Some(message) = self.text(error.message())? {
+            redacted.set(Some(self.valid(error.with_message(message))?), |error, said| *error = said);
+        }
+        if let Some(kind) = error.error_type() {
+            redacted.set(self.text(kind)?, |error, kind| *error = error.clone().with_type(kind));
+        }
+        redacted.set(self.unknown(&error.unknown)?, |error, unknown| error.unknown = Some(unknown));
+        Ok(redacted.changed)
+    }
+
+    fn value(&self, value: &Value) -> Result<Option<Value>, RedactionError> {
+        Ok(match value {
+            // A reference to a content would lead nowhere.
+            Value::String(text) if text.parse::<ContentId>().is_ok() => None,
+            Value::String(text) => self.text(text)?.map(Value::String),
+            Value::Number(number) => self.text(&number.to_string())?.map(Value::String),
+            Value::List(list) => {
+                let items = self.each(list.iter(), |item| self.value(item))?;
+                items.map(|items| self.valid(List::new(items))).transpose()?.map(Value::List)
+            }
+            Value::Map(map) => self.map(map)?.map(Value::Map),
+            Value::StringSet(texts) => self.set(texts.iter().cloned().collect())?,
+            Value::NumberSet(numbers) => self.set(numbers.iter().map(|number| number.to_string().into()).collect())?,
+            Value::Null | Value::Bool(_) | Value::Bytes(_) | Value::BytesSet(_) => None,
+        })
+    }
+
+    fn set(&self, texts: Vec<Text>) -> Result<Option<Value>, RedactionError> {
+        let redacted = self.each(&texts, |text| self.text(text))?;
+        redacted.map(|texts| self.valid(Value::set(texts))).transpose()
+    }
+
+    fn map(&self, map: &Map) -> Result<Option<Map>, RedactionError> {
+        self.entries(map)?.map(|entries| self.valid(Map::new(entries))).transpose()
+    }
+
+    fn unknown(&self, map: &Option<Map>) -> Result<Option<Map>, RedactionError> {
+        map.as_ref().map_or(Ok(None), |map| self.map(map))
+    }
+
+    fn optional(&self, text: &Option<Text>) -> Result<Option<Text>, RedactionError> {
+        text.as_ref().map_or(Ok(None), |text| self.text(text))
+    }
+
+    fn entries(&self, entries: &BTreeMap<String, Value>) -> Result<Option<BTreeMap<String, Value>>, RedactionError> {
+        let redacted = entries.iter().map(|(key, value)| Ok((self.text(key)?, self.value(value)?)));
+        let redacted = redacted.collect::<Result<Vec<_>, RedactionError>>()?;
+        if redacted.iter().all(|(key, value)| key.is_none() && value.is_none()) {
+            return Ok(None);
+        }
+        let mut left = BTreeMap::new();
+        for ((key, value), (new_key, new_value)) in entries.iter().zip(redacted) {
+            let key = new_key.map_or_else(|| key.clone(), |key| key.as_str().to_owned());
+            if left.insert(key, new_value.unwrap_or_else(|| value.clone())).is_some() {
+                return Err(RedactionError::SameKeys { message_id: self.message_id });
+            }
+        }
+        Ok(Some(left))
+    }
+
+    pub fn metadata(&self, metadata: &Metadata) -> Result<Option<Metadata>, RedactionError> {
+        let mut redacted = Lazy::new(metadata);
+        redacted.set(self.entries(metadata.aux())?, |metadata, aux| *metadata.aux_mut() = aux);
+        if let Some(unknown) = metadata.unknown() {
+            let levels = self.each(unknown.levels(), |entries| self.entries(entries))?;
+            redacted.set(levels, |metadata, levels| {
+                let places = metadata.unknown_mut().levels_mut();
+                places.into_iter().zip(levels).for_each(|(place, entries)| *place = entries);
+            });
+            let attributes = self.each(&unknown.attributes, |name| self.text(name))?;
+            redacted.set(attributes, |metadata, names| metadata.unknown_mut().attributes = names);
+        }
+        Ok(redacted.changed)
+    }
+
+    /// All items, with those that `redact` changed; `None` if it changed none.
+    pub fn each<'a, T: Clone + 'a>(
+        &self,
+        items: impl IntoIterator<Item = &'a T, IntoIter: Clone>,
+        redact: impl FnMut(&'a T) -> Result<Option<T>, RedactionError>,
+    ) -> Result<Option<Vec<T>>, RedactionError> {
+        let items = items.into_iter();
+        let redacted = items.clone().map(redact).collect::<Result<Vec<_>, _>>()?;
+        if redacted.iter().all(Option::is_none) {
+            return Ok(None);
+        }
+        Ok(Some(items.zip(redacted).map(|(item, redacted)| redacted.unwrap_or_else(|| item.clone())).collect()))
+    }
+
+    fn valid<T>(&self, value: Result<T, MessageError>) -> Result<T, RedactionError> {
+        value.map_err(|_| RedactionError::NotARecord { message_id: self.message_id })
+    }
+}
+
+/// A copy that is only made once something in it is to change.
+struct Lazy<'a, T> {
+    original: &'a T,
+    changed: Option<T>,
+}
+
+impl<'a, T: Clone> Lazy<'a, T> {
+    fn new(original: &'a T) -> Self {
+        Self { original, changed: None }
+    }
+
+    fn set<V>(&mut self, value: Option<V>, set: impl FnOnce(&mut T, V)) {
+        if let Some(value) = value {
+            set(self.changed.get_or_insert_with(|| self.original.clone()), value);
+        }
+    }
+}
+
+/// Whether bytes of this MIME type are text, whatever its parameters say.
+fn is_text(mime_type: &str) -> bool {
+    let name = mime_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    name.starts_with("text/") || ["/json", "+json", "/xml", "+xml"].iter().any(|ending| name.ends_with(ending))
+}

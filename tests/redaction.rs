@@ -1,0 +1,463 @@
+//! No card number gets into a record that is written, wherever it stands; nothing else changes.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+#[path = "dynamodb/strategy.rs"]
+mod strategy;
+
+use std::error::Error;
+
+use proptest::prelude::*;
+use serde_json::{Value as Json, json};
+use verbale::log::{CardNumbers, Redaction, RedactionError, Redactor, Redactors, redact};
+use verbale::{Heard, MessagesManager, PlainMessage, Provenance, Record, Value};
+
+fn record(json: Json) -> Record {
+    serde_json::from_value(json).unwrap()
+}
+
+fn json(record: &Record) -> Json {
+    serde_json::to_value(record).unwrap()
+}
+
+fn said(contents: Json) -> Json {
+    json!({
+        "id": "01JRZJ1675E4S7Y4ZD7RNWNXWB", "seq": 3, "revision": 7,
+        "message": {"role": "user", "contents": contents}, "metadata": {"timing": {"creation": 5}},
+    })
+}
+
+fn texts(record: &Record) -> Vec<&str> {
+    record.contents().texts().map(|text| text.as_str()).collect()
+}
+
+/// Replaces each of `words`.
+fn replacing(words: &'static [(&'static str, &'static str)]) -> impl Redactor {
+    move |text: &str| {
+        let found = words.iter().flat_map(|(word, replacement)| {
+            text.match_indices(word).map(|(at, _)| Redaction::new(at..at + word.len(), *replacement))
+        });
+        Ok(found.collect())
+    }
+}
+
+/// What was said, with `secret` wherever a text may stand; `KEEP` where it stands for good.
+const EVERYWHERE: &str = r#"{
+    "id": "01JRZJ1675E4S7Y4ZD7RNWNXWB", "after": 3, "summary": 2, "revision": 7,
+    "message": {
+        "role": "summary",
+        "contents": [
+            "the secret is a secret",
+            {"type": "image", "url": "https://e.com/?q=secret", "mimeType": "image/secret", "promptHint": "a secret",
+             "secret": {"secret": ["secret"]}},
+            "no news",
+            {"type": "document", "contentId": "KEEP", "title": "secret", "mimeType": "secret", "secret": "secret"},
+            {"type": "invocation", "id": "KEEP", "name": "KEEP", "secret": "secret",
+             "arguments": {"a": [[{"secret": "a secret"}, {"$strings": ["b", "secret"]}, null, true, 7]]}},
+            {"type": "invocationResult", "invocationId": "KEEP", "name": "KEEP", "secret": "secret",
+             "content": ["secret", {"type": "json", "json": {"secret": "secret"}}, {"type": "json", "json": "secret"},
+                 {"type": "audio", "url": "secret"}, {"type": "document", "url": "u", "title": "secret"},
+                 {"type": "secret", "a": {"secret": "secret"}}]},
+            {"type": "invocationResult", "invocationId": "KEEP", "name": "KEEP",
+             "error": {"type": "secret", "message": "the secret", "retryable": true, "secret": "secret"}},
+            {"type": "hologram", "secret": [{"secret": "secret"}]}
+        ],
+        "heard": {"contents": ["the secret is"], "by": "estimate", "secret": "secret"},
+        "secret": "secret"
+    },
+    "metadata": {
+        "attribute": ["merged", "secret"], "timing": {"creation": 5, "llmStart": 6, "secret": {"secret": "secret"}},
+        "summaryIds": ["01JRZJ166HZFPP405DV1QQB2X9"],
+        "aux": {"secret": {"b": "secret"}, "c": {"$bytes": "aGk="}, "d": 1.5}, "secret": ["secret"]
+    },
+    "secret": {"a": {"secret": "secret"}}
+}"#;
+
+#[test]
+fn every_text_is_redacted_and_nothing_else_changes() {
+    let before = |secret: &str| {
+        let text = EVERYWHERE.replace("KEEP", "keep-secret-ids").replace("secret", secret);
+        record(serde_json::from_str(&text.replace(&format!("keep-{secret}-ids"), "keep-secret-ids")).unwrap())
+    };
+    for (replacement, redactor) in [
+        ("[gone]", Box::new(replacing(&[("secret", "[gone]")])) as Box<dyn Redactor>),
+        ("-", Box::new(replacing(&[("secret", "-")]))),
+    ] {
+        let redacted = redact(&before("secret"), &*redactor).unwrap();
+        assert_eq!(json(&redacted), json(&before(replacement)));
+    }
+}
+
+#[test]
+fn bytes_that_are_text_are_redacted() {
+    let card = b"card 4111111111111111".as_slice();
+    let latin = b"perch\xe9 4111111111111111".as_slice();
+    let masked = b"card ************1111".as_slice();
+    for (mime_type, before, after) in [
+        (Some("text/plain"), card, masked),
+        (Some("Text/CSV; charset=utf-8"), card, masked),
+        (Some("application/json"), card, masked),
+        (Some("image/svg+xml"), card, masked),
+        (None, card, masked),
+        (Some("text/plain"), latin, "perch\u{fffd} ************1111".as_bytes()),
+        (Some("text/plain"), b"perch\xe9".as_slice(), b"perch\xe9".as_slice()),
+        (None, latin, latin),
+        (Some("application/pdf"), card, card),
+    ] {
+        for kind in ["document", "image"] {
+            let with = |bytes: &[u8]| {
+                let mut content = json!({"type": kind, "bytes": Value::from(bytes)});
+                content.as_object_mut().unwrap().extend(mime_type.map(|name| ("mimeType".to_owned(), json!(name))));
+                record(said(json!([content])))
+            };
+            assert_eq!(json(&redact(&with(before), &CardNumbers).unwrap()), json(&with(after)), "{mime_type:?}");
+        }
+    }
+}
+
+#[test]
+fn a_number_that_is_a_card_number_becomes_a_text() {
+    let with =
+        |numbers: Json| record(said(json!([{"type": "invocation", "id": "c", "name": "f", "arguments": numbers}])));
+    for (before, after) in [
+        (json!({"card": 4111111111111111_u64, "amount": 12.5}), json!({"card": "************1111", "amount": 12.5})),
+        (json!({"$number": "6205500000000000004"}), json!("***************0004")),
+        (json!({"$numbers": [1, 4111111111111111_u64]}), json!({"$strings": ["************1111", "1"]})),
+        (json!({"$numbers": [1, 2]}), json!({"$numbers": [1, 2]})),
+        (json!(1744815823051_u64), json!(1744815823051_u64)),
+    ] {
+        assert_eq!(json(&redact(&with(before), &CardNumbers).unwrap()), json(&with(after)));
+    }
+}
+
+#[test]
+fn references_to_contents_stay() {
+    let id = format!("sha256:{}abc4111111111111111", "a".repeat(45));
+    let reference = json!({"type": "text", "contentId": id, "mimeType": "text/plain", "size": 7});
+    let before = record(said(json!([reference, {"type": "document", "contentId": "4111111111111111"}])));
+    assert!(redact(&before, &CardNumbers).unwrap() == before);
+    let near = record(said(json!([{"type": "text", "contentId": format!("{id}0")}])));
+    assert!(redact(&near, &CardNumbers).unwrap() == near);
+    let not_one = record(said(json!([{"type": "text", "contentId": "sha256:4111111111111111"}])));
+    assert!(redact(&not_one, &CardNumbers).unwrap() != not_one);
+}
+
+#[test]
+fn a_card_said_in_pieces_is_found() {
+    for (before, after) in [
+        (json!(["my card is 4111 1111", "1111 1111"]), vec!["my card is **** ****", "**** 1111"]),
+        (json!(["my card is 4111 1111 ", " 1111 1111, please"]), vec!["my card is **** **** ", " **** 1111, please"]),
+        (
+            json!(["4111", "", "1111", {"type": "hologram"}, "11", "11", "1111"]),
+            vec!["****", "", "****", "**", "**", "1111"],
+        ),
+        (json!(["12", "4111 1111 1111 1111", "27"]), vec!["12", "**** **** **** 1111", "27"]),
+        (json!(["my card is 4111 1111", "and 1111 1111"]), vec!["my card is 4111 1111", "and 1111 1111"]),
+    ] {
+        assert_eq!(texts(&redact(&record(said(before)), &CardNumbers).unwrap()), after);
+    }
+}
+
+#[test]
+fn what_goes_over_two_texts_is_replaced_in_each() {
+    let before = record(said(json!(["I am Nadia", "Okonjo, hello", "Nadia", "Okonjo"])));
+    let redacted = redact(&before, &replacing(&[("Nadia Okonjo", "[name]")])).unwrap();
+    assert_eq!(texts(&redacted), ["I am [name]", "[name], hello", "[name]", "[name]"]);
+    let redacted = redact(&before, &replacing(&[("Nadia Okonjo", "")])).unwrap();
+    assert_eq!(texts(&redacted), ["I am ", ", hello", "***", "***"]);
+    let nothing = redact(&before, &|text: &str| Ok(vec![Redaction::new(10..11, "x"), Redaction::new(0..0, text)]));
+    assert!(nothing.unwrap() == before);
+}
+
+#[test]
+fn several_redactors_see_what_was_said() {
+    let redactors =
+        Redactors::default().with(CardNumbers).with(replacing(&[("card 4111", "[?]"), ("Nadia", "[name]")]));
+    let before = record(said(json!(["Nadia, card 4111 1111 1111 1111"])));
+    assert_eq!(texts(&redact(&before, &redactors).unwrap()), ["[name], [?] **** **** 1111"]);
+    assert!(redact(&before, &Redactors::default()).unwrap() == before);
+}
+
+/// A record of an assistant message of which so many bytes were heard.
+fn heard(contents: &[&str], bytes: usize) -> Record {
+    let mut manager = MessagesManager::<PlainMessage>::new();
+    let mut entry = manager.add_assistant(contents).unwrap();
+    entry.set_heard(Heard::bytes(bytes, Provenance::WordTiming)).unwrap();
+    manager.records().pop().unwrap()
+}
+
+fn heard_texts(record: &Record) -> Vec<String> {
+    record.heard_contents().texts().map(|text| text.as_str().to_owned()).collect()
+}
+
+#[test]
+fn what_was_heard_ends_before_what_was_taken_out() {
+    let name = replacing(&[("Nadia", "[the name of the caller]"), ("is it", "")]);
+    for (bytes, left) in [
+        (0, vec![]),
+        (7, vec!["I hear "]),
+        (9, vec!["I hear "]),
+        (12, vec!["I hear [the name of the caller]"]),
+        (14, vec!["I hear [the name of the caller], "]),
+        (15, vec!["I hear [the name of the caller], "]),
+        (18, vec!["I hear [the name of the caller], "]),
+        (19, vec!["I hear [the name of the caller], "]),
+        (20, vec!["I hear [the name of the caller], ", "?"]),
+    ] {
+        let redacted = redact(&heard(&["I hear Nadia, is it", "?"], bytes), &name).unwrap();
+        assert_eq!(heard_texts(&redacted), left, "{bytes}");
+        assert_eq!(redacted.heard().unwrap().provenance(), Provenance::WordTiming);
+    }
+    let redacted = redact(&heard(&["4111 1111", "1111 1111"], 11), &CardNumbers).unwrap();
+    assert_eq!(
+        (texts(&redacted), heard_texts(&redacted)),
+        (vec!["**** ****", "**** 1111"], vec!["**** ****".to_owned()])
+    );
+}
+
+#[test]
+fn what_is_known_of_what_was_heard_stays() {
+    let mut before = said(json!(["card 4111111111111111"]));
+    before["message"]["role"] = json!("assistant");
+    before["message"]["heard"] = json!({"contents": ["card "], "by": "estimate", "confidence": 0.5});
+    let redacted = json(&redact(&record(before.clone()), &CardNumbers).unwrap());
+    assert_eq!(redacted["message"]["heard"], before["message"]["heard"]);
+}
+
+#[test]
+fn nothing_found_is_nothing_copied() {
+    let before = record(serde_json::from_str(EVERYWHERE).unwrap());
+    let after = redact(&before, &CardNumbers).unwrap();
+    assert!(after == before);
+    let addresses = |record: &Record| record.contents().texts().map(|text| text.as_ptr()).collect::<Vec<_>>();
+    assert_eq!(addresses(&after), addresses(&before));
+    // And the texts in which nothing was found are shared with those in which something was.
+    let redacted = redact(&before, &replacing(&[("is a secret", "-")])).unwrap();
+    assert_eq!(addresses(&redacted)[1], addresses(&before)[1]);
+    assert_ne!(addresses(&redacted)[0], addresses(&before)[0]);
+}
+
+type Hook = Box<dyn Fn(&str) -> Result<Vec<Redaction>, Box<dyn Error + Send + Sync>> + Send + Sync>;
+
+#[test]
+fn a_redactor_that_fails_lets_nothing_through() {
+    let id = "01JRZJ1675E4S7Y4ZD7RNWNXWB";
+    let before = record(serde_json::from_str(EVERYWHERE).unwrap());
+    // At each text in turn, so that none is written unseen.
+    let seen = std::sync::Mutex::new(0);
+    let count = |_: &str| {
+        *seen.lock().unwrap() += 1;
+        Ok(Vec::new())
+    };
+    redact(&before, &count).unwrap();
+    let texts_seen = *seen.lock().unwrap();
+    assert!(texts_seen > 50, "{texts_seen}");
+    let at = |place: usize, hook: Hook| {
+        let seen = std::sync::atomic::AtomicUsize::new(0);
+        move |text: &str| {
+            let is_here = seen.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == place;
+            if is_here { hook(text) } else { Ok(Vec::new()) }
+        }
+    };
+    for place in 0..texts_seen {
+        let failed = redact(&before, &at(place, Box::new(|_| Err("no model".into())))).unwrap_err();
+        assert!(matches!(&failed, RedactionError::Failed { source, .. } if source.to_string() == "no model"));
+        let panicked = redact(&before, &at(place, Box::new(|_| panic!("on purpose")))).unwrap_err();
+        assert!(matches!(panicked, RedactionError::Panicked { .. }));
+        let beyond = |text: &str| Ok(vec![Redaction::new(0..text.len() + 1, "")]);
+        let beyond = redact(&before, &at(place, Box::new(beyond))).unwrap_err();
+        assert!(matches!(beyond, RedactionError::NotARange { start: 0, end, length, .. } if end == length + 1));
+        for error in [failed, panicked, beyond] {
+            let texts = [error.to_string(), format!("{error:?}")];
+            assert!(texts.iter().all(|text| text.contains(id) && !text.contains("secret")), "{texts:?}");
+        }
+    }
+}
+
+#[test]
+fn what_would_lose_a_value_or_read_as_something_else_is_refused() {
+    let with = |key: &str, value: Json| {
+        let mut json = said(json!(["hello"]));
+        json[key] = value;
+        record(json)
+    };
+    let same_keys = redact(&with("x", json!({"one": 1, "two": 2})), &replacing(&[("one", "-"), ("two", "-")]));
+    assert!(matches!(same_keys, Err(RedactionError::SameKeys { .. })));
+    let swapped = redact(&with("x", json!({"one": 1, "two": 2})), &replacing(&[("one", "two"), ("two", "one")]));
+    assert!(swapped.unwrap() == with("x", json!({"two": 1, "one": 2})));
+
+    let a_key = redact(&with("sequence", json!(4)), &replacing(&[("sequence", "seq")]));
+    assert!(matches!(a_key, Err(RedactionError::NotARecord { .. })));
+    let an_attribute = with("metadata", json!({"timing": {"creation": 5}, "attribute": ["secret"]}));
+    let an_attribute = redact(&an_attribute, &replacing(&[("secret", "fake")]));
+    assert!(matches!(an_attribute, Err(RedactionError::NotARecord { .. })));
+    let a_type = redact(&record(said(json!([{"type": "hologram"}]))), &replacing(&[("type", "-")]));
+    assert!(matches!(a_type, Err(RedactionError::NotARecord { .. })));
+}
+
+/// Digits that a card number may have.
+fn card() -> impl Strategy<Value = String> {
+    ("[2-9][0-9]{11,17}").prop_filter_map("all the same", |digits| {
+        let card = (0..10).map(|check| format!("{digits}{check}")).find(|card| luhn(card)).unwrap();
+        (!card.chars().all(|c| card.starts_with(c))).then_some(card)
+    })
+}
+
+/// By the book: from the right, every second digit counts double.
+fn luhn(digits: &str) -> bool {
+    let value = |(place, c): (usize, char)| {
+        let value = c.to_digit(10).unwrap() * if place % 2 == 1 { 2 } else { 1 };
+        if value > 9 { value - 9 } else { value }
+    };
+    digits.chars().rev().enumerate().map(value).sum::<u32>() % 10 == 0
+}
+
+fn is_card(digits: &str) -> bool {
+    (13..=19).contains(&digits.len())
+        && luhn(digits)
+        && !digits.starts_with('0')
+        && !(digits.starts_with('1') && digits.len() != 15)
+        && !digits.chars().all(|c| digits.starts_with(c))
+}
+
+/// A record with the text of a card number put at one of its places.
+fn put(base: &Record, place: usize, text: &str, digits: &str, split: usize) -> Json {
+    let mut json = json(base);
+    let key: serde_json::Map<String, Json> = [(text.to_owned(), json!(null))].into_iter().collect();
+    let (front, back) = text.split_at((0..=split.min(text.len())).rfind(|at| text.is_char_boundary(*at)).unwrap());
+    let result =
+        |content: Json| json!({"type": "invocationResult", "invocationId": "c", "name": "f", "content": content});
+    let error = |error: Json| json!({"type": "invocationResult", "invocationId": "c", "name": "f", "error": error});
+    let call = |arguments: Json| json!({"type": "invocation", "id": "c", "name": "f", "arguments": arguments});
+    let contents = [
+        vec![json!(text)],
+        vec![json!(front), json!(back)],
+        vec![json!(front), json!({"type": "hologram"}), json!(back)],
+        vec![json!({"type": "hologram", "a": [{"b": text}]})],
+        vec![json!({"type": "hologram", "a": key})],
+        vec![json!({"type": "image", "url": text})],
+        vec![json!({"type": "image", "url": "u", "promptHint": text})],
+        vec![json!({"type": "document", "url": "u", "title": text})],
+        vec![json!({"type": "document", "url": "u", "new": text})],
+        vec![call(json!([{"a": {"$strings": ["a", text]}}]))],
+        vec![call(json!([[[key]]]))],
+        vec![call(json!({"a": digits.parse::<u64>().unwrap()}))],
+        vec![call(json!({"$numbers": [digits.parse::<u64>().unwrap()]}))],
+        vec![result(json!([text]))],
+        vec![result(json!([{"type": "json", "json": {"a": [text]}}]))],
+        vec![result(json!([{"type": "document", "url": "u", "title": text}]))],
+        vec![error(json!({"message": text}))],
+        vec![error(json!({"message": "failed", "type": text, "retryable": false}))],
+    ];
+    if let Some(contents) = contents.get(place) {
+        let list = json["message"]["contents"].as_array_mut().unwrap();
+        list.push(json!("between"));
+        list.extend(contents.iter().cloned());
+        return json;
+    }
+    let levels = ["", "/message", "/metadata", "/metadata/timing", "/metadata/aux"];
+    match levels.get(place - contents.len()) {
+        Some(level) => {
+            if json["metadata"]["aux"].is_null() {
+                json["metadata"]["aux"] = json!({});
+            }
+            let level = json.pointer_mut(level).unwrap();
+            level[text] = json!(1);
+            level["new"] = json!([{"a": text}]);
+        }
+        None => json["metadata"]["attribute"] = json!(["merged", text]),
+    }
+    json
+}
+const PLACES: usize = 18 + 5 + 1;
+
+/// Without what may stand between digits, or between texts.
+fn bare(record: &Record) -> String {
+    json(record).to_string().chars().filter(|c| !" -.,\"".contains(*c)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn of_a_card_four_digits_are_left_wherever_it_stands(
+        base in strategy::record(),
+        card in card(),
+        groups in proptest::collection::vec((1..7usize, "|[ .-]|, "), 1..8),
+        before in "|\\PC{0,6}[a-z:/(]|[0-9]{1,6}[ ,-]",
+        after in "|[a-z:/)]\\PC{0,6}|[ ,-][0-9]{1,6}",
+        place in 0..PLACES,
+        split in 0..40usize,
+    ) {
+        let mut text = before;
+        let mut rest = card.as_str();
+        for (length, gap) in groups {
+            let (group, behind) = rest.split_at(length.min(rest.len()));
+            text += group;
+            if !behind.is_empty() {
+                text += &gap;
+            }
+            rest = behind;
+        }
+        text = text + rest + &after;
+        let with_card = record(put(&base, place, &text, &card, split));
+        let redacted = redact(&with_card, &CardNumbers).unwrap();
+        let (left, noise) = (bare(&redacted), bare(&base));
+        for five in 0..=card.len() - 5 {
+            let digits = &card[five..five + 5];
+            // What surrounds the card may hold some of its digits by chance.
+            let said: String = text.chars().filter(|c| !" -.,".contains(*c)).collect();
+            let times = (0..said.len()).filter(|at| said.as_bytes()[*at..].starts_with(digits.as_bytes())).count();
+            let chance = noise.contains(digits) || times > 1;
+            prop_assert!(chance || !left.contains(digits), "{text} at {place}: {left}");
+        }
+        let identity = |record: &Record| (record.id(), record.position(), record.revision(), record.role());
+        prop_assert_eq!(identity(&redacted), identity(&with_card));
+        prop_assert!(redacted.metadata().timings().eq(with_card.metadata().timings()));
+        prop_assert_eq!(redacted.contents().len(), with_card.contents().len());
+        let again = redact(&redacted, &CardNumbers).unwrap();
+        prop_assert!(again == redacted, "{} is not {}", json(&again), json(&redacted));
+    }
+
+    #[test]
+    fn each_reading_of_digits_is_redacted_and_no_other_text(text in "([0-9]{1,5}|[0-9]{13,16}|[ .-]|[ .-]|a){0,30}") {
+        let before = record(said(json!(["x", text])));
+        let redacted = redact(&before, &CardNumbers).unwrap();
+        let left = texts(&redacted)[1];
+        let is_digit = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
+        let edge = |at: usize| at == 0 || !is_digit(at - 1) || !is_digit(at);
+        let mut found = false;
+        for start in (0..text.len()).filter(|at| is_digit(*at) && edge(*at)) {
+            let run = text[start..].bytes().take_while(|byte| b"0123456789 .-".contains(byte)).count();
+            for end in (start + 1..=start + run).filter(|at| is_digit(at - 1) && edge(*at)) {
+                let digits: Vec<usize> = (start..end).filter(|at| is_digit(*at)).collect();
+                let number: String = digits.iter().map(|at| &text[*at..at + 1]).collect();
+                if is_card(&number) {
+                    found = true;
+                    prop_assert!(digits[..digits.len() - 4].iter().all(|at| left.as_bytes()[*at] == b'*'), "{number}: {left}");
+                }
+            }
+        }
+        prop_assert!(found || left == text, "{left}");
+        prop_assert!(left.bytes().zip(text.bytes()).all(|(new, old)| new == old || new == b'*' && old.is_ascii_digit()));
+        prop_assert_eq!(left.len(), text.len());
+        prop_assert!(redact(&redacted, &CardNumbers).unwrap() == redacted, "{left}");
+    }
+
+    #[test]
+    fn a_redactor_that_finds_nothing_changes_nothing(record in strategy::record()) {
+        prop_assert!(redact(&record, &Redactors::default()).unwrap() == record);
+    }
+
+    #[test]
+    fn what_was_heard_is_what_was_heard_redacted(
+        pieces in proptest::collection::vec("[abé ]{0,5}c", 1..4), bytes in 0..30usize,
+    ) {
+        let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
+        let before = heard(&pieces, bytes);
+        let redacted = redact(&before, &replacing(&[("b", "<cut>"), ("é", "")])).unwrap();
+        let expected: Vec<String> = heard_texts(&before).iter().map(|text| text.replace('b', "<cut>").replace('é', "")).collect();
+        prop_assert_eq!(heard_texts(&redacted).concat(), expected.concat());
+        prop_assert!(record(json(&redacted)) == redacted);
+    }
+}
