@@ -71,7 +71,7 @@ fn speed() {
         runtime.block_on(async {
             let (_, log) = log(FaultPlan::none().with_latency_ms(latency_ms.clone())).await;
             let start = std::time::Instant::now();
-            let count = 5_000;
+            let count = 1_000;
             for number in 0..count {
                 log.put(&call(&(number / 20).to_string()), &message(number % 20, 1)).await.unwrap();
             }
@@ -86,8 +86,8 @@ fn speed() {
     let dynamo = super::dynamo::Dynamo::new(FaultPlan::none());
     runtime.block_on(async { verbale::dynamodb::create_table(&dynamo.client(), &Default::default()).await.unwrap() });
     let start = std::time::Instant::now();
-    for _ in 0..5_000 {
+    for _ in 0..1_000 {
         dynamo.serve("PutItem", body);
     }
-    println!("the stand-in alone: {:?} a put", start.elapsed() / 5_000);
+    println!("the stand-in alone: {:?} a put", start.elapsed() / 1_000);
 }
