@@ -40,7 +40,7 @@ impl BatchWriteItem {
         })
     }
 
-    /// Leaves over what `keeps` says of each, by its number, as DynamoDB does under load.
+    /// Takes out those that `keeps` does not keep: DynamoDB leaves them over under load.
     pub fn leave_over(&mut self, mut keeps: impl FnMut() -> bool) -> BTreeMap<String, Vec<WriteRequest>> {
         let mut left = BTreeMap::new();
         for (table, requests) in &mut self.request_items {

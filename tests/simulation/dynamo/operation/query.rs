@@ -1,8 +1,9 @@
 //! `GetItem`, `Query`, `Scan`.
 
 use serde::Deserialize;
+use verbale::dynamodb::names::CALL_PREFIX;
 
-use super::super::attribute::{Item, item_bytes};
+use super::super::attribute::{Attribute, Item, item_bytes};
 use super::super::error::ServiceError;
 use super::super::expression::{Condition, KeyCondition, Placeholders, projection};
 use super::super::table::{Keys, Table};
@@ -75,15 +76,11 @@ impl GetItem {
 }
 
 impl Query {
-    /// The partition as far as it can be told before the request is looked at: the first value that a key can be.
+    /// The call whose partition is asked for, by its value: windows for a partition are for calls. Empty for others.
     pub fn partition(&self) -> String {
-        self.expression_attribute_values
-            .iter()
-            .flatten()
-            .map(|(_, value)| value)
-            .find_map(|value| value.as_s().filter(|text| text.starts_with("CALL#")))
-            .unwrap_or_default()
-            .to_owned()
+        let mut texts =
+            self.expression_attribute_values.iter().flat_map(|values| values.values()).filter_map(Attribute::as_s);
+        texts.find(|text| text.starts_with(CALL_PREFIX)).unwrap_or_default().to_owned()
     }
 
     pub fn run(self, tables: &mut Tables, effects: &mut Effects) -> Result<Answer, ServiceError> {
