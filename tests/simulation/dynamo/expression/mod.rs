@@ -1,0 +1,26 @@
+//! Expressions: conditions, key conditions, updates, projections. Top-level attributes only, which is all that is used.
+
+mod condition;
+mod key_condition;
+mod placeholders;
+mod tokens;
+mod update;
+
+pub use condition::{Comparator, Condition, Operand};
+pub use key_condition::KeyCondition;
+pub use placeholders::Placeholders;
+pub use update::Update;
+
+use super::error::ServiceError;
+use tokens::Tokens;
+
+/// The attributes that a projection names.
+pub fn projection(text: &str, placeholders: &mut Placeholders) -> Result<Vec<String>, ServiceError> {
+    let mut tokens = Tokens::of("ProjectionExpression", text)?;
+    let mut names = vec![tokens.path(placeholders)?];
+    while tokens.takes(",") {
+        names.push(tokens.path(placeholders)?);
+    }
+    tokens.end()?;
+    Ok(names)
+}

@@ -1,0 +1,123 @@
+//! [`Journal`]: what was asked, what went wrong, what was written.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use super::fault::{Fate, Fault};
+use super::operation::{Effects, Place};
+
+/// Counters, and each request with its end. Displays as one line for each event, the same for the same history.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Journal {
+    /// Requests that have arrived, by operation.
+    pub requests: BTreeMap<String, u64>,
+    /// What went wrong, by fault.
+    pub faults: BTreeMap<Fault, u64>,
+    /// What the server refused, by type of error.
+    pub refusals: BTreeMap<&'static str, u64>,
+    /// Requests whose client waits.
+    pub in_flight: u64,
+    pub max_in_flight: u64,
+    /// Of each item the revisions that were written, in their order: all writes, and none that a condition kept out.
+    /// `None` is a write without a revision, or a deletion.
+    pub writes: BTreeMap<Place, Vec<Option<u64>>>,
+    pub write_units: u64,
+    pub read_units: f64,
+    events: Vec<Event>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Event {
+    at: Duration,
+    request: u64,
+    what: What,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum What {
+    Arrived { operation: String, place: Place, fate: Fate },
+    Applied { items: Vec<(Place, Option<u64>)>, write_units: u64 },
+    Refused { kind: &'static str },
+}
+
+impl Journal {
+    /// Takes note of a request, and gives its number.
+    pub fn arrived(&mut self, at: Duration, operation: &str, place: &Place, fate: &Fate) -> u64 {
+        *self.requests.entry(operation.to_owned()).or_default() += 1;
+        if let Some(fault) = fate.fault {
+            *self.faults.entry(fault).or_default() += 1;
+        }
+        self.in_flight += 1;
+        self.max_in_flight = self.max_in_flight.max(self.in_flight);
+        let request = self.requests.values().sum();
+        let what = What::Arrived { operation: operation.to_owned(), place: place.clone(), fate: fate.clone() };
+        self.events.push(Event { at, request, what });
+        request
+    }
+
+    pub fn applied(&mut self, at: Duration, request: u64, effects: Effects) {
+        self.write_units += effects.write_units;
+        self.read_units += effects.read_units;
+        let write_units = effects.write_units;
+        let mut items = Vec::new();
+        for write in effects.writes {
+            let revision = write.revision.filter(|_| !write.is_deletion).and_then(|text| text.parse().ok());
+            self.writes.entry(write.place.clone()).or_default().push(revision);
+            items.push((write.place, revision));
+        }
+        self.events.push(Event { at, request, what: What::Applied { items, write_units } });
+    }
+
+    pub fn refused(&mut self, at: Duration, request: u64, kind: &'static str) {
+        *self.refusals.entry(kind).or_default() += 1;
+        self.events.push(Event { at, request, what: What::Refused { kind } });
+    }
+
+    /// How often a fault has struck.
+    pub fn count(&self, fault: Fault) -> u64 {
+        self.faults.get(&fault).copied().unwrap_or_default()
+    }
+
+    /// All requests that have arrived.
+    pub fn request_count(&self) -> u64 {
+        self.requests.values().sum()
+    }
+
+    /// How often an item was written.
+    pub fn writes_of(&self, partition: &str, sort: &str) -> usize {
+        self.writes.get(&(partition.to_owned(), sort.to_owned())).map_or(0, Vec::len)
+    }
+}
+
+impl fmt::Display for Journal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.events.iter().try_for_each(|event| writeln!(f, "{event}"))
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:>9} ms  #{:<4} ", self.at.as_millis(), self.request)?;
+        match &self.what {
+            What::Arrived { operation, place, fate } => {
+                write!(f, "{operation} {} {}", place.0, place.1)?;
+                if let Some(fault) = fate.fault {
+                    write!(f, "  {fault:?}")?;
+                }
+                write!(f, "  {} + {} ms", fate.there.as_millis(), fate.back.as_millis())
+            }
+            What::Applied { items, write_units } => {
+                write!(f, "    applied, {write_units} units")?;
+                for ((_, sort), revision) in items {
+                    write!(f, " {sort}")?;
+                    if let Some(revision) = revision {
+                        write!(f, "@{revision}")?;
+                    }
+                }
+                Ok(())
+            }
+            What::Refused { kind } => write!(f, "    {kind}"),
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! A DynamoDB stand-in for simulations: [`Dynamo`].
+//!
+//! It stands behind the SDK's own client as an HTTP connector, in memory. It keeps AWS's limits and gives AWS's errors,
+//! lets go wrong what a [`FaultPlan`] says, and takes note of everything in a [`Journal`]. Time is tokio's: run it with
+//! the clock paused. The same seed gives the same history.
+//!
+//! Read `mod.rs`, `plan.rs` and `fault.rs` first; `server.rs` and `connector.rs` are the way of a request;
+//! `operation/`, `expression/`, `table.rs` and `attribute.rs` are DynamoDB itself. Needs nothing of the tests around
+//! it: another test takes it in with `#[path = "../simulation/dynamo/mod.rs"]`.
+
+#![allow(dead_code, unused_imports, reason = "each test that takes it in uses another part")]
+
+mod attribute;
+mod clock;
+mod connector;
+mod dice;
+mod error;
+mod expression;
+mod fault;
+mod journal;
+mod number;
+mod operation;
+mod plan;
+mod server;
+mod table;
+
+pub use attribute::{Attribute, Item};
+pub use clock::{START_MS, VirtualClock};
+pub use dice::Dice;
+pub use fault::{Fault, Scope, Window};
+pub use journal::Journal;
+pub use operation::Place;
+pub use plan::FaultPlan;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::{BehaviorVersion, Config, Credentials, Region, StalledStreamProtectionConfig};
+use aws_smithy_async::rt::sleep::TokioSleep;
+
+use connector::Connector;
+use server::Server;
+
+/// A DynamoDB. Clones, and their clients, share the tables.
+///
+/// ```ignore
+/// #[tokio::test(start_paused = true)]
+/// async fn a_write_that_timed_out_is_there() {
+///     let dynamo = Dynamo::new(FaultPlan::none());
+///     create_table(&dynamo.client(), &Table::default()).await.unwrap();
+///     dynamo.next(Fault::TimeoutAfter);
+///     let log = DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock()));
+///     assert!(log.put(&call, &record).await.unwrap_err().is_retryable());
+///     assert_eq!(dynamo.journal().writes_of("CALL#CA1", "MSG#00000000"), 1);
+/// }
+/// ```
+#[derive(Clone)]
+pub struct Dynamo(Arc<Mutex<Server>>);
+
+impl Dynamo {
+    /// Without tables. The virtual time of the plan begins now, in a runtime whose clock is paused.
+    pub fn new(plan: FaultPlan) -> Self {
+        Self(Arc::new(Mutex::new(Server::new(plan))))
+    }
+
+    /// The SDK's client, with the settings of the log: its time-outs, one attempt.
+    pub fn client(&self) -> Client {
+        let config = verbale::dynamodb::log_client(Config::builder())
+            .behavior_version(BehaviorVersion::latest())
+            .region(Region::from_static("eu-central-1"))
+            .endpoint_url("http://dynamodb.invalid")
+            .credentials_provider(Credentials::new("simulation", "simulation", None, None, "simulation"))
+            .http_client(Connector::new(Arc::clone(&self.0)))
+            .time_source(self.clock())
+            .sleep_impl(TokioSleep::new())
+            .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
+            .build();
+        Client::from_conf(config)
+    }
+
+    /// The client's clock, which steps as the plan said when the stand-in was made.
+    pub fn clock(&self) -> VirtualClock {
+        self.server().clock.clone()
+    }
+
+    /// From now on this goes wrong. The steps of the clock stay those of the first plan.
+    pub fn set_plan(&self, plan: FaultPlan) {
+        self.server().plan = plan;
+    }
+
+    /// What goes wrong with the next request that has no such order yet, before the plan is asked.
+    pub fn next(&self, fault: Fault) {
+        self.server().next.push_back(Some(fault));
+    }
+
+    /// Lets the next request that has no such order yet pass, whatever the plan says.
+    pub fn pass(&self) {
+        self.server().next.push_back(None);
+    }
+
+    /// Throttles all requests to a table, or none any more.
+    pub fn throttle_table(&self, name: &str, is_throttled: bool) {
+        let mut server = self.server();
+        server.throttled.retain(|throttled| throttled != name);
+        if is_throttled {
+            server.throttled.push(name.to_owned());
+        }
+    }
+
+    /// What has happened so far.
+    pub fn journal(&self) -> Journal {
+        self.server().journal.clone()
+    }
+
+    /// All items of a table now, by their keys; none of a table that is not there.
+    pub fn items(&self, table: &str) -> BTreeMap<Place, Item> {
+        let server = self.server();
+        let items = server.tables.get(table).into_iter().flat_map(table::Table::items);
+        items.map(|item| ((operation::text_of(item, "pk"), operation::text_of(item, "sk")), item.clone())).collect()
+    }
+
+    /// Waits until all that was sent has landed: the latest ghost too.
+    pub async fn settle(&self) {
+        tokio::time::sleep(Duration::from_millis(fault::GHOST_MS.end() + 1)).await;
+    }
+
+    /// What a request is answered with, past the client and its time-outs, at once.
+    pub fn serve(&self, operation: &str, body: &[u8]) -> String {
+        let mut server = self.server();
+        let visit = server.arrive(operation, body);
+        server.journal.in_flight -= 1;
+        match server.apply(visit) {
+            Ok(answer) => serde_json::to_string(&answer).unwrap_or_default(),
+            Err(error) => error.to_body(),
+        }
+    }
+
+    fn server(&self) -> MutexGuard<'_, Server> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,130 @@
+//! The server's side: its tables, its plan, its journal.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+use super::clock::VirtualClock;
+use super::dice::{Dice, hash};
+use super::error::ServiceError;
+use super::fault::{Fate, Fault};
+use super::journal::Journal;
+use super::operation::{Answer, Effects, Request, Tables};
+use super::plan::FaultPlan;
+
+pub struct Server {
+    pub clock: VirtualClock,
+    pub plan: FaultPlan,
+    pub journal: Journal,
+    pub tables: Tables,
+    /// What befalls the next requests, before the plan is asked.
+    pub next: VecDeque<Option<Fault>>,
+    /// Tables that take no request at present.
+    pub throttled: Vec<String>,
+    /// How often a key was asked for, by operation and place.
+    seen: HashMap<u64, u64>,
+    throughput: Throughput,
+}
+
+/// A request on its way.
+pub struct Visit {
+    pub number: u64,
+    pub operation: String,
+    pub fate: Fate,
+    request: Result<Request, ServiceError>,
+    /// Of each item of a batch, whether it is left over.
+    leaves_over: Option<Dice>,
+    partition: String,
+}
+
+impl Server {
+    pub fn new(plan: FaultPlan) -> Self {
+        Self {
+            clock: VirtualClock::new(plan.clock_steps.clone()),
+            plan,
+            journal: Journal::default(),
+            tables: Tables::new(),
+            next: VecDeque::new(),
+            throttled: Vec::new(),
+            seen: HashMap::new(),
+            throughput: Throughput::default(),
+        }
+    }
+
+    /// A request arrives, and what becomes of it is decided.
+    pub fn arrive(&mut self, operation: &str, body: &[u8]) -> Visit {
+        let request = Request::read(operation, body);
+        let place = request.as_ref().map(Request::place).unwrap_or_default();
+        let seen = self.seen.entry(hash(operation) ^ hash(&place.0).rotate_left(1) ^ hash(&place.1).rotate_left(2));
+        let nth = seen.or_default();
+        *nth += 1;
+        let at = self.clock.elapsed();
+        let fate = self.plan.fate(at, operation, &place, *nth, self.next.pop_front());
+        let leaves_over =
+            (fate.fault == Some(Fault::UnprocessedItems)).then(|| self.plan.dice("left over", &place, *nth));
+        let number = self.journal.arrived(at, operation, &place, &fate);
+        Visit { number, operation: operation.to_owned(), fate, request, leaves_over, partition: place.0 }
+    }
+
+    /// Does what the request asks for.
+    pub fn apply(&mut self, visit: Visit) -> Result<Answer, ServiceError> {
+        let at = self.clock.elapsed();
+        let mut effects = Effects::default();
+        let outcome = self.run(visit.request, visit.leaves_over, &visit.partition, &mut effects, at);
+        match &outcome {
+            Ok(_) => self.journal.applied(at, visit.number, effects),
+            Err(error) => self.journal.refused(at, visit.number, error.kind),
+        }
+        outcome
+    }
+
+    fn run(
+        &mut self,
+        request: Result<Request, ServiceError>,
+        leaves_over: Option<Dice>,
+        partition: &str,
+        effects: &mut Effects,
+        at: Duration,
+    ) -> Result<Answer, ServiceError> {
+        let mut request = request?;
+        if request.table().is_some_and(|name| self.throttled.iter().any(|throttled| throttled == name)) {
+            return Err(ServiceError::throttled());
+        }
+        if let Some(limit) = self.plan.partition_limit
+            && request.is_write()
+            && self.throughput.is_used_up(partition, limit, at)
+        {
+            return Err(ServiceError::throttled());
+        }
+        let left = match (&mut request, leaves_over) {
+            (Request::BatchWrite(batch), Some(mut dice)) => batch.leave_over(|| dice.chance(0.5)),
+            _ => Default::default(),
+        };
+        let mut answer = request.run(&mut self.tables, effects)?;
+        if !left.is_empty() {
+            answer.unprocessed_items = Some(left);
+        }
+        self.throughput.take(partition, effects.write_units, at);
+        Ok(answer)
+    }
+}
+
+/// The write units that partitions have used of the present second.
+#[derive(Default)]
+struct Throughput(HashMap<String, (u64, u64)>);
+
+impl Throughput {
+    fn is_used_up(&self, partition: &str, limit: u64, at: Duration) -> bool {
+        self.0.get(partition).is_some_and(|(second, units)| *second == at.as_secs() && *units >= limit)
+    }
+
+    fn take(&mut self, partition: &str, units: u64, at: Duration) {
+        let used = match self.0.get_mut(partition) {
+            Some(used) => used,
+            None => self.0.entry(partition.to_owned()).or_default(),
+        };
+        if used.0 != at.as_secs() {
+            *used = (at.as_secs(), 0);
+        }
+        used.1 += units;
+    }
+}

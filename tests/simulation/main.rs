@@ -1,0 +1,45 @@
+//! Simulations of the log over a DynamoDB stand-in, and the stand-in held to what DynamoDB does.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+#[path = "../call_log/conformance.rs"]
+mod conformance;
+mod differential;
+mod dynamo;
+mod expressions;
+mod faults;
+#[path = "../call_log/history.rs"]
+mod history;
+mod limits;
+mod repetition;
+
+use std::sync::Arc;
+
+use verbale::dynamodb::{DynamoLog, Table, create_table};
+
+use dynamo::{Dynamo, FaultPlan};
+
+/// A stand-in with the log's table, of which `plan` is true from now on, and a log in it.
+async fn log(plan: FaultPlan) -> (Dynamo, DynamoLog) {
+    let dynamo = Dynamo::new(FaultPlan { seed: plan.seed, clock_steps: plan.clock_steps.clone(), ..FaultPlan::none() });
+    create_table(&dynamo.client(), &Table::default()).await.unwrap();
+    dynamo.set_plan(plan);
+    let log = DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock()));
+    (dynamo, log)
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_log_over_the_stand_in_keeps_the_contract() {
+    conformance::all(&log(FaultPlan::none()).await.1).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_log_over_a_slow_stand_in_keeps_the_contract() {
+    conformance::all(&log(FaultPlan::none().with_latency_ms(1..=2_000)).await.1).await;
+}
+
+#[test]
+fn the_log_over_the_stand_in_follows_the_model() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    history::check(96, &runtime.block_on(log(FaultPlan::none())).1);
+}
