@@ -145,12 +145,17 @@ async fn a_table_that_is_being_made_is_waited_for() {
 
 #[tokio::test]
 async fn a_server_without_time_to_live_will_do() {
-    let client = client(move |operation| match operation {
-        "DescribeTable" => answer(200, ACTIVE),
-        "DescribeTimeToLive" => answer(400, UNKNOWN_OPERATION),
-        _ => panic!("{operation} was asked for"),
-    });
-    assert_eq!(create_table(&client, &Table::default()).await.unwrap(), Creation::AlreadyThere);
+    // One that has never heard of it, and one that describes it.
+    let off = r#"{"TimeToLiveDescription":{"TimeToLiveStatus":"DISABLED"}}"#;
+    for (status, described) in [(400, UNKNOWN_OPERATION), (200, off)] {
+        let client = client(move |operation| match operation {
+            "DescribeTable" => answer(200, ACTIVE),
+            "DescribeTimeToLive" => answer(status, described),
+            "UpdateTimeToLive" if status == 200 => answer(400, UNKNOWN_OPERATION),
+            _ => panic!("{operation} was asked for"),
+        });
+        assert_eq!(create_table(&client, &Table::default()).await.unwrap(), Creation::AlreadyThere);
+    }
 }
 
 /// A log in which a call has two messages, and of whose batches so many items are left over, one after the other.
