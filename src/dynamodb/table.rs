@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::AsyncSleep;
 use aws_sdk_dynamodb::error::{BuildError, SdkError};
 use aws_sdk_dynamodb::operation::create_table::CreateTableError;
 use aws_sdk_dynamodb::operation::create_table::builders::CreateTableInputBuilder;
@@ -150,16 +149,15 @@ async fn active(
             }
             _ => {}
         }
-        match client.config().sleep_impl() {
-            Some(sleep) if waited < table.active_within => sleep.sleep(LOOK_EVERY).await,
-            _ => {
-                return Err(DynamoError::TableNotActive {
-                    table: table.name.as_str().into(),
-                    waited_s: waited.as_secs(),
-                    status: status.as_ref().map_or("not found", TableStatus::as_str).into(),
-                });
-            }
+        if waited >= table.active_within {
+            return Err(DynamoError::TableNotActive {
+                table: table.name.as_str().into(),
+                waited_s: waited.as_secs(),
+                status: status.as_ref().map_or("not found", TableStatus::as_str).into(),
+            });
         }
+        // Not by the client's own sleep: a configuration has none to show unless one was set in it.
+        tokio::time::sleep(LOOK_EVERY).await;
         waited += LOOK_EVERY;
         found = describe(client, table).await?;
     }

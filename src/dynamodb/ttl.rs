@@ -7,6 +7,8 @@ use aws_sdk_dynamodb::types::{TimeToLiveSpecification, TimeToLiveStatus};
 
 use super::{DynamoError, names};
 
+const UNKNOWN_OPERATION: &str = "UnknownOperationException";
+
 /// Has DynamoDB delete items once their `expires_at` is past, within days. Costs nothing.
 pub(super) async fn enable(client: &Client, table: &str) -> Result<(), DynamoError> {
     if !matches!(state(client, table).await?, State::Off) {
@@ -21,6 +23,10 @@ pub(super) async fn enable(client: &Client, table: &str) -> Result<(), DynamoErr
     else {
         return Ok(());
     };
+    // Of a server that knows none, though it describes it.
+    if error.code() == Some(UNKNOWN_OPERATION) {
+        return Ok(());
+    }
     // Someone else did it in the meantime.
     match state(client, table).await? {
         State::On => Ok(()),
@@ -37,7 +43,7 @@ enum State {
 async fn state(client: &Client, table: &str) -> Result<State, DynamoError> {
     let output = match client.describe_time_to_live().table_name(table).send().await {
         Ok(output) => output,
-        Err(error) if error.code() == Some("UnknownOperationException") => return Ok(State::Unsupported),
+        Err(error) if error.code() == Some(UNKNOWN_OPERATION) => return Ok(State::Unsupported),
         Err(error) => return Err(failed("DescribeTimeToLive", table, error)),
     };
     let Some(description) = output.time_to_live_description() else { return Ok(State::Off) };

@@ -1,11 +1,13 @@
-//! Every `CallLog` keeps the contract: in memory, in files, in DynamoDB.
+//! Every `CallLog` keeps the contract: in memory, in files, in DynamoDB, in this process and over HTTP.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod changes;
 mod conformance;
 mod dynamodb;
+mod emulators;
 mod history;
+mod old_items;
 mod takeover;
 
 use verbale::log::{JsonLines, MemoryLog, Reach};

@@ -124,21 +124,41 @@ async fn a_table_that_does_not_become_active_is_not_waited_for_without_end() {
     );
 }
 
-#[tokio::test]
-async fn a_server_without_time_to_live_will_do() {
-    let active = r#"{"Table":{"TableStatus":"ACTIVE",
-        "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],
-        "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"S"},
-            {"AttributeName":"gsi1pk","AttributeType":"S"},{"AttributeName":"gsi1sk","AttributeType":"S"}],
-        "GlobalSecondaryIndexes":[{"IndexName":"gsi1","KeySchema":[{"AttributeName":"gsi1pk","KeyType":"HASH"},
-            {"AttributeName":"gsi1sk","KeyType":"RANGE"}]}]}}"#;
-    let unknown = r#"{"__type":"com.amazon.coral.service#UnknownOperationException"}"#;
-    let client = client(move |operation| match operation {
-        "DescribeTable" => answer(200, active),
-        "DescribeTimeToLive" => answer(400, unknown),
+const ACTIVE: &str = r#"{"Table":{"TableStatus":"ACTIVE",
+    "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],
+    "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"S"},
+        {"AttributeName":"gsi1pk","AttributeType":"S"},{"AttributeName":"gsi1sk","AttributeType":"S"}],
+    "GlobalSecondaryIndexes":[{"IndexName":"gsi1","KeySchema":[{"AttributeName":"gsi1pk","KeyType":"HASH"},
+        {"AttributeName":"gsi1sk","KeyType":"RANGE"}]}]}}"#;
+const UNKNOWN_OPERATION: &str = r#"{"__type":"com.amazon.coral.service#UnknownOperationException"}"#;
+
+#[tokio::test(start_paused = true)]
+async fn a_table_that_is_being_made_is_waited_for() {
+    let looks = std::sync::atomic::AtomicUsize::new(0);
+    let making = client(move |operation| match operation {
+        "DescribeTable" if looks.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < 3 => {
+            answer(200, r#"{"Table":{"TableStatus":"CREATING"}}"#)
+        }
+        "DescribeTable" => answer(200, ACTIVE),
+        "DescribeTimeToLive" => answer(400, UNKNOWN_OPERATION),
         _ => panic!("{operation} was asked for"),
     });
-    assert_eq!(create_table(&client, &Table::default()).await.unwrap(), Creation::AlreadyThere);
+    assert_eq!(create_table(&making, &Table::default()).await.unwrap(), Creation::AlreadyThere);
+}
+
+#[tokio::test]
+async fn a_server_without_time_to_live_will_do() {
+    // One that has never heard of it, and one that describes it.
+    let off = r#"{"TimeToLiveDescription":{"TimeToLiveStatus":"DISABLED"}}"#;
+    for (status, described) in [(400, UNKNOWN_OPERATION), (200, off)] {
+        let client = client(move |operation| match operation {
+            "DescribeTable" => answer(200, ACTIVE),
+            "DescribeTimeToLive" => answer(status, described),
+            "UpdateTimeToLive" if status == 200 => answer(400, UNKNOWN_OPERATION),
+            _ => panic!("{operation} was asked for"),
+        });
+        assert_eq!(create_table(&client, &Table::default()).await.unwrap(), Creation::AlreadyThere);
+    }
 }
 
 /// A log in which a call has two messages, and of whose batches so many items are left over, one after the other.

@@ -1,0 +1,12 @@
+"""moto's server on a free port of the loopback interface: prints its URL, and ends when its input does."""
+
+import sys
+
+from moto.server import ThreadedMotoServer
+
+server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+server.start()
+host, port = server.get_host_and_port()
+print(f"http://{host}:{port}", flush=True)
+sys.stdin.read()
+server.stop()

@@ -1,0 +1,95 @@
+# What .ci/run has beside cargo: tools of PyPI and npm, and DynamoDB as others wrote it. To be sourced.
+#
+# Tools go into $tools, once for each set of versions. What cannot be had is told, and told again at the end.
+
+emulators=.ci/emulators
+dynalite_version=4.0.0
+python="$tools/python-$(sha256sum "$emulators/requirements.txt" | cut -c 1-12)"
+npm="$tools/dynalite-$dynalite_version"
+lifelines=()
+servers=()
+skipped=()
+
+skip() {
+  skipped+=("$*")
+  printf 'skipped: %s\n' "$*"
+}
+
+# Installs what is not there yet: a folder, and the function that fills it.
+install() {
+  if [ -e "$1/.complete" ]; then return; fi
+  rm -rf "$1"
+  if "$2" > "$out/install" 2>&1; then
+    touch "$1/.complete"
+  else
+    tail -n 3 "$out/install"
+    return 1
+  fi
+}
+
+python_tools() {
+  python3 -m venv "$python" &&
+    timeout 240 "$python/bin/pip" install --quiet --requirement "$emulators/requirements.txt"
+}
+
+npm_tools() {
+  mkdir -p "$npm" &&
+    timeout 120 npm install --prefix "$npm" --no-audit --no-fund --ignore-scripts "dynalite@$dynalite_version"
+}
+
+# Starts a server: its name, and its command, which prints a URL once it listens, and ends when its input does. That
+# input is open as long as this script lives, so that nothing is left behind however it ends. Sets `url`.
+start() {
+  local name="$1" waited
+  shift
+  : > "$out/$name.url"
+  exec {lifeline}> >(exec "$@" > "$out/$name.url" 2> "$out/$name.log")
+  lifelines+=("$lifeline")
+  servers+=("$!")
+  for ((waited = 0; waited < 300; waited++)); do
+    url="$(< "$out/$name.url")"
+    if [ -n "$url" ]; then
+      printf '%s listens at %s\n' "$name" "$url"
+      return
+    fi
+    kill -0 "${servers[-1]}" 2> /dev/null || break
+    sleep 0.1
+  done
+  tail -n 5 "$out/$name.log"
+  fail "$name does not start"
+}
+
+stop_servers() {
+  local lifeline server waited
+  # All of them first: a server holds the lifelines of those that were started before it.
+  for lifeline in "${lifelines[@]}"; do exec {lifeline}>&-; done
+  for server in "${servers[@]}"; do
+    for ((waited = 0; waited < 50; waited++)); do
+      kill -0 "$server" 2> /dev/null || continue 2
+      sleep 0.1
+    done
+    kill -KILL "$server" 2> /dev/null || true
+  done
+}
+
+# Makes the table by the Terraform module in moto, at $1, as one who uses the module would.
+apply_terraform() {
+  local root="$out/terraform"
+  mkdir -p "$root"
+  cat > "$root/main.tf" << TERRAFORM
+module "verbale" {
+  source                 = "$PWD/infra/terraform"
+  table_name             = "verbale-terraform"
+  model_arns             = ["arn:aws:bedrock:eu-central-1::foundation-model/a"]
+  inference_profile_arns = ["arn:aws:bedrock:eu-central-1:123456789012:inference-profile/eu.b"]
+  profile_model_arns     = ["arn:aws:bedrock:eu-central-1::foundation-model/b"]
+}
+TERRAFORM
+  timeout 120 terraform -chdir="$root" init -no-color -input=false > "$out/install" 2>&1 || return 1
+  terraform -chdir="$root" validate -no-color > "$out/shown" 2>&1 || { cat "$out/shown"; fail 'the Terraform module'; }
+  [ -n "$1" ] || return 0
+  env -u AWS_PROFILE -u AWS_SESSION_TOKEN AWS_ENDPOINT_URL="$1" AWS_REGION=eu-central-1 \
+    AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test \
+    timeout 120 terraform -chdir="$root" apply -no-color -input=false -auto-approve > "$out/shown" 2>&1 ||
+    { tail -n 20 "$out/shown"; fail 'the Terraform module cannot be applied'; }
+}
