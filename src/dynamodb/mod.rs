@@ -9,6 +9,10 @@
 //! | the header of a call | `CALL#<call id>` | `CALL` |
 //! | a message | `CALL#<call id>` | `MSG#<seq, 8 digits>` |
 //! | a summary | `CALL#<call id>` | `MSG#<seq of the last message it covers, 8 digits>#SUM#<number, 4 digits>` |
+//! | a content: its head | `CONTENT#sha256:…` | `CONTENT` |
+//! | its chunks | `CONTENT#sha256:…` | `CHUNK#<generation>#<number, 4 digits>` |
+//! | who uses it | `CONTENT#sha256:…` | `USE#<call id>` |
+//! | which a call uses | `OWNER#<call id>` | `CONTENT#sha256:…` |
 //!
 //! One query gives a call's list in its order. The other attributes are the keys of the record's JSON, `entity`, the
 //! schema version `v`, and, where asked for, `expires_at`.
@@ -40,6 +44,7 @@
 mod attribute;
 mod call_log;
 mod client;
+mod contents;
 mod cost;
 mod erase;
 mod error;
@@ -57,6 +62,7 @@ mod ttl;
 
 pub use attribute::{AttributeError, from_attribute, to_attribute};
 pub use client::{ATTEMPT_TIMEOUT, CONNECT_TIMEOUT, OPERATION_TIMEOUT, log_client};
+pub use contents::{CHUNK_BYTES, DynamoContents};
 pub use cost::Cost;
 pub use error::{DynamoError, Failure};
 pub use item::{Item, from_item, to_item, to_items};
