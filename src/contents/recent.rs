@@ -82,6 +82,6 @@ mod tests {
         assert_eq!(['a', 'b', 'c', 'x'].map(|key| recent.get(&key).copied()), [Some(1), None, Some(3), None]);
         assert_eq!((recent.size(), recent.entries.len(), recent.by_use.len()), (8, 2, 2));
         recent.retain(|key| *key != 'a');
-        assert_eq!((recent.get(&'a'), recent.size(), recent.by_use.len()), (None, 4, 1));
+        assert_eq!((recent.get(&'a').copied(), recent.size(), recent.by_use.len()), (None, 4, 1));
     }
 }
