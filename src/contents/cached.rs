@@ -1,15 +1,20 @@
-//! [`Cached`]: the contents that were read last, up to a bound in bytes.
+//! [`Cached`]: the contents that were read last, up to a bound in bytes, and what was put last.
 
-use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{Blob, ContentFuture, ContentId, ContentStore};
+use super::recent::Recent;
+use super::{Blob, ContentFuture, ContentId, ContentStore, Owner};
 
-/// A store, and the contents that were read from it last.
+/// How many puts are remembered: a few hundred calls that go on, with all that they say at length.
+const KNOWN_PUTS: usize = 8_192;
+
+/// A store, what was read from it last, and what was put to it last: a message is logged again at each of its
+/// revisions, and its contents are not.
 ///
-/// Contents under an id never change, so none gets stale. One that is deleted through another `Cached`, or in another
-/// process, may be given until it is pushed out.
+/// Contents under an id never change, so none gets stale. A release forgets what the owner put, and all that was read.
+/// One through another `Cached`, or in another process, goes unnoticed: what it deleted may be given until it is pushed
+/// out, and is not put again for that owner. So let an owner put and be released in one place at a time.
 pub struct Cached<S> {
     store: S,
     cache: Mutex<Cache>,
@@ -23,6 +28,8 @@ pub struct CacheCounts {
     pub hits: u64,
     /// Contents that the store was asked for.
     pub misses: u64,
+    /// Puts that the store was not asked for: the owner had put the content before.
+    pub known_puts: u64,
     /// Bytes of the contents in memory.
     pub bytes: usize,
 }
@@ -30,7 +37,13 @@ pub struct CacheCounts {
 impl<S> Cached<S> {
     /// Keeps up to `max_bytes` bytes of contents in memory. A content larger than that is never kept.
     pub fn new(store: S, max_bytes: usize) -> Self {
-        Self { store, cache: Mutex::new(Cache { max_bytes, ..Cache::default() }) }
+        let cache = Cache {
+            read: Recent::new(max_bytes),
+            put: Recent::new(KNOWN_PUTS),
+            releases: 0,
+            counts: CacheCounts::default(),
+        };
+        Self { store, cache: Mutex::new(cache) }
     }
 
     /// The store behind it.
@@ -40,7 +53,8 @@ impl<S> Cached<S> {
 
     /// What it did, and what it holds.
     pub fn counts(&self) -> CacheCounts {
-        self.cache().counts
+        let cache = self.cache();
+        CacheCounts { bytes: cache.read.size(), ..cache.counts }
     }
 
     // Never held across an await.
@@ -50,30 +64,36 @@ impl<S> Cached<S> {
 }
 
 impl<S: ContentStore> ContentStore for Cached<S> {
-    fn put<'a>(&'a self, blob: &'a Blob) -> ContentFuture<'a, ()> {
-        self.store.put(blob)
+    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a Owner) -> ContentFuture<'a, ()> {
+        Box::pin(async move {
+            let key = (owner.clone(), blob.id());
+            let Some(releases) = self.cache().before_put(&key) else { return Ok(()) };
+            self.store.put(blob, owner).await?;
+            self.cache().unless_released(releases, |cache| cache.put.insert(key, (), 1));
+            Ok(())
+        })
     }
 
     fn get(&self, id: ContentId) -> ContentFuture<'_, Option<Blob>> {
         Box::pin(async move {
-            let known = self.cache().get(id);
-            if known.is_some() {
-                return Ok(known);
-            }
+            let releases = match self.cache().before_get(id) {
+                Ok(known) => return Ok(Some(known)),
+                Err(releases) => releases,
+            };
             let found = self.store.get(id).await?;
             if let Some(blob) = &found {
-                self.cache().insert(blob.clone());
+                let size = blob.bytes().len();
+                self.cache().unless_released(releases, |cache| cache.read.insert(id, blob.clone(), size));
             }
             Ok(found)
         })
     }
 
-    fn delete(&self, id: ContentId) -> ContentFuture<'_, ()> {
+    fn release<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()> {
         Box::pin(async move {
-            self.store.delete(id).await?;
-            // Behind the delete: a read in between would bring it back.
-            self.cache().remove(id);
-            Ok(())
+            self.cache().forget(owner);
+            let _forget_again = Releasing { cache: &self.cache, owner };
+            self.store.release(owner).await
         })
     }
 }
@@ -84,71 +104,57 @@ impl<S: fmt::Debug> fmt::Debug for Cached<S> {
     }
 }
 
-/// Contents by id, and the ids by when they were last read.
-#[derive(Default)]
+/// Forgets once more when the release has ended, dropped too: what was read or put meanwhile may be gone by now.
+struct Releasing<'a> {
+    cache: &'a Mutex<Cache>,
+    owner: &'a Owner,
+}
+
+impl Drop for Releasing<'_> {
+    fn drop(&mut self) {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner).forget(self.owner);
+    }
+}
+
 struct Cache {
-    contents: HashMap<ContentId, (u64, Blob)>,
-    by_use: BTreeMap<u64, ContentId>,
-    uses: u64,
-    max_bytes: usize,
+    read: Recent<ContentId, Blob>,
+    put: Recent<(Owner, ContentId), ()>,
+    /// How often a release began or ended.
+    releases: u64,
     counts: CacheCounts,
 }
 
 impl Cache {
-    fn get(&mut self, id: ContentId) -> Option<Blob> {
-        let Some((last_use, blob)) = self.contents.get_mut(&id) else {
-            self.counts.misses += 1;
+    /// How many releases there were; `None` where the put is not needed.
+    fn before_put(&mut self, key: &(Owner, ContentId)) -> Option<u64> {
+        if self.put.get(key).is_some() {
+            self.counts.known_puts += 1;
             return None;
-        };
-        self.counts.hits += 1;
-        self.uses += 1;
-        self.by_use.remove(last_use);
-        self.by_use.insert(self.uses, id);
-        *last_use = self.uses;
-        Some(blob.clone())
+        }
+        Some(self.releases)
     }
 
-    fn insert(&mut self, blob: Blob) {
-        let size = blob.bytes().len();
-        if size > self.max_bytes {
-            return;
+    /// The content, or how many releases there were.
+    fn before_get(&mut self, id: ContentId) -> Result<Blob, u64> {
+        if let Some(blob) = self.read.get(&id) {
+            self.counts.hits += 1;
+            return Ok(blob.clone());
         }
-        self.remove(blob.id());
-        while self.counts.bytes + size > self.max_bytes
-            && let Some((_, oldest)) = self.by_use.pop_first()
-        {
-            self.remove(oldest);
-        }
-        self.uses += 1;
-        self.counts.bytes += size;
-        self.by_use.insert(self.uses, blob.id());
-        self.contents.insert(blob.id(), (self.uses, blob));
+        self.counts.misses += 1;
+        Err(self.releases)
     }
 
-    fn remove(&mut self, id: ContentId) {
-        if let Some((last_use, blob)) = self.contents.remove(&id) {
-            self.by_use.remove(&last_use);
-            self.counts.bytes -= blob.bytes().len();
+    /// Does it, unless what the store said may have been undone since.
+    fn unless_released(&mut self, releases: u64, remember: impl FnOnce(&mut Self)) {
+        if self.releases == releases {
+            remember(self);
         }
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_read_least_recently_goes_first() {
-        let mut cache = Cache { max_bytes: 10, ..Cache::default() };
-        let [a, b, c, large] = [b"aaaa".to_vec(), b"bbbb".to_vec(), b"cccc".to_vec(), vec![0; 11]].map(Blob::new);
-        cache.insert(a.clone());
-        cache.insert(b.clone());
-        assert_eq!(cache.get(a.id()), Some(a.clone()));
-        cache.insert(c.clone());
-        cache.insert(c.clone());
-        cache.insert(large.clone());
-        assert_eq!([a.id(), b.id(), c.id(), large.id()].map(|id| cache.get(id)), [Some(a), None, Some(c), None]);
-        assert_eq!(cache.counts, CacheCounts { hits: 3, misses: 2, bytes: 8 });
-        assert_eq!((cache.contents.len(), cache.by_use.len()), (2, 2));
+    fn forget(&mut self, owner: &Owner) {
+        self.releases += 1;
+        self.put.retain(|(by, _)| by != owner);
+        // Which of them nobody else uses, only the store knows.
+        self.read.retain(|_| false);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::heard::{shares, text_content, text_reference};
 use super::reference::{ARGUMENTS, ERROR_MESSAGE, JSON, JSON_TYPE, Reference, SIZE, STANDS_FOR, TEXT, TEXT_TYPE, with};
-use super::{Blob, ContentError, ContentStore};
+use super::{Blob, ContentError, ContentStore, Owner};
 use crate::message::{
     Content, Contents, Document, Invocation, InvocationResult, Map, Media, Outcome, Record, ResultContent, Role,
     Source, Text, Value,
@@ -16,7 +16,7 @@ const PLACEHOLDER: &str = "...";
 /// What goes to the content store: large texts, system instructions of any size, and all bytes of media and documents.
 ///
 /// ```
-/// # use verbale::contents::{MemoryStore, Offload, hydrate};
+/// # use verbale::contents::{MemoryStore, Offload, Owner, hydrate};
 /// # use verbale::{MessagesManager, PlainMessage};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -24,8 +24,8 @@ const PLACEHOLDER: &str = "...";
 /// manager.add_user("terms and conditions ".repeat(100))?;
 /// let records = manager.records();
 ///
-/// let store = MemoryStore::default();
-/// let small = Offload::default().offload(&records[0], &store).await?;
+/// let (store, call) = (MemoryStore::default(), Owner::new("CA1")?);
+/// let small = Offload::default().offload(&records[0], &store, &call).await?;
 /// assert!(serde_json::to_string(&small)?.len() < 500 && store.len() == 1);
 /// assert_eq!(hydrate([small], &store).await.records, records);
 /// # Ok(()) }
@@ -59,14 +59,20 @@ impl Offload {
         Self { threshold: bytes }
     }
 
-    /// Puts to the store what belongs there, then gives the record that refers to it: write the record behind it.
+    /// Puts to the store what belongs there, for the owner, which is the record's call; then gives the record that
+    /// refers to it: write the record behind it.
     ///
     /// What is offloaded already stays as it is. Errors: the store failed. What was put by then is there, and no
     /// record refers to it.
-    pub async fn offload<S: ContentStore + ?Sized>(&self, record: &Record, store: &S) -> Result<Record, ContentError> {
+    pub async fn offload<S: ContentStore + ?Sized>(
+        &self,
+        record: &Record,
+        store: &S,
+        owner: &Owner,
+    ) -> Result<Record, ContentError> {
         let Detached { record, blobs } = self.detach(record);
         for blob in &blobs {
-            store.put(blob).await?;
+            store.put(blob, owner).await?;
         }
         Ok(record)
     }

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::ContentId;
+use super::{ContentId, Owner};
 
 /// Why a content is not there, or not what it should be. Names the content, never shows what is in it.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -13,6 +13,9 @@ pub enum ContentError {
     /// The text is not the id of a content.
     #[error("a content id is `sha256:` and 64 digits of lower-case hex")]
     InvalidId,
+    /// The name is not that of an owner.
+    #[error("an owner of contents has a name of 1 to {} bytes", Owner::MAX_BYTES)]
+    InvalidOwner,
     /// The store does not have it.
     #[error("content {id} is not in the store; was it erased, or is this another store?")]
     Missing {
@@ -38,10 +41,20 @@ pub enum ContentError {
     /// The store failed.
     #[error("the content store could not {action} {id}")]
     Store {
-        /// What was tried: `put`, `get` or `delete`.
+        /// What was tried: `put` or `get`.
         action: &'static str,
         /// The content.
         id: ContentId,
+        /// Whether another try may help.
+        retryable: bool,
+        /// What the store says.
+        source: Arc<dyn Error + Send + Sync>,
+    },
+    /// The store failed, and may have released some contents of the owner and not others.
+    #[error("the content store could not release all that {owner} uses; release it again, which goes on")]
+    Release {
+        /// The owner.
+        owner: Owner,
         /// Whether another try may help.
         retryable: bool,
         /// What the store says.
@@ -65,12 +78,12 @@ impl ContentError {
             | Self::Corrupt { id, .. }
             | Self::NotAsReferred { id, .. }
             | Self::Store { id, .. } => Some(*id),
-            Self::InvalidId | Self::Directory { .. } => None,
+            Self::InvalidId | Self::InvalidOwner | Self::Release { .. } | Self::Directory { .. } => None,
         }
     }
 
     /// Whether another try may help.
     pub fn is_retryable(&self) -> bool {
-        matches!(self, Self::Store { retryable: true, .. })
+        matches!(self, Self::Store { retryable: true, .. } | Self::Release { retryable: true, .. })
     }
 }

@@ -1,13 +1,19 @@
 //! [`MemoryStore`]: contents in memory.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{Blob, ContentFuture, ContentId, ContentStore};
+use super::{Blob, ContentFuture, ContentId, ContentStore, Owner};
 
 /// Contents in memory, without a bound: for tests, and for tools that hold one call.
 #[derive(Debug, Default)]
-pub struct MemoryStore(Mutex<HashMap<ContentId, Blob>>);
+pub struct MemoryStore(Mutex<HashMap<ContentId, Used>>);
+
+#[derive(Debug)]
+struct Used {
+    blob: Blob,
+    by: HashSet<Owner>,
+}
 
 impl MemoryStore {
     /// How many contents there are.
@@ -20,26 +26,28 @@ impl MemoryStore {
         self.contents().is_empty()
     }
 
-    fn contents(&self) -> MutexGuard<'_, HashMap<ContentId, Blob>> {
+    fn contents(&self) -> MutexGuard<'_, HashMap<ContentId, Used>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl ContentStore for MemoryStore {
-    fn put<'a>(&'a self, blob: &'a Blob) -> ContentFuture<'a, ()> {
+    fn put<'a>(&'a self, blob: &'a Blob, owner: &'a Owner) -> ContentFuture<'a, ()> {
         Box::pin(async move {
-            self.contents().entry(blob.id()).or_insert_with(|| blob.clone());
+            let mut contents = self.contents();
+            let used = contents.entry(blob.id()).or_insert_with(|| Used { blob: blob.clone(), by: HashSet::new() });
+            used.by.insert(owner.clone());
             Ok(())
         })
     }
 
     fn get(&self, id: ContentId) -> ContentFuture<'_, Option<Blob>> {
-        Box::pin(async move { Ok(self.contents().get(&id).cloned()) })
+        Box::pin(async move { Ok(self.contents().get(&id).map(|used| used.blob.clone())) })
     }
 
-    fn delete(&self, id: ContentId) -> ContentFuture<'_, ()> {
+    fn release<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()> {
         Box::pin(async move {
-            self.contents().remove(&id);
+            self.contents().retain(|_, used| !used.by.remove(owner) || !used.by.is_empty());
             Ok(())
         })
     }

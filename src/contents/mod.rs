@@ -4,6 +4,10 @@
 //! ways: [`Offload`] takes them out of a record, [`hydrate`] puts them back. Never touches the conversation, nor a
 //! record's id, position, revision or metadata.
 //!
+//! A content is there once, however many use it, and as long as one does: it is put for an [`Owner`], the call, and goes
+//! when the last owner is [released](ContentStore::release). A store keeps no time: where calls expire by themselves,
+//! their contents stay until whoever set the time releases them.
+//!
 //! What went to the store is named by a *reference*: the id, the MIME type where it is known, and the size in bytes.
 //!
 //! | content | with its reference |
@@ -32,6 +36,8 @@ mod heard;
 mod hydrate;
 mod id;
 mod memory;
+mod owner;
+mod recent;
 mod reference;
 mod store;
 
@@ -43,4 +49,5 @@ pub use error::ContentError;
 pub use hydrate::{Hydrated, Problem, hydrate};
 pub use id::ContentId;
 pub use memory::MemoryStore;
+pub use owner::Owner;
 pub use store::{ContentFuture, ContentStore};

@@ -57,7 +57,10 @@ impl Failure {
             | "RequestLimitExceeded"
             | "ThrottlingException"
             | "LimitExceededException"
-            | "TransactionConflictException" => Self::Throttled,
+            | "TransactionConflictException"
+            // The transactions here have no conditions: it is others, or too many, that cancel one.
+            | "TransactionCanceledException"
+            | "TransactionInProgressException" => Self::Throttled,
             "ResourceNotFoundException" => Self::NoTable,
             "AccessDeniedException"
             | "UnrecognizedClientException"

@@ -10,6 +10,10 @@
 //! | a message | `CALL#<call id>` | `MSG#<seq, 8 digits>` |
 //! | a summary | `CALL#<call id>` | `MSG#<seq of the last message it covers, 8 digits>#SUM#<number, 4 digits>` |
 //! | a fence, in a call that was resumed | `CALL#<call id>` | that of a message or summary that is still to come |
+//! | a content: its head | `CONTENT#sha256:…` | `CONTENT` |
+//! | its chunks | `CONTENT#sha256:…` | `CHUNK#<generation>#<number, 4 digits>` |
+//! | who uses it | `CONTENT#sha256:…` | `USE#<call id>` |
+//! | which a call uses | `OWNER#<call id>` | `CONTENT#sha256:…` |
 //!
 //! One query gives a call's list in its order. The other attributes are the keys of the record's JSON, `entity`, the
 //! schema version `v`, where asked for `expires_at`, and in a call that was resumed `epoch`.
@@ -45,6 +49,7 @@ mod attribute;
 mod call_log;
 mod change;
 mod client;
+mod contents;
 mod cost;
 mod day;
 mod erase;
@@ -66,6 +71,7 @@ mod ttl;
 
 pub use attribute::{AttributeError, from_attribute, to_attribute};
 pub use client::{ATTEMPT_TIMEOUT, CONNECT_TIMEOUT, OPERATION_TIMEOUT, log_client};
+pub use contents::{CHUNK_BYTES, DynamoContents};
 pub use cost::Cost;
 pub use error::DynamoError;
 pub use failure::Failure;

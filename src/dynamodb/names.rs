@@ -85,6 +85,34 @@ pub const DAY_PREFIX: &str = "DAY#";
 /// What parts the tenant from [`DAY_PREFIX`].
 pub const TENANT_SEPARATOR: &str = "#";
 
+/// What a partition key of a content begins with; its id follows: `CONTENT#sha256:<64 digits>`. Also what the sort key
+/// of an owner's use of it begins with, under [`OWNER_PREFIX`].
+pub const CONTENT_PREFIX: &str = "CONTENT#";
+/// What the partition key of an owner of contents begins with; its name follows, which is the id of a call.
+pub const OWNER_PREFIX: &str = "OWNER#";
+/// The sort key of the head of a content. It sorts behind its chunks and before its uses.
+pub const CONTENT_HEAD: &str = "CONTENT";
+/// What the sort key of a chunk of a content begins with: `CHUNK#<generation>#<number, 4 digits>`.
+pub const CHUNK_PREFIX: &str = "CHUNK#";
+/// What the sort key of a use of a content begins with; the owner follows.
+pub const USE_PREFIX: &str = "USE#";
+/// [`ENTITY`] of the head of a content.
+pub const ENTITY_CONTENT: &str = "content";
+/// [`ENTITY`] of a chunk of a content.
+pub const ENTITY_CHUNK: &str = "chunk";
+/// [`ENTITY`] of a use of a content, under the content and under the owner.
+pub const ENTITY_USE: &str = "use";
+/// Attribute (N) of the head of a content: its size in bytes.
+pub const SIZE: &str = "size";
+/// Attribute (S) of the head of a content: which chunks are its own. Each writing of a content has another one.
+pub const GENERATION: &str = "generation";
+/// Attribute (N) of the head of a content: how often this generation was put.
+pub const PUTS: &str = "puts";
+/// Attribute (S) of a use: which put wrote it.
+pub const PUT_ID: &str = "put";
+/// Attribute (B) of a chunk: its bytes.
+pub const BYTES: &str = "bytes";
+
 /// Attributes that are the item's own, so that no key of a record can have them.
 pub(super) fn is_own(name: &str) -> bool {
     [PARTITION_KEY, SORT_KEY, ENTITY, VERSION, EXPIRES_AT, EPOCH, OTHERS, DAY_PARTITION_KEY, DAY_SORT_KEY]

@@ -7,7 +7,7 @@ use verbale::contents::{Blob, ContentId, MemoryStore, Offload, hydrate};
 use verbale::dynamodb::{CallId, from_item, to_item};
 use verbale::{Content, Heard, Provenance, Record, Value};
 
-use super::{Watched, block_on, strategy};
+use super::{Watched, block_on, owner, strategy};
 
 /// Texts around the threshold of 64, not blank.
 fn text() -> impl Strategy<Value = String> {
@@ -152,7 +152,7 @@ proptest! {
     fn hydrating_undoes_offloading(record in record(), threshold in threshold()) {
         let offload = Offload::default().with_threshold(threshold);
         let store = MemoryStore::default();
-        let small = block_on(offload.offload(&record, &store)).unwrap();
+        let small = block_on(offload.offload(&record, &store, &owner("CA1"))).unwrap();
         prop_assert_eq!(
             (small.id(), small.position(), small.revision(), small.role(), small.metadata()),
             (record.id(), record.position(), record.revision(), record.role(), record.metadata()),
@@ -197,7 +197,7 @@ proptest! {
         let mut kept: Vec<ContentId> = Vec::new();
         for (at, blob) in detached.blobs.iter().enumerate() {
             if lost >> (at % 64) & 1 == 0 {
-                block_on(verbale::contents::ContentStore::put(&store, blob)).unwrap();
+                block_on(verbale::contents::ContentStore::put(&store, blob, &owner("CA1"))).unwrap();
                 kept.push(blob.id());
             }
         }
@@ -210,7 +210,7 @@ proptest! {
         }
         // What is missing now can be had later; and the record can be logged as it is.
         for blob in &detached.blobs {
-            block_on(verbale::contents::ContentStore::put(&store, blob)).unwrap();
+            block_on(verbale::contents::ContentStore::put(&store, blob, &owner("CA1"))).unwrap();
         }
         let later = block_on(hydrate([logged(&hydrated.records[0])], &store));
         prop_assert_eq!(&later.records, &[record]);
@@ -245,12 +245,12 @@ fn a_long_speech_that_the_caller_broke_into_goes_with_what_was_heard() {
     assert_eq!(json["message"], json!({"role": "assistant", "contents": contents}));
 
     // Without one of its texts it shows none: what was heard would be told wrong.
-    let store = Watched::default();
-    block_on(Offload::default().offload(&record, &store)).unwrap();
-    block_on(verbale::contents::ContentStore::delete(&store, ContentId::of(b"Shall I?"))).unwrap();
+    let mut store = Watched::default();
+    block_on(Offload::default().offload(&record, &store, &owner("CA1"))).unwrap();
+    store.lost.push(ContentId::of(b"Shall I?"));
     let hydrated = block_on(hydrate([small.clone()], &store));
     assert_eq!((hydrated.records, hydrated.problems.len()), (vec![small.clone()], 1));
-    block_on(Offload::default().offload(&record, &store)).unwrap();
+    store.lost.clear();
     let whole = block_on(hydrate([small], &store)).records;
     assert_eq!(whole[0].heard(), Some(Heard::bytes(711, Provenance::PlaybackTime)));
     assert_eq!(whole, [record]);
@@ -309,7 +309,7 @@ fn the_record_keeps_id_type_and_size() {
 fn what_is_there_but_not_as_the_record_says_is_a_problem() {
     let store = MemoryStore::default();
     let binary = Blob::new(vec![0xff; 2_000]);
-    block_on(verbale::contents::ContentStore::put(&store, &binary)).unwrap();
+    block_on(verbale::contents::ContentStore::put(&store, &binary, &owner("CA1"))).unwrap();
     let id = binary.id().to_string();
     let text = json!({"type": "text", "contentId": id, "mimeType": "text/plain", "size": 2000});
     let wrong_size = json!({"type": "image", "contentId": id, "size": 7});
@@ -328,7 +328,7 @@ fn what_is_there_but_not_as_the_record_says_is_a_problem() {
 fn what_a_newer_writer_says_beyond_a_reference_is_not_lost() {
     let store = MemoryStore::default();
     let blob = Blob::new(vec![b'x'; 2_000]);
-    block_on(verbale::contents::ContentStore::put(&store, &blob)).unwrap();
+    block_on(verbale::contents::ContentStore::put(&store, &blob, &owner("CA1"))).unwrap();
     let id = blob.id().to_string();
     let record = assistant(
         json!([

@@ -5,7 +5,7 @@ use verbale::contents::{Cached, ContentError, ContentId, DirectoryStore, MemoryS
 use verbale::message::{Heard, Invocation, Media, MediaKind, Provenance, Source};
 use verbale::{MessagesManager, PlainMessage, Record, Value};
 
-use super::{Watched, block_on};
+use super::{Watched, block_on, owner};
 
 const INSTRUCTIONS: &str = "You answer the phone of a ferry company.";
 
@@ -37,7 +37,7 @@ fn records() -> Vec<Record> {
 async fn offloaded(records: &[Record], store: &dyn verbale::contents::ContentStore) -> Vec<Record> {
     let mut small = Vec::new();
     for record in records {
-        small.push(Offload::default().offload(record, store).await.unwrap());
+        small.push(Offload::default().offload(record, store, &owner("CA1")).await.unwrap());
     }
     small
 }
@@ -77,7 +77,7 @@ fn what_is_missing_or_corrupt_is_named_and_the_rest_loads() {
     let records = records();
     let small = block_on(offloaded(&records, &store));
     let (picture, instructions) = (ContentId::of(&[9; 3_000]), ContentId::of(INSTRUCTIONS.as_bytes()));
-    block_on(verbale::contents::ContentStore::delete(&store, picture)).unwrap();
+    store.lost.push(picture);
     store.corrupt.push(instructions);
 
     let hydrated = block_on(hydrate(small.clone(), &store));
@@ -110,7 +110,7 @@ fn a_call_is_restored_without_any_of_its_contents() {
 #[test]
 fn a_record_is_not_made_small_while_its_contents_are_not_stored() {
     let store = Watched { refuses_puts: true, ..Watched::default() };
-    let error = block_on(Offload::default().offload(&records()[0], &store)).unwrap_err();
+    let error = block_on(Offload::default().offload(&records()[0], &store, &owner("CA1"))).unwrap_err();
     assert!(error.is_retryable() && error.content_id() == Some(ContentId::of(INSTRUCTIONS.as_bytes())));
 }
 

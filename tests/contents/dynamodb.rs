@@ -1,0 +1,169 @@
+//! What is DynamoDB's own about the contract: what stands in the table, and what it costs.
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::primitives::Blob as Bytes;
+use aws_sdk_dynamodb::types::AttributeValue;
+use verbale::contents::{Blob, ContentError, ContentId};
+use verbale::dynamodb::{
+    CHUNK_BYTES, Cost, DynamoContents, Item, MAX_ITEM_BYTES, Table as Definition, create_table, item_size,
+};
+use verbale::embedded::EmbeddedDynamo;
+
+use super::owner;
+
+/// An empty table in memory.
+pub struct Table {
+    pub client: Client,
+}
+
+pub async fn table() -> Table {
+    let client = EmbeddedDynamo::in_memory().unwrap().client();
+    create_table(&client, &Definition::default()).await.unwrap();
+    Table { client }
+}
+
+impl Table {
+    pub fn store(&self) -> DynamoContents {
+        DynamoContents::new(self.client.clone())
+    }
+
+    /// In the order of their keys.
+    pub async fn items(&self) -> Vec<Item> {
+        let mut pages = self.client.scan().table_name("verbale").into_paginator().send();
+        let mut items = Vec::new();
+        while let Some(page) = pages.next().await {
+            items.extend(page.unwrap().items.unwrap_or_default());
+        }
+        items.sort_by_key(keys);
+        items
+    }
+
+    async fn put(&self, item: Item) {
+        self.client.put_item().table_name("verbale").set_item(Some(item)).send().await.unwrap();
+    }
+}
+
+pub fn keys(item: &Item) -> [String; 2] {
+    ["pk", "sk"].map(|name| item[name].as_s().unwrap().clone())
+}
+
+/// Bytes that differ from place to place.
+fn bytes(size: usize) -> Vec<u8> {
+    (0..size).map(|at| (at * 31 % 251) as u8).collect()
+}
+
+#[tokio::test]
+async fn a_content_of_any_size_comes_back_from_small_items() {
+    let (table, call) = (table().await, owner("CA1"));
+    let store = table.store();
+    for (size, chunks) in [
+        (0, 0),
+        (1, 1),
+        (CHUNK_BYTES - 1, 1),
+        (CHUNK_BYTES, 1),
+        (CHUNK_BYTES + 1, 2),
+        (1_000_000, 3),
+        (5 * 1024 * 1024, 15),
+    ] {
+        let blob = Blob::new(bytes(size));
+        store.put(&blob, &call).await.unwrap();
+        assert_eq!(store.get(blob.id()).await.unwrap().0.as_ref(), Some(&blob), "{size}");
+        let items = table.items().await;
+        assert_eq!(items.len(), chunks + 3, "a head, two uses, and the chunks of {size} bytes");
+        let largest = items.iter().map(item_size).max().unwrap();
+        assert!(largest <= MAX_ITEM_BYTES && (largest > 350_000 || size < CHUNK_BYTES - 1), "{largest} of {size}");
+        store.release(&call).await.unwrap();
+        assert_eq!(table.items().await, [], "{size}");
+    }
+}
+
+#[tokio::test]
+async fn the_items_are_what_the_module_says() {
+    let table = table().await;
+    let blob = Blob::new(&b"Hi, there"[..]);
+    table.store().put(&blob, &owner("CA#1")).await.unwrap();
+    table.store().put(&blob, &owner("CA#1")).await.unwrap();
+    let mut items = table.items().await;
+    let content = format!("CONTENT#{}", blob.id());
+    let generation = items[1].remove("generation").unwrap().as_s().unwrap().clone();
+    let put_ids: Vec<_> = [2, 3].map(|at| items[at].remove("put").unwrap()).into();
+    assert_eq!(put_ids[0], put_ids[1]);
+    let item = |pk: &str, sk: &str, entity: &str| {
+        let mut item = Item::from([("v".to_owned(), AttributeValue::N("1".to_owned()))]);
+        let texts = [("pk", pk), ("sk", sk), ("entity", entity)];
+        item.extend(texts.map(|(name, text)| (name.to_owned(), AttributeValue::S(text.to_owned()))));
+        item
+    };
+    let mut chunk = item(&content, &format!("CHUNK#{generation}#0000"), "chunk");
+    chunk.insert("bytes".to_owned(), AttributeValue::B(Bytes::new(&b"Hi, there"[..])));
+    let mut head = item(&content, "CONTENT", "content");
+    head.insert("size".to_owned(), AttributeValue::N("9".to_owned()));
+    head.insert("puts".to_owned(), AttributeValue::N("2".to_owned()));
+    assert_eq!(items, [chunk, head, item(&content, "USE#CA#1", "use"), item("OWNER#CA#1", &content, "use")]);
+}
+
+#[tokio::test]
+async fn what_is_damaged_is_told_and_mended_by_the_next_put() {
+    let (table, call) = (table().await, owner("CA1"));
+    let store = table.store();
+    let blob = Blob::new(bytes(CHUNK_BYTES * 2));
+    type Damage = fn(&mut Item) -> bool;
+    let damages: [Damage; 3] = [
+        |_| true,
+        |chunk| chunk.insert("bytes".to_owned(), AttributeValue::B(Bytes::new(&b"my pin is 4711"[..]))).is_none(),
+        |chunk| chunk.remove("bytes").is_none(),
+    ];
+    for damage in damages {
+        store.put(&blob, &call).await.unwrap();
+        let mut chunk = table.items().await.remove(1);
+        assert!(chunk.contains_key("bytes"));
+        if damage(&mut chunk) {
+            let key = Item::from(["pk", "sk"].map(|name| (name.to_owned(), chunk[name].clone())));
+            table.client.delete_item().table_name("verbale").set_key(Some(key)).send().await.unwrap();
+        } else {
+            table.put(chunk).await;
+        }
+        let error = store.get(blob.id()).await.unwrap_err();
+        assert!(matches!(error, ContentError::Corrupt { id, .. } if id == blob.id()), "{error:?}");
+        assert!(!format!("{error} {error:?}").contains("pin"), "{error:?}");
+        store.put(&blob, &call).await.unwrap();
+        assert_eq!(store.get(blob.id()).await.unwrap().0.as_ref(), Some(&blob));
+        assert_eq!(table.items().await.len(), 5, "two chunks, a head, two uses: nothing of the damaged ones");
+    }
+    store.release(&call).await.unwrap();
+    assert_eq!(table.items().await, []);
+}
+
+#[tokio::test]
+async fn it_costs_what_is_said_of_it() {
+    let (table, blob) = (table().await, Blob::new(bytes(2_000)));
+    let store = table.store();
+    let figures = |cost: Cost| (cost.requests, cost.write_units, cost.read_units);
+    let [one, other] = ["CA1", "CA2"].map(owner);
+    // Uses 4, chunk 3, head 1; then uses and the count in the head.
+    assert_eq!(figures(store.put(&blob, &one).await.unwrap()), (5, 8.0, 2.0));
+    assert_eq!(figures(store.put(&blob, &other).await.unwrap()), (3, 5.0, 1.0));
+    assert_eq!(figures(store.put(&blob, &one).await.unwrap()), (3, 5.0, 1.0));
+    assert_eq!(figures(store.get(blob.id()).await.unwrap().1), (1, 0.0, 1.0));
+    // The two items of the use; then head and chunk as well.
+    assert_eq!(figures(store.release(&one).await.unwrap()), (4, 2.0, 2.0));
+    assert_eq!(figures(store.release(&other).await.unwrap()), (8, 6.0, 4.0));
+    assert_eq!(figures(store.release(&other).await.unwrap()), (1, 0.0, 1.0));
+}
+
+#[tokio::test]
+async fn an_error_names_the_content_or_the_owner() {
+    let client = EmbeddedDynamo::in_memory().unwrap().client();
+    let (store, blob) = (DynamoContents::new(client).with_table("elsewhere"), Blob::new(bytes(10)));
+    assert_eq!(store.table(), "elsewhere");
+    let put = store.put(&blob, &owner("CA1")).await.unwrap_err();
+    let get = store.get(blob.id()).await.unwrap_err();
+    for error in [&put, &get] {
+        assert_eq!((error.content_id(), error.is_retryable()), (Some(blob.id()), false));
+    }
+    let release = store.release(&owner("CA1")).await.unwrap_err();
+    assert!(matches!(&release, ContentError::Release { owner, retryable: false, .. } if owner.as_str() == "CA1"));
+    let source = std::error::Error::source(&release).unwrap().to_string();
+    assert!(source.starts_with("Query of what CA1 uses in table elsewhere failed: there is no such table"), "{source}");
+    assert_eq!(store.get(ContentId::of(b"")).await.unwrap_err().content_id(), Some(ContentId::of(b"")));
+}

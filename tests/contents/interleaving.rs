@@ -1,0 +1,349 @@
+//! Puts and releases in DynamoDB whose requests fall between each other's, are cut off, or land late.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::http::{HttpRequest, HttpResponse};
+use aws_sdk_dynamodb::config::{HttpClient, RuntimeComponents, SharedHttpClient};
+use aws_sdk_dynamodb::error::ConnectorError;
+use aws_smithy_runtime_api::client::http::{
+    HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
+};
+use tokio::sync::Notify;
+use verbale::contents::{Blob, Owner};
+use verbale::dynamodb::DynamoContents;
+
+use super::dynamodb::{Table, table};
+use super::owner;
+
+/// What others do, on the same table, while a request is held.
+type Others = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
+
+/// What becomes of one request.
+#[derive(Clone)]
+enum Fate {
+    /// Others do something first.
+    After(Others),
+    /// It is never sent, and never answered.
+    NotSent,
+    /// It is sent, and never answered.
+    NotAnswered,
+    /// It is sent when it is told so, and never answered.
+    Late,
+}
+
+/// The client of a table, with a fate for its request of one number.
+#[derive(Clone)]
+struct Fateful {
+    inner: SharedHttpClient,
+    connector: Option<SharedHttpConnector>,
+    at: usize,
+    fate: Fate,
+    count: Arc<AtomicUsize>,
+    met: Arc<Notify>,
+    held: Arc<Mutex<Option<(SharedHttpConnector, HttpRequest)>>>,
+}
+
+impl Fateful {
+    fn new(table: &Table, at: usize, fate: Fate) -> Self {
+        let inner = table.client.config().http_client().unwrap();
+        Self { inner, connector: None, at, fate, count: Arc::default(), met: Arc::default(), held: Arc::default() }
+    }
+
+    fn store(&self, table: &Table) -> DynamoContents {
+        let config = table.client.config().to_builder().http_client(self.clone()).build();
+        DynamoContents::new(Client::from_conf(config))
+    }
+
+    /// Whether there was such a request.
+    fn is_met(&self) -> bool {
+        self.count.load(Ordering::Relaxed) > self.at
+    }
+
+    /// Runs the action until its end, or until its request has met its fate.
+    async fn run(&self, table: &Table, action: &Action) {
+        let store = self.store(table);
+        tokio::select! {
+            biased;
+            () = self.met.notified() => {}
+            () = action.run(&store) => {}
+        }
+    }
+
+    /// Sends what was held, as the network may.
+    async fn land(&self) {
+        let held = self.held.lock().unwrap().take();
+        if let Some((connector, request)) = held {
+            connector.call(request).await.unwrap();
+        }
+    }
+}
+
+impl fmt::Debug for Fateful {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Fateful")
+    }
+}
+
+impl HttpClient for Fateful {
+    fn http_connector(&self, settings: &HttpConnectorSettings, components: &RuntimeComponents) -> SharedHttpConnector {
+        let connector = Some(self.inner.http_connector(settings, components));
+        SharedHttpConnector::new(Self { connector, ..self.clone() })
+    }
+}
+
+impl HttpConnector for Fateful {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let (this, connector) = (self.clone(), self.connector.clone().unwrap());
+        HttpConnectorFuture::new(async move {
+            if this.count.fetch_add(1, Ordering::Relaxed) != this.at {
+                return connector.call(request).await;
+            }
+            match &this.fate {
+                Fate::After(others) => {
+                    others().await;
+                    return connector.call(request).await;
+                }
+                Fate::NotSent => {}
+                Fate::NotAnswered => drop(connector.call(request).await.unwrap()),
+                Fate::Late => *this.held.lock().unwrap() = Some((connector, request)),
+            }
+            this.met.notify_one();
+            std::future::pending::<Result<HttpResponse, ConnectorError>>().await
+        })
+    }
+}
+
+/// What an owner does.
+#[derive(Debug, Clone)]
+enum Action {
+    Put(Owner),
+    Release(Owner),
+}
+
+/// Small, for there are hundreds of tables to put it to; of one chunk.
+fn blob() -> Blob {
+    Blob::new(&b"Hi, there"[..])
+}
+
+impl Action {
+    async fn run(&self, store: &DynamoContents) {
+        match self {
+            Self::Put(owner) => store.put(&blob(), owner).await.map(drop).unwrap(),
+            Self::Release(owner) => store.release(owner).await.map(drop).unwrap(),
+        }
+    }
+
+    fn owner(&self) -> &Owner {
+        match self {
+            Self::Put(owner) | Self::Release(owner) => owner,
+        }
+    }
+
+    fn is_put(&self) -> bool {
+        matches!(self, Self::Put(_))
+    }
+}
+
+fn put(name: &str) -> Action {
+    Action::Put(owner(name))
+}
+
+fn release(name: &str) -> Action {
+    Action::Release(owner(name))
+}
+
+/// A table in which these were done.
+async fn table_after(actions: &[Action]) -> Table {
+    let table = table().await;
+    for action in actions {
+        action.run(&table.store()).await;
+    }
+    table
+}
+
+/// The content is there, and stays until the last of its owners is released; then nothing is left.
+async fn is_used_by(table: &Table, owners: &[&Owner], when: &str) {
+    let store = table.store();
+    for owner in owners {
+        assert_eq!(store.get(blob().id()).await.unwrap().0, Some(blob()), "{when}");
+        // Of them, the last one counts.
+        store.release(owner).await.unwrap();
+    }
+    is_empty(table, when).await;
+}
+
+async fn is_empty(table: &Table, when: &str) {
+    let left: Vec<_> = table.items().await.iter().map(super::dynamodb::keys).collect();
+    assert_eq!(left, Vec::<[String; 2]>::new(), "{when}");
+}
+
+/// What stands in the table before, for actions of A and B: nothing, the content of either, of both, of a third.
+fn befores() -> Vec<Vec<Action>> {
+    vec![vec![], vec![put("A")], vec![put("B")], vec![put("A"), put("B")], vec![put("C")], vec![put("A"), put("C")]]
+}
+
+/// All that others do runs between two requests of one; for each pair of requests.
+#[tokio::test]
+async fn whatever_others_do_in_between_what_is_used_is_there_and_nothing_else() {
+    let mut met = 0;
+    for before in befores() {
+        for (one, others) in [
+            (put("A"), vec![put("B")]),
+            (put("A"), vec![release("B")]),
+            (put("A"), vec![put("B"), release("B")]),
+            (put("A"), vec![release("B"), put("B")]),
+            (put("A"), vec![release("C"), put("B"), release("B")]),
+            (put("A"), vec![release("A")]),
+            (put("A"), vec![put("A")]),
+            (put("A"), vec![release("A"), put("A")]),
+            (put("A"), vec![put("A"), release("A"), release("C")]),
+            (release("A"), vec![put("B")]),
+            (release("A"), vec![release("B")]),
+            (release("A"), vec![release("B"), put("B")]),
+            (release("A"), vec![put("B"), release("B")]),
+            (release("A"), vec![put("B"), release("B"), put("C")]),
+            (release("A"), vec![put("A")]),
+            (release("A"), vec![release("A")]),
+            (release("A"), vec![release("A"), put("A")]),
+        ] {
+            for at in 0.. {
+                let when = format!("{before:?}, then {one:?} with {others:?} before its request {at}");
+                let table = table_after(&before).await;
+                let (store, done) = (table.store(), others.clone());
+                let fate = Fate::After(Arc::new(move || {
+                    let (store, done) = (store.clone(), done.clone());
+                    Box::pin(async move {
+                        for action in done {
+                            action.run(&store).await;
+                        }
+                    })
+                }));
+                let fateful = Fateful::new(&table, at, fate);
+                fateful.run(&table, &one).await;
+                if !fateful.is_met() {
+                    break;
+                }
+                met += 1;
+                // Who put last uses it; of one owner both at a time, either may be the last.
+                let mut last: std::collections::BTreeMap<Owner, Option<bool>> = before
+                    .iter()
+                    .chain(&others)
+                    .map(|action| (action.owner().clone(), Some(action.is_put())))
+                    .collect();
+                let is_put = match others.iter().rfind(|action| action.owner() == one.owner()) {
+                    Some(other) if other.is_put() != one.is_put() => None,
+                    _ if others
+                        .iter()
+                        .any(|action| action.owner() == one.owner() && action.is_put() != one.is_put()) =>
+                    {
+                        None
+                    }
+                    _ => Some(one.is_put()),
+                };
+                last.insert(one.owner().clone(), is_put);
+                let of = |is_put| last.iter().filter(move |(_, put)| **put == is_put).map(|(owner, _)| owner);
+                for owner in of(None) {
+                    // Either way, it is a whole: used and there, or released.
+                    let uses = table.items().await.iter().any(|item| {
+                        let [partition, sort] = super::dynamodb::keys(item);
+                        partition.starts_with("CONTENT#") && sort == format!("USE#{}", owner.as_str())
+                    });
+                    assert!(!uses || table.store().get(blob().id()).await.unwrap().0.is_some(), "{when}");
+                    table.store().release(owner).await.unwrap();
+                }
+                is_used_by(&table, &of(Some(true)).collect::<Vec<_>>(), &when).await;
+            }
+        }
+    }
+    assert!(met > 250, "{met} interleavings");
+}
+
+/// Cut off at each request, sent or not; then done again.
+#[tokio::test]
+async fn what_was_cut_off_anywhere_is_finished_by_doing_it_again() {
+    for before in befores() {
+        for (one, fate) in [
+            (put("A"), Fate::NotSent),
+            (put("A"), Fate::NotAnswered),
+            (release("A"), Fate::NotSent),
+            (release("A"), Fate::NotAnswered),
+        ] {
+            for at in 0.. {
+                let fateful = |table: &Table| Fateful::new(table, at, fate.clone());
+                let mut owners: Vec<&Owner> = before.iter().map(Action::owner).collect();
+                owners.retain(|owner| *owner != one.owner());
+                let when = format!("{before:?}, then {one:?} cut off at request {at}");
+
+                // What others use is there meanwhile; what nobody else uses goes with a release.
+                let table = table_after(&before).await;
+                let cut = fateful(&table);
+                cut.run(&table, &one).await;
+                if !cut.is_met() {
+                    break;
+                }
+                release("A").run(&table.store()).await;
+                is_used_by(&table, &owners, &when).await;
+
+                // Done again, it is done.
+                let table = table_after(&before).await;
+                fateful(&table).run(&table, &one).await;
+                one.run(&table.store()).await;
+                if one.is_put() {
+                    owners.push(one.owner());
+                }
+                is_used_by(&table, &owners, &when).await;
+            }
+        }
+    }
+}
+
+/// Cut off, done again, and then the request that was cut off lands after all.
+#[tokio::test]
+async fn what_lands_late_takes_nothing_away_that_is_used() {
+    for before in befores() {
+        for (one, behind) in [
+            (put("A"), vec![put("A")]),
+            (put("A"), vec![put("A"), put("B")]),
+            (put("A"), vec![put("A"), release("A"), put("B")]),
+            (put("A"), vec![release("A"), put("B")]),
+            (put("A"), vec![release("A"), put("A")]),
+            (release("A"), vec![release("A")]),
+            (release("A"), vec![release("A"), put("A")]),
+            (release("A"), vec![release("A"), put("B")]),
+            (release("A"), vec![put("A")]),
+            (release("A"), vec![put("B"), release("C")]),
+        ] {
+            for at in 0.. {
+                let table = table_after(&before).await;
+                let late = Fateful::new(&table, at, Fate::Late);
+                late.run(&table, &one).await;
+                if !late.is_met() {
+                    break;
+                }
+                for action in &behind {
+                    action.run(&table.store()).await;
+                }
+                late.land().await;
+                let when = format!("{before:?}, then request {at} of {one:?} lands behind {behind:?}");
+                let mut last = std::collections::BTreeMap::new();
+                for action in before.iter().chain(&behind) {
+                    last.insert(action.owner().clone(), action.is_put());
+                }
+                let found = table.store().get(blob().id()).await.unwrap().0;
+                if last.values().any(|is_put| *is_put) {
+                    assert_eq!(found, Some(blob()), "{when}");
+                }
+                // And all of it goes with the owners, once the content was put and released again.
+                put("Z").run(&table.store()).await;
+                for owner in last.keys().chain([&owner("A"), &owner("Z")]) {
+                    table.store().release(owner).await.unwrap();
+                }
+                is_empty(&table, &when).await;
+            }
+        }
+    }
+}
