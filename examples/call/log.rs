@@ -14,6 +14,7 @@ use verbale::dynamodb::{
     CallId, Cost, DynamoError, DynamoLog, Failure, Item, PutAllError, Table, create_table, log_client, names,
 };
 use verbale::embedded::{EmbeddedDynamo, EmbeddedError};
+use verbale::log::Claim;
 use verbale::{MessageId, MessagesManager, Receipt, Record, Tail};
 
 use crate::script::Script;
@@ -23,7 +24,7 @@ use crate::text::visible;
 pub struct CallLog {
     client: Client,
     log: DynamoLog,
-    call_id: CallId,
+    claim: Claim,
     place: Place,
     written: Cost,
     read: Cost,
@@ -73,8 +74,8 @@ impl CallLog {
             _ => LogError::Dynamo(source),
         })?;
         let log = DynamoLog::new(client.clone());
-        let call_id = call_id(script)?;
-        Ok(Self { client, log, call_id, place, written: Cost::default(), read: Cost::default() })
+        let claim = Claim::first(call_id(script)?);
+        Ok(Self { client, log, claim, place, written: Cost::default(), read: Cost::default() })
     }
 
     /// Writes what the log does not know yet, and gives it. What was written is acknowledged, on an error too.
@@ -84,7 +85,7 @@ impl CallLog {
         tail: Tail,
     ) -> Result<Vec<Record>, LogError> {
         let changes = manager.changes(tail);
-        let (report, error) = match self.log.put_all(&self.call_id, changes.records()).await {
+        let (report, error) = match self.log.put_all(&self.claim, changes.records()).await {
             Ok(report) => (report, None),
             Err(error) => (error.report.clone(), Some(error)),
         };
@@ -99,7 +100,7 @@ impl CallLog {
 
     /// Reads the call back.
     pub async fn restore(&mut self) -> Result<MessagesManager<BedrockMessage>, LogError> {
-        let (manager, cost) = self.log.restore(&self.call_id).await?;
+        let (manager, cost) = self.log.restore(self.claim.call_id()).await?;
         self.read += cost;
         Ok(manager)
     }
@@ -113,7 +114,7 @@ impl CallLog {
             .consistent_read(true)
             .key_condition_expression("#pk = :pk")
             .expression_attribute_names("#pk", names::PARTITION_KEY)
-            .expression_attribute_values(":pk", AttributeValue::S(self.call_id.partition_key()))
+            .expression_attribute_values(":pk", AttributeValue::S(self.claim.call_id().partition_key()))
             .into_paginator()
             .items()
             .send();
@@ -129,7 +130,7 @@ impl CallLog {
 /// `call <id>, logged to <where>`.
 impl fmt::Display for CallLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "call {}, logged to table {} ", self.call_id, self.log.table())?;
+        write!(f, "call {}, logged to table {} ", self.claim.call_id(), self.log.table())?;
         match &self.place {
             Place::Memory => f.write_str("in memory"),
             Place::Directory(directory) => write!(f, "in {}", visible(&directory.to_string_lossy())),

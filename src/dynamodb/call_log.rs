@@ -3,12 +3,14 @@
 use super::{DynamoError, DynamoLog, PutAllError};
 use crate::log::{
     CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Claim, LogError, LogFuture, LoggedCall, Opening,
-    PutError, Remedy, Stored,
+    PutError, Stored,
 };
 use crate::message::Record;
 
 /// The table as the port wants it: the methods of [`DynamoLog`] without what they cost. What was erased is refused; a
-/// message that had never arrived may be stored behind the mark, where nobody reads it: see [`DynamoLog::erase`].
+/// message that had never arrived may be stored behind the mark, where nobody reads it: see [`DynamoLog::erase`]. An older
+/// writer of a call that was resumed is refused as long as it writes its records in the order of its list; what it
+/// puts further behind may be stored, where nobody reads it: see [`DynamoLog::resume`].
 /// A list may lag behind by a moment. The client's time-outs bound every wait: take one from
 /// [`log_client`](super::log_client).
 impl CallLog for DynamoLog {
@@ -22,7 +24,7 @@ impl CallLog for DynamoLog {
     fn put_records<'a>(&'a self, claim: &'a Claim, records: &'a [Record]) -> LogFuture<'a, Vec<Stored>, PutError> {
         Box::pin(async move {
             let call_id = claim.call_id();
-            let error = match self.put_all(call_id, records).await {
+            let error = match self.put_all(claim, records).await {
                 Ok(report) => return Ok(report.stored),
                 Err(error) => error,
             };
@@ -35,14 +37,17 @@ impl CallLog for DynamoLog {
         })
     }
 
-    fn change_call<'a>(&'a self, call_id: &'a CallId, _change: &'a CallChange) -> LogFuture<'a, CallHeader> {
-        Box::pin(async move { Err(LogError::NotOpened { call_id: call_id.clone() }) })
+    fn change_call<'a>(&'a self, call_id: &'a CallId, change: &'a CallChange) -> LogFuture<'a, CallHeader> {
+        Box::pin(async move {
+            let changed = self.change(call_id, change).await;
+            changed.map(|(header, _)| header).map_err(|error| at("changing", call_id, None, error))
+        })
     }
 
     fn read_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
         Box::pin(async move {
             let read = self.read(call_id).await;
-            read.map(|(records, _)| LoggedCall::new(None, records)).map_err(|error| at("reading", call_id, None, error))
+            read.map(|(call, _)| call).map_err(|error| at("reading", call_id, None, error))
         })
     }
 
@@ -50,7 +55,7 @@ impl CallLog for DynamoLog {
         Box::pin(async move {
             let listed = self.list(query).await;
             listed.map(|(page, _)| page).map_err(|error| {
-                LogError::backend(format!("listing the calls of {}", query.day), remedy(&error), error)
+                LogError::backend(format!("listing the calls of {}", query.day), error.remedy(), error)
             })
         })
     }
@@ -60,11 +65,21 @@ impl CallLog for DynamoLog {
             async move { self.erase(call_id).await.map(drop).map_err(|error| at("erasing", call_id, None, error)) },
         )
     }
+
+    fn resume_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
+        Box::pin(async move {
+            let resumed = self.resume(call_id).await;
+            resumed.map(|(call, _)| call).map_err(|error| at("resuming", call_id, None, error))
+        })
+    }
 }
 
 fn at(what: &str, call_id: &CallId, record: Option<&Record>, error: DynamoError) -> LogError {
     match (error, record) {
         (DynamoError::Erased { call_id }, _) => LogError::Erased { call_id },
+        (DynamoError::Fenced { call_id, epoch, current }, _) => LogError::Fenced { call_id, epoch, current },
+        (DynamoError::Held { call_id }, _) => LogError::Held { call_id },
+        (DynamoError::NotOpened { call_id }, _) => LogError::NotOpened { call_id },
         (DynamoError::OtherHeader { call_id }, _) => LogError::OtherHeader { call_id },
         (DynamoError::OtherMessage { id, found, .. }, Some(record)) => {
             LogError::OtherMessage { call_id: call_id.clone(), position: record.position(), id, found }
@@ -72,10 +87,6 @@ fn at(what: &str, call_id: &CallId, record: Option<&Record>, error: DynamoError)
         (DynamoError::OtherContents { id, revision, .. }, Some(record)) => {
             LogError::OtherContents { call_id: call_id.clone(), position: record.position(), id, revision }
         }
-        (error, _) => LogError::backend(format!("{what} call {call_id}"), remedy(&error), error),
+        (error, _) => LogError::backend(format!("{what} call {call_id}"), error.remedy(), error),
     }
-}
-
-fn remedy(error: &DynamoError) -> Remedy {
-    if error.is_retryable() { Remedy::Retry } else { Remedy::None }
 }

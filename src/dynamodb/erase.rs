@@ -2,6 +2,7 @@
 
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::batch_write_item::BatchWriteItemError;
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, ReturnConsumedCapacity, WriteRequest};
 
 use super::{Cost, DynamoError, DynamoLog, Item, header, item, names};
@@ -11,7 +12,7 @@ use crate::log::CallId;
 const BATCH: usize = 25;
 
 impl DynamoLog {
-    /// Erases a call: its header, its messages, its summaries.
+    /// Erases a call: its header, its messages, its summaries, and the fences of one that was resumed.
     ///
     /// First the header becomes a mark that the call is erased: from then on it is neither read nor listed, whatever
     /// happens. Then each item is written over by a mark of its keys alone. A mark is never taken away, and has no
@@ -26,7 +27,7 @@ impl DynamoLog {
     ///
     /// The credentials need `dynamodb:PutItem`, `dynamodb:Query` and `dynamodb:BatchWriteItem` on the table.
     ///
-    /// Errors: DynamoDB did not get to all items, or a request failed. Erasing again goes on where it ended.
+    /// Errors: [held](Self::hold) (nothing is erased); DynamoDB did not get to all items, or a request failed. Erasing again goes on where it ended.
     pub async fn erase(&self, call_id: &CallId) -> Result<Cost, DynamoError> {
         let mut cost = self.mark(call_id).await?;
         let mut pages = self
@@ -50,7 +51,7 @@ impl DynamoLog {
                 .items()
                 .iter()
                 .filter(|item| !item::is_erased(item))
-                .filter_map(|item| item.get(names::SORT_KEY)?.as_s().ok())
+                .filter_map(item::sort_key)
                 .map(|sort_key| header::keys_of(call_id, sort_key, names::ENTITY_ERASED))
                 .collect();
             for batch in marks.chunks(BATCH) {
@@ -60,18 +61,26 @@ impl DynamoLog {
         Ok(cost)
     }
 
-    /// Marks the call as erased. Without a condition: whatever is there, it goes.
+    /// Marks the call as erased. Whatever is there, it goes, unless it is held: one of a hold and an erasing that come at
+    /// once is refused.
     async fn mark(&self, call_id: &CallId) -> Result<Cost, DynamoError> {
         let output = self
             .client
             .put_item()
             .table_name(&*self.table)
             .set_item(Some(header::keys_of(call_id, names::HEADER, names::ENTITY_ERASED)))
+            .condition_expression("attribute_not_exists(#held)")
+            .expression_attribute_names("#held", names::HELD)
             .return_consumed_capacity(ReturnConsumedCapacity::Total)
             .send()
-            .await
-            .map_err(|error| self.erase_failed("PutItem", call_id, error))?;
-        Ok(Cost::of_write(output.consumed_capacity()))
+            .await;
+        match output {
+            Ok(output) => Ok(Cost::of_write(output.consumed_capacity())),
+            Err(error) if error.as_service_error().is_some_and(PutItemError::is_conditional_check_failed_exception) => {
+                Err(DynamoError::Held { call_id: call_id.clone() })
+            }
+            Err(error) => Err(self.erase_failed("PutItem", call_id, error)),
+        }
     }
 
     /// Writes all of a batch. What DynamoDB leaves over is sent again as long as it takes any of it.

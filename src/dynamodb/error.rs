@@ -6,10 +6,11 @@ use std::fmt;
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
+use super::Failure;
 use super::attribute::AttributeError;
 use super::keys::ItemKey;
-use super::size::MAX_ITEM_BYTES;
-use crate::log::{CallId, InvalidCallId};
+use super::size::MAX_RECORD_BYTES;
+use crate::log::{CallId, InvalidCallId, Remedy};
 use crate::manager::RestoreError;
 use crate::message::MessageId;
 
@@ -28,10 +29,10 @@ pub enum DynamoError {
         /// Why.
         source: AttributeError,
     },
-    /// DynamoDB takes 400 KB an item.
+    /// DynamoDB takes 400 KB an item; see [`MAX_RECORD_BYTES`].
     #[error(
-        "{key} takes {bytes} bytes and DynamoDB takes {MAX_ITEM_BYTES}; nothing was sent: keep large contents in a \
-         content store and log their ids"
+        "{key} takes {bytes} bytes and an item has room for {MAX_RECORD_BYTES}; nothing was sent: keep large contents \
+         in a content store and log their ids"
     )]
     TooLarge {
         /// Where it would stand.
@@ -71,8 +72,41 @@ pub enum DynamoError {
         /// The call.
         call_id: CallId,
     },
-    /// The call was opened with another start or tenant.
-    #[error("call {call_id} was opened with another start or tenant; nothing was written: give each call its own id")]
+    /// Another writer goes on with the call.
+    #[error(
+        "call {call_id} is written by its writer {current} now, and this is writer {epoch}; nothing was written: \
+         another process has resumed the call, stop logging it here"
+    )]
+    Fenced {
+        /// The call.
+        call_id: CallId,
+        /// The epoch of who was refused.
+        epoch: u32,
+        /// The epoch of who refused it.
+        current: u32,
+    },
+    /// The call is under a legal hold.
+    #[error("call {call_id} is under a legal hold; nothing was erased: release it first, if that is allowed")]
+    Held {
+        /// The call.
+        call_id: CallId,
+    },
+    /// The call is not there to be changed.
+    #[error("call {call_id} was never opened, or has expired; nothing was changed: open it first")]
+    NotOpened {
+        /// The call.
+        call_id: CallId,
+    },
+    /// The older writer of a call that is resumed wrote faster than it could be fenced.
+    #[error("call {call_id} is still being written by an older writer, which is not fenced yet: resume it again")]
+    NotFenced {
+        /// The call.
+        call_id: CallId,
+    },
+    /// The call was opened with another start, tenant or expiry.
+    #[error(
+        "call {call_id} was opened with another start, tenant or expiry; nothing was written: give each call its own id"
+    )]
     OtherHeader {
         /// The call.
         call_id: CallId,
@@ -155,13 +189,19 @@ fn schema_text(version: &Option<u32>) -> String {
 }
 
 impl DynamoError {
-    /// Whether the same may succeed later. Writing a record again is always safe.
-    pub fn is_retryable(&self) -> bool {
+    /// What to do about it.
+    pub fn remedy(&self) -> Remedy {
         match self {
-            Self::TableNotActive { .. } | Self::PartlyErased { .. } => true,
-            Self::Request { failure, .. } => failure.is_retryable(),
-            _ => false,
+            Self::TableNotActive { .. } | Self::PartlyErased { .. } | Self::NotFenced { .. } => Remedy::Retry,
+            Self::OtherTable { .. } => Remedy::Operator,
+            Self::Request { failure, .. } => failure.remedy(),
+            _ => Remedy::None,
         }
+    }
+
+    /// Whether the same may succeed later, by itself. Writing a record again is always safe.
+    pub fn is_retryable(&self) -> bool {
+        self.remedy() == Remedy::Retry
     }
 
     /// Whether the table holds something else than this writer believes: two writers log one call.
@@ -172,7 +212,7 @@ impl DynamoError {
     /// Whether the next record would fail as well.
     pub(super) fn is_of_all_records(&self) -> bool {
         match self {
-            Self::Erased { .. } => true,
+            Self::Erased { .. } | Self::Fenced { .. } => true,
             Self::Request { failure, .. } => !matches!(failure, Failure::Refused(_)),
             _ => false,
         }
@@ -190,105 +230,5 @@ impl DynamoError {
         // Not the error itself: its `Debug` prints the whole response.
         let source = error.into_source().unwrap_or_else(|error| error.to_string().into());
         Self::Request { operation, subject: subject.to_string().into(), failure, source }
-    }
-}
-
-/// How a request failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Failure {
-    /// No answer in time.
-    Timeout,
-    /// No connection, or a broken one, or an answer that makes no sense.
-    Unreachable,
-    /// The request could not be made.
-    NotSent,
-    /// Too many requests.
-    Throttled,
-    /// An error on the other side.
-    Server,
-    /// No table of that name.
-    NoTable,
-    /// Not allowed.
-    Denied(Box<str>),
-    /// Refused for another reason.
-    Refused(Box<str>),
-}
-
-impl Failure {
-    fn of<E: ProvideErrorMetadata>(error: &SdkError<E, HttpResponse>) -> Self {
-        match error {
-            SdkError::TimeoutError(_) => Self::Timeout,
-            SdkError::DispatchFailure(failure) if failure.is_timeout() => Self::Timeout,
-            SdkError::DispatchFailure(failure) if failure.is_io() => Self::Unreachable,
-            SdkError::ResponseError(_) => Self::Unreachable,
-            SdkError::ServiceError(context) => {
-                let is_server_error = context.raw().status().is_server_error();
-                match context.err().code() {
-                    Some(code) => Self::of_code(code, is_server_error),
-                    // Something between here and DynamoDB answered, or broke the answer.
-                    None if is_server_error => Self::Server,
-                    None => Self::Unreachable,
-                }
-            }
-            _ => Self::NotSent,
-        }
-    }
-
-    fn of_code(code: &str, is_server_error: bool) -> Self {
-        match code {
-            "ProvisionedThroughputExceededException"
-            | "RequestLimitExceeded"
-            | "ThrottlingException"
-            | "LimitExceededException"
-            | "TransactionConflictException" => Self::Throttled,
-            "ResourceNotFoundException" => Self::NoTable,
-            "AccessDeniedException"
-            | "UnrecognizedClientException"
-            | "MissingAuthenticationTokenException"
-            | "ExpiredTokenException"
-            | "InvalidSignatureException"
-            | "IncompleteSignatureException" => Self::Denied(code.into()),
-            _ if is_server_error => Self::Server,
-            _ => Self::Refused(code.into()),
-        }
-    }
-
-    fn is_retryable(&self) -> bool {
-        matches!(self, Self::Timeout | Self::Unreachable | Self::Throttled | Self::Server)
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Timeout => f.write_str("no answer in time; it may have been done all the same, do it again"),
-            Self::Unreachable => f.write_str("DynamoDB was not reached; check network and endpoint, do it again"),
-            Self::NotSent => f.write_str("the request was not sent; check region, credentials and endpoint"),
-            Self::Throttled => f.write_str("too many requests; do it again, later and slower"),
-            Self::Server => f.write_str("an error in DynamoDB; do it again"),
-            Self::NoTable => f.write_str("there is no such table; create it, or check its name, region and account"),
-            Self::Denied(code) => write!(f, "not allowed ({code}); check the credentials and their policy"),
-            Self::Refused(code) => write!(f, "DynamoDB refused it ({code}); the source of this error says why"),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_failure_says_whether_another_try_may_help() {
-        for (code, is_server_error, failure, is_retryable) in [
-            ("ThrottlingException", false, Failure::Throttled, true),
-            ("InternalServerError", true, Failure::Server, true),
-            ("ResourceNotFoundException", false, Failure::NoTable, false),
-            ("AccessDeniedException", false, Failure::Denied("AccessDeniedException".into()), false),
-            ("ValidationException", false, Failure::Refused("ValidationException".into()), false),
-        ] {
-            assert_eq!(Failure::of_code(code, is_server_error), failure);
-            assert_eq!(failure.is_retryable(), is_retryable, "{code}");
-        }
     }
 }

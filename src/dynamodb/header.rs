@@ -5,19 +5,18 @@ use aws_sdk_dynamodb::types::{AttributeValue, ReturnConsumedCapacity, ReturnValu
 
 use super::cost::write_units;
 use super::size::item_size;
-use super::{AttributeError, Cost, DynamoError, DynamoLog, Item, item, keys, names};
-use crate::log::{CallHeader, CallId, Cursor, Day, Opening, Tenant};
+use super::{AttributeError, Cost, DynamoError, DynamoLog, Item, day, item, keys, names};
+use crate::log::{CallHeader, CallId, Cursor, Ending, Opening, Tenant};
 
 impl DynamoLog {
     /// Writes down that a call has begun, so that it is [listed](Self::list).
     ///
-    /// Errors: opened with another start or tenant, or erased (nothing is written); a request that failed.
+    /// Errors: opened with another start, tenant or expiry, or erased (nothing is written); a request that failed.
     pub async fn open(&self, header: &CallHeader) -> Result<(Opening, Cost), DynamoError> {
         let call_id = header.call_id();
         let mut item = to_item(header);
-        if let Some(at_s) = self.expires_at {
-            item.insert(names::EXPIRES_AT.to_owned(), AttributeValue::N(at_s.to_string()));
-        }
+        let day_key = day::key_of(header, self.day_shards);
+        item.insert(names::DAY_PARTITION_KEY.to_owned(), AttributeValue::S(day_key));
         let answer = self
             .client
             .put_item()
@@ -41,7 +40,7 @@ impl DynamoLog {
         if item::is_erased(&found) {
             return Err(DynamoError::Erased { call_id: call_id.clone() });
         }
-        if from_item(&found)? == *header {
+        if from_item(&found)?.is_opened_as(header) {
             Ok((Opening::AlreadyOpen, Cost::of_refused_write(write_units(item_size(&found)))))
         } else {
             Err(DynamoError::OtherHeader { call_id: call_id.clone() })
@@ -49,13 +48,7 @@ impl DynamoLog {
     }
 }
 
-/// The partition of the calls of a day, and tenant, in the index.
-pub(super) fn day_key(day: Day, tenant: Option<&Tenant>) -> String {
-    let tenant = tenant.map(|tenant| format!("{tenant}{}", names::TENANT_SEPARATOR)).unwrap_or_default();
-    format!("{tenant}{}{day}", names::DAY_PREFIX)
-}
-
-/// The keys of a header, with what it is.
+/// The keys of an item of a call, with what it is.
 pub(super) fn keys_of(call_id: &CallId, sort_key: &str, entity: &str) -> Item {
     let mut item: Item = [
         (names::PARTITION_KEY, call_id.partition_key()),
@@ -68,14 +61,16 @@ pub(super) fn keys_of(call_id: &CallId, sort_key: &str, entity: &str) -> Item {
     item
 }
 
+/// The item of a call that has just begun, but for its place in the index.
 fn to_item(header: &CallHeader) -> Item {
     let mut item = keys_of(header.call_id(), names::HEADER, names::ENTITY_CALL);
-    let day_key = day_key(header.day(), header.tenant());
-    item.insert(names::DAY_PARTITION_KEY.to_owned(), AttributeValue::S(day_key));
     item.insert(names::DAY_SORT_KEY.to_owned(), AttributeValue::S(Cursor::of(header).sort_key()));
     item.insert(names::STARTED.to_owned(), AttributeValue::N(header.started_ms().to_string()));
     if let Some(tenant) = header.tenant() {
         item.insert(names::TENANT.to_owned(), AttributeValue::S(tenant.to_string()));
+    }
+    if let Some(at_s) = header.expires_at_s() {
+        item.insert(names::EXPIRES_AT.to_owned(), AttributeValue::N(at_s.to_string()));
     }
     item
 }
@@ -89,14 +84,27 @@ pub(super) fn from_item(item: &Item) -> Result<CallHeader, DynamoError> {
         version => return Err(DynamoError::UnknownSchema { key, version }),
     }
     let read = || {
-        let header = CallHeader::new(call_id, item::number(item, names::STARTED)?).ok()?;
-        match item.get(names::TENANT) {
-            None => Some(header),
-            Some(tenant) => Some(header.with_tenant(Tenant::new(tenant.as_s().ok()?.as_str()).ok()?)),
+        let mut header = CallHeader::new(call_id, item::number(item, names::STARTED)?).ok()?;
+        if let Some(tenant) = item.get(names::TENANT) {
+            header = header.with_tenant(Tenant::new(tenant.as_s().ok()?.as_str()).ok()?);
         }
+        if let Some(at_s) = item::number(item, names::EXPIRES_AT).or_else(|| item::number(item, names::EXPIRY)) {
+            header = header.with_expires_at(at_s);
+        }
+        let ending = match item::number(item, names::ENDED) {
+            None => None,
+            Some(at_ms) => Some(ending(item, at_ms)?),
+        };
+        Some(header.with_state(item::epoch(item), ending, item.contains_key(names::HELD)))
     };
     read().ok_or_else(|| {
-        let reason = "the header of a call has `started`, and `tenant` where there is one";
+        let reason =
+            "the header of a call has `started`, and `reason`, `messages` and `summaries` where it has `ended`";
         DynamoError::Unreadable { key, source: AttributeError::Form { reason: reason.into() } }
     })
+}
+
+fn ending(item: &Item, at_ms: i64) -> Option<Ending> {
+    let reason = item.get(names::REASON)?.as_s().ok()?.as_str();
+    Ending::new(at_ms, reason, item::number(item, names::MESSAGES)?, item::number(item, names::SUMMARIES)?).ok()
 }

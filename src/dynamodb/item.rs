@@ -78,6 +78,16 @@ pub fn from_item(mut item: Item) -> Result<Record, DynamoError> {
     }
 }
 
+/// The keys of an item.
+pub(super) fn keys(item: &Item) -> Item {
+    let key = |name: &str| Some((name.to_owned(), item.get(name)?.clone()));
+    [names::PARTITION_KEY, names::SORT_KEY].into_iter().filter_map(key).collect()
+}
+
+pub(super) fn sort_key(item: &Item) -> Option<&str> {
+    item.get(names::SORT_KEY)?.as_s().ok().map(String::as_str)
+}
+
 /// The id and revision of a message's item, without reading all of it.
 pub(super) fn identity(item: &Item) -> Option<(MessageId, u32)> {
     let id = item.get(names::ID)?.as_s().ok()?.parse().ok()?;
@@ -92,6 +102,16 @@ pub(super) fn is_expired(item: &Item, now_s: i64) -> bool {
 /// Whether the item keeps the place of something that was erased.
 pub(super) fn is_erased(item: &Item) -> bool {
     matches!(item.get(names::ENTITY), Some(AttributeValue::S(entity)) if entity == names::ENTITY_ERASED)
+}
+
+/// Whether the item only keeps older writers from its place.
+pub(super) fn is_fence(item: &Item) -> bool {
+    matches!(item.get(names::ENTITY), Some(AttributeValue::S(entity)) if entity == names::ENTITY_FENCE)
+}
+
+/// The epoch of the writer whose the item is.
+pub(super) fn epoch(item: &Item) -> u32 {
+    number(item, names::EPOCH).unwrap_or(1)
 }
 
 pub(super) fn number<T: std::str::FromStr>(item: &Item, name: &str) -> Option<T> {

@@ -1,23 +1,38 @@
 //! Listing the calls of a day, through the index.
 
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnConsumedCapacity};
+use futures_util::stream::{self, StreamExt, TryStreamExt};
 
-use super::{Cost, DynamoError, DynamoLog, header, item, names};
-use crate::log::{CallPage, CallQuery};
+use super::{Cost, DynamoError, DynamoLog, day, header, item, log, names};
+use crate::log::{CallHeader, CallPage, CallQuery, Cursor};
 
 impl DynamoLog {
     /// The opened calls of a day, newest first, a page at a time. What has expired is not shown.
     ///
-    /// The index follows the table within a moment: a call that was opened or erased just now may be missing or there.
-    /// The credentials need `dynamodb:Query` on the index.
+    /// The index follows the table within a moment: a call that was opened, changed or erased just now may be missing
+    /// or there, or as it was. The credentials need `dynamodb:Query` on the index. It takes a request for each
+    /// [shard](Self::with_day_shards).
     ///
     /// Errors: an item that does not read as a header; a request that failed.
     pub async fn list(&self, query: &CallQuery) -> Result<(CallPage, Cost), DynamoError> {
-        let now_s = self.clock.now_ms().div_euclid(1_000);
+        let shards = stream::iter((0..self.day_shards.get()).map(|shard| self.list_shard(query, shard)));
+        let first = (Vec::new(), Cost::default());
+        let all = shards.buffer_unordered(log::AT_ONCE).try_fold(first, |(mut calls, mut cost), (found, taken)| {
+            calls.extend(found);
+            cost += taken;
+            std::future::ready(Ok((calls, cost)))
+        });
+        let (mut calls, cost) = all.await?;
+        calls.sort_by_cached_key(|header| std::cmp::Reverse(Cursor::of(header)));
+        Ok((CallPage::of_first(calls, query), cost))
+    }
+
+    /// The first calls of a shard: as many as the page wants, and one more, which tells whether there are more.
+    async fn list_shard(&self, query: &CallQuery, shard: u8) -> Result<(Vec<CallHeader>, Cost), DynamoError> {
+        let now_s = self.now_s();
         let (mut calls, mut cost) = (Vec::new(), Cost::default());
-        let day = header::day_key(query.day, query.tenant.as_ref());
-        // One more tells whether there are more.
         let wanted = query.at_most() + 1;
+        let day = day::key(query.day, query.tenant.as_ref(), shard);
         let request = self
             .client
             .query()
@@ -51,6 +66,6 @@ impl DynamoLog {
                 }
             }
         }
-        Ok((CallPage::of_first(calls, query), cost))
+        Ok((calls, cost))
     }
 }

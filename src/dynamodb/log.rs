@@ -1,6 +1,7 @@
 //! [`DynamoLog`]: calls in a table.
 
 use std::fmt;
+use std::num::NonZeroU8;
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::Client;
@@ -8,29 +9,32 @@ use aws_sdk_dynamodb::Client;
 use super::names;
 use crate::clock::{Clock, SystemClock};
 
-/// Calls in a table: [`open`](Self::open), [`put`](Self::put), [`put_all`](Self::put_all), [`read`](Self::read),
-/// [`list`](Self::list), [`erase`](Self::erase). Each also says what it cost; as a [`CallLog`](crate::log::CallLog)
-/// the same is there without.
+/// How many requests about one call, or one day, are on their way at a time.
+pub(super) const AT_ONCE: usize = 8;
+
+/// Calls in a table: [`open`](Self::open), [`put`](Self::put), [`put_all`](Self::put_all), [`change`](Self::change),
+/// [`resume`](Self::resume), [`read`](Self::read), [`list`](Self::list), [`erase`](Self::erase). Each also says what it
+/// cost; as a [`CallLog`](crate::log::CallLog) the same is there without.
 ///
 /// Clones share the client. There are no retries in it: each method does once what it says, and each can be called
 /// again after any error and after any cancellation, for a write is done when the table holds the record, whoever
 /// brought it there. (A dropped future does not undo its write, which may still land.)
 ///
-/// The credentials need `dynamodb:PutItem` and `dynamodb:Query` on the table, and what [`list`](Self::list) and
-/// [`erase`](Self::erase) say beside that. [`log_client`](super::log_client) sets
-/// up a client's time-outs.
+/// The credentials need `dynamodb:PutItem`, `dynamodb:UpdateItem`, `dynamodb:GetItem` and `dynamodb:Query` on the table,
+/// and what [`list`](Self::list) and [`erase`](Self::erase) say beside that. [`log_client`](super::log_client) sets up a
+/// client's time-outs.
 #[derive(Clone)]
 pub struct DynamoLog {
     pub(super) client: Client,
     pub(super) table: Arc<str>,
-    pub(super) expires_at: Option<i64>,
+    pub(super) day_shards: NonZeroU8,
     pub(super) clock: Arc<dyn Clock>,
 }
 
 impl DynamoLog {
     /// A log in table [`names::DEFAULT_TABLE`].
     pub fn new(client: Client) -> Self {
-        Self { client, table: names::DEFAULT_TABLE.into(), expires_at: None, clock: Arc::new(SystemClock) }
+        Self { client, table: names::DEFAULT_TABLE.into(), day_shards: NonZeroU8::MIN, clock: Arc::new(SystemClock) }
     }
 
     /// The same in another table.
@@ -40,11 +44,23 @@ impl DynamoLog {
         self
     }
 
-    /// The same, with items that expire at one moment, in seconds since the Unix epoch. Take one moment for a whole
-    /// call, such as its start and the days that it is to be kept, so that a call is there as a whole or not at all.
+    /// The same, with the index of a day's calls spread over so many partitions; one without this.
+    ///
+    /// A partition of the index takes [1,000 write units a
+    /// second](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html), and a call
+    /// takes one when it is opened and one when it ends: so a shard is enough for 500 calls that begin in a second, each
+    /// second, or 43 million a day. (DynamoDB does not split a partition key within a day that begins anew each
+    /// midnight.) Above that take `calls a second / 500`, doubled for peaks. A resumed call takes two more, a hold or a
+    /// release one. Messages and summaries are not in the index; their writes go to the partition of their call.
+    ///
+    /// Each [`list`](Self::list) asks every shard, eight at a time: n requests, and half a read unit for each 4 KB, which
+    /// is about 15 headers, of each.
+    ///
+    /// All who use a table take the same number. It may grow at any time: what was opened before is in the first
+    /// shards, and still listed. Were it to shrink, calls in the others would not be listed any more.
     #[must_use]
-    pub fn with_expires_at(mut self, at_s: i64) -> Self {
-        self.expires_at = Some(at_s);
+    pub fn with_day_shards(mut self, shards: NonZeroU8) -> Self {
+        self.day_shards = shards;
         self
     }
 
@@ -55,6 +71,10 @@ impl DynamoLog {
         self
     }
 
+    pub(super) fn now_s(&self) -> i64 {
+        self.clock.now_ms().div_euclid(1_000)
+    }
+
     /// The name of the table.
     pub fn table(&self) -> &str {
         &self.table
@@ -63,6 +83,6 @@ impl DynamoLog {
 
 impl fmt::Debug for DynamoLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DynamoLog").field("table", &self.table).field("expires_at", &self.expires_at).finish()
+        f.debug_struct("DynamoLog").field("table", &self.table).field("day_shards", &self.day_shards).finish()
     }
 }

@@ -6,9 +6,9 @@ use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnConsumedCapacity, ReturnValuesOnConditionCheckFailure};
 
 use super::cost::write_units;
-use super::size::{MAX_ITEM_BYTES, item_size};
+use super::size::{MAX_RECORD_BYTES, item_size};
 use super::{AttributeError, Cost, DynamoError, DynamoLog, Item, ItemKey, from_item, item, names, to_item};
-use crate::log::{CallId, Put, Stored};
+use crate::log::{Claim, Put, Stored};
 use crate::message::{MessageId, Record};
 
 /// What [`DynamoLog::put_all`] did.
@@ -53,31 +53,52 @@ impl std::error::Error for PutAllError {
     }
 }
 
-/// The condition that makes writes in any order end in the same table.
-const CONDITION: &str = "attribute_not_exists(#pk) OR (#id = :id AND #revision < :revision)";
+/// The condition of a call's first writer: it makes writes in any order end in the same table. Whatever has an epoch is
+/// a later writer's; what was erased has no id.
+const CONDITION: &str =
+    "attribute_not_exists(#pk) OR (attribute_not_exists(#epoch) AND #id = :id AND #revision < :revision)";
+
+/// The condition of whoever resumed the call. All that was there then has its epoch now, or its place was read as
+/// empty: what has an older epoch came too late, and is not read (see [`resume`](DynamoLog::resume)).
+const RESUMED: &str = "attribute_not_exists(#pk) \
+    OR (#entity <> :erased AND (attribute_not_exists(#epoch) OR #epoch < :epoch)) \
+    OR (#epoch = :epoch AND (#entity = :fence OR (#id = :id AND #revision < :revision)))";
 
 impl DynamoLog {
     /// Puts a record unless the table holds it, or a newer revision of it.
     ///
-    /// Errors: larger than 400 KB (nothing is sent); another message there, or other contents at the same revision, or
-    /// what was [erased](Self::erase) (nothing is written); a request that failed.
-    pub async fn put(&self, call_id: &CallId, record: &Record) -> Result<(Put, Cost), DynamoError> {
-        let key = ItemKey::new(call_id, record.position());
-        let mut item = to_item(call_id, record)?;
-        if let Some(at_s) = self.expires_at {
-            item.insert(names::EXPIRES_AT.to_owned(), AttributeValue::N(at_s.to_string()));
-        }
+    /// It takes one request, and the write units of the record's size, whether the call was resumed or not.
+    ///
+    /// Errors: larger than [`MAX_RECORD_BYTES`] (nothing is sent); another message there, or other contents at the
+    /// same revision, or what was [erased](Self::erase), or [resumed](Self::resume) by another writer (nothing is
+    /// written); a request that failed.
+    pub async fn put(&self, claim: &Claim, record: &Record) -> Result<(Put, Cost), DynamoError> {
+        let key = ItemKey::new(claim.call_id(), record.position());
+        let mut item = to_item(claim.call_id(), record)?;
         let bytes = item_size(&item);
-        if bytes > MAX_ITEM_BYTES {
+        if bytes > MAX_RECORD_BYTES {
             return Err(DynamoError::TooLarge { key, bytes });
         }
-        let answer = self
-            .client
-            .put_item()
-            .table_name(&*self.table)
+        if let Some(at_s) = claim.expires_at_s() {
+            item.insert(names::EXPIRES_AT.to_owned(), AttributeValue::N(at_s.to_string()));
+        }
+        let epoch = AttributeValue::N(claim.epoch().to_string());
+        let request = self.client.put_item().table_name(&*self.table);
+        let request = if claim.epoch() == 1 {
+            request.condition_expression(CONDITION)
+        } else {
+            item.insert(names::EPOCH.to_owned(), epoch.clone());
+            request
+                .condition_expression(RESUMED)
+                .expression_attribute_names("#entity", names::ENTITY)
+                .expression_attribute_values(":erased", AttributeValue::S(names::ENTITY_ERASED.to_owned()))
+                .expression_attribute_values(":fence", AttributeValue::S(names::ENTITY_FENCE.to_owned()))
+                .expression_attribute_values(":epoch", epoch)
+        };
+        let answer = request
             .set_item(Some(item))
-            .condition_expression(CONDITION)
             .expression_attribute_names("#pk", names::PARTITION_KEY)
+            .expression_attribute_names("#epoch", names::EPOCH)
             .expression_attribute_names("#id", names::ID)
             .expression_attribute_names("#revision", names::REVISION)
             .expression_attribute_values(":id", AttributeValue::S(record.id().to_string()))
@@ -94,7 +115,7 @@ impl DynamoLog {
             Some(PutItemError::ConditionalCheckFailedException(failed)) => {
                 let found = failed.item().cloned().unwrap_or_default();
                 let cost = Cost::of_refused_write(write_units(item_size(&found)));
-                Ok((compare(key, record, found)?, cost))
+                Ok((compare(key, claim, record, found)?, cost))
             }
             _ => Err(DynamoError::request("PutItem", format_args!("{key} to table {}", self.table), error)),
         }
@@ -106,7 +127,7 @@ impl DynamoLog {
     /// stored; an error that may pass, or that any record would meet, ends it.
     pub async fn put_all<'a>(
         &self,
-        call_id: &CallId,
+        claim: &Claim,
         records: impl IntoIterator<Item = &'a Record>,
     ) -> Result<Report, PutAllError> {
         let records: Vec<&Record> = records.into_iter().collect();
@@ -115,7 +136,7 @@ impl DynamoLog {
         let mut untried = records.len();
         for record in records {
             untried -= 1;
-            match self.put(call_id, record).await {
+            match self.put(claim, record).await {
                 Ok((put, cost)) => {
                     report.stored.push(Stored::new(record.id(), record.revision(), put));
                     report.cost += cost;
@@ -134,9 +155,14 @@ impl DynamoLog {
 }
 
 /// What it means that `found` is there and the condition does not hold.
-fn compare(key: ItemKey, record: &Record, found: Item) -> Result<Put, DynamoError> {
+fn compare(key: ItemKey, claim: &Claim, record: &Record, found: Item) -> Result<Put, DynamoError> {
+    let call_id = || claim.call_id().clone();
     if item::is_erased(&found) {
-        return Err(DynamoError::Erased { call_id: key.call_id().clone() });
+        return Err(DynamoError::Erased { call_id: call_id() });
+    }
+    let current = item::epoch(&found);
+    if current > claim.epoch() {
+        return Err(DynamoError::Fenced { call_id: call_id(), epoch: claim.epoch(), current });
     }
     let Some((found_id, found_revision)) = item::identity(&found) else {
         let reason = "what is there has no `id` and `revision`, or DynamoDB did not give it back";

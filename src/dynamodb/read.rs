@@ -2,37 +2,56 @@
 
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnConsumedCapacity};
 
-use super::{Cost, DynamoError, DynamoLog, from_item, item, names};
-use crate::log::CallId;
+use super::{Cost, DynamoError, DynamoLog, Item, from_item, header, item, names};
+use crate::log::{CallId, LoggedCall};
 use crate::manager::MessagesManager;
-use crate::message::{MessageWrapper, Record};
+use crate::message::MessageWrapper;
 
 const HEADER_AND_MESSAGES: &str = "#pk = :pk AND #sk BETWEEN :header AND :behind";
 /// Sorts behind all that begins with [`names::MESSAGE_PREFIX`], and next to it.
 const BEHIND_MESSAGES: &str = "MSG$";
 
+/// All items of a call, whatever they are; of an erased one the mark of the call alone.
+#[derive(Default)]
+pub(super) struct CallItems {
+    pub header: Option<Item>,
+    /// In the order of the call's list.
+    pub behind_header: Vec<Item>,
+}
+
 impl DynamoLog {
-    /// The manager of a call as its log tells it, to go on with; an empty one where nothing was written, or all has
-    /// expired.
+    /// The manager of a call as its log tells it; an empty one where nothing was written, or all has expired. To look
+    /// at it: to go on with a call that another process has logged, [`resume`](Self::resume) it.
     ///
     /// Errors: as [`read`](Self::read); records that do not make a conversation.
     pub async fn restore<W: MessageWrapper>(
         &self,
         call_id: &CallId,
     ) -> Result<(MessagesManager<W>, Cost), DynamoError> {
-        let (records, cost) = self.read(call_id).await?;
-        let manager = MessagesManager::restore(records)
+        let (call, cost) = self.read(call_id).await?;
+        let manager = MessagesManager::restore(call.records)
             .map_err(|source| DynamoError::NoConversation { call_id: call_id.clone(), source })?;
         Ok((manager, cost))
     }
 
-    /// The records of a call in the order of its list, each summary behind the last message that it covers; none
-    /// where nothing was written, the call was erased, or all has expired. Restore a manager from them.
+    /// The header of a call, and its records in the order of its list, each summary behind the last message that it
+    /// covers; nothing where nothing was written, the call was erased, or all has expired.
     ///
     /// Reads consistently: what was acknowledged is there. DynamoDB gives 1 MB a page, which is one request each.
     ///
-    /// Errors: an item that does not read as a record; a request that failed.
-    pub async fn read(&self, call_id: &CallId) -> Result<(Vec<Record>, Cost), DynamoError> {
+    /// Errors: an item that does not read as a record or header; a request that failed.
+    pub async fn read(&self, call_id: &CallId) -> Result<(LoggedCall, Cost), DynamoError> {
+        let (items, cost) = self.items(call_id).await?;
+        let now_s = self.now_s();
+        if items.header.as_ref().is_some_and(|header| item::is_erased(header) || item::is_expired(header, now_s)) {
+            return Ok((LoggedCall::default(), cost));
+        }
+        let header = items.header.as_ref().map(header::from_item).transpose()?;
+        let records = items.into_shown(now_s).map(from_item).collect::<Result<_, _>>()?;
+        Ok((LoggedCall::new(header, records), cost))
+    }
+
+    pub(super) async fn items(&self, call_id: &CallId) -> Result<(CallItems, Cost), DynamoError> {
         let mut pages = self
             .client
             .query()
@@ -47,26 +66,45 @@ impl DynamoLog {
             .return_consumed_capacity(ReturnConsumedCapacity::Total)
             .into_paginator()
             .send();
-        let now_s = self.clock.now_ms().div_euclid(1_000);
-        let (mut records, mut cost) = (Vec::new(), Cost::default());
+        let (mut items, mut cost) = (CallItems::default(), Cost::default());
         while let Some(page) = pages.next().await {
             let page = page.map_err(|error| {
                 DynamoError::request("Query", format_args!("call {call_id} in table {}", self.table), error)
             })?;
             cost += Cost::of_read(page.consumed_capacity());
             for item in page.items.unwrap_or_default() {
-                let sort_key = item.get(names::SORT_KEY).and_then(|sort_key| sort_key.as_s().ok());
-                if sort_key.is_some_and(|sort_key| sort_key == names::HEADER) {
-                    // It stands before all messages, whatever came after the call was erased.
-                    if item::is_erased(&item) {
-                        return Ok((Vec::new(), cost));
+                // It stands before all messages, whatever came after the call was erased.
+                if item::sort_key(&item) == Some(names::HEADER) {
+                    let is_erased = item::is_erased(&item);
+                    items.header = Some(item);
+                    if is_erased {
+                        return Ok((items, cost));
                     }
-                } else if !item::is_erased(&item) && !item::is_expired(&item, now_s) {
-                    // DynamoDB deletes within days: until then, expired items are given out.
-                    records.push(from_item(item)?);
+                } else {
+                    items.behind_header.push(item);
                 }
             }
         }
-        Ok((records, cost))
+        Ok((items, cost))
+    }
+}
+
+impl CallItems {
+    /// The items of messages and summaries that are the call's. DynamoDB deletes what has expired within days: until
+    /// then it is given out, and so is what an older writer wrote too late.
+    pub fn into_shown(self, now_s: i64) -> impl Iterator<Item = Item> {
+        let is_held = self.header.as_ref().is_some_and(|header| header.contains_key(names::HELD));
+        let fenced = self.fenced();
+        self.behind_header.into_iter().filter(move |item| {
+            !item::is_erased(item)
+                && !item::is_fence(item)
+                && item::epoch(item) >= fenced
+                && (is_held || !item::is_expired(item, now_s))
+        })
+    }
+
+    /// The last epoch whose older writers are all fenced.
+    pub fn fenced(&self) -> u32 {
+        self.header.as_ref().and_then(|header| item::number(header, names::FENCED)).unwrap_or(1)
     }
 }

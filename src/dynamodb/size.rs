@@ -8,6 +8,10 @@ use super::Item;
 /// [Constraints](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html).
 pub const MAX_ITEM_BYTES: usize = 400 * 1024;
 
+/// What the item of a record may take, in bytes: [`MAX_ITEM_BYTES`] less what `epoch` and `expires_at` take, which a
+/// call that is resumed or released from a hold gives to items that are there.
+pub const MAX_RECORD_BYTES: usize = MAX_ITEM_BYTES - 40;
+
 /// The size of an item in bytes, as in
 /// [Item sizes and formats](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html):
 /// names and values. DynamoDB says of a number only what it takes approximately; here it is a byte or two too large

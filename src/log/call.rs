@@ -37,10 +37,10 @@ impl Call {
     }
 
     /// The header after a change. Changes nothing.
-    pub fn changed(&self, call_id: &CallId, change: &CallChange) -> Result<CallHeader, LogError> {
+    pub fn changed(&self, call_id: &CallId, change: &CallChange, now_s: i64) -> Result<CallHeader, LogError> {
         match self {
             Self::Erased => Err(LogError::Erased { call_id: call_id.clone() }),
-            Self::Known { header: Some(header), .. } => header.clone().changed(change),
+            Self::Known { header: Some(header), .. } if !header.has_expired(now_s) => header.clone().changed(change),
             _ => Err(LogError::NotOpened { call_id: call_id.clone() }),
         }
     }
@@ -136,7 +136,8 @@ impl Call {
         LoggedCall::new(header.clone(), records.values().cloned().collect())
     }
 
-    fn header(&self) -> Option<&CallHeader> {
+    /// Its header, if it was opened.
+    pub fn header(&self) -> Option<&CallHeader> {
         match self {
             Self::Known { header, .. } => header.as_ref(),
             _ => None,

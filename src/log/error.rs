@@ -38,8 +38,8 @@ pub enum LogError {
         /// The call.
         call_id: CallId,
     },
-    /// The call was never opened.
-    #[error("call {call_id} was never opened; nothing was changed: open it first")]
+    /// The call is not there to be changed: it was never opened, or has expired.
+    #[error("call {call_id} was never opened, or has expired; nothing was changed: open it first")]
     NotOpened {
         /// The call.
         call_id: CallId,
@@ -76,9 +76,10 @@ pub enum LogError {
         /// The revision that both have.
         revision: u32,
     },
-    /// The call was opened with another start or tenant.
+    /// The call was opened with another start, tenant or expiry.
     #[error(
-        "call {call_id} was opened with another start or tenant; nothing was written: give each call an id of its own"
+        "call {call_id} was opened with another start, tenant or expiry; nothing was written: give each call an id of \
+         its own"
     )]
     OtherHeader {
         /// The call.

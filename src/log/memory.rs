@@ -48,7 +48,9 @@ impl CallLog for MemoryLog {
             let mut calls = self.calls();
             let call = calls.entry(header.call_id().clone()).or_default();
             let opening = call.opening(header)?;
-            call.keep_header(header.clone());
+            if opening == Opening::Opened {
+                call.keep_header(header.clone());
+            }
             Ok(opening)
         })
     }
@@ -61,7 +63,7 @@ impl CallLog for MemoryLog {
         Box::pin(async move {
             let mut calls = self.calls();
             let call = calls.entry(call_id.clone()).or_default();
-            let header = call.changed(call_id, change)?;
+            let header = call.changed(call_id, change, self.now_s())?;
             call.keep_header(header.clone());
             Ok(header)
         })

@@ -1,17 +1,27 @@
 //! What every `CallLog` owes, case by case. A backend is held to it in a few lines: see `main.rs`.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::json;
-use verbale::log::{CallHeader, CallId, CallLog, CallPage, CallQuery, Cursor, Day, LogError, Opening, Put, Tenant};
+use verbale::clock::ManualClock;
+use verbale::log::{
+    CallHeader, CallId, CallLog, CallPage, CallQuery, Claim, Cursor, Day, LogError, Opening, Put, Tenant,
+};
 use verbale::{MessageId, MessagesManager, PlainMessage, Record, Tail};
+
+use super::changes;
 
 /// 2025-04-16, 15:03:43.058 UTC.
 pub const START_MS: i64 = 1_744_815_823_058;
 const DAY_MS: i64 = 86_400_000;
 
-/// Runs every case against an empty log.
-pub async fn all(log: &dyn CallLog) {
+/// A clock for a log that is held to the contract.
+pub fn clock() -> Arc<ManualClock> {
+    Arc::new(ManualClock::new(START_MS))
+}
+
+/// Runs every case against an empty log, which has this clock.
+pub async fn all(log: &dyn CallLog, clock: &ManualClock) {
     putting_needs_no_order(log).await;
     another_writer_is_told(log).await;
     a_bad_record_does_not_keep_the_others_out(log).await;
@@ -22,6 +32,7 @@ pub async fn all(log: &dyn CallLog) {
     pages_follow_each_other(log).await;
     what_was_erased_stays_so(log).await;
     a_call_that_was_never_there_is_erased_as_well(log).await;
+    changes::all(log, clock).await;
 }
 
 pub fn call(id: &str) -> CallId {
@@ -53,8 +64,22 @@ fn record(json: serde_json::Value) -> Record {
     serde_json::from_value(json).unwrap()
 }
 
+/// The claim of the first writer of a call whose records do not expire.
+pub fn first(call_id: &CallId) -> Claim {
+    Claim::first(call_id.clone())
+}
+
+pub async fn read(log: &dyn CallLog, call_id: &CallId) -> Vec<Record> {
+    log.read_call(call_id).await.unwrap().records
+}
+
+/// Puts records as the first writer of a call.
 pub async fn put(log: &dyn CallLog, call_id: &CallId, records: &[Record]) -> Vec<Put> {
-    let stored = log.put_records(call_id, records).await.unwrap();
+    put_as(log, &first(call_id), records).await
+}
+
+pub async fn put_as(log: &dyn CallLog, claim: &Claim, records: &[Record]) -> Vec<Put> {
+    let stored = log.put_records(claim, records).await.unwrap();
     let revisions = |(record, stored): (&Record, &verbale::log::Stored)| {
         assert_eq!((stored.id, stored.revision), (record.id(), record.revision()));
         stored.put
@@ -65,13 +90,13 @@ pub async fn put(log: &dyn CallLog, call_id: &CallId, records: &[Record]) -> Vec
 
 async fn putting_needs_no_order(log: &dyn CallLog) {
     let call_id = call("order");
-    assert_eq!(log.read_call(&call_id).await.unwrap(), []);
+    assert_eq!(read(log, &call_id).await, []);
     assert_eq!(put(log, &call_id, &[]).await, []);
     let records = [message(1, 2), message(0, 3), message(1, 1), message(1, 2), message(0, 4), message(0, 3)];
     let expected = [Put::Written, Put::Written, Put::NewerKept, Put::AlreadyThere, Put::Written, Put::NewerKept];
     assert_eq!(put(log, &call_id, &records).await, expected);
     assert_eq!(put(log, &call_id, &[message(0, 4)]).await, [Put::AlreadyThere]);
-    assert_eq!(log.read_call(&call_id).await.unwrap(), [message(0, 4), message(1, 2)]);
+    assert_eq!(read(log, &call_id).await, [message(0, 4), message(1, 2)]);
 }
 
 async fn another_writer_is_told(log: &dyn CallLog) {
@@ -83,7 +108,7 @@ async fn another_writer_is_told(log: &dyn CallLog) {
         record(json)
     };
     let other_contents = changed("message", json!({"role": "user", "contents": ["other secret words"]}));
-    let error = log.put_records(&call_id, &[other_contents]).await.unwrap_err();
+    let error = log.put_records(&first(&call_id), &[other_contents]).await.unwrap_err();
     assert!(!error.is_retryable() && error.stored.is_empty() && error.untried == 0);
     assert!(matches!(
         error.failed.as_slice(),
@@ -94,14 +119,14 @@ async fn another_writer_is_told(log: &dyn CallLog) {
     for revision in 1..4 {
         let mut other = serde_json::to_value(message(0, revision)).unwrap();
         other["id"] = id(7).to_string().into();
-        let error = log.put_records(&call_id, &[record(other)]).await.unwrap_err();
+        let error = log.put_records(&first(&call_id), &[record(other)]).await.unwrap_err();
         assert!(error.failed[0].1.is_conflict());
         assert!(matches!(
             error.failed.as_slice(),
             [(failed, LogError::OtherMessage { found, .. })] if *failed == id(7) && *found == id(0)
         ));
     }
-    assert_eq!(log.read_call(&call_id).await.unwrap(), [message(0, 2)]);
+    assert_eq!(read(log, &call_id).await, [message(0, 2)]);
 }
 
 async fn a_bad_record_does_not_keep_the_others_out(log: &dyn CallLog) {
@@ -109,12 +134,12 @@ async fn a_bad_record_does_not_keep_the_others_out(log: &dyn CallLog) {
     put(log, &call_id, &[message(1, 1)]).await;
     let mut other = serde_json::to_value(message(1, 1)).unwrap();
     other["id"] = id(7).to_string().into();
-    let error = log.put_records(&call_id, &[message(0, 1), record(other), message(2, 1)]).await.unwrap_err();
+    let error = log.put_records(&first(&call_id), &[message(0, 1), record(other), message(2, 1)]).await.unwrap_err();
     let stored: Vec<_> = error.stored.iter().map(|stored| (stored.id, stored.revision, stored.put)).collect();
     assert_eq!(stored, [(id(0), 1, Put::Written), (id(2), 1, Put::Written)]);
     assert_eq!((error.failed.len(), error.failed[0].0, error.untried), (1, id(7), 0));
     assert_eq!(error.to_string(), "2 records are stored, 1 failed, 0 were not tried");
-    assert_eq!(log.read_call(&call_id).await.unwrap(), [message(0, 1), message(1, 1), message(2, 1)]);
+    assert_eq!(read(log, &call_id).await, [message(0, 1), message(1, 1), message(2, 1)]);
 }
 
 async fn a_call_is_read_in_its_order_and_goes_on(log: &dyn CallLog) {
@@ -122,7 +147,7 @@ async fn a_call_is_read_in_its_order_and_goes_on(log: &dyn CallLog) {
     let records = [summary(10, 2), message(10, 1), message(2, 1), summary(2, 1), message(11, 1)];
     put(log, &call_id, &records).await;
     let expected = [message(2, 1), summary(2, 1), message(10, 1), summary(10, 2), message(11, 1)];
-    assert_eq!(log.read_call(&call_id).await.unwrap(), expected);
+    assert_eq!(read(log, &call_id).await, expected);
 
     let call_id = call("restored");
     let mut manager = MessagesManager::<PlainMessage>::new();
@@ -132,12 +157,12 @@ async fn a_call_is_read_in_its_order_and_goes_on(log: &dyn CallLog) {
     manager.add_summary("They met.", &manager.summarizing().unwrap()).unwrap();
     manager.add_user("My card is lost").unwrap();
     let changes = manager.changes(Tail::Include);
-    log.put_records(&call_id, changes.records()).await.unwrap();
-    let mut restored = MessagesManager::restore(log.read_call(&call_id).await.unwrap()).unwrap();
+    log.put_records(&first(&call_id), changes.records()).await.unwrap();
+    let mut restored = MessagesManager::restore(read(log, &call_id).await).unwrap();
     assert!(restored == manager);
     restored.add_assistant("I have locked it.").unwrap();
-    log.put_records(&call_id, restored.changes(Tail::Include).records()).await.unwrap();
-    assert!(MessagesManager::restore(log.read_call(&call_id).await.unwrap()).unwrap() == restored);
+    log.put_records(&first(&call_id), restored.changes(Tail::Include).records()).await.unwrap();
+    assert!(MessagesManager::restore(read(log, &call_id).await).unwrap() == restored);
 }
 
 async fn calls_do_not_mix(log: &dyn CallLog) {
@@ -148,26 +173,26 @@ async fn calls_do_not_mix(log: &dyn CallLog) {
     }
     log.erase_call(&call("CA")).await.unwrap();
     for (revision, name) in (1..).zip(names).skip(1) {
-        assert_eq!(log.read_call(&call(name)).await.unwrap(), [message(0, revision)], "{name}");
+        assert_eq!(read(log, &call(name)).await, [message(0, revision)], "{name}");
     }
 }
 
-fn header(id: &str, started_ms: i64) -> CallHeader {
+pub fn header(id: &str, started_ms: i64) -> CallHeader {
     CallHeader::new(call(id), started_ms).unwrap()
 }
 
-fn tenant(name: &str) -> Tenant {
+pub fn tenant(name: &str) -> Tenant {
     Tenant::new(name).unwrap()
 }
 
-async fn calls_of(log: &dyn CallLog, query: &CallQuery) -> Vec<CallHeader> {
+pub async fn calls_of(log: &dyn CallLog, query: &CallQuery) -> Vec<CallHeader> {
     let CallPage { calls, next, .. } = log.list_calls(query).await.unwrap();
     assert_eq!(next, None);
     calls
 }
 
 /// Each case that lists has days of its own.
-fn day(number: i64) -> (i64, CallQuery) {
+pub fn day(number: i64) -> (i64, CallQuery) {
     let at_ms = START_MS + number * DAY_MS;
     (at_ms, CallQuery::of_day(Day::of_ms(at_ms)))
 }
@@ -181,14 +206,17 @@ async fn a_header_is_written_once(log: &dyn CallLog) {
     assert_eq!(log.open_call(&opened).await.unwrap(), Opening::Opened);
     assert_eq!(log.open_call(&opened).await.unwrap(), Opening::AlreadyOpen);
     put(log, &call("opened"), &[message(1, 1)]).await;
-    for other in [header("opened", at_ms + 1), opened.clone().with_tenant(tenant("A bank"))] {
+    let others =
+        [header("opened", at_ms + 1), opened.clone().with_tenant(tenant("A bank")), opened.clone().with_expires_at(7)];
+    for other in others {
         let error = log.open_call(&other).await.unwrap_err();
         assert!(matches!(&error, LogError::OtherHeader { call_id } if *call_id == call("opened")), "{error:?}");
         assert!(error.is_conflict() && !error.is_retryable());
     }
+    assert_eq!(log.read_call(&call("opened")).await.unwrap().header, Some(opened.clone()));
     assert_eq!(calls_of(log, &query).await, [opened]);
     assert_eq!(calls_of(log, &query.with_tenant(tenant("A bank"))).await, []);
-    assert_eq!(log.read_call(&call("opened")).await.unwrap(), [message(0, 1), message(1, 1)]);
+    assert_eq!(read(log, &call("opened")).await, [message(0, 1), message(1, 1)]);
 }
 
 async fn calls_are_listed_by_day_and_tenant(log: &dyn CallLog) {
@@ -254,11 +282,11 @@ async fn what_was_erased_stays_so(log: &dyn CallLog) {
     put(log, &call_id, &records).await;
     log.open_call(&header("erased", at_ms)).await.unwrap();
     log.erase_call(&call_id).await.unwrap();
-    assert_eq!(log.read_call(&call_id).await.unwrap(), []);
+    assert_eq!(read(log, &call_id).await, []);
     assert_eq!(calls_of(log, &query).await, []);
 
     for late in [message(0, 1), message(0, 2), message(0, 3), message(59, 9), summary(3, 1)] {
-        let error = log.put_records(&call_id, &[late.clone(), message(1, 3)]).await.unwrap_err();
+        let error = log.put_records(&first(&call_id), &[late.clone(), message(1, 3)]).await.unwrap_err();
         assert!(error.stored.is_empty() && !error.is_retryable() && error.untried == 1, "{error:?}");
         assert!(
             matches!(error.failed.as_slice(), [(id, error @ LogError::Erased { .. })] if *id == late.id() && error.is_erased()),
@@ -266,71 +294,22 @@ async fn what_was_erased_stays_so(log: &dyn CallLog) {
         );
     }
     // Of what the log had never seen a backend only owes that it is not read.
-    let _ = log.put_records(&call_id, &[message(60, 1)]).await;
+    let _ = log.put_records(&first(&call_id), &[message(60, 1)]).await;
     assert!(log.open_call(&header("erased", at_ms)).await.unwrap_err().is_erased());
     assert!(log.open_call(&header("erased", at_ms + 1)).await.unwrap_err().is_erased());
-    assert_eq!(log.read_call(&call_id).await.unwrap(), []);
+    assert_eq!(read(log, &call_id).await, []);
     assert_eq!(calls_of(log, &query).await, []);
 
     log.erase_call(&call_id).await.unwrap();
-    assert_eq!(log.read_call(&call_id).await.unwrap(), []);
-    assert!(log.put_records(&call_id, &[message(60, 2)]).await.unwrap_err().failed[0].1.is_erased());
+    assert_eq!(read(log, &call_id).await, []);
+    assert!(log.put_records(&first(&call_id), &[message(60, 2)]).await.unwrap_err().failed[0].1.is_erased());
 }
 
 async fn a_call_that_was_never_there_is_erased_as_well(log: &dyn CallLog) {
     let (at_ms, query) = day(40);
     log.erase_call(&call("never")).await.unwrap();
-    let _ = log.put_records(&call("never"), &[message(0, 1)]).await;
+    let _ = log.put_records(&first(&call("never")), &[message(0, 1)]).await;
     assert!(log.open_call(&header("never", at_ms)).await.unwrap_err().is_erased());
-    assert_eq!(log.read_call(&call("never")).await.unwrap(), []);
+    assert_eq!(read(log, &call("never")).await, []);
     assert_eq!(calls_of(log, &query).await, []);
-}
-
-/// What may happen to a call.
-#[derive(Debug, Clone)]
-pub enum Step {
-    Put(Vec<Record>),
-    Open,
-    Erase,
-}
-
-/// Does `steps` to a call, and beside it to a model that says what must come out, step by step and at the end.
-pub async fn follows_the_model(log: &dyn CallLog, name: &str, steps: &[Step]) {
-    let call_id = call(name);
-    let opened = header(name, START_MS);
-    let tenant = tenant(name);
-    let opened = opened.with_tenant(tenant.clone());
-    let (mut model, mut seen, mut is_open, mut is_erased) = (BTreeMap::new(), Vec::new(), false, false);
-    for step in steps {
-        match step {
-            Step::Put(records) if is_erased => {
-                let outcome = log.put_records(&call_id, records).await;
-                if records.first().is_some_and(|first| seen.contains(&first.position())) {
-                    assert!(outcome.unwrap_err().failed[0].1.is_erased());
-                }
-            }
-            Step::Put(records) => {
-                put(log, &call_id, records).await;
-                for record in records {
-                    seen.push(record.position());
-                    let newest = model.entry(record.position()).or_insert_with(|| record.clone());
-                    if newest.revision() < record.revision() {
-                        *newest = record.clone();
-                    }
-                }
-            }
-            Step::Open => {
-                assert_eq!(log.open_call(&opened).await.is_err(), is_erased);
-                is_open = !is_erased;
-            }
-            Step::Erase => {
-                log.erase_call(&call_id).await.unwrap();
-                (is_open, is_erased) = (false, true);
-                model.clear();
-            }
-        }
-    }
-    assert_eq!(log.read_call(&call_id).await.unwrap(), model.into_values().collect::<Vec<_>>());
-    let listed = calls_of(log, &CallQuery::of_day(opened.day()).with_tenant(tenant)).await;
-    assert_eq!(listed, if is_open { vec![opened] } else { Vec::new() });
 }

@@ -6,22 +6,23 @@ use std::sync::Arc;
 use verbale::clock::ManualClock;
 use verbale::dynamodb::{DynamoLog, Item, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
-use verbale::log::{CallHeader, CallLog, CallQuery, Day, Tenant};
+use verbale::log::{CallChange, CallHeader, CallLog, CallQuery, Claim, Day, Tenant};
 
-use super::conformance::{START_MS, call, message, put, summary};
+use super::changes::{ending, open};
+use super::conformance::{START_MS, call, message, put, put_as, read, summary};
 
 /// A log in an empty table in memory.
 pub async fn log() -> DynamoLog {
     log_and_client().await.0
 }
 
-async fn log_and_client() -> (DynamoLog, Client) {
+pub async fn log_and_client() -> (DynamoLog, Client) {
     let client = EmbeddedDynamo::in_memory().unwrap().client();
     create_table(&client, &Table::default()).await.unwrap();
     (DynamoLog::new(client.clone()), client)
 }
 
-async fn items(client: &Client) -> Vec<Item> {
+pub async fn items(client: &Client) -> Vec<Item> {
     let mut items = client.scan().table_name("verbale").send().await.unwrap().items.unwrap();
     items.sort_by_key(|item| item["sk"].as_s().unwrap().clone());
     items
@@ -70,7 +71,7 @@ async fn of_an_erased_call_only_its_places_are_left() {
 
     // What had never arrived is stored, not read, and gone with the next erasing: that is the limit of it.
     put(&log, &call("CA1"), &[message(2, 1)]).await;
-    assert_eq!(log.read_call(&call("CA1")).await.unwrap(), []);
+    assert_eq!(read(&log, &call("CA1")).await, []);
     let cost = log.erase(&call("CA1")).await.unwrap();
     assert_eq!(cost.requests, 3, "the mark of the call, a query, one batch");
     let mut marks = marks.to_vec();
@@ -83,11 +84,14 @@ async fn of_an_erased_call_only_its_places_are_left() {
 #[tokio::test]
 async fn a_mark_outlives_the_time_to_live() {
     let clock = Arc::new(ManualClock::new(1_000_000));
-    let log = log().await.with_clock(clock.clone()).with_expires_at(1_001);
-    put(&log, &call("CA1"), &[message(0, 1)]).await;
+    let log = log().await.with_clock(clock.clone());
+    let header = CallHeader::new(call("CA1"), START_MS).unwrap().with_expires_at(1_001);
+    let claim = Claim::of(&header);
+    log.open_call(&header).await.unwrap();
+    put_as(&log, &claim, &[message(0, 1)]).await;
     log.erase_call(&call("CA1")).await.unwrap();
     clock.advance(2_000);
-    let late = log.put_records(&call("CA1"), &[message(0, 2)]).await.unwrap_err();
+    let late = log.put_records(&claim, &[message(0, 2)]).await.unwrap_err();
     assert!(late.failed[0].1.is_erased());
 }
 
@@ -97,7 +101,7 @@ async fn what_has_expired_is_not_listed() {
     let log = log().await.with_clock(clock.clone());
     let header = |id: &str, at_ms| CallHeader::new(call(id), at_ms).unwrap();
     for number in 0..5 {
-        log.clone().with_expires_at(1_001).open(&header(&format!("{number}"), 10 + number)).await.unwrap();
+        log.open(&header(&format!("{number}"), 10 + number).with_expires_at(1_001)).await.unwrap();
     }
     let [older, newer] = [header("older", 1), header("newer", 12)];
     log.open(&older).await.unwrap();
@@ -107,4 +111,113 @@ async fn what_has_expired_is_not_listed() {
     clock.advance(1);
     let page = log.list_calls(&query).await.unwrap();
     assert_eq!((page.calls, page.next), (vec![newer, older], None));
+}
+
+fn names_of(items: &[Item], name: &str) -> Vec<String> {
+    let with = items.iter().filter(|item| item.contains_key(name));
+    with.map(|item| item["sk"].as_s().unwrap().clone()).collect()
+}
+
+#[tokio::test]
+async fn nothing_of_a_held_call_expires() {
+    let (log, client) = log_and_client().await;
+    let claim = open(&log, &CallHeader::new(call("CA1"), START_MS).unwrap().with_expires_at(2_000_000_000)).await;
+    put_as(&log, &claim, &[message(0, 1), summary(0, 1)]).await;
+    log.resume_call(claim.call_id()).await.unwrap();
+    let all = ["CALL", "MSG#00000000", "MSG#00000000#SUM#0001", "MSG#00000001"];
+    let before = items(&client).await;
+    assert_eq!(names_of(&before, "expires_at"), all, "header, message, summary, fence");
+
+    log.hold(claim.call_id()).await.unwrap();
+    let held = items(&client).await;
+    assert_eq!((names_of(&held, "expires_at"), names_of(&held, "expiry").len()), (Vec::new(), 1));
+    let claim =
+        Claim::of(&log.read_call(claim.call_id()).await.unwrap().header.unwrap().with_expires_at(2_000_000_000));
+    assert_eq!(claim.expires_at_s(), None);
+    let (_, cost) = log.hold(claim.call_id()).await.unwrap();
+    assert_eq!(cost.requests, 3, "the header read and written, a query");
+
+    log.release(claim.call_id()).await.unwrap();
+    assert_eq!(items(&client).await, before);
+}
+
+#[tokio::test]
+async fn what_a_claim_from_before_a_hold_wrote_is_swept_at_the_end() {
+    let (log, client) = log_and_client().await;
+    let claim = open(&log, &CallHeader::new(call("CA1"), START_MS).unwrap().with_expires_at(2_000_000_000)).await;
+    put_as(&log, &claim, &[message(0, 1)]).await;
+    let (held, _) = log.hold(claim.call_id()).await.unwrap();
+    put_as(&log, &claim, &[message(1, 1)]).await;
+    assert_eq!(names_of(&items(&client).await, "expires_at"), ["MSG#00000001"]);
+    let close = |claim: &Claim| CallChange::Close { claim: claim.clone(), ending: ending("hangup") };
+    log.change(claim.call_id(), &close(&claim)).await.unwrap();
+    assert_eq!(names_of(&items(&client).await, "expires_at"), Vec::<String>::new());
+
+    // And what one from during the hold wrote behind its end.
+    log.release(claim.call_id()).await.unwrap();
+    put_as(&log, &Claim::of(&held), &[message(2, 1)]).await;
+    assert_eq!(names_of(&items(&client).await, "expires_at").len(), 3);
+    log.change(claim.call_id(), &close(&Claim::of(&held))).await.unwrap();
+    assert_eq!(names_of(&items(&client).await, "expires_at").len(), 4);
+}
+
+#[tokio::test]
+async fn a_call_that_ended_says_so_in_its_header_for_two_units() {
+    let (log, client) = log_and_client().await;
+    let claim = open(&log, &CallHeader::new(call("CA1"), START_MS).unwrap()).await;
+    let claim = log.resume_call(claim.call_id()).await.unwrap().claim().unwrap();
+    let change = CallChange::Close { claim: claim.clone(), ending: ending("hangup") };
+    let (_, cost) = log.change(claim.call_id(), &change).await.unwrap();
+    // One for the table, one for the index.
+    assert_eq!((cost.requests, cost.write_units as u32), (1, 2));
+    let header = item(&[
+        ("pk", "CALL#CA1"),
+        ("sk", "CALL"),
+        ("entity", "call"),
+        ("v", "1"),
+        ("started", "1744815823058"),
+        ("gsi1pk", "DAY#2025-04-16"),
+        ("gsi1sk", "1744815823058#CA1"),
+        ("epoch", "2"),
+        ("fenced", "2"),
+        ("ended", "1744815900000"),
+        ("reason", "hangup"),
+        ("messages", "5"),
+        ("summaries", "2"),
+        ("last_seq", "4"),
+    ]);
+    let fence = [("pk", "CALL#CA1"), ("sk", "MSG#00000000"), ("entity", "fence"), ("v", "1"), ("epoch", "2")];
+    assert_eq!(items(&client).await, [header, item(&fence)]);
+    put_as(&log, &claim, &[message(0, 1)]).await;
+    assert_eq!(items(&client).await[1]["epoch"], AttributeValue::N("2".to_owned()));
+}
+
+#[tokio::test]
+async fn a_day_that_gets_more_shards_shows_all_its_calls() {
+    let (log, client) = log_and_client().await;
+    let mut expected = Vec::new();
+    for (number, shards) in (0..30).zip([1_u8, 1, 1, 2, 2, 5, 5, 5, 12, 12].into_iter().cycle().take(30)) {
+        let header = CallHeader::new(call(&format!("CA{number}")), START_MS + number / 2).unwrap();
+        log.clone().with_day_shards(shards.try_into().unwrap()).open(&header).await.unwrap();
+        expected.push(header);
+    }
+    let shards: std::collections::BTreeSet<_> =
+        items(&client).await.iter().map(|item| item["gsi1pk"].as_s().unwrap().clone()).collect();
+    assert!(
+        shards.len() > 5 && shards.contains("DAY#2025-04-16") && shards.contains("DAY#2025-04-16#11"),
+        "{shards:?}"
+    );
+    expected.sort_by_key(|header| (header.started_ms(), header.call_id().clone()));
+    expected.reverse();
+    let log = log.with_day_shards(12.try_into().unwrap());
+    let mut query = CallQuery::of_day(Day::of_ms(START_MS)).with_limit(7);
+    let mut found = Vec::new();
+    loop {
+        let (page, cost) = log.list(&query).await.unwrap();
+        assert_eq!(cost.requests, 12);
+        found.extend(page.calls);
+        let Some(next) = page.next else { break };
+        query = query.with_after(next);
+    }
+    assert_eq!(found, expected);
 }

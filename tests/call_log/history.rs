@@ -1,24 +1,46 @@
-//! Random histories of one call: puts in any order, with repetitions, opens, erases, and what comes late.
+//! Random histories of one call: puts in any order, with repetitions, of older writers too; opens, changes, erases, and
+//! what comes late.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 
 use proptest::collection;
 use proptest::prelude::*;
-use verbale::log::CallLog;
+use verbale::Record;
+use verbale::log::{CallChange, CallHeader, CallLog, CallQuery, Claim, LogError, LoggedCall, Put};
+use verbale::message::Position;
 
-use super::conformance::{Step, follows_the_model, message, summary};
+use super::changes::ending;
+use super::conformance::{START_MS, calls_of, first, header, message, put_as, summary, tenant};
 
-fn record() -> impl Strategy<Value = verbale::Record> {
+/// What may happen to a call. Of a writer it is told how many epochs it lags behind.
+#[derive(Debug, Clone)]
+enum Step {
+    Put { lag: u32, records: Vec<Record> },
+    Open,
+    Resume,
+    Close { lag: u32, reason: &'static str },
+    Hold,
+    Release,
+    Erase,
+}
+
+fn record() -> impl Strategy<Value = Record> {
     prop_oneof![
         6 => (0..5u32, 1..4u32).prop_map(|(seq, revision)| message(seq, revision)),
-        1 => (0..5u32).prop_map(|after| summary(after, 1)),
+        1 => (0..5u32, 1..3u32).prop_map(|(after, number)| summary(after, number)),
     ]
 }
 
 fn step() -> impl Strategy<Value = Step> {
+    let lag = || prop_oneof![3 => Just(0), 1 => 1..3u32];
     prop_oneof![
-        8 => collection::vec(record(), 0..4).prop_map(Step::Put),
+        8 => (lag(), collection::vec(record(), 0..4)).prop_map(|(lag, records)| Step::Put { lag, records }),
         2 => Just(Step::Open),
+        3 => Just(Step::Resume),
+        1 => (lag(), prop_oneof![Just("hangup"), Just("transfer")]).prop_map(|(lag, reason)| Step::Close { lag, reason }),
+        1 => Just(Step::Hold),
+        1 => Just(Step::Release),
         1 => Just(Step::Erase),
     ]
 }
@@ -27,8 +49,129 @@ fn step() -> impl Strategy<Value = Step> {
 pub fn check(cases: u32, log: &dyn CallLog) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let number = Cell::new(0);
-    proptest!(ProptestConfig::with_cases(cases), |(steps in collection::vec(step(), 0..16))| {
+    proptest!(ProptestConfig::with_cases(cases), |(steps in collection::vec(step(), 0..20))| {
         number.set(number.get() + 1);
-        runtime.block_on(follows_the_model(log, &format!("history {}", number.get()), &steps));
+        runtime.block_on(Model::new(log, &format!("history {}", number.get())).follow(&steps));
     });
+}
+
+/// What must come out.
+struct Model<'a> {
+    log: &'a dyn CallLog,
+    opened: CallHeader,
+    header: Option<CallHeader>,
+    records: BTreeMap<Position, Record>,
+    /// Wherever a record was put: nothing is stored there once the call is erased.
+    seen: Vec<Position>,
+    is_erased: bool,
+    /// Of epochs 1, 2 …
+    claims: Vec<Claim>,
+}
+
+impl<'a> Model<'a> {
+    fn new(log: &'a dyn CallLog, name: &str) -> Self {
+        let opened = header(name, START_MS).with_tenant(tenant(name));
+        let claims = vec![first(opened.call_id())];
+        Self { log, opened, header: None, records: BTreeMap::new(), seen: Vec::new(), is_erased: false, claims }
+    }
+
+    async fn follow(mut self, steps: &[Step]) {
+        for step in steps {
+            self.take(step).await;
+            let expected = LoggedCall::new(self.header.clone(), self.records.values().cloned().collect());
+            assert_eq!(self.log.read_call(self.opened.call_id()).await.unwrap(), expected, "after {step:?}");
+        }
+        let query = CallQuery::of_day(self.opened.day()).with_tenant(self.opened.tenant().unwrap().clone());
+        assert_eq!(calls_of(self.log, &query).await, Vec::from_iter(self.header));
+    }
+
+    async fn take(&mut self, step: &Step) {
+        match step {
+            Step::Put { lag, records } => self.put(&self.claim(*lag), records).await,
+            Step::Open => {
+                assert_eq!(self.log.open_call(&self.opened).await.is_err(), self.is_erased);
+                if !self.is_erased {
+                    self.header.get_or_insert_with(|| self.opened.clone());
+                }
+            }
+            Step::Resume => {
+                let change = CallChange::Resume;
+                let expected = self.changed(&change);
+                let resumed = self.log.resume_call(self.opened.call_id()).await;
+                assert_eq!(resumed.as_ref().ok().and_then(|call| call.header.clone()), expected);
+                if let Ok(call) = resumed {
+                    assert_eq!(call.records, self.records.values().cloned().collect::<Vec<_>>());
+                    self.claims.extend(call.claim());
+                }
+                self.header = expected.or(self.header.take());
+            }
+            Step::Close { lag, reason } => {
+                self.change(&CallChange::Close { claim: self.claim(*lag), ending: ending(reason) }).await;
+            }
+            Step::Hold => self.change(&CallChange::Hold).await,
+            Step::Release => self.change(&CallChange::Release).await,
+            Step::Erase => {
+                let erased = self.log.erase_call(self.opened.call_id()).await;
+                if self.header.as_ref().is_some_and(CallHeader::is_held) {
+                    assert!(matches!(erased, Err(LogError::Held { .. })));
+                } else {
+                    erased.unwrap();
+                    (self.header, self.is_erased) = (None, true);
+                    self.records.clear();
+                }
+            }
+        }
+    }
+
+    fn claim(&self, lag: u32) -> Claim {
+        let index = self.claims.len().saturating_sub(1 + lag as usize);
+        self.claims[index].clone()
+    }
+
+    fn changed(&self, change: &CallChange) -> Option<CallHeader> {
+        self.header.clone()?.changed(change).ok()
+    }
+
+    async fn change(&mut self, change: &CallChange) {
+        let expected = self.changed(change);
+        assert_eq!(self.log.change_call(self.opened.call_id(), change).await.ok(), expected);
+        self.header = expected.or(self.header.take());
+    }
+
+    async fn put(&mut self, claim: &Claim, records: &[Record]) {
+        if self.is_erased || (claim.epoch() as usize) < self.claims.len() {
+            // Of a place that it has never seen a backend only owes that what comes late is not read.
+            let refused = |error: &LogError| if self.is_erased { error.is_erased() } else { error.is_fenced() };
+            let known =
+                |place: Position| if self.is_erased { self.seen.contains(&place) } else { self.is_fenced(place) };
+            let outcome = self.log.put_records(claim, records).await;
+            if records.first().is_some_and(|first| known(first.position())) {
+                let error = outcome.unwrap_err();
+                assert!(error.stored.is_empty() && refused(&error.failed[0].1), "{error:?}");
+            }
+            if !self.is_erased {
+                self.seen.extend(records.iter().map(|record| record.position()));
+            }
+            return;
+        }
+        let mut expected = Vec::new();
+        for record in records {
+            self.seen.push(record.position());
+            let known = self.records.get(&record.position()).map(|known| known.revision());
+            expected.push(match known {
+                Some(known) if known > record.revision() => Put::NewerKept,
+                Some(known) if known == record.revision() => Put::AlreadyThere,
+                _ => Put::Written,
+            });
+            if expected.last() == Some(&Put::Written) {
+                self.records.insert(record.position(), record.clone());
+            }
+        }
+        assert_eq!(put_as(self.log, claim, records).await, expected);
+    }
+
+    /// Where an older writer is refused: what there is.
+    fn is_fenced(&self, place: Position) -> bool {
+        self.records.contains_key(&place)
+    }
 }

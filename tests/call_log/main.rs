@@ -2,28 +2,41 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+mod changes;
 mod conformance;
 mod dynamodb;
 mod history;
+mod takeover;
 
 use verbale::log::{JsonLines, MemoryLog, Reach};
 
 #[tokio::test]
 async fn memory_keeps_the_contract() {
-    conformance::all(&MemoryLog::new()).await;
+    let clock = conformance::clock();
+    conformance::all(&MemoryLog::with_clock(clock.clone()), &clock).await;
 }
 
 #[tokio::test]
 async fn files_keep_the_contract() {
     for reach in [Reach::System, Reach::Disk] {
         let directory = tempfile::tempdir().unwrap();
-        conformance::all(&JsonLines::new(directory.path()).with_reach(reach)).await;
+        let clock = conformance::clock();
+        let log = JsonLines::new(directory.path()).with_reach(reach).with_clock(clock.clone());
+        conformance::all(&log, &clock).await;
     }
 }
 
 #[tokio::test]
 async fn dynamodb_keeps_the_contract() {
-    conformance::all(&dynamodb::log().await).await;
+    let clock = conformance::clock();
+    conformance::all(&dynamodb::log().await.with_clock(clock.clone()), &clock).await;
+}
+
+#[tokio::test]
+async fn dynamodb_keeps_the_contract_over_several_shards() {
+    let clock = conformance::clock();
+    let log = dynamodb::log().await.with_clock(clock.clone()).with_day_shards(12.try_into().unwrap());
+    conformance::all(&log, &clock).await;
 }
 
 #[test]
@@ -40,12 +53,13 @@ fn files_follow_the_model() {
 #[test]
 fn dynamodb_follows_the_model() {
     let log = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(dynamodb::log());
-    history::check(96, &log);
+    history::check(64, &log);
 }
 
 /// What `DynamoLog` and the others only share through the port: they are interchangeable behind a pointer.
 #[tokio::test]
 async fn a_log_stands_behind_a_pointer() {
-    let log: std::sync::Arc<dyn verbale::log::CallLog> = std::sync::Arc::new(MemoryLog::new());
-    conformance::all(&log).await;
+    let clock = conformance::clock();
+    let log: std::sync::Arc<dyn verbale::log::CallLog> = std::sync::Arc::new(MemoryLog::with_clock(clock.clone()));
+    conformance::all(&log, &clock).await;
 }

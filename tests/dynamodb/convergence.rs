@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use verbale::Record;
 use verbale::dynamodb::Put;
 
-use super::{call, log, message, summary};
+use super::{call, claim, log, message, summary};
 
 /// Every revision of every message, some of them more than once, shuffled.
 fn history() -> impl Strategy<Value = Vec<Record>> {
@@ -41,11 +41,11 @@ fn any_order_any_number_of_times() {
                 Some(known) if *known == record.revision() => Put::AlreadyThere,
                 _ => Put::Written,
             };
-            let (put, _) = runtime.block_on(log.put(&call, record)).unwrap();
+            let (put, _) = runtime.block_on(log.put(&claim(&number.get().to_string()), record)).unwrap();
             prop_assert_eq!(put, expected);
             newest.insert(record.position(), record.revision().max(known.copied().unwrap_or_default()));
         }
-        let (records, _) = runtime.block_on(log.read(&call)).unwrap();
+        let records = runtime.block_on(log.read(&call)).unwrap().0.records;
         let found: BTreeMap<_, _> = records.iter().map(|record| (record.position(), record.revision())).collect();
         prop_assert_eq!(found, newest);
         prop_assert!(records.iter().all(|record| history.contains(record)));

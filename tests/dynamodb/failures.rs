@@ -13,8 +13,9 @@ use aws_smithy_runtime_api::client::http::{
 };
 use aws_smithy_types::body::SdkBody;
 use verbale::dynamodb::{Creation, DynamoError, DynamoLog, Failure, Table, create_table, log_client};
+use verbale::log::Remedy;
 
-use super::{call, message};
+use super::{call, claim, message};
 
 type Reply = dyn Fn(&str) -> Result<HttpResponse, ConnectorError> + Send + Sync;
 
@@ -64,25 +65,27 @@ async fn a_failure_says_what_to_do() {
     let throttled = r#"{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException","message":"slow down"}"#;
     let denied = r#"{"__type":"com.amazon.coral.service#AccessDeniedException","Message":"not you"}"#;
     let refused = r#"{"__type":"com.amazon.coral.validate#ValidationException","message":"no"}"#;
+    let blocked = r#"{"__type":"com.amazonaws.dynamodb.v20120810#KMSInvalidStateException","message":"no key"}"#;
     let logs = [
-        (log(|| Err(ConnectorError::timeout("late".into()))), Failure::Timeout, true),
-        (log(|| Err(ConnectorError::io("reset".into()))), Failure::Unreachable, true),
-        (log(|| Err(ConnectorError::user("what".into()))), Failure::NotSent, false),
-        (log(|| answer(500, "")), Failure::Server, true),
-        (log(|| answer(200, "<html>")), Failure::Unreachable, true),
-        (log(move || answer(400, throttled)), Failure::Throttled, true),
-        (log(move || answer(400, denied)), Failure::Denied("AccessDeniedException".into()), false),
-        (log(move || answer(400, refused)), Failure::Refused("ValidationException".into()), false),
+        (log(move || answer(400, blocked)), Failure::Blocked("KMSInvalidStateException".into()), Remedy::Operator),
+        (log(|| Err(ConnectorError::timeout("late".into()))), Failure::Timeout, Remedy::Retry),
+        (log(|| Err(ConnectorError::io("reset".into()))), Failure::Unreachable, Remedy::Retry),
+        (log(|| Err(ConnectorError::user("what".into()))), Failure::NotSent, Remedy::Operator),
+        (log(|| answer(500, "")), Failure::Server, Remedy::Retry),
+        (log(|| answer(200, "<html>")), Failure::Unreachable, Remedy::Retry),
+        (log(move || answer(400, throttled)), Failure::Throttled, Remedy::Retry),
+        (log(move || answer(400, denied)), Failure::Denied("AccessDeniedException".into()), Remedy::Operator),
+        (log(move || answer(400, refused)), Failure::Refused("ValidationException".into()), Remedy::None),
     ];
-    for (log, expected, is_retryable) in logs {
-        let put = log.put(&call("CA1"), &message(0, 1, "my pin is 4711")).await.unwrap_err();
+    for (log, expected, remedy) in logs {
+        let put = log.put(&claim("CA1"), &message(0, 1, "my pin is 4711")).await.unwrap_err();
         let read = log.read(&call("CA1")).await.unwrap_err();
         for (error, subject) in [
             (put, "PutItem of MSG#00000000 of call CA1 to table verbale"),
             (read, "Query of call CA1 in table verbale"),
         ] {
             assert_eq!(error.to_string(), format!("{subject} failed: {expected}"));
-            assert_eq!(error.is_retryable(), is_retryable, "{error}");
+            assert_eq!(error.remedy(), remedy, "{error}");
             assert!(!format!("{error:?}").contains("pin"), "{error:?}");
             let DynamoError::Request { failure, .. } = error else { panic!("{error}") };
             assert_eq!(failure, expected);
@@ -94,7 +97,7 @@ async fn a_failure_says_what_to_do() {
 async fn what_is_there_is_never_shown_in_an_error() {
     let there = r#"{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"failed",
         "Item":{"pk":{"S":"CALL#CA1"},"sk":{"S":"MSG#00000000"},"secret":{"S":"my pin is 4711"}}}"#;
-    let error = log(move || answer(400, there)).put(&call("CA1"), &message(0, 1, "Hi")).await.unwrap_err();
+    let error = log(move || answer(400, there)).put(&claim("CA1"), &message(0, 1, "Hi")).await.unwrap_err();
     assert!(matches!(error, DynamoError::Unreadable { .. }), "{error}");
     assert!(!format!("{error:?}").contains("pin"), "{error:?}");
 }
@@ -103,10 +106,10 @@ async fn what_is_there_is_never_shown_in_an_error() {
 async fn when_all_would_fail_the_rest_is_not_tried() {
     let records = [message(0, 1, "a"), message(1, 1, "b"), message(2, 1, "c")];
     let unreachable = log(|| Err(ConnectorError::io("reset".into())));
-    let error = unreachable.put_all(&call("CA1"), &records).await.unwrap_err();
+    let error = unreachable.put_all(&claim("CA1"), &records).await.unwrap_err();
     assert_eq!((error.failed.len(), error.untried, error.is_retryable()), (1, 2, true));
     let refused = log(|| answer(400, r#"{"__type":"com.amazon.coral.validate#ValidationException"}"#));
-    let error = refused.put_all(&call("CA1"), &records).await.unwrap_err();
+    let error = refused.put_all(&claim("CA1"), &records).await.unwrap_err();
     assert_eq!((error.failed.len(), error.untried, error.is_retryable()), (3, 0, false));
 }
 

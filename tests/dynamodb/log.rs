@@ -7,18 +7,19 @@ use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::json;
 use verbale::clock::ManualClock;
-use verbale::dynamodb::{DynamoError, DynamoLog, MAX_ITEM_BYTES, Put, PutAllError, Report, item_size, names, to_item};
+use verbale::dynamodb::{DynamoError, DynamoLog, MAX_RECORD_BYTES, Put, PutAllError, Report, item_size, to_item};
 use verbale::embedded::EmbeddedDynamo;
+use verbale::log::{CallHeader, Claim};
 use verbale::{MessageId, MessagesManager, PlainMessage, Record, Tail};
 
-use super::{call, id, log, log_in, message, record, summary};
+use super::{call, claim, id, log, log_in, message, record, summary};
 
 async fn puts(log: &DynamoLog, record: &Record) -> Put {
-    log.put(&call("CA1"), record).await.unwrap().0
+    log.put(&claim("CA1"), record).await.unwrap().0
 }
 
 async fn reads(log: &DynamoLog) -> Vec<Record> {
-    log.read(&call("CA1")).await.unwrap().0
+    log.read(&call("CA1")).await.unwrap().0.records
 }
 
 fn message_id(number: u32) -> MessageId {
@@ -46,11 +47,11 @@ async fn a_call_is_restored_and_goes_on() {
     manager.add_assistant("How can I help you?").unwrap();
     manager.add_summary("They met.", &manager.summarizing().unwrap()).unwrap();
     manager.add_user("My card is lost").unwrap();
-    log.put_all(&call("CA1"), manager.changes(Tail::Include).records()).await.unwrap();
+    log.put_all(&claim("CA1"), manager.changes(Tail::Include).records()).await.unwrap();
     let (mut restored, _) = log.restore::<PlainMessage>(&call("CA1")).await.unwrap();
     assert!(restored == manager && restored.changes(Tail::Include).is_empty());
     restored.add_assistant("I have locked it.").unwrap();
-    log.put_all(&call("CA1"), restored.changes(Tail::Include).records()).await.unwrap();
+    log.put_all(&claim("CA1"), restored.changes(Tail::Include).records()).await.unwrap();
     assert!(log.restore(&call("CA1")).await.unwrap().0 == restored);
     let (empty, _) = log.restore::<PlainMessage>(&call("CA2")).await.unwrap();
     assert!(empty.meta_messages().is_empty());
@@ -74,7 +75,7 @@ async fn a_write_that_changes_nothing_costs_what_is_there() {
     let log = log().await;
     let long = message(0, 2, &"x".repeat(3_000));
     for expected in [Put::Written, Put::AlreadyThere] {
-        let (put, cost) = log.put(&call("CA1"), &long).await.unwrap();
+        let (put, cost) = log.put(&claim("CA1"), &long).await.unwrap();
         assert_eq!((put, cost.requests), (expected, 1));
         assert!((cost.write_units, cost.read_units) == (4.0, 0.0), "{cost}");
     }
@@ -84,7 +85,7 @@ async fn a_write_that_changes_nothing_costs_what_is_there() {
 async fn two_writers_of_one_call_are_told() {
     let log = log().await;
     puts(&log, &message(0, 2, "the caller's words")).await;
-    let error = log.put(&call("CA1"), &message(0, 2, "other words")).await.unwrap_err();
+    let error = log.put(&claim("CA1"), &message(0, 2, "other words")).await.unwrap_err();
     assert!(error.is_conflict() && !error.is_retryable());
     assert_eq!(
         error.to_string(),
@@ -97,7 +98,7 @@ async fn two_writers_of_one_call_are_told() {
             "id": id(7), "seq": 0, "revision": revision,
             "message": {"role": "user", "contents": ["other"]}, "metadata": {"timing": {"creation": 5}},
         }));
-        let error = log.put(&call("CA1"), &other).await.unwrap_err();
+        let error = log.put(&claim("CA1"), &other).await.unwrap_err();
         assert!(error.is_conflict());
         assert_eq!(
             error.to_string(),
@@ -116,12 +117,13 @@ async fn a_long_call_comes_back_in_order_over_several_pages() {
     let mut records: Vec<_> = (0..420).map(|seq| message(seq, 1, &text)).collect();
     records.extend([summary(5, 1), summary(5, 2), summary(419, 3)]);
     records.reverse();
-    let report = log.put_all(&call("CA1"), &records).await.unwrap();
+    let report = log.put_all(&claim("CA1"), &records).await.unwrap();
     // 5 KB of text and a little more are 6 units each.
     assert_eq!((report.stored.len(), report.cost.requests), (423, 423));
     assert!((report.cost.write_units, report.cost.read_units) == (420.0 * 6.0 + 3.0, 0.0), "{}", report.cost);
 
     let (found, cost) = log.read(&call("CA1")).await.unwrap();
+    let found = found.records;
     records.sort_by_key(|record| record.position());
     assert!(found == records);
     assert_eq!(cost.requests, 2 + 1, "2 MB are two pages and the rest");
@@ -133,23 +135,22 @@ async fn calls_do_not_mix() {
     let log = log().await;
     // One id is the beginning of the other; and none is mistaken for a header.
     for name in ["CA", "CA1", "CA#MSG#0", "CALL"] {
-        log.put(&call(name), &message(0, 1, name)).await.unwrap();
+        log.put(&claim(name), &message(0, 1, name)).await.unwrap();
     }
     for name in ["CA", "CA1", "CA#MSG#0", "CALL"] {
-        assert_eq!(log.read(&call(name)).await.unwrap().0, [message(0, 1, name)], "{name}");
+        assert_eq!(log.read(&call(name)).await.unwrap().0.records, [message(0, 1, name)], "{name}");
     }
-    assert_eq!(log.read(&call("C")).await.unwrap().0, []);
+    assert_eq!(log.read(&call("C")).await.unwrap().0.records, []);
 }
 
 #[tokio::test]
 async fn the_header_of_a_call_is_not_a_message() {
-    let client = EmbeddedDynamo::in_memory().unwrap().client();
-    let log = log_in(client.clone()).await;
+    let log = log().await;
     puts(&log, &message(0, 1, "Hi")).await;
-    let header = [(names::PARTITION_KEY, "CALL#CA1"), (names::SORT_KEY, names::HEADER)]
-        .map(|(name, text)| (name.to_owned(), AttributeValue::S(text.to_owned())));
-    client.put_item().table_name(log.table()).set_item(Some(header.into())).send().await.unwrap();
-    assert_eq!(reads(&log).await, [message(0, 1, "Hi")]);
+    let header = CallHeader::new(call("CA1"), 5).unwrap();
+    log.open(&header).await.unwrap();
+    let (found, cost) = log.read(&call("CA1")).await.unwrap();
+    assert_eq!((found.header, found.records, cost.requests), (Some(header), vec![message(0, 1, "Hi")], 1));
 }
 
 #[tokio::test]
@@ -192,18 +193,18 @@ async fn what_json_cannot_say_is_stored_as_what_it_is() {
 async fn an_item_is_400_kb_at_most() {
     let log = log().await;
     let empty = item_size(&to_item(&call("CA1"), &message(0, 1, "")).unwrap());
-    let largest = message(0, 1, &"x".repeat(MAX_ITEM_BYTES - empty));
+    let largest = message(0, 1, &"x".repeat(MAX_RECORD_BYTES - empty));
     assert_eq!(puts(&log, &largest).await, Put::Written);
 
     // Were it sent, there would be no table.
     let nowhere = log.with_table("nowhere");
     let too_large = message(0, 1, &"x".repeat(401 * 1024));
-    let error = nowhere.put(&call("CA1"), &too_large).await.unwrap_err();
+    let error = nowhere.put(&claim("CA1"), &too_large).await.unwrap_err();
     assert_eq!(
         error.to_string(),
         format!(
-            "MSG#00000000 of call CA1 takes {} bytes and DynamoDB takes 409600; nothing was sent: keep large contents \
-             in a content store and log their ids",
+            "MSG#00000000 of call CA1 takes {} bytes and an item has room for 409560; nothing was sent: keep large \
+             contents in a content store and log their ids",
             empty + 401 * 1024
         )
     );
@@ -213,13 +214,13 @@ async fn an_item_is_400_kb_at_most() {
 async fn an_error_says_which_records_are_stored() {
     let log = log().await;
     let records = [message(0, 1, "a"), message(1, 1, &"x".repeat(500_000)), message(2, 1, "c")];
-    let PutAllError { report, failed, untried, .. } = log.put_all(&call("CA1"), &records).await.unwrap_err();
+    let PutAllError { report, failed, untried, .. } = log.put_all(&claim("CA1"), &records).await.unwrap_err();
     let stored: Vec<_> = report.stored.iter().map(|stored| (stored.id, stored.revision, stored.put)).collect();
     assert_eq!(stored, [(message_id(0), 1, Put::Written), (message_id(2), 1, Put::Written)]);
     assert!(matches!(failed.as_slice(), [(failed, DynamoError::TooLarge { .. })] if *failed == message_id(1)));
     assert_eq!(untried, 0);
 
-    let error = log.clone().with_table("nowhere").put_all(&call("CA1"), &records).await.unwrap_err();
+    let error = log.clone().with_table("nowhere").put_all(&claim("CA1"), &records).await.unwrap_err();
     assert_eq!(error.to_string(), "0 records are stored, 1 failed, 2 were not tried");
     assert_eq!(error.report, Report::default());
     assert_eq!(
@@ -233,7 +234,8 @@ async fn an_error_says_which_records_are_stored() {
 async fn what_has_expired_is_not_read() {
     let clock = Arc::new(ManualClock::new(1_000_999));
     let log = log().await.with_clock(clock.clone());
-    puts(&log.clone().with_expires_at(1_001), &message(0, 1, "a")).await;
+    let expiring = Claim::of(&CallHeader::new(call("CA1"), 5).unwrap().with_expires_at(1_001));
+    log.put(&expiring, &message(0, 1, "a")).await.unwrap();
     puts(&log, &message(1, 1, "b")).await;
     assert_eq!(reads(&log).await, [message(0, 1, "a"), message(1, 1, "b")]);
     clock.advance(1);
@@ -249,7 +251,7 @@ async fn a_directory_that_is_opened_again_holds_everything() {
     let records = [message(0, 1, "Hi"), message(1, 2, "perché"), summary(1, 1)];
     {
         let log = log_in(EmbeddedDynamo::open(&path).unwrap().client()).await;
-        log.put_all(&call("CA1"), &records).await.unwrap();
+        log.put_all(&claim("CA1"), &records).await.unwrap();
     }
     let log = log_in(EmbeddedDynamo::open(&path).unwrap().client()).await;
     assert_eq!(reads(&log).await, records);

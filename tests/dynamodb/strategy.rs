@@ -26,6 +26,7 @@ const ODD_KEYS: &[&str] = &[
     "v",
     "entity",
     "expires_at",
+    "epoch",
     "gsi1pk",
     "gsi1sk",
     "log",

@@ -1,11 +1,11 @@
-//! The lines of a call's file: records, its header, and that it was erased.
+//! The lines of a call's file: records, its header as it was each time it changed, and that it was erased.
 
 use std::io;
 
 use serde::{Deserialize, Serialize};
 
 use crate::log::call::Call;
-use crate::log::{CallHeader, CallId, Tenant};
+use crate::log::{CallHeader, CallId, Ending, Tenant};
 use crate::message::Record;
 
 /// The one line of an erased call.
@@ -43,20 +43,55 @@ struct HeaderLine {
     v: u32,
 }
 
+/// What a first writer opened has only the first three: so did every header once.
 #[derive(Serialize, Deserialize)]
 struct HeaderEntries {
     id: String,
     started: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     tenant: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires: Option<i64>,
+    #[serde(default = "first_epoch", skip_serializing_if = "is_first_epoch")]
+    epoch: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended: Option<EndingEntries>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    held: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct EndingEntries {
+    at: i64,
+    reason: String,
+    messages: u32,
+    summaries: u32,
+}
+
+fn first_epoch() -> u32 {
+    1
+}
+
+fn is_first_epoch(epoch: &u32) -> bool {
+    *epoch == first_epoch()
 }
 
 /// The line of a header. Errors: none is known, for all of it is text and numbers.
 pub(super) fn of_header(header: &CallHeader) -> io::Result<Vec<u8>> {
+    let ended = |ending: &Ending| EndingEntries {
+        at: ending.at_ms,
+        reason: ending.reason.as_ref().to_owned(),
+        messages: ending.messages,
+        summaries: ending.summaries,
+    };
     let call = HeaderEntries {
         id: header.call_id().as_str().to_owned(),
         started: header.started_ms(),
         tenant: header.tenant().map(|tenant| tenant.as_str().to_owned()),
+        expires: header.expires_at_s(),
+        epoch: header.epoch(),
+        ended: header.ending().map(ended),
+        held: header.is_held(),
     };
     // The keys of a struct stand in their order: the line begins with `HEADER`.
     let mut line = serde_json::to_vec(&HeaderLine { call, v: VERSION })?;
@@ -90,20 +125,28 @@ pub(super) fn read(text: &[u8], call_id: &CallId) -> io::Result<(Call, usize)> {
     Ok((call, end))
 }
 
-/// The header in the file of a call, if it was opened and not erased.
+/// The header in the file of a call, if it was opened and not erased: its last one counts.
 pub(super) fn find_header(text: &[u8]) -> io::Result<Option<CallHeader>> {
     let lines = text.split_inclusive(|byte| *byte == b'\n');
-    let found = (1..).zip(lines).find(|(_, line)| line.starts_with(HEADER) && line.ends_with(b"\n"));
+    let found = (1..).zip(lines).filter(|(_, line)| line.starts_with(HEADER) && line.ends_with(b"\n")).last();
     found.map(|(number, line)| header(line).ok_or_else(|| bad_line(number, "a header"))).transpose()
 }
 
 fn header(line: &[u8]) -> Option<CallHeader> {
     let line: HeaderLine = serde_json::from_slice(line).ok().filter(|line: &HeaderLine| line.v == VERSION)?;
-    let header = CallHeader::new(CallId::new(line.call.id).ok()?, line.call.started).ok()?;
-    match line.call.tenant {
-        Some(tenant) => Some(header.with_tenant(Tenant::new(tenant).ok()?)),
-        None => Some(header),
+    let call = line.call;
+    let mut header = CallHeader::new(CallId::new(call.id).ok()?, call.started).ok()?;
+    if let Some(tenant) = call.tenant {
+        header = header.with_tenant(Tenant::new(tenant).ok()?);
     }
+    if let Some(at_s) = call.expires {
+        header = header.with_expires_at(at_s);
+    }
+    let ending = match call.ended {
+        None => None,
+        Some(ended) => Some(Ending::new(ended.at, ended.reason, ended.messages, ended.summaries).ok()?),
+    };
+    Some(header.with_state(call.epoch, ending, call.held))
 }
 
 fn bad_line(number: usize, what: &str) -> io::Error {

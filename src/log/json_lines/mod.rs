@@ -1,21 +1,22 @@
 //! [`JsonLines`]: a file a call, a line a record.
 
+mod call_file;
 mod file_name;
 mod lines;
 
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::fs;
+use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::call::Call;
 use super::{
     CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Claim, LogError, LogFuture, LoggedCall, Opening, Put,
     PutError, Remedy, Stored,
 };
 use crate::clock::{Clock, SystemClock};
 use crate::message::Record;
+use call_file::{CallFile, sync_directory};
 use lines::Lines;
 
 /// How far what was put has come when the log says so.
@@ -31,8 +32,8 @@ pub enum Reach {
 /// Calls in a directory: a file a call, a line a record, the newest revision of a message counts.
 ///
 /// For development, for services that keep their log on the host, and to look at with a pager and `jq`. Each file holds
-/// [records](Record) as they are in JSON, and one line `{"call": …}` once the call is opened. Lines are only added. A
-/// line that a crash has torn counts as never written, and is cut off by the next write. Files are for their owner
+/// [records](Record) as they are in JSON, and a line `{"call": …}` when the call is opened, and each time it is changed:
+/// the last one counts. Lines are only added. A line that a crash has torn counts as never written, and is cut off by the next write. Files are for their owner
 /// alone (0600) where the system knows such a thing, and named after the call id so that any id is safe:
 /// `call-+c+a1.jsonl` is that of `CA1`.
 ///
@@ -42,6 +43,8 @@ pub enum Reach {
 ///
 /// Several processes may use one directory, on a file system that knows locks: who meets another one's write in the
 /// same call gets an error that [may pass](LogError::is_retryable), instead of waiting.
+///
+/// A call that has expired is not shown, and its file stays; one that was never opened does not expire.
 ///
 /// Refuses all that is put to an erased call. Erasing empties the file, down to one line that says so, and waits for
 /// the disk; what the disk itself keeps of freed blocks is its own matter.
@@ -126,8 +129,10 @@ impl JsonLines {
         let failed = |error| failed("changing", call_id, error);
         let _turn = self.turn();
         let mut file = CallFile::open(self.path(call_id), call_id).map_err(failed)?;
-        let header = file.call.changed(call_id, change)?;
-        lines::of_header(&header).and_then(|line| file.append(&line, self.reach)).map_err(failed)?;
+        let header = file.call.changed(call_id, change, self.now_s())?;
+        if file.call.header() != Some(&header) {
+            lines::of_header(&header).and_then(|line| file.append(&line, self.reach)).map_err(failed)?;
+        }
         Ok(header)
     }
 
@@ -150,16 +155,24 @@ impl JsonLines {
             let operation = format!("listing the calls in {}", self.directory.display());
             LogError::backend(operation, remedy(&error), error)
         })?;
-        Ok(query.page_of(headers))
+        let now_s = self.now_s();
+        Ok(query.page_of(headers.into_iter().filter(|header| !header.has_expired(now_s))))
     }
 
     fn erase(&self, call_id: &CallId) -> Result<(), LogError> {
         let failed = |error| failed("erasing", call_id, error);
         let _turn = self.turn();
         let path = self.path(call_id);
-        // A file that does not read as a call is erased as well.
         let mut file = CallFile::lock(&path).map_err(failed)?;
-        file.set_len(0).map_err(failed)?;
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).map_err(failed)?;
+        // A file that does not read as a call is erased as well.
+        if let Ok(Some(header)) = lines::find_header(&text)
+            && header.is_held()
+        {
+            return Err(LogError::Held { call_id: call_id.clone() });
+        }
+        file.set_len(0).and_then(|()| file.rewind()).map_err(failed)?;
         file.write_all(lines::ERASED.as_bytes()).map_err(failed)?;
         file.sync_all().and_then(|()| sync_directory(&path)).map_err(failed)
     }
@@ -192,64 +205,6 @@ impl CallLog for JsonLines {
 
     fn erase_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, ()> {
         Box::pin(async move { self.erase(call_id) })
-    }
-}
-
-/// The file of a call, locked, and what is in it.
-struct CallFile {
-    file: File,
-    path: PathBuf,
-    call: Call,
-    /// Where the last whole line ends.
-    end: u64,
-}
-
-impl CallFile {
-    fn open(path: PathBuf, call_id: &CallId) -> io::Result<Self> {
-        let mut file = Self::lock(&path)?;
-        let mut text = Vec::new();
-        file.read_to_end(&mut text)?;
-        let (call, end) = lines::read(&text, call_id)?;
-        Ok(Self { file, path, call, end: end as u64 })
-    }
-
-    fn lock(path: &Path) -> io::Result<File> {
-        if let Some(folder) = path.parent() {
-            let mut builder = DirBuilder::new();
-            #[cfg(unix)]
-            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-            builder.recursive(true).create(folder)?;
-        }
-        let mut options = OpenOptions::new();
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.read(true).write(true).create(true).truncate(false).open(path)?;
-        file.try_lock()?;
-        Ok(file)
-    }
-
-    fn append(&mut self, lines: &[u8], reach: Reach) -> io::Result<()> {
-        if lines.is_empty() {
-            return Ok(());
-        }
-        self.file.set_len(self.end)?;
-        self.file.seek(SeekFrom::Start(self.end))?;
-        self.file.write_all(lines)?;
-        if reach == Reach::Disk {
-            self.file.sync_data()?;
-            if self.end == 0 {
-                sync_directory(&self.path)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Has the disk know the name of a file, where a directory can be opened for that.
-fn sync_directory(path: &Path) -> io::Result<()> {
-    match path.parent() {
-        Some(folder) if cfg!(unix) => File::open(folder)?.sync_all(),
-        _ => Ok(()),
     }
 }
 

@@ -1,11 +1,12 @@
 //! Files: torn lines, foreign lines, who may read them. The contract itself is in `tests/call_log/`.
 
+use std::fs::File;
 use std::task::{Context, Poll, Waker};
 
 use serde_json::json;
 
 use super::*;
-use crate::log::Tenant;
+use crate::log::{Ending, Tenant};
 
 fn ready<T>(mut future: std::pin::Pin<Box<dyn Future<Output = T> + Send + '_>>) -> T {
     match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
@@ -27,11 +28,11 @@ fn call() -> CallId {
 }
 
 fn put(log: &JsonLines, records: &[Record]) -> Vec<Put> {
-    ready(log.put_records(&call(), records)).unwrap().iter().map(|stored| stored.put).collect()
+    ready(log.put_records(&call().into(), records)).unwrap().iter().map(|stored| stored.put).collect()
 }
 
 fn read(log: &JsonLines) -> Vec<Record> {
-    ready(log.read_call(&call())).unwrap()
+    ready(log.read_call(&call())).unwrap().records
 }
 
 #[test]
@@ -48,6 +49,39 @@ fn the_file_is_the_lines_that_were_written() {
 
     ready(log.erase_call(&call())).unwrap();
     assert_eq!(fs::read_to_string(log.path(&call())).unwrap(), ERASED_FILE);
+}
+
+#[test]
+fn the_last_header_counts_and_one_of_the_earlier_form_reads() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = JsonLines::new(directory.path());
+    let old = "{\"call\":{\"id\":\"CA1\",\"started\":7},\"v\":1}\n";
+    fs::write(log.path(&call()), old).unwrap();
+    let opened = CallHeader::new(call(), 7).unwrap();
+    assert_eq!(ready(log.open_call(&opened)).unwrap(), Opening::AlreadyOpen);
+    let claim = ready(log.resume_call(&call())).unwrap().claim().unwrap();
+    let ending = Ending::new(9, "hangup", 2, 1).unwrap();
+    for change in [CallChange::Close { claim, ending }, CallChange::Hold, CallChange::Hold] {
+        ready(log.change_call(&call(), &change)).unwrap();
+    }
+    let header = |state: &str| format!("{{\"call\":{{\"id\":\"CA1\",\"started\":7,\"epoch\":2{state}}},\"v\":1}}\n");
+    let ended = r#","ended":{"at":9,"reason":"hangup","messages":2,"summaries":1}"#;
+    let expected = [old.to_owned(), header(""), header(ended), header(&format!("{ended},\"held\":true"))];
+    assert_eq!(fs::read_to_string(log.path(&call())).unwrap(), expected.concat());
+
+    let listed = ready(log.list_calls(&CallQuery::of_day(opened.day()))).unwrap().calls;
+    assert_eq!(listed, [ready(log.read_call(&call())).unwrap().header.unwrap()]);
+    assert!(listed[0].is_held() && listed[0].epoch() == 2 && listed[0].ending().is_some());
+}
+
+#[test]
+fn a_held_call_is_kept_though_its_file_does_not_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = JsonLines::new(directory.path());
+    let text = "{\"call\":{\"id\":\"CA1\",\"started\":7,\"held\":true},\"v\":1}\nwhat is that?\n";
+    fs::write(log.path(&call()), text).unwrap();
+    assert!(matches!(ready(log.erase_call(&call())).unwrap_err(), LogError::Held { .. }));
+    assert_eq!(fs::read_to_string(log.path(&call())).unwrap(), text);
 }
 
 const ERASED_FILE: &str = "{\"erased\":true}\n";
@@ -84,11 +118,14 @@ fn a_line_that_does_not_read_is_named_and_not_quoted() {
         fs::write(log.path(&call()), &text).unwrap();
         let error = ready(log.read_call(&call())).unwrap_err();
         assert!(!error.is_retryable());
-        assert_eq!(error.to_string(), "reading call CA1 in its file failed; the source of this error says why");
+        assert_eq!(
+            error.to_string(),
+            "reading call CA1 in its file failed; the source of this error says why; mend that, then do it again"
+        );
         let source = std::error::Error::source(&error).unwrap().to_string();
         let expected = format!("line 2 does not read as {what}; look at the file, another program may have written it");
         assert_eq!(source, expected);
-        let error = ready(log.put_records(&call(), &[message(1, 1), message(2, 1)])).unwrap_err();
+        let error = ready(log.put_records(&call().into(), &[message(1, 1), message(2, 1)])).unwrap_err();
         assert_eq!((error.stored.len(), error.failed.len(), error.untried), (0, 1, 1));
         assert_eq!(fs::read_to_string(log.path(&call())).unwrap(), text, "nothing was written");
     }
@@ -103,7 +140,7 @@ fn who_meets_another_process_is_told_to_come_again() {
     put(&log, &[message(0, 1)]);
     let other = File::open(log.path(&call())).unwrap();
     other.lock().unwrap();
-    let error = ready(log.put_records(&call(), &[message(1, 1)])).unwrap_err();
+    let error = ready(log.put_records(&call().into(), &[message(1, 1)])).unwrap_err();
     assert!(error.is_retryable() && error.stored.is_empty());
     assert!(ready(log.erase_call(&call())).unwrap_err().is_retryable());
     assert_eq!(read(&log), [message(0, 1)]);

@@ -1,0 +1,140 @@
+//! Changes of a call as a whole: what is done to its header.
+
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
+use aws_sdk_dynamodb::types::{
+    AttributeValue, ReturnConsumedCapacity, ReturnValue, ReturnValuesOnConditionCheckFailure,
+};
+
+use super::cost::write_units;
+use super::size::item_size;
+use super::{Cost, DynamoError, DynamoLog, Item, header, item, names};
+use crate::log::{CallChange, CallHeader, CallId, Claim, Ending};
+
+/// The header is there, is that of a call, and has not expired.
+const LIVE: &str = "#entity = :call AND (attribute_not_exists(#expires) OR #expires > :now)";
+
+/// What an update of the header came to.
+pub(super) enum Updated {
+    /// It is this now.
+    To(Item),
+    /// It is this, or nothing, and the condition does not hold.
+    Refused(Option<Item>),
+}
+
+impl DynamoLog {
+    /// Changes the call as a whole, and gives its header as it is then: see [`CallChange`]. To close a call takes one
+    /// request; [`resume`](Self::resume) and [`hold`](Self::hold) say what they take.
+    ///
+    /// Errors: never opened, or expired; erased; closed by a writer that is fenced (nothing is written); a request that
+    /// failed, after which the change is to be made again.
+    pub async fn change(&self, call_id: &CallId, change: &CallChange) -> Result<(CallHeader, Cost), DynamoError> {
+        match change {
+            CallChange::Resume => {
+                let (taken, cost) = self.take_over(call_id).await?;
+                Ok((taken.header, cost))
+            }
+            CallChange::Close { claim, ending } => self.close(call_id, claim, ending).await,
+            CallChange::Hold => self.hold(call_id).await,
+            CallChange::Release => self.release(call_id).await,
+        }
+    }
+
+    async fn close(&self, call_id: &CallId, claim: &Claim, ending: &Ending) -> Result<(CallHeader, Cost), DynamoError> {
+        let number = |number: i64| AttributeValue::N(number.to_string());
+        let (mut set, mut request) = (String::new(), self.header_update(call_id));
+        for (name, value) in [
+            (names::ENDED, Some(number(ending.at_ms))),
+            (names::REASON, Some(AttributeValue::S(ending.reason.to_string()))),
+            (names::MESSAGES, Some(number(ending.messages.into()))),
+            (names::SUMMARIES, Some(number(ending.summaries.into()))),
+            (names::LAST_SEQ, ending.last_seq().map(|seq| number(seq.into()))),
+        ] {
+            let Some(value) = value else { continue };
+            set += &format!("{} #{name} = :{name}", if set.is_empty() { "SET" } else { "," });
+            request = request
+                .expression_attribute_names(format!("#{name}"), name)
+                .expression_attribute_values(format!(":{name}"), value);
+        }
+        let request = request
+            .update_expression(set)
+            .condition_expression(format!(
+                "{LIVE} AND attribute_not_exists(#ended) AND (attribute_not_exists(#epoch) OR #epoch <= :epoch)"
+            ))
+            .expression_attribute_names("#epoch", names::EPOCH)
+            .expression_attribute_values(":epoch", number(claim.epoch().into()));
+        let (updated, mut cost) = self.update_header(call_id, request).await?;
+        let item = match updated {
+            Updated::To(item) => item,
+            Updated::Refused(Some(found)) if self.is_live(&found) => {
+                let current = item::epoch(&found);
+                if current > claim.epoch() {
+                    return Err(DynamoError::Fenced { call_id: call_id.clone(), epoch: claim.epoch(), current });
+                }
+                found
+            }
+            Updated::Refused(found) => return Err(not_there(call_id, found.as_ref())),
+        };
+        let header = header::from_item(&item)?;
+        cost += self.settle_expiry(&header, claim).await?;
+        Ok((header, cost))
+    }
+
+    /// An update of the header, but for its expression and for what its condition has beside [`LIVE`].
+    pub(super) fn header_update(&self, call_id: &CallId) -> UpdateItemFluentBuilder {
+        self.client
+            .update_item()
+            .table_name(&*self.table)
+            .key(names::PARTITION_KEY, AttributeValue::S(call_id.partition_key()))
+            .key(names::SORT_KEY, AttributeValue::S(names::HEADER.to_owned()))
+            .condition_expression(LIVE)
+            .expression_attribute_names("#entity", names::ENTITY)
+            .expression_attribute_names("#expires", names::EXPIRES_AT)
+            .expression_attribute_values(":call", AttributeValue::S(names::ENTITY_CALL.to_owned()))
+            .expression_attribute_values(":now", AttributeValue::N(self.now_s().to_string()))
+            .return_values(ReturnValue::AllNew)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+            .return_consumed_capacity(ReturnConsumedCapacity::Total)
+    }
+
+    pub(super) async fn update_header(
+        &self,
+        call_id: &CallId,
+        request: UpdateItemFluentBuilder,
+    ) -> Result<(Updated, Cost), DynamoError> {
+        let error = match request.send().await {
+            Ok(output) => {
+                let cost = Cost::of_write(output.consumed_capacity());
+                return Ok((Updated::To(output.attributes.unwrap_or_default()), cost));
+            }
+            Err(error) => error,
+        };
+        match error.as_service_error() {
+            Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
+                let found = failed.item().cloned();
+                let bytes = found.as_ref().map(item_size).unwrap_or_default();
+                Ok((Updated::Refused(found), Cost::of_refused_write(write_units(bytes))))
+            }
+            _ => {
+                let subject = format_args!("the header of call {call_id} in table {}", self.table);
+                Err(DynamoError::request("UpdateItem", subject, error))
+            }
+        }
+    }
+
+    /// As [`LIVE`] says it.
+    pub(super) fn is_live(&self, header: &Item) -> bool {
+        let is_call = header.get(names::ENTITY).and_then(|entity| entity.as_s().ok());
+        is_call.is_some_and(|entity| entity == names::ENTITY_CALL) && !item::is_expired(header, self.now_s())
+    }
+}
+
+/// Why a header that is not live cannot be changed.
+pub(super) fn not_there(call_id: &CallId, found: Option<&Item>) -> DynamoError {
+    let call_id = call_id.clone();
+    if found.is_some_and(item::is_erased) {
+        DynamoError::Erased { call_id }
+    } else {
+        DynamoError::NotOpened { call_id }
+    }
+}

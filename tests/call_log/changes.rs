@@ -1,0 +1,278 @@
+//! What every `CallLog` owes of calls as a whole, case by case: one writer, endings, holds, expiry.
+
+use verbale::clock::{Clock, ManualClock};
+use verbale::log::{CallChange, CallHeader, CallLog, Claim, Ending, LogError, LoggedCall, Put};
+use verbale::{MessagesManager, PlainMessage, Record, Tail};
+
+use super::conformance::{call, calls_of, day, first, header, message, put, put_as, read, summary};
+
+/// Runs every case. The clock goes on meanwhile, by years.
+pub async fn all(log: &dyn CallLog, clock: &ManualClock) {
+    an_older_writer_is_refused_and_told(log).await;
+    each_writer_has_its_own_epoch(log).await;
+    a_conversation_goes_on_in_another_process(log).await;
+    what_was_never_opened_or_is_erased_is_not_changed(log).await;
+    a_call_ends_once(log).await;
+    what_is_held_is_not_erased(log).await;
+    what_has_expired_is_gone(log, clock).await;
+    what_is_held_does_not_expire(log, clock).await;
+}
+
+pub async fn open(log: &dyn CallLog, header: &CallHeader) -> Claim {
+    log.open_call(header).await.unwrap();
+    Claim::of(header)
+}
+
+pub fn ending(reason: &str) -> Ending {
+    Ending::new(1_744_815_900_000, reason, 5, 2).unwrap()
+}
+
+fn close(claim: &Claim, reason: &str) -> CallChange {
+    CallChange::Close { claim: claim.clone(), ending: ending(reason) }
+}
+
+async fn change(log: &dyn CallLog, claim: &Claim, change: CallChange) -> CallHeader {
+    log.change_call(claim.call_id(), &change).await.unwrap()
+}
+
+/// That nothing is stored, and that the writer is told by whom it is fenced.
+pub async fn is_fenced(log: &dyn CallLog, claim: &Claim, records: &[Record], by: u32) {
+    let error = log.put_records(claim, records).await.unwrap_err();
+    assert!(error.stored.is_empty() && !error.is_retryable(), "{error:?}");
+    assert_eq!(error.untried, records.len() - 1);
+    match error.failed.as_slice() {
+        [(id, LogError::Fenced { call_id, epoch, current })] => {
+            assert_eq!((*id, call_id, *epoch, *current), (records[0].id(), claim.call_id(), claim.epoch(), by));
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn an_older_writer_is_refused_and_told(log: &dyn CallLog) {
+    let opened = header("fenced", day(50).0);
+    let old = open(log, &opened).await;
+    let stored = [message(0, 1), message(1, 1), summary(1, 1), message(2, 2), message(3, 1)];
+    put_as(log, &old, &stored).await;
+
+    let LoggedCall { header, records, .. } = log.resume_call(old.call_id()).await.unwrap();
+    let header = header.unwrap();
+    assert_eq!((header.epoch(), header.is_opened_as(&opened)), (2, true));
+    assert_eq!(records, stored);
+    let new = Claim::of(&header);
+    for late in
+        [message(4, 1), message(3, 2), message(0, 9), message(2, 2), message(2, 1), summary(2, 2), summary(3, 2)]
+    {
+        is_fenced(log, &old, &[late, message(5, 1)], 2).await;
+    }
+    let error = log.change_call(old.call_id(), &close(&old, "hangup")).await.unwrap_err();
+    assert!(error.is_fenced() && !error.is_retryable(), "{error:?}");
+    assert_eq!(log.read_call(old.call_id()).await.unwrap(), LoggedCall::new(Some(header), stored.to_vec()));
+
+    let added = [message(2, 3), message(2, 3), message(3, 1), summary(3, 2), message(4, 1), message(2, 1)];
+    let expected = [Put::Written, Put::AlreadyThere, Put::AlreadyThere, Put::Written, Put::Written, Put::NewerKept];
+    assert_eq!(put_as(log, &new, &added).await, expected);
+    for late in [message(4, 2), summary(3, 2), summary(2, 2), message(2, 9)] {
+        is_fenced(log, &old, &[late], 2).await;
+    }
+    let all = [message(0, 1), message(1, 1), summary(1, 1), message(2, 3), message(3, 1), summary(3, 2), message(4, 1)];
+    assert_eq!(read(log, old.call_id()).await, all);
+}
+
+async fn each_writer_has_its_own_epoch(log: &dyn CallLog) {
+    let (at_ms, query) = day(51);
+    let query = query.with_limit(5);
+    let claims = {
+        let mut claims = vec![open(log, &header("epochs", at_ms)).await];
+        for seq in 0..4 {
+            let claim = claims.last().unwrap();
+            put_as(log, claim, &[message(seq, 1)]).await;
+            claims.push(log.resume_call(claim.call_id()).await.unwrap().claim().unwrap());
+        }
+        claims
+    };
+    assert_eq!(claims.iter().map(Claim::epoch).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
+    for old in &claims[..4] {
+        is_fenced(log, old, &[message(4, 1)], 5).await;
+        is_fenced(log, old, &[message(0, 2)], 5).await;
+    }
+    assert_eq!(put_as(log, &claims[4], &[message(4, 1)]).await, [Put::Written]);
+    is_fenced(log, &claims[3], &[message(4, 2)], 5).await;
+    assert_eq!(read(log, claims[0].call_id()).await, [0, 1, 2, 3, 4].map(|seq| message(seq, 1)));
+    let listed = calls_of(log, &query).await;
+    assert_eq!(listed.iter().map(CallHeader::epoch).collect::<Vec<_>>(), [5]);
+    assert_eq!(log.read_call(claims[0].call_id()).await.unwrap().header.as_ref(), listed.first());
+}
+
+async fn a_conversation_goes_on_in_another_process(log: &dyn CallLog) {
+    let old = open(log, &header("goes on", day(52).0)).await;
+    let mut manager = MessagesManager::<PlainMessage>::new();
+    manager.add_assistant("Hello!").unwrap();
+    manager.add_user("Hi").unwrap();
+    manager.add_assistant("How can I help you?").unwrap();
+    log.put_records(&old, manager.changes(Tail::Include).records()).await.unwrap();
+    let call = log.resume_call(old.call_id()).await.unwrap();
+    let new = call.claim().unwrap();
+    let mut resumed = MessagesManager::<PlainMessage>::restore(call.records).unwrap();
+    assert!(resumed == manager);
+
+    manager.add_user("My card is lost").unwrap();
+    let late = manager.changes(Tail::Include).into_records();
+    is_fenced(log, &old, &late, 2).await;
+    // Another message in the same place.
+    resumed.add_user("My card is gone").unwrap();
+    resumed.add_summary("They met.", &resumed.summarizing().unwrap()).unwrap();
+    log.put_records(&new, resumed.changes(Tail::Include).records()).await.unwrap();
+    assert!(MessagesManager::restore(read(log, old.call_id()).await).unwrap() == resumed);
+}
+
+async fn what_was_never_opened_or_is_erased_is_not_changed(log: &dyn CallLog) {
+    let changes = |claim: &Claim| [CallChange::Resume, close(claim, "hangup"), CallChange::Hold, CallChange::Release];
+    let [unknown, unopened, erased] = ["unknown", "unopened", "erased for good"].map(call);
+    put(log, &unopened, &[message(0, 1)]).await;
+    for call_id in [&unknown, &unopened] {
+        for change in changes(&first(call_id)) {
+            let error = log.change_call(call_id, &change).await.unwrap_err();
+            assert!(matches!(&error, LogError::NotOpened { call_id: found } if found == call_id), "{error:?}");
+        }
+        let error = log.resume_call(call_id).await.unwrap_err();
+        assert!(matches!(error, LogError::NotOpened { .. }), "{error:?}");
+    }
+    assert_eq!(log.read_call(&unknown).await.unwrap(), LoggedCall::default());
+    assert_eq!(log.read_call(&unopened).await.unwrap(), LoggedCall::new(None, vec![message(0, 1)]));
+
+    let claim = open(log, &header("erased for good", day(53).0)).await;
+    put_as(log, &claim, &[message(0, 1), summary(0, 1), message(1, 1)]).await;
+    let resumed = log.resume_call(&erased).await.unwrap().claim().unwrap();
+    log.erase_call(&erased).await.unwrap();
+    for change in changes(&claim) {
+        let error = log.change_call(&erased, &change).await.unwrap_err();
+        assert!(error.is_erased(), "{error:?}");
+    }
+    assert!(log.resume_call(&erased).await.unwrap_err().is_erased());
+    for claim in [claim, resumed] {
+        for late in [message(0, 2), message(2, 1), summary(0, 1), summary(1, 2)] {
+            let error = log.put_records(&claim, &[late]).await.unwrap_err();
+            assert!(error.failed[0].1.is_erased(), "{error:?}");
+        }
+    }
+    assert!(log.read_call(&erased).await.unwrap().is_empty());
+}
+
+async fn a_call_ends_once(log: &dyn CallLog) {
+    let (at_ms, query) = day(54);
+    let claim = open(log, &header("ended", at_ms)).await;
+    put_as(log, &claim, &[message(0, 1)]).await;
+    let ended = change(log, &claim, close(&claim, "hangup")).await;
+    assert_eq!(ended.ending(), Some(&ending("hangup")));
+    assert_eq!(ended.ending().and_then(Ending::last_seq), Some(4));
+    // The first one stays.
+    assert_eq!(change(log, &claim, close(&claim, "transfer")).await, ended);
+    assert_eq!(calls_of(log, &query).await, [ended.clone()]);
+    assert_eq!(
+        log.read_call(claim.call_id()).await.unwrap(),
+        LoggedCall::new(Some(ended.clone()), vec![message(0, 1)])
+    );
+    // To open it again changes nothing.
+    log.open_call(&header("ended", at_ms)).await.unwrap();
+    assert_eq!(calls_of(log, &query).await, [ended]);
+
+    let resumed = log.resume_call(claim.call_id()).await.unwrap();
+    assert_eq!(resumed.header.as_ref().unwrap().ending(), None);
+    let again = resumed.claim().unwrap();
+    assert!(log.change_call(claim.call_id(), &close(&claim, "hangup")).await.unwrap_err().is_fenced());
+    let ended = change(log, &again, close(&again, "transfer")).await;
+    assert_eq!((ended.epoch(), ended.ending()), (2, Some(&ending("transfer"))));
+    // Who is fenced is told so, though the call has ended.
+    assert!(log.change_call(claim.call_id(), &close(&claim, "hangup")).await.unwrap_err().is_fenced());
+    assert_eq!(calls_of(log, &query).await, [ended]);
+
+    let empty = open(log, &header("nothing was said", at_ms)).await;
+    let nothing = Ending::of(&MessagesManager::<PlainMessage>::new(), 7, "no answer").unwrap();
+    assert_eq!((nothing.messages, nothing.last_seq()), (0, None));
+    let closing = CallChange::Close { claim: empty.clone(), ending: nothing.clone() };
+    assert_eq!(change(log, &empty, closing).await.ending(), Some(&nothing));
+}
+
+async fn what_is_held_is_not_erased(log: &dyn CallLog) {
+    let (at_ms, query) = day(55);
+    let opened = header("held", at_ms);
+    let claim = open(log, &opened).await;
+    put_as(log, &claim, &[message(0, 1)]).await;
+    for _ in 0..2 {
+        let held = change(log, &claim, CallChange::Hold).await;
+        assert!(held.is_held());
+        let error = log.erase_call(claim.call_id()).await.unwrap_err();
+        assert!(matches!(&error, LogError::Held { call_id } if call_id == claim.call_id()), "{error:?}");
+        assert!(!error.is_retryable());
+        assert_eq!(calls_of(log, &query).await, [held]);
+    }
+    put_as(log, &claim, &[message(1, 1)]).await;
+    assert_eq!(read(log, claim.call_id()).await, [message(0, 1), message(1, 1)]);
+    for _ in 0..2 {
+        assert_eq!(change(log, &claim, CallChange::Release).await, opened);
+    }
+    log.erase_call(claim.call_id()).await.unwrap();
+    assert!(log.read_call(claim.call_id()).await.unwrap().is_empty());
+}
+
+async fn what_has_expired_is_gone(log: &dyn CallLog, clock: &ManualClock) {
+    let (at_ms, query) = day(56);
+    let now_s = clock.now_ms().div_euclid(1_000);
+    let [soon, later] =
+        [("soon", 10), ("later", 20)].map(|(id, after_s)| header(id, at_ms).with_expires_at(now_s + after_s));
+    let claims = [open(log, &soon).await, open(log, &later).await];
+    for claim in &claims {
+        put_as(log, claim, &[message(0, 1), message(1, 1)]).await;
+    }
+    clock.set((now_s + 10) * 1_000 - 1);
+    assert_eq!(calls_of(log, &query).await, [soon.clone(), later.clone()]);
+    assert_eq!(log.read_call(soon.call_id()).await.unwrap().header, Some(soon.clone()));
+    clock.advance(1);
+    assert_eq!(calls_of(log, &query).await, [later.clone()]);
+    assert!(log.read_call(soon.call_id()).await.unwrap().is_empty());
+    assert!(matches!(log.resume_call(soon.call_id()).await.unwrap_err(), LogError::NotOpened { .. }));
+    for change in [CallChange::Resume, close(&claims[0], "hangup"), CallChange::Hold, CallChange::Release] {
+        let error = log.change_call(soon.call_id(), &change).await.unwrap_err();
+        assert!(matches!(error, LogError::NotOpened { .. }), "{error:?}");
+    }
+    log.erase_call(soon.call_id()).await.unwrap();
+
+    // What its next writers write expires with it.
+    let resumed = log.resume_call(later.call_id()).await.unwrap().claim().unwrap();
+    assert_eq!(resumed.expires_at_s(), later.expires_at_s());
+    put_as(log, &resumed, &[message(2, 1)]).await;
+    assert_eq!(read(log, later.call_id()).await.len(), 3);
+    clock.advance(10_000);
+    assert!(log.read_call(later.call_id()).await.unwrap().is_empty());
+    assert_eq!(calls_of(log, &query).await, []);
+}
+
+async fn what_is_held_does_not_expire(log: &dyn CallLog, clock: &ManualClock) {
+    let (at_ms, query) = day(57);
+    let expires_at_s = clock.now_ms().div_euclid(1_000) + 10;
+    let opened = header("held for years", at_ms).with_expires_at(expires_at_s);
+    let claim = open(log, &opened).await;
+    put_as(log, &claim, &[message(0, 1), summary(0, 1)]).await;
+    let held = change(log, &claim, CallChange::Hold).await;
+    assert_eq!((held.is_held(), held.expires_at_s()), (true, Some(expires_at_s)));
+    clock.advance(3 * 365 * 86_400_000);
+    assert_eq!(calls_of(log, &query).await, [held.clone()]);
+    // Of a claim from before the hold, too.
+    put_as(log, &claim, &[message(1, 1)]).await;
+    let all = [message(0, 1), summary(0, 1), message(1, 1)];
+    assert_eq!(log.read_call(claim.call_id()).await.unwrap(), LoggedCall::new(Some(held), all.to_vec()));
+
+    let resumed = log.resume_call(claim.call_id()).await.unwrap();
+    assert_eq!(resumed.records, all);
+    let new = resumed.claim().unwrap();
+    assert_eq!((new.epoch(), new.expires_at_s()), (2, None));
+    put_as(log, &new, &[message(2, 1)]).await;
+    change(log, &new, close(&new, "hangup")).await;
+    assert_eq!(read(log, claim.call_id()).await.len(), 4);
+    is_fenced(log, &claim, &[message(2, 1)], 2).await;
+
+    let released = change(log, &new, CallChange::Release).await;
+    assert_eq!((released.is_held(), released.expires_at_s()), (false, Some(expires_at_s)));
+    assert!(log.read_call(claim.call_id()).await.unwrap().is_empty());
+    assert_eq!(calls_of(log, &query).await, []);
+}

@@ -1,0 +1,368 @@
+//! Taking a call over in DynamoDB while its older writer, a third process or a fault comes between any two requests.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::http::HttpRequest;
+use aws_sdk_dynamodb::config::{HttpClient, RuntimeComponents, SharedHttpClient};
+use aws_sdk_dynamodb::error::ConnectorError;
+use aws_smithy_runtime_api::client::http::{
+    HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
+};
+use verbale::Record;
+use verbale::dynamodb::DynamoLog;
+use verbale::log::{CallChange, CallHeader, CallId, CallLog, Claim, LogError, LoggedCall, Put};
+use verbale::message::Position;
+
+use super::changes::{ending, is_fenced, open};
+use super::conformance::{START_MS, call, header, message, put_as, read, summary};
+use super::dynamodb::{items, log_and_client};
+
+type Between = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// What happens to a request.
+enum Event {
+    /// Something else comes before it.
+    Before(Between),
+    /// It never arrives.
+    Lost,
+    /// It is done, and its answer never arrives.
+    Unanswered,
+}
+
+/// A client on whose way something happens to one request.
+#[derive(Clone)]
+struct Way {
+    inner: SharedHttpClient,
+    connector: Option<SharedHttpConnector>,
+    /// Which request, from 0, and what; taken when it happens.
+    event: Arc<Mutex<(usize, Option<Event>)>>,
+    requests: Arc<AtomicUsize>,
+}
+
+impl fmt::Debug for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Way")
+    }
+}
+
+impl HttpClient for Way {
+    fn http_connector(&self, settings: &HttpConnectorSettings, components: &RuntimeComponents) -> SharedHttpConnector {
+        let connector = Some(self.inner.http_connector(settings, components));
+        SharedHttpConnector::new(Self { connector, ..self.clone() })
+    }
+}
+
+impl HttpConnector for Way {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let number = self.requests.fetch_add(1, Ordering::Relaxed);
+        let event = {
+            let mut event = self.event.lock().unwrap();
+            if event.0 == number { event.1.take() } else { None }
+        };
+        let connector = self.connector.clone().unwrap();
+        HttpConnectorFuture::new(async move {
+            let late = || Err(ConnectorError::timeout("late".into()));
+            match event {
+                Some(Event::Lost) => late(),
+                Some(Event::Unanswered) => connector.call(request).await.and(late()),
+                Some(Event::Before(between)) => {
+                    between.await;
+                    connector.call(request).await
+                }
+                None => connector.call(request).await,
+            }
+        })
+    }
+}
+
+/// A log to whose request `number` something happens, and whether it did.
+struct Disturbed {
+    log: DynamoLog,
+    event: Arc<Mutex<(usize, Option<Event>)>>,
+}
+
+impl Disturbed {
+    fn new(client: &Client, number: usize, event: Event) -> Self {
+        let event = Arc::new(Mutex::new((number, Some(event))));
+        let inner = client.config().http_client().unwrap();
+        let way = Way { inner, connector: None, event: event.clone(), requests: Arc::default() };
+        let config = client.config().to_builder().http_client(way).build();
+        Self { log: DynamoLog::new(Client::from_conf(config)), event }
+    }
+
+    fn has_happened(&self) -> bool {
+        self.event.lock().unwrap().1.is_none()
+    }
+}
+
+async fn logged() -> (DynamoLog, Client, Claim) {
+    let (log, client) = log_and_client().await;
+    let claim = begin(&log, "CA1").await;
+    (log, client, claim)
+}
+
+/// A call with messages 0 to 4, of which a summary covers two.
+async fn begin(log: &DynamoLog, id: &str) -> Claim {
+    let claim = open(log, &header(id, START_MS)).await;
+    put_as(log, &claim, &begun()).await;
+    claim
+}
+
+fn begun() -> Vec<Record> {
+    vec![message(0, 1), message(1, 1), summary(1, 1), message(2, 1), message(3, 1), message(4, 1)]
+}
+
+/// Everything that an older writer may still bring: in the order of its list, and out of it.
+fn late() -> Vec<Vec<Record>> {
+    vec![
+        vec![message(0, 2)],
+        vec![message(4, 2)],
+        vec![message(5, 1)],
+        vec![message(5, 1), message(6, 1)],
+        vec![summary(2, 2)],
+        vec![summary(4, 2), message(5, 1), summary(5, 3)],
+        vec![summary(1, 1), message(3, 3)],
+        // It had set aside message 5.
+        vec![message(6, 1)],
+    ]
+}
+
+#[tokio::test]
+async fn whatever_an_older_writer_brings_at_any_moment_is_read_by_who_resumes_or_never() {
+    let (log, client) = log_and_client().await;
+    for (history, records) in late().into_iter().enumerate() {
+        for number in 0.. {
+            let old = begin(&log, &format!("{history} {number}")).await;
+            let (ghost, claim, put) = (log.clone(), old.clone(), records.clone());
+            let outcome = Arc::new(Mutex::new(None));
+            let told = outcome.clone();
+            let event = Event::Before(Box::pin(async move {
+                *told.lock().unwrap() = Some(ghost.put_records(&claim, &put).await);
+            }));
+            let disturbed = Disturbed::new(&client, number, event);
+            let resumed = disturbed.log.resume_call(old.call_id()).await.unwrap();
+            if !disturbed.has_happened() {
+                assert!(number > 8, "{number} requests");
+                break;
+            }
+            let context = format!("{records:?} before request {number}");
+            assert_eq!(log.read_call(old.call_id()).await.unwrap(), resumed, "{context}");
+            // What it was told is so, unless it wrote out of the order of its list.
+            let stored = match outcome.lock().unwrap().take().unwrap() {
+                Ok(stored) => stored,
+                Err(error) => {
+                    assert!(error.failed.iter().all(|(_, error)| error.is_fenced()), "{error:?} {context}");
+                    let refused = &records[error.stored.len()];
+                    assert!(!resumed.records.contains(refused) || begun().contains(refused), "{context}");
+                    error.stored
+                }
+            };
+            if records[0] != message(6, 1) {
+                let is_read = |stored: &verbale::log::Stored| {
+                    let newest = resumed.records.iter().find(|record| record.id() == stored.id);
+                    newest.is_some_and(|newest| newest.revision() >= stored.revision)
+                };
+                assert!(stored.iter().all(is_read), "{context}: {stored:?}");
+            }
+            // And all that comes from now on.
+            for records in late() {
+                let outcome = log.put_records(&old, &records).await;
+                let next = resumed.records.iter().map(|record| record.position().seq()).max().unwrap() + 1;
+                let place = records[0].position();
+                let is_known = resumed.records.iter().any(|record| record.position() == place);
+                if is_known || place == Position::message(next) {
+                    assert!(outcome.unwrap_err().failed[0].1.is_fenced(), "{context}, then {records:?}");
+                }
+                assert_eq!(log.read_call(old.call_id()).await.unwrap(), resumed, "{context}, then {records:?}");
+            }
+            // The new writer writes over it.
+            let new = resumed.claim().unwrap();
+            let next = resumed.records.iter().map(|record| record.position().seq()).max().unwrap() + 1;
+            let own = [message(next, 1), message(next + 1, 1), summary(next, 9), message(0, 7)];
+            assert_eq!(put_as(&log, &new, &own).await, [Put::Written; 4], "{context}");
+            let mut expected: Vec<Record> =
+                resumed.records.iter().filter(|one| one.id() != own[3].id()).cloned().collect();
+            expected.extend(own);
+            expected.sort_by_key(|record| record.position());
+            assert_eq!(read(&log, old.call_id()).await, expected, "{context}");
+            // Who comes after it reads the same.
+            assert_eq!(log.resume_call(old.call_id()).await.unwrap().records, expected, "{context}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn of_two_that_resume_at_once_one_is_fenced() {
+    for number in 0.. {
+        let (log, client, old) = logged().await;
+        let outcome = Arc::new(Mutex::new(None));
+        let (third, told, call_id) = (log.clone(), outcome.clone(), old.call_id().clone());
+        let event = Event::Before(Box::pin(async move {
+            *told.lock().unwrap() = Some(third.resume_call(&call_id).await.unwrap());
+        }));
+        let disturbed = Disturbed::new(&client, number, event);
+        let first = disturbed.log.resume_call(old.call_id()).await;
+        if !disturbed.has_happened() {
+            break;
+        }
+        let second = outcome.lock().unwrap().take().unwrap();
+        let (winner, current) = match first {
+            // It had not raised the epoch yet.
+            Ok(first) => {
+                assert_eq!(number, 0);
+                is_fenced(&log, &second.claim().unwrap(), &[message(5, 1)], 3).await;
+                (first, 3)
+            }
+            Err(LogError::Fenced { epoch: 2, current: 3, .. }) => (second, 3),
+            Err(error) => panic!("{error:?}"),
+        };
+        is_fenced(&log, &old, &[message(5, 1)], current).await;
+        assert_eq!(log.read_call(old.call_id()).await.unwrap(), winner);
+        assert_eq!(put_as(&log, &winner.claim().unwrap(), &[message(5, 1)]).await, [Put::Written]);
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_erased_while_it_is_resumed_stays_so() {
+    for number in 0.. {
+        let (log, client, old) = logged().await;
+        let (eraser, call_id) = (log.clone(), old.call_id().clone());
+        let event = Event::Before(Box::pin(async move { eraser.erase_call(&call_id).await.unwrap() }));
+        let disturbed = Disturbed::new(&client, number, event);
+        let resumed = disturbed.log.resume_call(old.call_id()).await;
+        if !disturbed.has_happened() {
+            break;
+        }
+        assert!(resumed.unwrap_err().is_erased(), "before request {number}");
+        assert!(log.read_call(old.call_id()).await.unwrap().is_empty());
+        for item in items(&client).await {
+            assert!(["erased", "fence"].contains(&item["entity"].as_s().unwrap().as_str()), "before request {number}");
+        }
+    }
+}
+
+/// Does something to a call with a fault at each of its requests, then again without one.
+async fn can_be_done_again<F: Future<Output = Result<(), LogError>>>(
+    prepare: impl AsyncFn(&DynamoLog, &Claim),
+    act: impl Fn(DynamoLog, Claim) -> F,
+) {
+    let expiring = CallHeader::new(call("CA1"), START_MS).unwrap().with_expires_at(9_999_999_999);
+    let prepared = async || {
+        let (log, client) = log_and_client().await;
+        let claim = open(&log, &expiring).await;
+        put_as(&log, &claim, &begun()).await;
+        prepare(&log, &claim).await;
+        (log, client, claim)
+    };
+    let (log, client, claim) = prepared().await;
+    act(log, claim).await.unwrap();
+    let undisturbed = items(&client).await;
+    for number in 0.. {
+        for event in [Event::Lost, Event::Unanswered] {
+            let (log, client, claim) = prepared().await;
+            let disturbed = Disturbed::new(&client, number, event);
+            let outcome = act(disturbed.log.clone(), claim.clone()).await;
+            if !disturbed.has_happened() {
+                assert!(number > 0);
+                return;
+            }
+            assert!(outcome.unwrap_err().is_retryable(), "request {number}");
+            act(log, claim).await.unwrap();
+            assert_eq!(items(&client).await, undisturbed, "request {number}");
+        }
+    }
+}
+
+async fn changed(log: DynamoLog, claim: Claim, change: CallChange) -> Result<(), LogError> {
+    log.change_call(claim.call_id(), &change).await.map(drop)
+}
+
+async fn hold(log: &DynamoLog, claim: &Claim) {
+    changed(log.clone(), claim.clone(), CallChange::Hold).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_change_that_failed_anywhere_is_made_again() {
+    let nothing = async |_: &DynamoLog, _: &Claim| ();
+    let close = |log, claim: Claim| changed(log, claim.clone(), CallChange::Close { claim, ending: ending("hangup") });
+    can_be_done_again(nothing, close).await;
+    can_be_done_again(async |log: &DynamoLog, claim: &Claim| hold(log, claim).await, close).await;
+    can_be_done_again(nothing, |log, claim| changed(log, claim, CallChange::Hold)).await;
+    let held = async |log: &DynamoLog, claim: &Claim| hold(log, claim).await;
+    can_be_done_again(held, |log, claim| changed(log, claim, CallChange::Release)).await;
+    let erase = |log: DynamoLog, claim: Claim| async move { log.erase_call(claim.call_id()).await };
+    can_be_done_again(nothing, erase).await;
+}
+
+#[tokio::test]
+async fn a_call_whose_resuming_failed_anywhere_is_resumed_again() {
+    for number in 0.. {
+        for event in [Event::Lost, Event::Unanswered] {
+            let (log, client, old) = logged().await;
+            let disturbed = Disturbed::new(&client, number, event);
+            let failed = disturbed.log.resume_call(old.call_id()).await;
+            if !disturbed.has_happened() {
+                return;
+            }
+            assert!(failed.unwrap_err().is_retryable());
+            // Nothing is lost meanwhile.
+            assert_eq!(read(&log, old.call_id()).await, begun());
+            let resumed = log.resume_call(old.call_id()).await.unwrap();
+            assert_eq!(resumed.records, begun());
+            is_fenced(&log, &old, &[message(5, 1)], resumed.claim().unwrap().epoch()).await;
+            assert_eq!(put_as(&log, &resumed.claim().unwrap(), &[message(5, 1)]).await, [Put::Written]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn of_a_hold_and_an_erasing_at_once_one_is_refused() {
+    for number in 0.. {
+        let (log, client, old) = logged().await;
+        let (holder, call_id, outcome) = (log.clone(), old.call_id().clone(), Arc::new(Mutex::new(None)));
+        let told = outcome.clone();
+        let event = Event::Before(Box::pin(async move {
+            *told.lock().unwrap() = Some(holder.change_call(&call_id, &CallChange::Hold).await);
+        }));
+        let disturbed = Disturbed::new(&client, number, event);
+        let erased = disturbed.log.erase_call(old.call_id()).await;
+        if !disturbed.has_happened() {
+            break;
+        }
+        let held = outcome.lock().unwrap().take().unwrap();
+        let call = log.read_call(old.call_id()).await.unwrap();
+        match (held, erased) {
+            (Ok(held), Err(LogError::Held { .. })) => assert_eq!(call, LoggedCall::new(Some(held), begun())),
+            (Err(LogError::Erased { .. }), Ok(())) => assert!(call.is_empty()),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_is_taken_over_for_the_price_of_its_items_and_logging_it_costs_what_it_did() {
+    let (log, _, old) = logged().await;
+    let call_id: CallId = call("long");
+    let first = open(&log, &header("long", START_MS)).await;
+    assert_eq!(first.call_id(), &call_id);
+    // 80 messages, 6 summaries each 13 messages: two messages are not covered.
+    let mut records: Vec<Record> = (0..80).map(|seq| message(seq, 1)).collect();
+    records.extend((1..=6).map(|number| summary(13 * number - 1, number)));
+    let before = log.put_all(&first, &records).await.unwrap().cost;
+    assert_eq!((before.requests, before.write_units as u32), (86, 86));
+
+    let (_, cost) = log.resume(&call_id).await.unwrap();
+    // The header twice, each in the table and in the index; a query; 86 items; fences for 78, 79 and the next message.
+    assert_eq!((cost.requests, cost.write_units as u32), (2 + 1 + 86 + 3, 2 * 2 + 86 + 3), "{cost}");
+    assert!(cost.read_units < 10.0, "{cost}");
+    let claim = log.read(&call_id).await.unwrap().0.claim().unwrap();
+    for claim in [claim, old] {
+        let (put, cost) = log.put(&claim, &message(80, 1)).await.unwrap();
+        assert_eq!((put, cost.requests, cost.write_units as u32), (Put::Written, 1, 1));
+    }
+}
