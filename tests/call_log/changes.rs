@@ -167,7 +167,7 @@ async fn a_call_ends_once(log: &dyn CallLog) {
     assert_eq!(ended.ending().and_then(Ending::last_seq), Some(4));
     // The first one stays.
     assert_eq!(change(log, &claim, close(&claim, "transfer")).await, ended);
-    assert_eq!(calls_of(log, &query).await, [ended.clone()]);
+    assert_eq!(calls_of(log, &query).await, vec![ended.clone()]);
     assert_eq!(
         log.read_call(claim.call_id()).await.unwrap(),
         LoggedCall::new(Some(ended.clone()), vec![message(0, 1)])
@@ -228,7 +228,7 @@ async fn what_has_expired_is_gone(log: &dyn CallLog, clock: &ManualClock) {
     assert_eq!(calls_of(log, &query).await, [soon.clone(), later.clone()]);
     assert_eq!(log.read_call(soon.call_id()).await.unwrap().header, Some(soon.clone()));
     clock.advance(1);
-    assert_eq!(calls_of(log, &query).await, [later.clone()]);
+    assert_eq!(calls_of(log, &query).await, vec![later.clone()]);
     assert!(log.read_call(soon.call_id()).await.unwrap().is_empty());
     assert!(matches!(log.resume_call(soon.call_id()).await.unwrap_err(), LogError::NotOpened { .. }));
     for change in [CallChange::Resume, close(&claims[0], "hangup"), CallChange::Hold, CallChange::Release] {
@@ -256,7 +256,7 @@ async fn what_is_held_does_not_expire(log: &dyn CallLog, clock: &ManualClock) {
     let held = change(log, &claim, CallChange::Hold).await;
     assert_eq!((held.is_held(), held.expires_at_s()), (true, Some(expires_at_s)));
     clock.advance(3 * 365 * 86_400_000);
-    assert_eq!(calls_of(log, &query).await, [held.clone()]);
+    assert_eq!(calls_of(log, &query).await, vec![held.clone()]);
     // Of a claim from before the hold, too.
     put_as(log, &claim, &[message(1, 1)]).await;
     let all = [message(0, 1), summary(0, 1), message(1, 1)];

@@ -5,6 +5,7 @@
 mod codec;
 mod convergence;
 mod failures;
+mod input;
 mod log;
 mod strategy;
 mod table;

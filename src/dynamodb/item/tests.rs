@@ -198,10 +198,12 @@ fn keys_that_an_item_cannot_have_or_read_otherwise_are_kept() {
             ("id", text("01JRZJ1675E4S7Y4ZD7RNWNXWB")),
             ("seq", number("4")),
             ("revision", number("1")),
-            ("epoch", number("2")),
             (
                 "$record",
-                map([("$json", text(r#"{"":1,"$record":{"$map":{"$json":"{"}},"expires_at":null,"pk":"mine"}"#))]),
+                map([(
+                    "$json",
+                    text(r#"{"":1,"$record":{"$map":{"$json":"{"}},"epoch":2,"expires_at":null,"pk":"mine"}"#),
+                )]),
             ),
             ("message", map([("role", text("user")), ("contents", list([text("a")]))])),
             ("metadata", map([("timing", map([("creation", number("5"))])), ("aux", map([("$bytes", text("aGk="))]))])),
