@@ -18,9 +18,9 @@ pub type LogFuture<'a, T, E = LogError> = Pin<Box<dyn Future<Output = Result<T, 
 /// - **Putting needs no order and can be repeated.** Of each message the log keeps the newest revision it was ever
 ///   given, in whatever order, however often. What is put is there once the future is ready.
 /// - **One writer a call.** Once a call was [resumed](Self::resume_call), what its older writers put is refused
-///   ([`LogError::Fenced`]) and not there, however late it comes; what they had stored before stays. Another message in
-///   the same place, or other contents at the same revision, is a [conflict](LogError::is_conflict), and what was there
-///   stays.
+///   ([`LogError::Fenced`]) and not there, however late it comes; what they had stored before stays. Of what comes out of
+///   the order of its list a backend may only promise that no read shows it. It says so. Another message in the same
+///   place, or other contents at the same revision, is a [conflict](LogError::is_conflict), and what was there stays.
 /// - **What is reported is so.** A [`Stored`] is in the log; a failed record is not, or, after an error that
 ///   [may pass](LogError::is_retryable), it is not known to be.
 /// - **Erased is erased.** Once [`erase_call`](Self::erase_call) is done, the call is neither read nor listed, however
@@ -40,7 +40,7 @@ pub trait CallLog: Send + Sync {
     /// Writes down that a call has begun, so that it is listed. Before or after its first records, or never: a call
     /// that is not opened is kept all the same, and not listed.
     ///
-    /// Errors: [opened](LogError::OtherHeader) with another start or tenant, and that stays; erased; a backend that
+    /// Errors: [opened](LogError::OtherHeader) with another start, tenant or expiry, and that stays; erased; a backend that
     /// failed.
     fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Opening>;
 
@@ -54,8 +54,8 @@ pub trait CallLog: Send + Sync {
 
     /// Changes the call as a whole, and gives its header as it is then.
     ///
-    /// Errors: never opened; erased; closed by a writer that is fenced; a backend that failed. The change may then be
-    /// made in part, and is to be made again.
+    /// Errors: never opened, or expired; erased; closed by a writer that is fenced; a backend that failed. The change may
+    /// then be made in part, and is to be made again.
     fn change_call<'a>(&'a self, call_id: &'a CallId, change: &'a CallChange) -> LogFuture<'a, CallHeader>;
 
     /// A call's header and its records; nothing of a call that is unknown, erased or expired. All that was stored
@@ -73,8 +73,8 @@ pub trait CallLog: Send + Sync {
     /// Errors: something that does not read as a header; a backend that failed.
     fn list_calls<'a>(&'a self, query: &'a CallQuery) -> LogFuture<'a, CallPage>;
 
-    /// Removes a call with all it owns, for good, unless it is held. The same for a call that the log has never heard of: what is still
-    /// to come of it stays away. To do it again changes nothing, and finishes what an error left.
+    /// Removes a call with all it owns, for good, unless it is held. The same for a call that the log has never heard of:
+    /// what is still to come of it stays away. To do it again changes nothing, and finishes what an error left.
     ///
     /// Errors: held; a backend that failed; the call may then be erased in part, and is to be erased again.
     fn erase_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, ()>;
@@ -83,8 +83,8 @@ pub trait CallLog: Send + Sync {
     /// it. [Restore](crate::MessagesManager::restore) a manager from the records, and log with the
     /// [claim](LoggedCall::claim).
     ///
-    /// Errors: never opened; erased; something that does not read as a record; a backend that failed. The older writers
-    /// may be fenced all the same.
+    /// Errors: never opened, or expired; erased; fenced by a third one that resumes it at the same time; something that
+    /// does not read as a record; a backend that failed. The older writers may be fenced all the same.
     fn resume_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
         Box::pin(async move {
             self.change_call(call_id, &CallChange::Resume).await?;
