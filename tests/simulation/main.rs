@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+#[path = "../call_log/changes.rs"]
+mod changes;
 #[path = "../call_log/conformance.rs"]
 mod conformance;
 mod differential;
@@ -30,12 +32,15 @@ async fn log(plan: FaultPlan) -> (Dynamo, DynamoLog) {
 
 #[tokio::test(start_paused = true)]
 async fn the_log_over_the_stand_in_keeps_the_contract() {
-    conformance::all(&log(FaultPlan::none()).await.1).await;
+    let clock = conformance::clock();
+    conformance::all(&log(FaultPlan::none()).await.1.with_clock(clock.clone()), &clock).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_log_over_a_slow_stand_in_keeps_the_contract() {
-    conformance::all(&log(FaultPlan::none().with_latency_ms(1..=2_000)).await.1).await;
+    let clock = conformance::clock();
+    let plan = FaultPlan::none().with_latency_ms(1..=2_000);
+    conformance::all(&log(plan).await.1.with_clock(clock.clone()), &clock).await;
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use tokio::task::JoinSet;
 use verbale::dynamodb::DynamoError;
 
-use super::conformance::{call, message};
+use super::conformance::{call, first, message};
 use super::dynamo::{Fault, FaultPlan};
 use super::log;
 
@@ -17,7 +17,7 @@ async fn history(seed: u64) -> String {
             let call_id = call(&format!("{}", number / 2));
             for (seq, revision) in [(0, 1), (1, 1), (0, 2), (2, 1), (1, 3)] {
                 for attempt in 0..5 {
-                    let outcome = log.put(&call_id, &message(seq, revision)).await;
+                    let outcome = log.put(&first(&call_id), &message(seq, revision)).await;
                     if !outcome.is_err_and(|error: DynamoError| error.is_retryable()) {
                         break;
                     }
@@ -73,7 +73,7 @@ fn speed() {
             let start = std::time::Instant::now();
             let count = 1_000;
             for number in 0..count {
-                log.put(&call(&(number / 20).to_string()), &message(number % 20, 1)).await.unwrap();
+                log.put(&first(&call(&(number / 20).to_string())), &message(number % 20, 1)).await.unwrap();
             }
             println!("latency {latency_ms:?} ms: {:?} a put", start.elapsed() / count);
         });
