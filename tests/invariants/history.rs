@@ -53,6 +53,10 @@ pub enum Op {
         reversed: bool,
         acknowledged: bool,
     },
+    /// A background writer gets what is new for it.
+    HandOver(Tail),
+    /// It is lost with all that it had.
+    TakeBack,
     /// Everything is written, and another process goes on.
     Restore,
 }
@@ -109,6 +113,8 @@ fn op() -> impl Strategy<Value = Op> {
         3 => prop::sample::select(vec![Tail::Include, Tail::Exclude]).prop_map(Op::TakeChanges),
         3 => (index(), any::<bool>(), any::<bool>())
             .prop_map(|(taken, reversed, acknowledged)| Op::Write { taken, reversed, acknowledged }),
+        3 => prop::sample::select(vec![Tail::Include, Tail::Exclude]).prop_map(Op::HandOver),
+        1 => Just(Op::TakeBack),
         1 => Just(Op::Restore),
     ]
 }
@@ -134,6 +140,8 @@ pub struct World {
     pub merges: HashMap<MessageId, usize>,
     /// The newest revision that was acknowledged.
     pub acknowledged: HashMap<MessageId, u32>,
+    /// The newest revision that a writer has.
+    pub handed_over: HashMap<MessageId, u32>,
     pub taken: Vec<Taken>,
     pub changes: Vec<Changes>,
     /// What the log holds: of each message its newest written revision.
@@ -159,6 +167,7 @@ impl World {
             said: Vec::new(),
             merges: HashMap::new(),
             acknowledged: HashMap::new(),
+            handed_over: HashMap::new(),
             taken: Vec::new(),
             changes: Vec::new(),
             table: BTreeMap::new(),
@@ -213,6 +222,19 @@ impl World {
                 if !self.changes.is_empty() {
                     self.write(taken.index(self.changes.len()), *reversed, *acknowledged);
                 }
+                Done::Nothing
+            }
+            Op::HandOver(tail) => {
+                let changes = self.manager.new_changes(*tail);
+                for record in changes.records() {
+                    self.handed_over.insert(record.id(), record.revision());
+                }
+                self.manager.handed_over(&changes.receipt());
+                Done::Nothing
+            }
+            Op::TakeBack => {
+                self.handed_over.clear();
+                self.manager.take_back();
                 Done::Nothing
             }
             Op::Restore => {

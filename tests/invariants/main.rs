@@ -10,7 +10,9 @@ use history::{Done, Manager, Op, World, history};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use verbale::bedrock::{ConverseRequest, Profile, validate};
-use verbale::{Attribute, BedrockMessage, Content, Message, MessageId, MessageWrapper, MessagesManager, Role, Tail};
+use verbale::{
+    Attribute, BedrockMessage, Content, Message, MessageId, MessageWrapper, MessagesManager, Record, Role, Tail,
+};
 
 /// At least so many; `PROPTEST_CASES` can ask for more.
 const CASES: u32 = 1_024;
@@ -235,6 +237,10 @@ proptest! {
             let without_tail = after.manager.changes(Tail::Exclude);
             prop_assert!(changes.records().starts_with(without_tail.records()));
             prop_assert!(changes.records().len() - without_tail.records().len() <= 1);
+            let is_new = |record: &&Record| after.handed_over.get(&record.id()) < Some(&record.revision());
+            let new: Vec<&Record> = changes.records().iter().filter(is_new).collect();
+            let new_changes = after.manager.new_changes(Tail::Include);
+            prop_assert_eq!(new_changes.records().iter().collect::<Vec<_>>(), new);
             last = after.clone();
             Ok(())
         })?;
