@@ -145,12 +145,18 @@ impl<'a> Model<'a> {
             let known =
                 |place: Position| if self.is_erased { self.seen.contains(&place) } else { self.is_fenced(place) };
             let outcome = self.log.put_records(claim, records).await;
+            let stored = match &outcome {
+                Ok(stored) => stored.clone(),
+                Err(error) => error.stored.clone(),
+            };
             if records.first().is_some_and(|first| known(first.position())) {
                 let error = outcome.unwrap_err();
                 assert!(error.stored.is_empty() && refused(&error.failed[0].1), "{error:?}");
             }
             if !self.is_erased {
-                self.seen.extend(records.iter().map(|record| record.position()));
+                // What came behind a refused one was not even tried.
+                let is_stored = |record: &&Record| stored.iter().any(|stored| stored.id == record.id());
+                self.seen.extend(records.iter().filter(is_stored).map(|record| record.position()));
             }
             return;
         }
