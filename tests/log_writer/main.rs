@@ -401,3 +401,39 @@ async fn a_writer_that_was_stopped_leaves_all_with_the_manager() {
     manager.take_back();
     assert_eq!(manager.new_changes(Tail::Include).records().len(), 2);
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_is_left_of_an_older_writer_is_set_aside() {
+    let memory = SpoolMemory::new();
+    let log = Arc::new(Faulty::new());
+    let spool = Arc::new(Spool::in_memory(&memory, SpoolSettings::default()).unwrap());
+    let writer = started(&log, settings().with_spool(spool));
+    let call = writer.open(CallHeader::new(call_id("CA1"), START_MS).unwrap()).unwrap();
+    let mut manager = Manager::new();
+    manager.add_user("Hi").unwrap();
+    call.hand_over(&mut manager, Tail::Include).unwrap();
+    assert_eq!(writer.flush(SOON).await, []);
+    log.always(&call_id("CA1"), Next::Unavailable);
+    manager.add_assistant("Hello!").unwrap();
+    call.hand_over(&mut manager, Tail::Include).unwrap();
+    tokio::time::sleep(SOON).await;
+    assert_eq!(writer.status().spooled, 1);
+
+    // Not by the writer's own `resume`, which would have stored that first.
+    log.always(&call_id("CA1"), Next::Go);
+    let resumed = log.resume_call(&call_id("CA1")).await.unwrap();
+    let mut restored = Manager::restore(resumed.records.clone()).unwrap();
+    let other = writer.call(resumed.claim().unwrap());
+    restored.add_assistant("Good morning!").unwrap();
+    other.hand_over(&mut restored, Tail::Include).unwrap();
+    let unstored = writer.flush(SOON).await;
+    assert!(unstored.len() == 1 && unstored[0].is_set_aside, "{unstored:?}");
+    manager.add_user("What?").unwrap();
+    assert!(matches!(call.hand_over(&mut manager, Tail::Include), Err(NotAccepted::Over(error)) if error.is_fenced()));
+    assert!(stored(&log, "CA1").await == restored);
+    let status = writer.status();
+    balanced(&status);
+    assert_eq!((status.set_aside, status.spooled), (1, 0));
+    assert_eq!(writer.take_set_aside().await.unwrap().len(), 1);
+    assert_eq!(writer.flush(SOON).await, []);
+}

@@ -206,7 +206,7 @@ impl WriterTask {
         (state.failures, state.error) = (0, None);
         let has_old_work = !state.spooled.is_empty() || state.waiting.len() > self.settings.batch;
         let has_work = state.has_work();
-        self.mended(key);
+        self.mended(Some(&key.0));
         if has_work {
             self.schedule(key, if has_old_work { Duration::ZERO } else { patience });
         }
@@ -241,21 +241,13 @@ impl WriterTask {
             let reason = reason_of(&*trouble.error);
             tracing::error!(%reason, "the log cannot be written until somebody mends this; nothing is lost, and it goes on by itself");
         }
-        all.retain(|known| known.call_id != trouble.call_id);
-        all.push(trouble);
+        all.insert(trouble.call_id.clone(), trouble);
     }
 
-    fn mended(&self, key: &Key) {
-        self.is_mended(Some(&key.0));
-    }
-
-    pub(super) fn is_mended(&self, call_id: Option<&CallId>) {
+    /// What kept a call from being written, or the spool, does not any more.
+    pub(super) fn mended(&self, call_id: Option<&CallId>) {
         let mut all = unpoisoned(&self.shared.counters.trouble);
-        if all.is_empty() {
-            return;
-        }
-        all.retain(|known| known.call_id.as_ref() != call_id);
-        if all.is_empty() {
+        if all.remove(&call_id.cloned()).is_some() && all.is_empty() {
             tracing::info!("what kept the log from being written is mended");
         }
     }

@@ -20,8 +20,19 @@ impl WriterTask {
         for record in state.keys() {
             self.refuse(key, record, &error);
         }
+        self.mended(Some(&key.0));
         self.header_is_settled(key);
         self.ending_is_settled(key);
+    }
+
+    /// The call was resumed, here: the log would refuse what is left of its older writers.
+    pub(super) fn fence_older(&mut self, (call_id, current): &Key) {
+        let older = self.calls.range((call_id.clone(), 0)..(call_id.clone(), *current));
+        for key in older.map(|(key, _)| key.clone()).collect::<Vec<Key>>() {
+            let (call_id, epoch) = key.clone();
+            self.fence(&key, LogError::Fenced { call_id, epoch, current: *current });
+            self.settle(&key);
+        }
     }
 
     /// The call was erased: nothing of it is kept.
@@ -42,6 +53,7 @@ impl WriterTask {
         self.header_is_settled(key);
         self.ending_is_settled(key);
         self.forget_aside(&key.0);
+        self.mended(Some(&key.0));
         self.note(SpoolChange::Forget(key.0.clone()));
     }
 

@@ -149,7 +149,7 @@ impl WriterTask {
                 for (key, record) in commit.records {
                     self.spooled(&key, &record);
                 }
-                self.is_mended(None);
+                self.mended(None);
             }
             Some(error) => {
                 spooling.failures += 1;

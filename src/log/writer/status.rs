@@ -1,5 +1,6 @@
 //! [`Status`]: what a [`LogWriter`](super::LogWriter) has done, has still to do, and what keeps it from it.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -83,7 +84,8 @@ pub(super) struct Counters {
     pub unspooled: Counter,
     /// Since when the oldest record waits.
     pub oldest: Mutex<Option<Instant>>,
-    pub trouble: Mutex<Vec<Trouble>>,
+    /// Of each call, and of the spool.
+    pub trouble: Mutex<BTreeMap<Option<CallId>, Trouble>>,
 }
 
 #[derive(Default)]
@@ -122,7 +124,7 @@ impl Counters {
             unspooled: self.unspooled.get(),
             bytes,
             lag: oldest.map(|since| since.elapsed()).unwrap_or_default(),
-            trouble: super::unpoisoned(&self.trouble).clone(),
+            trouble: super::unpoisoned(&self.trouble).values().cloned().collect(),
         }
     }
 }

@@ -153,7 +153,11 @@ impl WriterTask {
     }
 
     fn state(&mut self, call: &Arc<CallShared>) -> &mut CallState {
-        let state = self.calls.entry(key_of(&call.claim)).or_insert_with(|| CallState::new(call.claim.clone()));
+        let key = key_of(&call.claim);
+        if !self.calls.contains_key(&key) {
+            self.fence_older(&key);
+        }
+        let state = self.calls.entry(key).or_insert_with(|| CallState::new(call.claim.clone()));
         state.know(call);
         state
     }
