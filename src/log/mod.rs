@@ -1,8 +1,10 @@
-//! The log of calls: the port, and the logs that need nothing but memory or a file system.
+//! The log of calls: the port, what writes into it in the background, and the logs that need nothing but memory or a
+//! file system.
 //!
-//! Owns the contract ([`CallLog`]), what it speaks of (call ids, headers, days, pages, what became of a put), a log
-//! in memory and one in files, and the exchange of conversations as [JSON Lines](export). Knows no database, never
-//! retries, never queues, and spawns nothing.
+//! Owns the contract ([`CallLog`]), what it speaks of (call ids, headers, claims, days, pages, what became of a put), the
+//! background writer ([`LogWriter`]) with its [spool](Spool) and [redaction](redact()), a log in memory and one in files,
+//! and the exchange of conversations as [JSON Lines](export). Knows no database. Only the writer retries, queues and
+//! waits.
 //!
 //! ```
 //! use verbale::log::{CallHeader, CallId, CallLog, CallQuery, Claim, MemoryLog};
