@@ -4,6 +4,9 @@
 //! keeps the newest revision of each message, writes the records of a call in the order of its list, several calls at
 //! once, tries again what failed, and tells the manager what the log has. Read `call_writer.rs`, `task.rs`, `call.rs`.
 //!
+//! Where it has a [redactor](WriterSettings::redactor), the task [redacts](crate::log::redact) each record as it comes in:
+//! what waits, in memory or in the spool, is already as it may be written.
+//!
 //! Three [levels](Durability): *accepted* (in memory), *spooled* (in the [spool](crate::log::Spool), where there is
 //! one), *stored*.
 //!
