@@ -1,7 +1,7 @@
 //! The log of calls: the port, and the logs that need nothing but memory or a file system.
 //!
 //! Owns the contract ([`CallLog`]), what it speaks of (call ids, headers, days, pages, what became of a put), a log
-//! in memory and one in files, and the exchange of conversations as [JSON Lines](export). Knows no database, never
+//! in memory and one in files, one that keeps [large contents](Offloading) beside another, and the exchange of conversations as [JSON Lines](export). Knows no database, never
 //! retries, never queues, and spawns nothing.
 //!
 //! ```
@@ -39,6 +39,7 @@ mod header;
 mod json_lines;
 mod list;
 mod memory;
+mod offloading;
 mod port;
 mod put;
 mod redaction;
@@ -56,6 +57,7 @@ pub use header::{CallHeader, Opening, Tenant};
 pub use json_lines::{JsonLines, Reach};
 pub use list::{CallPage, CallQuery, Cursor};
 pub use memory::MemoryLog;
+pub use offloading::Offloading;
 pub use port::{CallLog, LogFuture};
 pub use put::{Put, PutError, Stored};
 pub use redaction::{CardNumbers, Redaction, RedactionError, Redactor, Redactors, redact};

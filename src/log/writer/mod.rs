@@ -120,7 +120,8 @@ impl LogWriter {
     /// Goes on with a call that another process, or an earlier life of this one, was writing: writes what the spool
     /// still holds of it, takes it over in the log, and restores it.
     ///
-    /// `within` bounds the first step. Errors: [`ResumeError`].
+    /// `within` bounds the first step. Where contents of it cannot be loaded, the call goes on with what is there, and the
+    /// traces name them; [`read_call`](CallLog::read_call) lists them as well. Errors: [`ResumeError`].
     pub async fn resume<W: MessageWrapper>(
         &self,
         call_id: &CallId,
@@ -131,6 +132,9 @@ impl LogWriter {
             return Err(ResumeError::Unstored { call_id: call_id.clone(), unstored });
         }
         let logged = self.log.resume_call(call_id).await?;
+        for problem in &logged.problems {
+            tracing::error!(?call_id, %problem, error = %problem.error, "a call goes on without one of its contents");
+        }
         let claim = logged.claim().ok_or_else(|| LogError::NotOpened { call_id: call_id.clone() })?;
         let manager = MessagesManager::restore(logged.records)
             .map_err(|source| ResumeError::NoConversation { call_id: call_id.clone(), source })?;
