@@ -31,6 +31,16 @@ pub struct Problem {
     pub error: ContentError,
 }
 
+/// Equal errors say the same.
+impl PartialEq for Problem {
+    fn eq(&self, other: &Self) -> bool {
+        let key = |problem: &Self| (problem.message_id, problem.content_id, problem.error.to_string());
+        key(self) == key(other)
+    }
+}
+
+impl Eq for Problem {}
+
 /// Puts the contents back that records refer to. Each is loaded once; over several calls, a
 /// [`Cached`](super::Cached) store keeps what is used often.
 ///

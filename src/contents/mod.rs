@@ -6,7 +6,8 @@
 //!
 //! A content is there once, however many use it, and as long as one does: it is put for an [`Owner`], the call, and goes
 //! when the last owner is [released](ContentStore::release). A store keeps no time: where calls expire by themselves,
-//! their contents stay until whoever set the time releases them.
+//! their contents stay until whoever set the time releases them. [`Offloading`](crate::log::Offloading) does all of it for
+//! a log.
 //!
 //! What went to the store is named by a *reference*: the id, the MIME type where it is known, and the size in bytes.
 //!

@@ -1,6 +1,7 @@
 //! [`CallChange`]: what can be changed of a call as a whole. [`LoggedCall`]: what is read of it.
 
 use super::{CallHeader, Claim, Ending};
+use crate::contents::Problem;
 use crate::message::Record;
 
 /// A change of a call as a whole. Each can be made again: after an error, and by two at once.
@@ -31,12 +32,15 @@ pub struct LoggedCall {
     pub header: Option<CallHeader>,
     /// Its records in the order of its list, each summary behind the last message that it covers.
     pub records: Vec<Record>,
+    /// The contents that could not be loaded, each with the message that refers to it: all that is missing of the call.
+    /// Only a log that [offloads](super::Offloading) has any.
+    pub problems: Vec<Problem>,
 }
 
 impl LoggedCall {
     /// What is read of a call with this header and these records.
     pub fn new(header: Option<CallHeader>, records: Vec<Record>) -> Self {
-        Self { header, records }
+        Self { header, records, problems: Vec::new() }
     }
 
     /// Whether there is nothing: the log has never heard of it, or it was erased, or it has expired.

@@ -2,8 +2,8 @@
 //! file system.
 //!
 //! Owns the contract ([`CallLog`]), what it speaks of (call ids, headers, claims, days, pages, what became of a put), the
-//! background writer ([`LogWriter`]) with its [spool](Spool) and [redaction](redact()), a log in memory and one in files,
-//! and the exchange of conversations as [JSON Lines](export). Knows no database. Only the writer retries, queues and
+//! background writer ([`LogWriter`]) with its [spool](Spool) and [redaction](redact()), a log in memory, one in files, and
+//! one that keeps [large contents](Offloading) beside another, and the exchange of conversations as [JSON Lines](export). Knows no database. Only the writer retries, queues and
 //! waits.
 //!
 //! ```
@@ -41,6 +41,7 @@ mod header;
 mod json_lines;
 mod list;
 mod memory;
+mod offloading;
 mod port;
 mod put;
 mod redaction;
@@ -58,6 +59,7 @@ pub use header::{CallHeader, Opening, Tenant};
 pub use json_lines::{JsonLines, Reach};
 pub use list::{CallPage, CallQuery, Cursor};
 pub use memory::MemoryLog;
+pub use offloading::Offloading;
 pub use port::{CallLog, LogFuture};
 pub use put::{Put, PutError, Stored};
 pub use redaction::{CardNumbers, Redaction, RedactionError, Redactor, Redactors, redact};

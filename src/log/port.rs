@@ -59,7 +59,8 @@ pub trait CallLog: Send + Sync {
     fn change_call<'a>(&'a self, call_id: &'a CallId, change: &'a CallChange) -> LogFuture<'a, CallHeader>;
 
     /// A call's header and its records; nothing of a call that is unknown, erased or expired. All that was stored
-    /// before is among them.
+    /// before is among them. What is missing of a record, and can be told by name, is one of the call's
+    /// [problems](LoggedCall::problems), and no error.
     ///
     /// Errors: something that does not read as a record; a backend that failed.
     fn read_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall>;

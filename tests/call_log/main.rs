@@ -7,6 +7,7 @@ mod conformance;
 mod dynamodb;
 mod emulators;
 mod history;
+mod offloading;
 mod old_items;
 mod takeover;
 

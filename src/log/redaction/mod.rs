@@ -1,7 +1,8 @@
 //! What must not be written: [`Redactor`]s find it, [`redact`] takes it out of a record before a log sees it.
 //!
 //! Owns the hook, the rules of what of a record is shown to it, and the redactor of [card numbers](CardNumbers).
-//! Changes the record that is written, never the conversation: the model goes on with what was said.
+//! Changes the record that is written, never the conversation: the model goes on with what was said. The log's writer does
+//! it where it has a [redactor](super::WriterSettings::redactor).
 //!
 //! ```
 //! use verbale::log::{CardNumbers, Redaction, Redactors, redact};
@@ -64,6 +65,12 @@ pub trait Redactor: Send + Sync {
     /// Errors: the text could not be looked at. Nothing of its message is written then. The error ends up among those
     /// of the log: it must not hold the text.
     fn find(&self, text: &str) -> Result<Vec<Redaction>, Box<dyn Error + Send + Sync>>;
+}
+
+impl std::fmt::Debug for dyn Redactor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Redactor")
+    }
 }
 
 impl<F> Redactor for F

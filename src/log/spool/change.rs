@@ -82,6 +82,9 @@ pub struct SetAside {
     pub reason: Box<str>,
     /// The record.
     pub record: Record,
+    /// Whether it could not be [redacted](crate::log::WriterSettings::redactor): it holds all that was said, must not be
+    /// written as it is, and was in memory only.
+    pub is_unredacted: bool,
 }
 
 /// Which record and why, not the words.
@@ -91,6 +94,7 @@ impl fmt::Debug for SetAside {
             .field("call_id", &self.call_id)
             .field("reason", &self.reason)
             .field("key", &RecordKey::of(&self.record))
+            .field("is_unredacted", &self.is_unredacted)
             .finish()
     }
 }

@@ -75,7 +75,8 @@ pub(super) fn set_aside(database: &Database, most: usize) -> Result<Vec<SetAside
         for entry in table.range(places_of(value.value().0))?.take(most.saturating_sub(found.len())) {
             let (_, value) = entry?;
             let (_, reason, json) = value.value();
-            found.push(SetAside { call_id: call_id.clone(), reason: reason.into(), record: record(json)? });
+            let (call_id, reason) = (call_id.clone(), reason.into());
+            found.push(SetAside { call_id, reason, record: record(json)?, is_unredacted: false });
         }
     }
     Ok(found)

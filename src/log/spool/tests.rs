@@ -124,8 +124,12 @@ fn what_was_set_aside_is_not_shipped_and_kept_until_it_is_discarded() {
     spool.commit(&[put("CA", &first), put("CA", &next), put("CB", &last)]).unwrap();
     spool.commit(&[put_aside("CA", &first), put_aside("CA", &second), put_aside("CB", &last)]).unwrap();
     spool.commit(&[put("CA", &first)]).unwrap();
-    let aside =
-        |id, record: &Record| SetAside { call_id: call(id), reason: "too large".into(), record: record.clone() };
+    let aside = |id, record: &Record| SetAside {
+        call_id: call(id),
+        reason: "too large".into(),
+        record: record.clone(),
+        is_unredacted: false,
+    };
     for spool in [&spool, &after_crash(&memory)] {
         assert_eq!(batch(spool, "CA"), slice::from_ref(&next));
         assert_eq!(spool.set_aside(9).unwrap(), [aside("CA", &first), aside("CB", &last)]);

@@ -7,9 +7,9 @@ use tokio::sync::oneshot;
 
 use super::call::Key;
 use super::shared::{CallShared, Weighed};
-use super::{Durability, Part, Unstored, WriterTask};
+use super::{Durability, Part, Unstored, WriterTask, reason_of};
 use crate::log::spool::SpoolChange;
-use crate::log::{CallId, RecordKey, SetAside};
+use crate::log::{CallId, RecordKey, RedactionError, SetAside};
 use crate::message::{MessageId, Position, Record};
 
 /// All that is set aside.
@@ -35,11 +35,27 @@ impl Kept {
 impl WriterTask {
     /// Sets a record aside that waits in memory.
     pub(super) fn put_aside(&mut self, call: &Arc<CallShared>, weighed: Weighed, reason: Box<str>) {
+        self.keep_in_memory(call, weighed, reason, false);
+    }
+
+    /// Sets a record aside that must not be written as it is, for it could not be redacted.
+    pub(super) fn put_unredacted_aside(&mut self, call: &Arc<CallShared>, weighed: Weighed, error: &RedactionError) {
+        self.supersede_aside(call.claim.call_id(), &weighed.record);
+        self.keep_in_memory(call, weighed, reason_of(error), true);
+    }
+
+    fn keep_in_memory(
+        &mut self,
+        call: &Arc<CallShared>,
+        Weighed { record, bytes }: Weighed,
+        reason: Box<str>,
+        is_unredacted: bool,
+    ) {
         self.shared.counters.queued.subtract(1);
-        let (call_id, key) = (call.claim.call_id().clone(), RecordKey::of(&weighed.record));
+        let (call_id, key) = (call.claim.call_id().clone(), RecordKey::of(&record));
         self.say_aside(&call_id, key, &reason);
-        let set_aside = SetAside { call_id: call_id.clone(), record: weighed.record, reason };
-        self.keep(call_id, key, Kept::InMemory { set_aside, bytes: weighed.bytes, call: call.clone() });
+        let set_aside = SetAside { call_id: call_id.clone(), reason, record, is_unredacted };
+        self.keep(call_id, key, Kept::InMemory { set_aside, bytes, call: call.clone() });
     }
 
     /// Sets a record aside that is in the spool.

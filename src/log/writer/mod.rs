@@ -4,6 +4,9 @@
 //! keeps the newest revision of each message, writes the records of a call in the order of its list, several calls at
 //! once, tries again what failed, and tells the manager what the log has. Read `call_writer.rs`, `task.rs`, `call.rs`.
 //!
+//! Where it has a [redactor](WriterSettings::redactor), the task [redacts](crate::log::redact) each record as it comes in:
+//! what waits, in memory or in the spool, is already as it may be written.
+//!
 //! Three [levels](Durability): *accepted* (in memory), *spooled* (in the [spool](crate::log::Spool), where there is
 //! one), *stored*.
 //!
@@ -117,7 +120,8 @@ impl LogWriter {
     /// Goes on with a call that another process, or an earlier life of this one, was writing: writes what the spool
     /// still holds of it, takes it over in the log, and restores it.
     ///
-    /// `within` bounds the first step. Errors: [`ResumeError`].
+    /// `within` bounds the first step. Where contents of it cannot be loaded, the call goes on with what is there, and the
+    /// traces name them; [`read_call`](CallLog::read_call) lists them as well. Errors: [`ResumeError`].
     pub async fn resume<W: MessageWrapper>(
         &self,
         call_id: &CallId,
@@ -128,6 +132,9 @@ impl LogWriter {
             return Err(ResumeError::Unstored { call_id: call_id.clone(), unstored });
         }
         let logged = self.log.resume_call(call_id).await?;
+        for problem in &logged.problems {
+            tracing::error!(?call_id, %problem, error = %problem.error, "a call goes on without one of its contents");
+        }
         let claim = logged.claim().ok_or_else(|| LogError::NotOpened { call_id: call_id.clone() })?;
         let manager = MessagesManager::restore(logged.records)
             .map_err(|source| ResumeError::NoConversation { call_id: call_id.clone(), source })?;

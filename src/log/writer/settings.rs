@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::Durability;
 use crate::clock::{Randomness, SystemRandomness};
-use crate::log::Spool;
+use crate::log::{Redactor, Spool};
 
 /// How a [`LogWriter`](super::LogWriter) writes. The defaults suit a service of some thousand calls and DynamoDB.
 #[derive(Debug, Clone)]
@@ -40,6 +40,11 @@ pub struct WriterSettings {
     pub randomness: Arc<dyn Randomness>,
     /// Where changes are kept until they are stored.
     pub spool: Option<Arc<Spool>>,
+    /// Finds what must not be written. Each record is [redacted](crate::log::redact) by the task, before it is spooled or
+    /// put; the conversation stays as it is. One that cannot be redacted is written nowhere: it is
+    /// [set aside](crate::log::SetAside::is_unredacted) in memory, and lost with the process. Headers and endings, which
+    /// hold nothing that was said, are written as they are, and so is what an earlier process spooled without a redactor.
+    pub redactor: Option<Arc<dyn Redactor>>,
 }
 
 /// What happens to changes that are handed over when too much is waiting in memory.
@@ -71,6 +76,7 @@ impl Default for WriterSettings {
             linger_at_end: Duration::from_secs(10),
             randomness: Arc::new(SystemRandomness),
             spool: None,
+            redactor: None,
         }
     }
 }
@@ -81,6 +87,13 @@ impl WriterSettings {
     pub fn with_spool(mut self, spool: Arc<Spool>) -> Self {
         self.spool = Some(spool);
         self.acknowledge_at = Durability::Spooled;
+        self
+    }
+
+    /// The same with a redactor.
+    #[must_use]
+    pub fn with_redactor(mut self, redactor: Arc<dyn Redactor>) -> Self {
+        self.redactor = Some(redactor);
         self
     }
 

@@ -17,8 +17,8 @@ use super::operation::{Attempts, Outcome};
 use super::shared::{CallShared, Order, Shared, Weighed};
 use super::spooling::{Spooling, next_commit};
 use super::{NotAccepted, WriterSettings, reason_of, unpoisoned};
-use crate::log::CallLog;
 use crate::log::spool::SpoolChange;
+use crate::log::{CallLog, redact};
 
 /// The task that writes what the handles of a [`LogWriter`](super::LogWriter) take in. Run it in one place of the
 /// process: `tokio::spawn(task.run())`, and keep the handle to await its end.
@@ -162,20 +162,23 @@ impl WriterTask {
         state
     }
 
-    fn arrive(&mut self, call: &Arc<CallShared>, weighed: Weighed) {
+    fn arrive(&mut self, call: &Arc<CallShared>, mut weighed: Weighed) {
         let key = key_of(&call.claim);
         // It was handed over before its call was over.
-        match call.over.get() {
-            Some(NotAccepted::Over(error)) if error.is_erased() => {
-                self.shared.counters.queued.subtract(1);
-                self.shared.counters.erased.add(1);
-                return self.shared.give_back(call, weighed.bytes);
-            }
-            Some(over) => {
-                let reason = reason_of(over);
-                return self.put_aside(call, weighed, reason);
-            }
-            None => {}
+        let over = call.over.get();
+        if matches!(over, Some(NotAccepted::Over(error)) if error.is_erased()) {
+            self.shared.counters.queued.subtract(1);
+            self.shared.counters.erased.add(1);
+            return self.shared.give_back(call, weighed.bytes);
+        }
+        let redacted = self.settings.redactor.as_deref().map(|redactor| redact(&weighed.record, redactor));
+        match redacted.transpose() {
+            Ok(redacted) => weighed.record = redacted.unwrap_or(weighed.record),
+            Err(error) => return self.put_unredacted_aside(call, weighed, &error),
+        }
+        if let Some(over) = over {
+            let reason = reason_of(over);
+            return self.put_aside(call, weighed, reason);
         }
         self.supersede_aside(&key.0, &weighed.record);
         let number = self.number();

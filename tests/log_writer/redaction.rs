@@ -1,0 +1,196 @@
+//! What must not be written reaches neither log nor spool, and is shown to no operator.
+
+use std::error::Error;
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record as Fields};
+use tracing::{Event, Metadata, Subscriber};
+use verbale::log::{
+    CallLog, CardNumbers, Durability, LogWriter, Redaction, Redactor, Redactors, Spool, SpoolMemory, SpoolSettings,
+    redact,
+};
+use verbale::{Record, Tail, Timing};
+
+use super::faulty::{Faulty, Next};
+use super::{Manager, SOON, START_MS, balanced, call_id, claim, settings, started, stored};
+
+/// All that is traced on this thread.
+#[derive(Clone, Default)]
+struct Traced(Arc<Mutex<String>>);
+
+impl Subscriber for Traced {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Fields<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        event.record(&mut self.clone());
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+impl Visit for Traced {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.0.lock().unwrap().push_str(&format!("{field}={value:?} "));
+    }
+}
+
+fn spool(memory: &SpoolMemory) -> Arc<Spool> {
+    Arc::new(Spool::in_memory(memory, SpoolSettings::default()).unwrap())
+}
+
+async fn logged(log: &Faulty) -> Vec<Record> {
+    log.read_call(&call_id("CA1")).await.unwrap().records
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_card_number_reaches_neither_log_nor_spool() {
+    let memory = SpoolMemory::new();
+    let log = Arc::new(Faulty::new());
+    log.always(&call_id("CA1"), Next::Unavailable);
+    let settings = settings().with_redactor(Arc::new(CardNumbers));
+    let (writer, task) = LogWriter::new(log.clone(), settings.clone().with_spool(spool(&memory)));
+    let task = tokio::spawn(task.run());
+    let call = writer.call(claim("CA1"));
+    let mut manager = Manager::new();
+    manager.add_user("My card is 4111 1111").unwrap();
+    manager.add_user("1111 1111, is it not?").unwrap();
+    manager.add_assistant("I have 4111-1111-1111-1111.").unwrap();
+    manager.add_summary("The card is 4111111111111111.", &manager.summarizing().unwrap()).unwrap();
+    manager.add_user("Yes").unwrap().set_data("note", "card 4111 1111 1111 1111");
+    let said = manager.records();
+    let expected: Vec<Record> = said.iter().map(|record| redact(record, &CardNumbers).unwrap()).collect();
+    assert!(expected.iter().zip(&said).all(|(redacted, said)| redacted != said), "each holds the number");
+
+    assert_eq!(call.hand_over(&mut manager, Tail::Include).unwrap().records, 4);
+    tokio::time::sleep(SOON).await;
+    assert!(writer.status().spooled == 4 && memory.contains(b"The card is") && !memory.contains(b"4111"));
+    assert!(manager.records() == said, "the conversation stays as it is");
+    balanced(&writer.status());
+    task.abort();
+    let _ = task.await;
+
+    let crashed = memory.copy();
+    assert!(!crashed.contains(b"4111"));
+    log.always(&call_id("CA1"), Next::Go);
+    let writer = started(&log, settings.with_spool(spool(&crashed)));
+    assert_eq!(writer.flush(SOON).await, []);
+    assert_eq!(logged(&log).await, expected);
+    balanced(&writer.status());
+}
+
+/// A redactor that cannot look at what says "secret", in each of the ways there are, unless it is mended.
+fn broken(way: usize, is_mended: Arc<AtomicBool>) -> impl Redactor + 'static {
+    move |text: &str| -> Result<Vec<Redaction>, Box<dyn Error + Send + Sync>> {
+        if !text.contains("secret") || is_mended.load(Ordering::Relaxed) {
+            return Ok(Vec::new());
+        }
+        match way {
+            0 => Err("out of reach".into()),
+            1 => panic!("out of order"),
+            _ => Ok(vec![Redaction::new(5..9_999, "")]),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_redacted_is_written_nowhere_and_stops_nobody() {
+    for (way, reason) in ["out of reach", "panicked", "9999"].into_iter().enumerate() {
+        let traced = Traced::default();
+        let _guard = tracing::subscriber::set_default(traced.clone());
+        let (memory, is_mended) = (SpoolMemory::new(), Arc::new(AtomicBool::new(false)));
+        let log = Arc::new(Faulty::new());
+        log.always(&call_id("CA1"), Next::Unavailable);
+        let redactor = Redactors::default().with(CardNumbers).with(broken(way, is_mended.clone()));
+        let settings = settings().with_redactor(Arc::new(redactor)).with_spool(spool(&memory));
+        let writer = started(&log, settings);
+        let call = writer.call(claim("CA1"));
+        let mut manager = Manager::new();
+        manager.add_user("Hi").unwrap();
+        let id = manager.add_assistant("the secret word").unwrap().id();
+        manager.add_user("Thank you").unwrap();
+        call.hand_over(&mut manager, Tail::Include).unwrap();
+        tokio::time::sleep(SOON).await;
+        let status = writer.status();
+        balanced(&status);
+        assert_eq!((status.spooled, status.set_aside), (2, 1));
+        assert!(status.bytes > 0, "it takes its room");
+        assert!(memory.contains(b"Thank you") && !memory.contains(b"secret"));
+
+        log.always(&call_id("CA1"), Next::Go);
+        let unstored = writer.flush(SOON).await;
+        assert!(unstored.len() == 1 && unstored[0].is_set_aside, "{unstored:?}");
+        assert_eq!(unstored[0].level, Durability::Accepted);
+        assert_eq!(logged(&log).await, [0, 2].map(|at| manager.records()[at].clone()));
+        call.acknowledge(&mut manager);
+        assert_eq!(manager.changes(Tail::Include).records(), &manager.records()[1..2]);
+
+        // A newer revision takes its place.
+        manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, START_MS);
+        call.hand_over(&mut manager, Tail::Include).unwrap();
+        writer.flush(SOON).await;
+        let taken = writer.take_set_aside().await.unwrap();
+        assert_eq!((taken.len(), &taken[0].record, taken[0].is_unredacted), (1, &manager.records()[1], true));
+        assert!(taken[0].reason.contains(reason), "{}", taken[0].reason);
+        assert_eq!(writer.status().replaced, 1);
+        assert_eq!((writer.status().set_aside, writer.status().bytes), (0, 0));
+        assert_eq!(logged(&log).await.len(), 2);
+
+        is_mended.store(true, Ordering::Relaxed);
+        manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, START_MS + 1);
+        call.hand_over(&mut manager, Tail::Include).unwrap();
+        assert_eq!(writer.flush(SOON).await, []);
+        assert!(stored(&log, "CA1").await == manager);
+        balanced(&writer.status());
+        let traced = traced.0.lock().unwrap();
+        assert!(traced.contains("set aside") && !traced.contains("secret"), "{traced}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_could_not_be_redacted_of_an_erased_call_is_forgotten() {
+    let log = Arc::new(Faulty::new());
+    let redactor = broken(0, Arc::default());
+    let writer = started(&log, settings().with_redactor(Arc::new(redactor)));
+    let call = writer.call(claim("CA1"));
+    let mut manager = Manager::new();
+    manager.add_user("the secret word").unwrap();
+    call.hand_over(&mut manager, Tail::Include).unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(writer.status().set_aside, 1);
+    // Handed over before it is known that the call is erased, and taken in behind that.
+    let erased_id = call_id("CA1");
+    let (erased, handed_over) = tokio::join!(writer.erase(&erased_id), async {
+        manager.add_assistant("another secret word").unwrap();
+        call.hand_over(&mut manager, Tail::Include).map(|handed_over| handed_over.records)
+    });
+    erased.unwrap();
+    assert_eq!(handed_over.unwrap(), 1);
+    assert_eq!(writer.flush(SOON).await, []);
+    assert!(writer.take_set_aside().await.unwrap().is_empty());
+    let status = writer.status();
+    balanced(&status);
+    assert_eq!((status.set_aside, status.erased, status.bytes), (0, 2, 0));
+    assert!(log.read_call(&call_id("CA1")).await.unwrap().is_empty());
+}
+
+#[test]
+fn a_redactor_does_not_make_settings_talk() {
+    let settings = settings().with_redactor(Arc::new(CardNumbers));
+    assert!(format!("{settings:?}").contains("redactor: Some(Redactor)"));
+}
