@@ -74,6 +74,11 @@ impl Journal {
         self.events.push(Event { at, request, what: What::Refused { kind } });
     }
 
+    pub fn forget_requests(&mut self) {
+        self.events.clear();
+        self.writes.clear();
+    }
+
     /// How often a fault has struck.
     pub fn count(&self, fault: Fault) -> u64 {
         self.faults.get(&fault).copied().unwrap_or_default()

@@ -121,6 +121,18 @@ impl Dynamo {
         items.map(|item| ((operation::text_of(item, "pk"), operation::text_of(item, "sk")), item.clone())).collect()
     }
 
+    /// Takes the items of a partition away, as if they had never been.
+    pub fn drop_partition(&self, table: &str, partition: &str) {
+        if let Some(table) = self.server().tables.get_mut(table) {
+            table.drop_partition(partition);
+        }
+    }
+
+    /// Forgets each single request; the sums stay. For runs of millions.
+    pub fn forget_requests(&self) {
+        self.server().forget_requests();
+    }
+
     /// Waits until all that was sent has landed: the latest ghost too.
     pub async fn settle(&self) {
         tokio::time::sleep(Duration::from_millis(fault::GHOST_MS.end() + 1)).await;

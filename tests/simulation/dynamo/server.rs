@@ -50,6 +50,12 @@ impl Server {
         }
     }
 
+    pub fn forget_requests(&mut self) {
+        self.journal.forget_requests();
+        self.seen.clear();
+        self.throughput = Throughput::default();
+    }
+
     /// A request arrives, and what becomes of it is decided.
     pub fn arrive(&mut self, operation: &str, body: &[u8]) -> Visit {
         let request = Request::read(operation, body);

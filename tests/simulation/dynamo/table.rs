@@ -75,6 +75,10 @@ impl Table {
         (old.map(|row| row.item), units)
     }
 
+    pub fn drop_partition(&mut self, partition: &str) {
+        self.partitions.remove(&KeyValue::Text(partition.to_owned()));
+    }
+
     /// All items, in the order of their keys.
     pub fn items(&self) -> impl Iterator<Item = &Item> {
         self.partitions.values().flat_map(|partition| partition.values().map(|row| &row.item))

@@ -1,0 +1,40 @@
+//! Where a service keeps what outlives it: a spool and a DynamoDB, in one directory.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use verbale::dynamodb::{DynamoLog, Table, create_table};
+use verbale::embedded::EmbeddedDynamo;
+use verbale::log::{LogWriter, Reach, Spool, SpoolSettings, WriterSettings, WriterTask};
+
+#[derive(Clone)]
+pub struct Home {
+    pub directory: PathBuf,
+    pub reach: Reach,
+}
+
+impl Home {
+    pub async fn make(&self) {
+        create_table(&self.dynamo().client(), &Table::default()).await.unwrap();
+    }
+
+    /// The log, or one whose table is not there.
+    pub fn log(&self, is_away: bool) -> Arc<DynamoLog> {
+        let log = DynamoLog::new(self.dynamo().client());
+        Arc::new(if is_away { log.with_table("away") } else { log })
+    }
+
+    /// A writer as a service starts it, and its spool.
+    pub fn writer(&self, log: Arc<DynamoLog>) -> (LogWriter, WriterTask, Arc<Spool>) {
+        let settings = SpoolSettings::default().with_reach(self.reach);
+        let spool = Arc::new(Spool::open(self.directory.join("spool"), settings).unwrap());
+        let settings = WriterSettings::default().with_spool(spool.clone()).with_linger(Duration::from_millis(20));
+        let (writer, task) = LogWriter::new(log, settings);
+        (writer, task, spool)
+    }
+
+    fn dynamo(&self) -> EmbeddedDynamo {
+        EmbeddedDynamo::open(self.directory.join("dynamodb")).unwrap()
+    }
+}

@@ -1,0 +1,185 @@
+//! A life of a service, which ends by kill -9: 200 calls, and on standard output a line for each change that was
+//! acknowledged.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use verbale::log::{CallHeader, CallId, CallWriter, Ending, LogError, LogWriter, Reach, ResumeError};
+use verbale::{MessageId, MessageWrapper, MessagesManager, PlainMessage, Record, Tail, Timing};
+
+use super::START_MS;
+use super::home::Home;
+
+const CALLS: u32 = 200;
+/// So many calls go on from life to life, where the log is there to resume them from.
+const LASTING: u32 = 20;
+const TURNS: u32 = 4;
+const PAUSE: Duration = Duration::from_millis(100);
+const VARIABLE: &str = "VERBALE_CRASH_LIFE";
+
+type Manager = MessagesManager<PlainMessage>;
+
+pub struct Life {
+    pub number: u32,
+    pub home: Home,
+    /// Whether the log's table is missing, so that everything stays in the spool.
+    pub is_away: bool,
+}
+
+/// A change of which the caller was told that it is logged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Acknowledged {
+    pub call_id: CallId,
+    pub id: MessageId,
+    pub revision: u32,
+    /// Of the whole record.
+    pub hash: u64,
+}
+
+impl Life {
+    /// This test program, told to lead this life.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        let reach = if self.home.reach == Reach::Disk { "disk" } else { "system" };
+        let log = if self.is_away { "away" } else { "there" };
+        command
+            .args(["life", "--exact", "--ignored", "--nocapture", "--test-threads=1"])
+            .env(VARIABLE, format!("{} {reach} {log} {}", self.number, self.home.directory.display()))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped());
+        command
+    }
+
+    /// The life that this process was told to lead.
+    pub fn of_environment() -> Option<Self> {
+        let told = std::env::var(VARIABLE).ok()?;
+        let [number, reach, log, directory] = told.splitn(4, ' ').collect::<Vec<_>>()[..] else { panic!("{told}") };
+        let reach = if reach == "disk" { Reach::Disk } else { Reach::System };
+        let home = Home { directory: PathBuf::from(directory), reach };
+        Some(Self { number: number.parse().unwrap(), home, is_away: log == "away" })
+    }
+
+    /// Does not end: it is killed.
+    pub async fn lead(&self) {
+        let (writer, task, _spool) = self.home.writer(self.home.log(self.is_away));
+        tokio::spawn(task.run());
+        let mut calls = JoinSet::new();
+        for number in 0..CALLS {
+            calls.spawn(speak(writer.clone(), self.call_id(number)));
+        }
+        while let Some(spoken) = calls.join_next().await {
+            spoken.unwrap();
+        }
+        println!("done");
+        std::future::pending().await
+    }
+
+    fn call_id(&self, number: u32) -> CallId {
+        let lasts = number < LASTING && !self.is_away;
+        let name = if lasts { format!("lasting-{number}") } else { format!("{}-{number}", self.number) };
+        CallId::new(name).unwrap()
+    }
+}
+
+async fn speak(writer: LogWriter, call_id: CallId) {
+    let (mut manager, call) = begin(&writer, &call_id).await;
+    let mut told = Told::new(call_id.clone());
+    for turn in 0..TURNS {
+        call.acknowledge(&mut manager);
+        told.tell(&manager);
+        let last = manager.meta_messages().last().map(|message| message.id());
+        if let Some(mut played) = last.and_then(|id| manager.entry(&id).filter(|_| turn > 0)) {
+            played.set_timing(Timing::PlayEnd, START_MS + i64::from(turn));
+        }
+        manager.add_user(format!("{call_id} asks {turn}")).unwrap();
+        manager.add_assistant(format!("{call_id} is answered {turn}")).unwrap();
+        if turn == 2
+            && let Some(summarizing) = manager.summarizing_keeping(1)
+        {
+            manager.add_summary(format!("{call_id} up to {turn}"), &summarizing).unwrap();
+        }
+        call.hand_over(&mut manager, Tail::Exclude).unwrap();
+        tokio::time::sleep(PAUSE).await;
+    }
+    let ending = Ending::of(&manager, START_MS + i64::from(TURNS), "hangup").unwrap();
+    call.finish(&mut manager, ending, Duration::from_secs(30)).await.unwrap();
+    while !manager.changes(Tail::Include).is_empty() {
+        tokio::time::sleep(PAUSE).await;
+        call.acknowledge(&mut manager);
+        told.tell(&manager);
+    }
+}
+
+/// A call goes on where an earlier life left it; one that the log does not know begins.
+async fn begin(writer: &LogWriter, call_id: &CallId) -> (Manager, CallWriter) {
+    if call_id.as_str().starts_with("lasting") {
+        match writer.resume(call_id, Duration::from_secs(60)).await {
+            Ok(resumed) => return resumed,
+            Err(ResumeError::Log(LogError::NotOpened { .. })) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+    let header = CallHeader::new(call_id.clone(), START_MS).unwrap();
+    (Manager::new(), writer.open(header).unwrap())
+}
+
+/// What was told of a call.
+struct Told {
+    call_id: CallId,
+    revisions: HashMap<MessageId, u32>,
+}
+
+impl Told {
+    fn new(call_id: CallId) -> Self {
+        Self { call_id, revisions: HashMap::new() }
+    }
+
+    /// Tells what is acknowledged and was not told.
+    fn tell(&mut self, manager: &Manager) {
+        let changes = manager.changes(Tail::Include);
+        let mut lines = String::new();
+        for record in manager.records() {
+            let (id, revision) = (record.id(), record.revision());
+            if changes.records().iter().all(|changed| changed.id() != id)
+                && self.revisions.insert(id, revision) != Some(revision)
+            {
+                let hash = hash(&record);
+                let acknowledged = Acknowledged { call_id: self.call_id.clone(), id, revision, hash };
+                lines += &format!("{acknowledged}\n");
+            }
+        }
+        print!("{lines}");
+    }
+}
+
+pub fn hash(record: &Record) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    serde_json::to_string(record).unwrap().hash(&mut hasher);
+    hasher.finish()
+}
+
+impl fmt::Display for Acknowledged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ack {} {} {} {}", self.call_id, self.id, self.revision, self.hash)
+    }
+}
+
+impl Acknowledged {
+    /// What a line tells, if it does. One without its end was not told whole.
+    pub fn of_line(line: &str) -> Option<Self> {
+        let ["ack", call_id, id, revision, hash] = line.strip_suffix('\n')?.split(' ').collect::<Vec<_>>()[..] else {
+            return None;
+        };
+        Some(Self {
+            call_id: CallId::new(call_id).unwrap(),
+            id: id.parse().unwrap(),
+            revision: revision.parse().unwrap(),
+            hash: hash.parse().unwrap(),
+        })
+    }
+}

@@ -1,0 +1,196 @@
+//! Many calls at once, one after the other on each line: a message every three seconds, then the whole call is held to
+//! what the log has of it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep};
+use verbale::log::{CallHeader, CallId, CallLog, Ending, LogWriter, Status};
+use verbale::{MessagesManager, PlainMessage, Tail};
+
+/// Between two messages of a call: somebody speaks for so long.
+const MESSAGE: Duration = Duration::from_secs(3);
+/// A call of two minutes.
+const MESSAGES: u32 = 40;
+/// Longer than any outage here.
+const IN_TIME: Duration = Duration::from_secs(600);
+const START_MS: i64 = 1_744_815_823_058;
+
+type Manager = MessagesManager<PlainMessage>;
+
+/// How much is to be carried, and for how long.
+#[derive(Debug, Clone, Copy)]
+pub struct Load {
+    pub calls: u32,
+    pub lasts: Duration,
+    pub max_call_bytes: usize,
+    pub max_bytes: usize,
+}
+
+/// What was seen of it.
+#[derive(Debug, Default)]
+pub struct Seen {
+    pub messages: AtomicU64,
+    /// Calls that were compared with the log, to the last byte of each record.
+    pub compared: AtomicU64,
+    /// Of one call, what was accepted and not stored.
+    pub most_call_bytes: AtomicUsize,
+}
+
+/// Where it goes.
+pub struct World {
+    pub load: Load,
+    pub log: Arc<dyn CallLog>,
+    pub writer: LogWriter,
+    pub seen: Seen,
+    /// Is told of each call that was compared, of which nothing is needed any more.
+    pub compared: Box<dyn Fn(&CallId) + Send + Sync>,
+}
+
+/// Makes all calls, and compares each.
+pub async fn carry(world: Arc<World>) {
+    let end = Instant::now() + world.load.lasts;
+    let mut lines = JoinSet::new();
+    for line in 0..world.load.calls {
+        lines.spawn(calls_of_line(world.clone(), line, end));
+    }
+    while let Some(done) = lines.join_next().await {
+        done.unwrap();
+    }
+}
+
+/// The lines begin spread over the time of a message, and in the midst of their calls.
+async fn calls_of_line(world: Arc<World>, line: u32, end: Instant) {
+    sleep(MESSAGE * line / world.load.calls).await;
+    let mut endings = JoinSet::new();
+    let mut messages = 1 + line % MESSAGES;
+    for number in 0.. {
+        let call_id = CallId::new(format!("{line}-{number}")).unwrap();
+        let call = world.writer.open(CallHeader::new(call_id.clone(), START_MS).unwrap()).unwrap();
+        let mut manager = Manager::new();
+        for message in 0..messages {
+            say(&mut manager, message);
+            call.hand_over(&mut manager, Tail::Exclude).unwrap();
+            world.seen.messages.fetch_add(1, Ordering::Relaxed);
+            world.seen.most_call_bytes.fetch_max(waiting_bytes(&manager), Ordering::Relaxed);
+            sleep(MESSAGE).await;
+            if Instant::now() >= end {
+                break;
+            }
+        }
+        let world_of_ending = world.clone();
+        endings.spawn(async move {
+            let ending = Ending::of(&manager, START_MS, "hangup").unwrap();
+            call.finish(&mut manager, ending, IN_TIME).await.unwrap();
+            while !manager.changes(Tail::Include).is_empty() {
+                sleep(Duration::from_secs(1)).await;
+                call.acknowledge(&mut manager);
+            }
+            compare(&world_of_ending, &call_id, &manager).await;
+        });
+        if Instant::now() >= end {
+            break;
+        }
+        messages = MESSAGES;
+    }
+    while let Some(done) = endings.join_next().await {
+        done.unwrap();
+    }
+}
+
+fn say(manager: &mut Manager, message: u32) {
+    if message.is_multiple_of(2) {
+        manager.add_user(format!("i would like to know about order number {message}")).unwrap();
+    } else {
+        manager.add_assistant(format!("Of course. Order number {message} is on its way to you.")).unwrap();
+    }
+}
+
+/// What was handed over and is not stored, as the writer weighs it.
+fn waiting_bytes(manager: &Manager) -> usize {
+    let (all, new) = (manager.changes(Tail::Include), manager.new_changes(Tail::Include));
+    let waiting = all.records().iter().filter(|record| new.records().iter().all(|new| new.id() != record.id()));
+    waiting.map(|record| 256 + record.contents().texts().map(|text| text.len()).sum::<usize>()).sum()
+}
+
+/// The log has the whole call, and its end: each message once, at its last revision.
+async fn compare(world: &World, call_id: &CallId, manager: &Manager) {
+    for _ in 0..IN_TIME.as_secs() {
+        // The end is written behind the last record; while the log is away, it cannot be read either.
+        if let Ok(logged) = world.log.read_call(call_id).await
+            && logged.header.is_some_and(|header| header.ending().is_some())
+        {
+            assert!(logged.records == manager.records(), "call {call_id} is not what was said");
+            world.seen.compared.fetch_add(1, Ordering::Relaxed);
+            return (world.compared)(call_id);
+        }
+        sleep(Duration::from_secs(1)).await;
+    }
+    panic!("call {call_id} has not come to its end in the log");
+}
+
+/// Watches over the bounds, and prints a line for each period until the writer is gone.
+pub struct Watch {
+    every: Duration,
+    pub most_bytes: usize,
+    pub most_lag: Duration,
+    pub resident_mb: Vec<u64>,
+}
+
+impl Watch {
+    pub fn new(every: Duration) -> Self {
+        println!("       s   messages     stored   waiting  waiting KB  lag s  retried  refused  resident MB");
+        Self { every, most_bytes: 0, most_lag: Duration::ZERO, resident_mb: Vec::new() }
+    }
+
+    /// Until `carried` is done.
+    pub async fn over(&mut self, world: &World, mut carried: JoinSet<()>) {
+        let start = Instant::now();
+        let (mut next, mut lag) = (self.every, Duration::ZERO);
+        loop {
+            tokio::select! {
+                Some(done) = carried.join_next() => {
+                    done.unwrap();
+                    break;
+                }
+                () = sleep(Duration::from_millis(250)) => {}
+            }
+            let status = world.writer.status();
+            assert!(status.bytes <= world.load.max_bytes, "{status:?}");
+            self.most_bytes = self.most_bytes.max(status.bytes);
+            lag = lag.max(status.lag);
+            if start.elapsed() >= next {
+                self.line(start.elapsed(), world, &status, lag);
+                self.most_lag = self.most_lag.max(lag);
+                (next, lag) = (next + self.every, Duration::ZERO);
+            }
+        }
+        self.most_lag = self.most_lag.max(lag);
+        self.line(start.elapsed(), world, &world.writer.status(), lag);
+    }
+
+    fn line(&mut self, at: Duration, world: &World, status: &Status, lag: Duration) {
+        let resident_mb = resident_mb();
+        self.resident_mb.push(resident_mb);
+        println!(
+            "{:8.1} {:10} {:10} {:9} {:11} {:6.2} {:8} {:8} {:12}",
+            at.as_secs_f64(),
+            world.seen.messages.load(Ordering::Relaxed),
+            status.stored,
+            status.queued,
+            status.bytes / 1_024,
+            lag.as_secs_f64(),
+            status.retried,
+            status.refused,
+            resident_mb,
+        );
+    }
+}
+
+/// Of this process; 0 where the system does not say.
+fn resident_mb() -> u64 {
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    pages.split_whitespace().nth(1).map_or(0, |pages| pages.parse::<u64>().unwrap() * 4_096 / 1_000_000)
+}
