@@ -1,0 +1,446 @@
+//! What the background writer does wrong, each shown by the smallest history; to be mended, and moved beside the others.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod scripted;
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+use scripted::{Mode, Scripted};
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+use verbale::clock::SeededRandomness;
+use verbale::log::{
+    CallHeader, CallId, CallLog, Claim, Ending, LogWriter, Part, Spool, SpoolMemory, SpoolSettings, Status,
+    WriterSettings,
+};
+use verbale::{MessageWrapper, MessagesManager, PlainMessage, Tail, Timing};
+
+const START_MS: i64 = 1_744_815_823_058;
+const SOON: Duration = Duration::from_secs(5);
+const SECOND: Duration = Duration::from_secs(1);
+const LONG: Duration = Duration::from_secs(3_600);
+
+type Manager = MessagesManager<PlainMessage>;
+
+fn settings() -> WriterSettings {
+    WriterSettings::default().with_randomness(Arc::new(SeededRandomness::new(1)))
+}
+
+fn started(log: &Arc<Scripted>, settings: WriterSettings) -> (LogWriter, JoinHandle<()>) {
+    let (writer, task) = LogWriter::new(log.clone(), settings);
+    (writer, tokio::spawn(task.run()))
+}
+
+fn spool_in(memory: &SpoolMemory) -> Arc<Spool> {
+    Arc::new(Spool::in_memory(memory, SpoolSettings::default()).unwrap())
+}
+
+fn ca1() -> CallId {
+    CallId::new("CA1").unwrap()
+}
+
+fn header() -> CallHeader {
+    CallHeader::new(ca1(), START_MS).unwrap()
+}
+
+fn said(words: &[&str]) -> Manager {
+    let mut manager = Manager::new();
+    say(&mut manager, words);
+    manager
+}
+
+/// The caller and the assistant take turns.
+fn say(manager: &mut Manager, words: &[&str]) {
+    for word in words {
+        let is_assistant_next = manager.meta_messages().len() % 2 == 1;
+        if is_assistant_next { manager.add_assistant(*word) } else { manager.add_user(*word) }.unwrap();
+    }
+}
+
+fn touch(manager: &mut Manager, at_ms: i64) {
+    let id = manager.meta_messages()[0].id();
+    manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, at_ms);
+}
+
+async fn stored(log: &Scripted) -> Manager {
+    MessagesManager::restore(log.read_call(&ca1()).await.unwrap().records).unwrap()
+}
+
+fn balanced(status: &Status) {
+    let known = status.stored + status.replaced + status.queued + status.spooled + status.set_aside + status.taken;
+    assert_eq!(status.accepted + status.recovered, known + status.erased, "{status:?}");
+}
+
+#[tokio::test(start_paused = true)]
+#[ignore = "bug: what finds the spool full is overtaken by what comes behind it"]
+async fn a_record_that_finds_the_spool_full_is_not_overtaken() {
+    let log = Arc::new(Scripted::default());
+    let room = SpoolSettings::default().with_max_bytes(1_500);
+    let spool = Arc::new(Spool::in_memory(&SpoolMemory::new(), room).unwrap());
+    let (writer, _task) = started(&log, settings().with_spool(spool));
+    let call = writer.open(header()).unwrap();
+    let mut manager = said(&["Hi", &"x".repeat(3_000), "Bye"]);
+    call.hand_over(&mut manager, Tail::Include).unwrap();
+    assert_eq!(writer.flush(SOON).await, []);
+    let order: Vec<u32> = log.kept(&ca1()).iter().map(|kept| kept.seq).collect();
+    assert_eq!(order, [0, 1, 2]);
+}
+
+#[tokio::test(start_paused = true)]
+#[ignore = "bug: what was set aside in memory is lost when the spool cannot be read"]
+async fn what_was_set_aside_is_not_lost_when_the_spool_cannot_be_read() {
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+    log.refuse(0, 1);
+    let room = SpoolSettings::default().with_max_bytes(0);
+    let spool = Arc::new(Spool::in_memory(&memory, room).unwrap());
+    let (writer, _task) = started(&log, settings().with_spool(spool.clone()));
+    let call = writer.call(Claim::first(ca1()));
+    call.hand_over(&mut said(&["Hi"]), Tail::Include).unwrap();
+    assert_eq!(writer.flush(SOON).await.len(), 1);
+    sleep(SECOND).await;
+
+    memory.fail_after(Some(0));
+    spool.discard(&[]).unwrap_err();
+    writer.take_set_aside().await.unwrap_err();
+    memory.fail_after(None);
+    assert_eq!(writer.take_set_aside().await.unwrap().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+#[ignore = "bug: what was set aside is lost when whoever asks for it gives up"]
+async fn what_was_set_aside_is_not_lost_when_nobody_waits_for_it() {
+    let log = Arc::new(Scripted::default());
+    log.refuse(0, 1);
+    let (writer, _task) = started(&log, settings());
+    let call = writer.call(Claim::first(ca1()));
+    call.hand_over(&mut said(&["Hi"]), Tail::Include).unwrap();
+    assert_eq!(writer.flush(SOON).await.len(), 1);
+    {
+        let taking = pin!(writer.take_set_aside());
+        assert!(taking.poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    }
+    sleep(SECOND).await;
+    assert_eq!(writer.take_set_aside().await.unwrap().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+#[ignore = "bug: a flush behind the end of the task says that all is stored"]
+async fn a_flush_does_not_say_that_all_is_stored_when_the_task_has_ended() {
+    let log = Arc::new(Scripted::default());
+    log.set(&ca1(), Mode::Unavailable);
+    let (writer, _task) = started(&log, settings());
+    let call = writer.call(Claim::first(ca1()));
+    call.hand_over(&mut said(&["Hi"]), Tail::Include).unwrap();
+    let other = writer.clone();
+    assert_eq!(writer.stop(SOON).await.len(), 1);
+    sleep(SECOND).await;
+    assert_ne!(other.flush(SOON).await, []);
+}
+
+#[tokio::test(start_paused = true)]
+#[ignore = "bug: a time without end panics"]
+async fn one_may_wait_without_end() {
+    let log = Arc::new(Scripted::default());
+    let (writer, _task) = started(&log, settings());
+    assert_eq!(writer.flush(Duration::MAX).await, []);
+}
+
+#[tokio::test(start_paused = true)]
+#[ignore = "bug: a flush ends early when a newer revision replaces what it waits for in the spool"]
+async fn a_flush_waits_for_what_was_replaced_in_the_spool() {
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+    log.set(&ca1(), Mode::Unavailable);
+    let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
+    let call = writer.call(Claim::first(ca1()));
+    let mut manager = said(&["Hi"]);
+    call.hand_over(&mut manager, Tail::Include).unwrap();
+    sleep(SECOND).await;
+    let flush = tokio::spawn({
+        let writer = writer.clone();
+        async move { writer.flush(LONG).await }
+    });
+    sleep(SECOND).await;
+    touch(&mut manager, START_MS);
+    call.hand_over(&mut manager, Tail::Include).unwrap();
+    sleep(SOON).await;
+    log.set(&ca1(), Mode::Go);
+    assert_eq!(flush.await.unwrap(), []);
+}
+
+#[tokio::test(start_paused = true)]
+#[ignore = "bug: a flush tells of what came after it"]
+async fn a_flush_tells_of_what_came_before_it() {
+    let log = Arc::new(Scripted::default());
+    let other = CallId::new("CA2").unwrap();
+    log.set(&ca1(), Mode::Wait);
+    log.set(&other, Mode::Wait);
+    let (writer, _task) = started(&log, settings());
+    let (call, later) = (writer.call(Claim::first(ca1())), writer.call(Claim::first(other)));
+    call.hand_over(&mut said(&["Hi"]), Tail::Include).unwrap();
+    let flush = tokio::spawn({
+        let writer = writer.clone();
+        async move { writer.flush(LONG).await }
+    });
+    sleep(Duration::from_millis(10)).await;
+    later.hand_over(&mut said(&["Hi"]), Tail::Include).unwrap();
+    sleep(Duration::from_millis(10)).await;
+    log.set(&ca1(), Mode::Go);
+    assert_eq!(flush.await.unwrap(), []);
+}
+
+#[tokio::test(start_paused = true)]
+#[ignore = "bug: of a header and an ending that the log refuses a flush tells nothing"]
+async fn a_flush_tells_of_an_ending_that_is_refused() {
+    let log = Arc::new(Scripted::default());
+    let (writer, _task) = started(&log, settings());
+    let call = writer.call(Claim::first(ca1()));
+    let mut manager = said(&["Hi"]);
+    let ending = Ending::of(&manager, START_MS, "hangup").unwrap();
+    call.finish(&mut manager, ending, SOON).await.unwrap();
+    let parts: Vec<Part> = writer.flush(SOON).await.into_iter().map(|one| one.part).collect();
+    assert_eq!(parts, [Part::Ending]);
+}
+
+/// A writer with the old handle of a call, the handle that resumed it, and both of their managers.
+async fn taken_over_here(log: &Arc<Scripted>, memory: &SpoolMemory) -> (LogWriter, JoinHandle<()>, Manager) {
+    let (writer, task) = started(log, settings().with_spool(spool_in(memory)));
+    let call = writer.open(header()).unwrap();
+    let mut old = said(&["Hi"]);
+    call.hand_over(&mut old, Tail::Include).unwrap();
+    assert_eq!(writer.flush(SOON).await, []);
+    let (mut new, resumed) = writer.resume::<PlainMessage>(&ca1(), SOON).await.unwrap();
+    log.set(&ca1(), Mode::Unavailable);
+    say(&mut old, &["I am late"]);
+    call.hand_over(&mut old, Tail::Include).unwrap();
+    sleep(Duration::from_millis(5)).await;
+    say(&mut new, &["Hello!"]);
+    resumed.hand_over(&mut new, Tail::Include).unwrap();
+    sleep(SECOND).await;
+    (writer, task, new)
+}
+
+#[tokio::test(start_paused = true)]
+#[ignore = "bug: with a spool an old handle's words are put with the claim of the new one"]
+async fn an_old_handle_in_the_same_process_is_fenced() {
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+    let (writer, _task, new) = taken_over_here(&log, &memory).await;
+    log.set(&ca1(), Mode::Go);
+    let unstored = writer.flush(SOON).await;
+    balanced(&writer.status());
+    assert!(unstored.len() == 1 && unstored[0].is_set_aside, "{unstored:?}");
+    assert!(stored(&log).await == new, "{:?}", log.kept(&ca1()));
+}
+
+#[tokio::test(start_paused = true)]
+#[ignore = "bug: of two epochs in the spool one record is neither stored nor set aside nor counted"]
+async fn what_two_epochs_left_in_the_spool_is_accounted_for() {
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+    let (writer, task, new) = taken_over_here(&log, &memory).await;
+    task.abort();
+    let _ = task.await;
+    drop(writer);
+    let memory = memory.copy();
+    let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
+    log.set(&ca1(), Mode::Go);
+    let unstored = writer.flush(SOON).await;
+    let status = writer.status();
+    balanced(&status);
+    assert_eq!((status.recovered, status.stored, status.set_aside), (2, 1, 1), "{unstored:?}");
+    assert!(stored(&log).await == new, "{:?}", log.kept(&ca1()));
+}
+
+#[tokio::test(start_paused = true)]
+#[ignore = "bug: what is set aside takes the room of its call, which is then never written to its end"]
+async fn what_is_set_aside_does_not_stop_its_call() {
+    let log = Arc::new(Scripted::default());
+    log.refuse(0, 1);
+    let (writer, _task) = started(&log, settings().with_limits(1_000, 1 << 20));
+    let call = writer.call(Claim::first(ca1()));
+    let mut manager = said(&[&"x".repeat(5_000)]);
+    call.hand_over(&mut manager, Tail::Include).unwrap();
+    assert_eq!(writer.flush(SOON).await.len(), 1);
+    say(&mut manager, &["Hello!"]);
+    assert_eq!(call.hand_over(&mut manager, Tail::Include).unwrap().records, 1);
+}
+
+#[tokio::test(start_paused = true)]
+#[ignore = "bug: a call whose header is refused is written into the call that has its id"]
+async fn a_call_does_not_get_the_words_of_another_one_of_its_id() {
+    let log = Arc::new(Scripted::default());
+    let (writer, _task) = started(&log, settings());
+    let call = writer.open(header()).unwrap();
+    let mut manager = said(&["Hi, this is Ann"]);
+    call.hand_over(&mut manager, Tail::Include).unwrap();
+    assert_eq!(writer.flush(SOON).await, []);
+
+    let (other, _task) = started(&log, settings());
+    let call = other.open(CallHeader::new(ca1(), START_MS + 60_000).unwrap()).unwrap();
+    call.hand_over(&mut said(&["Hi, this is Bob", "Hello, Bob!"]), Tail::Include).unwrap();
+    other.flush(SOON).await;
+    assert_eq!(log.read_call(&ca1()).await.unwrap().records, manager.records());
+}
+
+#[tokio::test(start_paused = true)]
+#[ignore = "bug: a trouble stays when its call is erased, and no later one is said aloud"]
+async fn an_erased_call_is_no_trouble() {
+    let log = Arc::new(Scripted::default());
+    log.set(&ca1(), Mode::Denied);
+    let (writer, _task) = started(&log, settings());
+    let call = writer.open(header()).unwrap();
+    call.hand_over(&mut said(&["Hi"]), Tail::Include).unwrap();
+    sleep(SECOND).await;
+    assert_eq!(writer.status().trouble.len(), 1);
+    log.set(&ca1(), Mode::Go);
+    writer.erase(&ca1()).await.unwrap();
+    assert_eq!(writer.status().trouble.len(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+#[ignore = "bug: a call of which a record is set aside is not resumed, however often it is tried"]
+async fn what_is_set_aside_does_not_keep_a_call_from_being_resumed() {
+    let log = Arc::new(Scripted::default());
+    log.refuse(1, 1);
+    let (writer, _task) = started(&log, settings());
+    let call = writer.open(header()).unwrap();
+    call.hand_over(&mut said(&["Hi", "Hello!"]), Tail::Include).unwrap();
+    assert_eq!(writer.flush(SOON).await.len(), 1);
+    drop(call);
+    assert!(writer.resume::<PlainMessage>(&ca1(), SOON).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+#[ignore = "bug: what is handed over again while the spool has it is never acknowledged"]
+async fn what_the_spool_has_already_is_acknowledged() {
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+    log.set(&ca1(), Mode::Unavailable);
+    let spool = spool_in(&memory);
+    let (writer, _task) = started(&log, settings().with_spool(spool.clone()));
+    let mut manager = said(&["Hi"]);
+    writer.call(Claim::first(ca1())).hand_over(&mut manager, Tail::Include).unwrap();
+    assert_eq!(writer.stop(SOON).await.len(), 1);
+    sleep(SECOND).await;
+
+    // As the error says: start another one, and hand over all that is pending.
+    let (writer, _task) = started(&log, settings().with_spool(spool));
+    let call = writer.call(Claim::first(ca1()));
+    manager.take_back();
+    call.hand_over(&mut manager, Tail::Include).unwrap();
+    log.set(&ca1(), Mode::Go);
+    assert_eq!(writer.flush(SOON).await, []);
+    call.acknowledge(&mut manager);
+    assert!(manager.changes(Tail::Include).is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+#[ignore = "bug: what a handle handed over is never acknowledged once another one took its place"]
+async fn what_another_handle_handed_over_is_acknowledged() {
+    let log = Arc::new(Scripted::default());
+    log.set(&ca1(), Mode::Wait);
+    let (writer, _task) = started(&log, settings());
+    let mut manager = said(&["Hi"]);
+    writer.call(Claim::first(ca1())).hand_over(&mut manager, Tail::Include).unwrap();
+    let call = writer.call(Claim::first(ca1()));
+    log.set(&ca1(), Mode::Go);
+    assert_eq!(writer.flush(SOON).await, []);
+    call.acknowledge(&mut manager);
+    assert!(manager.changes(Tail::Include).is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+#[ignore = "bug: a revision that was set aside in the spool outlives the newer one that is stored"]
+async fn a_newer_revision_that_waits_outlives_the_one_that_is_set_aside() {
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+    log.set(&ca1(), Mode::Wait);
+    log.refuse(0, 1);
+    let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
+    let call = writer.call(Claim::first(ca1()));
+    let mut manager = said(&["Hi"]);
+    call.hand_over(&mut manager, Tail::Include).unwrap();
+    sleep(SECOND).await;
+    memory.fail_after(Some(0));
+    touch(&mut manager, START_MS);
+    call.hand_over(&mut manager, Tail::Include).unwrap();
+    sleep(SECOND).await;
+    log.set(&ca1(), Mode::Go);
+    sleep(SECOND).await;
+    memory.fail_after(None);
+    sleep(Duration::from_secs(60)).await;
+    assert!(stored(&log).await == manager);
+    balanced(&writer.status());
+    assert_eq!(writer.flush(SOON).await, []);
+}
+
+#[tokio::test(start_paused = true)]
+#[ignore = "bug: while the spool fails, records wait for it though the log would take them"]
+async fn a_spool_that_fails_does_not_delay_the_log() {
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+    let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
+    memory.fail_after(Some(0));
+    let call = writer.call(Claim::first(ca1()));
+    let mut manager = Manager::new();
+    for turn in 0..12 {
+        say(&mut manager, &[&format!("turn {turn}")]);
+        call.hand_over(&mut manager, Tail::Include).unwrap();
+        sleep(Duration::from_secs(11)).await;
+    }
+    for turn in 0..2 {
+        say(&mut manager, &[&format!("last {turn}")]);
+        call.hand_over(&mut manager, Tail::Include).unwrap();
+        sleep(SECOND / 2).await;
+    }
+    assert_eq!(writer.flush(Duration::from_secs(4)).await, []);
+}
+
+#[tokio::test(start_paused = true)]
+#[ignore = "bug: an erase has no deadline while the spool fails"]
+async fn an_erase_ends_when_the_spool_fails() {
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+    let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
+    let call = writer.open(header()).unwrap();
+    call.hand_over(&mut said(&["Hi"]), Tail::Include).unwrap();
+    assert_eq!(writer.flush(SOON).await, []);
+    memory.fail_after(Some(0));
+    assert!(timeout(LONG, writer.erase(&ca1())).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+#[ignore = "bug: of two who erase a call the first is told that the writer was stopped"]
+async fn two_may_erase_a_call_at_once() {
+    let log = Arc::new(Scripted::default());
+    let (writer, _task) = started(&log, settings());
+    let (first, second) = tokio::join!(async { writer.erase(&ca1()).await }, async { writer.erase(&ca1()).await });
+    assert!(first.is_ok() && second.is_ok(), "{first:?} {second:?}");
+}
+
+#[tokio::test(start_paused = true)]
+#[ignore = "bug: a spool that cannot be read at the start keeps everything from being written, and flushes from ending"]
+async fn a_flush_ends_while_the_spool_cannot_be_read() {
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+    let spool = spool_in(&memory);
+    memory.fail_after(Some(0));
+    spool.discard(&[]).unwrap_err();
+    let (writer, _task) = started(&log, settings().with_spool(spool));
+    let call = writer.call(Claim::first(ca1()));
+    call.hand_over(&mut said(&["Hi"]), Tail::Include).unwrap();
+    assert!(timeout(LONG, writer.flush(SOON)).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+#[ignore = "bug: records of a call that is opened after its first records do not expire"]
+async fn records_expire_with_the_header_of_their_call() {
+    let log = Arc::new(Scripted::default());
+    let (writer, _task) = started(&log, settings());
+    let mut manager = said(&["Hi"]);
+    let early = writer.call(Claim::first(ca1()));
+    early.hand_over(&mut manager, Tail::Include).unwrap();
+    let call = writer.open(header().with_expires_at(9_999_999_999)).unwrap();
+    say(&mut manager, &["Hello!"]);
+    call.hand_over(&mut manager, Tail::Include).unwrap();
+    assert_eq!(writer.flush(SOON).await, []);
+    let kept = log.kept(&ca1());
+    assert_eq!(kept[1].expires_at_s, Some(9_999_999_999), "{kept:?}");
+}

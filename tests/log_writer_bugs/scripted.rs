@@ -1,0 +1,125 @@
+//! A log in memory that waits, fails and refuses as it is told, and remembers what it stored in which order.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use verbale::Record;
+use verbale::log::{
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Claim, LogError, LogFuture, LoggedCall, MemoryLog,
+    Opening, PutError, Remedy, Stored,
+};
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub enum Mode {
+    #[default]
+    Go,
+    /// Nothing is answered until the mode is another one.
+    Wait,
+    Unavailable,
+    Denied,
+}
+
+/// What was stored: the `seq`, the revision, and with which claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    pub seq: u32,
+    pub revision: u32,
+    pub epoch: u32,
+    pub expires_at_s: Option<i64>,
+}
+
+#[derive(Default)]
+pub struct Scripted {
+    log: MemoryLog,
+    modes: Mutex<HashMap<CallId, Mode>>,
+    /// Records that are refused, by `seq` and revision.
+    refused: Mutex<HashSet<(u32, u32)>>,
+    kept: Mutex<HashMap<CallId, Vec<Kept>>>,
+}
+
+impl Scripted {
+    pub fn set(&self, call_id: &CallId, mode: Mode) {
+        self.modes.lock().unwrap().insert(call_id.clone(), mode);
+    }
+
+    pub fn refuse(&self, seq: u32, revision: u32) {
+        self.refused.lock().unwrap().insert((seq, revision));
+    }
+
+    pub fn kept(&self, call_id: &CallId) -> Vec<Kept> {
+        self.kept.lock().unwrap().get(call_id).cloned().unwrap_or_default()
+    }
+
+    fn mode(&self, call_id: &CallId) -> Mode {
+        self.modes.lock().unwrap().get(call_id).copied().unwrap_or_default()
+    }
+
+    async fn pass(&self, call_id: &CallId) -> Result<(), LogError> {
+        while self.mode(call_id) == Mode::Wait {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let error = |remedy| Err(LogError::backend(format!("logging call {call_id}"), remedy, "as told"));
+        match self.mode(call_id) {
+            Mode::Unavailable => error(Remedy::Retry),
+            Mode::Denied => error(Remedy::Operator),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl CallLog for Scripted {
+    fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Opening> {
+        Box::pin(async move {
+            self.pass(header.call_id()).await?;
+            self.log.open_call(header).await
+        })
+    }
+
+    fn put_records<'a>(&'a self, claim: &'a Claim, records: &'a [Record]) -> LogFuture<'a, Vec<Stored>, PutError> {
+        Box::pin(async move {
+            let (mut stored, mut failed) = (Vec::new(), Vec::new());
+            for record in records {
+                let (seq, revision) = (record.position().seq(), record.revision());
+                if let Err(error) = self.pass(claim.call_id()).await {
+                    failed.push((record.id(), error));
+                } else if self.refused.lock().unwrap().contains(&(seq, revision)) {
+                    failed.push((record.id(), LogError::backend("logging a record", Remedy::None, "as told")));
+                } else {
+                    match self.log.put_records(claim, std::slice::from_ref(record)).await {
+                        Ok(put) => {
+                            stored.extend(put);
+                            let (epoch, expires_at_s) = (claim.epoch(), claim.expires_at_s());
+                            let kept = Kept { seq, revision, epoch, expires_at_s };
+                            self.kept.lock().unwrap().entry(claim.call_id().clone()).or_default().push(kept);
+                        }
+                        Err(error) => failed.extend(error.failed),
+                    }
+                }
+            }
+            if failed.is_empty() { Ok(stored) } else { Err(PutError::new(stored, failed, 0)) }
+        })
+    }
+
+    fn change_call<'a>(&'a self, call_id: &'a CallId, change: &'a CallChange) -> LogFuture<'a, CallHeader> {
+        Box::pin(async move {
+            self.pass(call_id).await?;
+            self.log.change_call(call_id, change).await
+        })
+    }
+
+    fn read_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
+        self.log.read_call(call_id)
+    }
+
+    fn list_calls<'a>(&'a self, query: &'a CallQuery) -> LogFuture<'a, CallPage> {
+        self.log.list_calls(query)
+    }
+
+    fn erase_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, ()> {
+        Box::pin(async move {
+            self.pass(call_id).await?;
+            self.log.erase_call(call_id).await
+        })
+    }
+}
