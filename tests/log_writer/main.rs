@@ -120,7 +120,7 @@ async fn a_log_that_hangs_delays_no_turn_and_no_other_call() {
     assert!(writer.status().lag >= Duration::from_secs(57), "{:?}", writer.status());
     let unstored = writer.flush(SOON).await;
     assert_eq!(unstored.len(), 40);
-    assert!(unstored.iter().all(|one| one.call_id == call_id("poisoned") && one.level == Durability::Accepted));
+    assert!(unstored.iter().all(|one| one.call_id == Some(call_id("poisoned")) && one.level == Durability::Accepted));
     assert!(unstored[0].to_string().contains("deadline has elapsed"), "{}", unstored[0]);
     assert!(!format!("{unstored:?}").contains("user"));
 
@@ -186,6 +186,7 @@ async fn what_the_log_never_takes_is_set_aside_and_stops_nobody() {
     let taken = writer.take_set_aside().await.unwrap();
     assert_eq!((taken.len(), &taken[0].record), (1, &manager.records()[0]));
     assert!(taken[0].reason.contains("refused"), "{}", taken[0].reason);
+    assert_eq!(writer.flush(SOON).await, []);
     let status = writer.status();
     balanced(&status);
     assert_eq!((status.set_aside, status.taken, status.bytes), (0, 1, 0));

@@ -76,7 +76,7 @@ fn balanced(status: &Status) {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: what finds the spool full is overtaken by what comes behind it"]
+
 async fn a_record_that_finds_the_spool_full_is_not_overtaken() {
     let log = Arc::new(Scripted::default());
     let room = SpoolSettings::default().with_max_bytes(1_500);
@@ -91,7 +91,7 @@ async fn a_record_that_finds_the_spool_full_is_not_overtaken() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: what was set aside in memory is lost when the spool cannot be read"]
+
 async fn what_was_set_aside_is_not_lost_when_the_spool_cannot_be_read() {
     let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
     log.refuse(0, 1);
@@ -111,7 +111,7 @@ async fn what_was_set_aside_is_not_lost_when_the_spool_cannot_be_read() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: what was set aside is lost when whoever asks for it gives up"]
+
 async fn what_was_set_aside_is_not_lost_when_nobody_waits_for_it() {
     let log = Arc::new(Scripted::default());
     log.refuse(0, 1);
@@ -128,7 +128,7 @@ async fn what_was_set_aside_is_not_lost_when_nobody_waits_for_it() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: a flush behind the end of the task says that all is stored"]
+
 async fn a_flush_does_not_say_that_all_is_stored_when_the_task_has_ended() {
     let log = Arc::new(Scripted::default());
     log.set(&ca1(), Mode::Unavailable);
@@ -142,7 +142,7 @@ async fn a_flush_does_not_say_that_all_is_stored_when_the_task_has_ended() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: a time without end panics"]
+
 async fn one_may_wait_without_end() {
     let log = Arc::new(Scripted::default());
     let (writer, _task) = started(&log, settings());
@@ -150,7 +150,7 @@ async fn one_may_wait_without_end() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: a flush ends early when a newer revision replaces what it waits for in the spool"]
+
 async fn a_flush_waits_for_what_was_replaced_in_the_spool() {
     let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
     log.set(&ca1(), Mode::Unavailable);
@@ -172,7 +172,7 @@ async fn a_flush_waits_for_what_was_replaced_in_the_spool() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: a flush tells of what came after it"]
+
 async fn a_flush_tells_of_what_came_before_it() {
     let log = Arc::new(Scripted::default());
     let other = CallId::new("CA2").unwrap();
@@ -193,7 +193,7 @@ async fn a_flush_tells_of_what_came_before_it() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: of a header and an ending that the log refuses a flush tells nothing"]
+
 async fn a_flush_tells_of_an_ending_that_is_refused() {
     let log = Arc::new(Scripted::default());
     let (writer, _task) = started(&log, settings());
@@ -224,7 +224,7 @@ async fn taken_over_here(log: &Arc<Scripted>, memory: &SpoolMemory) -> (LogWrite
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: with a spool an old handle's words are put with the claim of the new one"]
+
 async fn an_old_handle_in_the_same_process_is_fenced() {
     let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
     let (writer, _task, new) = taken_over_here(&log, &memory).await;
@@ -236,7 +236,7 @@ async fn an_old_handle_in_the_same_process_is_fenced() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: of two epochs in the spool one record is neither stored nor set aside nor counted"]
+
 async fn what_two_epochs_left_in_the_spool_is_accounted_for() {
     let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
     let (writer, task, new) = taken_over_here(&log, &memory).await;
@@ -254,7 +254,7 @@ async fn what_two_epochs_left_in_the_spool_is_accounted_for() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: what is set aside takes the room of its call, which is then never written to its end"]
+
 async fn what_is_set_aside_does_not_stop_its_call() {
     let log = Arc::new(Scripted::default());
     log.refuse(0, 1);
@@ -268,7 +268,7 @@ async fn what_is_set_aside_does_not_stop_its_call() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: a call whose header is refused is written into the call that has its id"]
+
 async fn a_call_does_not_get_the_words_of_another_one_of_its_id() {
     let log = Arc::new(Scripted::default());
     let (writer, _task) = started(&log, settings());
@@ -285,7 +285,7 @@ async fn a_call_does_not_get_the_words_of_another_one_of_its_id() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: a trouble stays when its call is erased, and no later one is said aloud"]
+
 async fn an_erased_call_is_no_trouble() {
     let log = Arc::new(Scripted::default());
     log.set(&ca1(), Mode::Denied);
@@ -300,7 +300,7 @@ async fn an_erased_call_is_no_trouble() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: a call of which a record is set aside is not resumed, however often it is tried"]
+
 async fn what_is_set_aside_does_not_keep_a_call_from_being_resumed() {
     let log = Arc::new(Scripted::default());
     log.refuse(1, 1);
@@ -313,7 +313,7 @@ async fn what_is_set_aside_does_not_keep_a_call_from_being_resumed() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: what is handed over again while the spool has it is never acknowledged"]
+
 async fn what_the_spool_has_already_is_acknowledged() {
     let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
     log.set(&ca1(), Mode::Unavailable);
@@ -336,7 +336,7 @@ async fn what_the_spool_has_already_is_acknowledged() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: what a handle handed over is never acknowledged once another one took its place"]
+
 async fn what_another_handle_handed_over_is_acknowledged() {
     let log = Arc::new(Scripted::default());
     log.set(&ca1(), Mode::Wait);
@@ -351,7 +351,7 @@ async fn what_another_handle_handed_over_is_acknowledged() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: a revision that was set aside in the spool outlives the newer one that is stored"]
+
 async fn a_newer_revision_that_waits_outlives_the_one_that_is_set_aside() {
     let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
     log.set(&ca1(), Mode::Wait);
@@ -375,7 +375,7 @@ async fn a_newer_revision_that_waits_outlives_the_one_that_is_set_aside() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: while the spool fails, records wait for it though the log would take them"]
+
 async fn a_spool_that_fails_does_not_delay_the_log() {
     let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
     let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
@@ -396,7 +396,7 @@ async fn a_spool_that_fails_does_not_delay_the_log() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: an erase has no deadline while the spool fails"]
+
 async fn an_erase_ends_when_the_spool_fails() {
     let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
     let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
@@ -408,7 +408,7 @@ async fn an_erase_ends_when_the_spool_fails() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: of two who erase a call the first is told that the writer was stopped"]
+
 async fn two_may_erase_a_call_at_once() {
     let log = Arc::new(Scripted::default());
     let (writer, _task) = started(&log, settings());
@@ -417,7 +417,7 @@ async fn two_may_erase_a_call_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: a spool that cannot be read at the start keeps everything from being written, and flushes from ending"]
+
 async fn a_flush_ends_while_the_spool_cannot_be_read() {
     let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
     let spool = spool_in(&memory);
@@ -430,7 +430,7 @@ async fn a_flush_ends_while_the_spool_cannot_be_read() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: records of a call that is opened after its first records do not expire"]
+
 async fn records_expire_with_the_header_of_their_call() {
     let log = Arc::new(Scripted::default());
     let (writer, _task) = started(&log, settings());

@@ -9,16 +9,19 @@ use super::call::Key;
 use super::shared::{CallShared, Weighed};
 use super::{Durability, Part, Unstored, WriterTask, reason_of};
 use crate::log::spool::SpoolChange;
-use crate::log::{CallId, RecordKey, RedactionError, SetAside};
+use crate::log::{CallId, LogError, RecordKey, RedactionError, SetAside};
 use crate::message::{MessageId, Position, Record};
 
 /// All that is set aside.
 pub(super) type AllAside = BTreeMap<(CallId, Position, MessageId), Kept>;
 
+/// Of so many calls whose header or ending was refused that is remembered.
+const MAX_REFUSED: usize = 1_000;
+
 /// Where a record is that was set aside.
 pub(super) enum Kept {
-    /// Here, where it goes on taking its room.
-    InMemory { set_aside: SetAside, bytes: usize, call: Arc<CallShared> },
+    /// Here, where it goes on taking its room in the process.
+    InMemory { set_aside: SetAside, bytes: usize },
     /// In the spool.
     InSpool { revision: u32 },
 }
@@ -55,7 +58,8 @@ impl WriterTask {
         let (call_id, key) = (call.claim.call_id().clone(), RecordKey::of(&record));
         self.say_aside(&call_id, key, &reason);
         let set_aside = SetAside { call_id: call_id.clone(), reason, record, is_unredacted };
-        self.keep(call_id, key, Kept::InMemory { set_aside, bytes, call: call.clone() });
+        self.shared.keep_of_all(call, bytes);
+        self.keep(call_id, key, Kept::InMemory { set_aside, bytes });
     }
 
     /// Sets a record aside that is in the spool.
@@ -74,11 +78,10 @@ impl WriterTask {
 
     /// An older revision that was set aside makes room for the newer one.
     fn keep(&mut self, call_id: CallId, key: RecordKey, kept: Kept) {
-        let older = self.set_aside.insert((call_id, key.position, key.id), kept);
+        let older = self.set_aside.insert((call_id.clone(), key.position, key.id), kept);
         self.shared.counters.set_aside.add(1);
         if let Some(older) = older {
-            self.dropped(&older);
-            self.shared.counters.replaced.add(1);
+            self.superseded(&call_id, key, &older);
         }
     }
 
@@ -92,13 +95,31 @@ impl WriterTask {
             return;
         }
         if let Some(kept) = self.set_aside.remove(&at) {
-            self.dropped(&kept);
-            self.shared.counters.replaced.add(1);
-            if let Kept::InSpool { revision } = kept {
-                let key = RecordKey { revision, ..RecordKey::of(record) };
-                self.note(SpoolChange::Discard(call_id.clone(), key));
-            }
+            self.superseded(call_id, RecordKey::of(record), &kept);
         }
+    }
+
+    fn superseded(&mut self, call_id: &CallId, by: RecordKey, kept: &Kept) {
+        self.dropped(kept);
+        self.shared.counters.replaced.add(1);
+        if let Kept::InSpool { revision } = kept
+            && *revision != by.revision
+        {
+            let key = RecordKey { revision: *revision, ..by };
+            self.note(SpoolChange::Discard(call_id.clone(), key));
+        }
+    }
+
+    /// The log refuses the header or the ending of a call. A flush tells so, until somebody takes what is set aside.
+    pub(super) fn refuse_part(&mut self, key: &Key, part: Part, error: &LogError) {
+        let (call_id, reason) = (key.0.clone(), reason_of(error));
+        tracing::error!(?call_id, ?part, %reason, "a part of a call is not written, for the log refuses it");
+        self.refused.retain(|refused| refused.call_id.as_ref() != Some(&call_id) || refused.part != part);
+        if self.refused.len() == MAX_REFUSED {
+            self.refused.pop_front();
+        }
+        let (level, error) = (Durability::Accepted, Some(reason));
+        self.refused.push_back(Unstored { call_id: Some(call_id), part, level, is_set_aside: true, error });
     }
 
     /// Forgets what was set aside of an erased call.
@@ -112,54 +133,48 @@ impl WriterTask {
         }
     }
 
-    /// Gives out what was set aside in memory.
+    /// Shows what was set aside in memory; it stays there until it is [taken](Self::taken).
     pub(super) fn give_aside(&mut self, reply: oneshot::Sender<Vec<SetAside>>) {
-        let all = std::mem::take(&mut self.set_aside);
-        let mut taken = Vec::new();
-        for (at, kept) in all {
-            if let Kept::InMemory { set_aside, .. } = &kept {
-                taken.push(set_aside.clone());
-                self.dropped(&kept);
-                self.shared.counters.taken.add(1);
-            } else {
-                self.set_aside.insert(at, kept);
-            }
-        }
-        // Whoever asked and is gone has lost them: as any answer that is not waited for.
-        let _ = reply.send(taken);
+        self.refused.clear();
+        let shown = self.set_aside.values().filter_map(|kept| match kept {
+            Kept::InMemory { set_aside, .. } => Some(set_aside.clone()),
+            Kept::InSpool { .. } => None,
+        });
+        // Whoever asked and is gone can ask again.
+        let _ = reply.send(shown.collect());
     }
 
-    /// What was set aside in the spool was given out from there.
-    pub(super) fn taken_from_spool(&mut self, taken: Vec<(CallId, RecordKey)>) {
+    /// What was set aside was given out.
+    pub(super) fn taken(&mut self, taken: Vec<(CallId, RecordKey)>) {
         for (call_id, key) in taken {
             let at = (call_id.clone(), key.position, key.id);
-            let is_it = self
-                .set_aside
-                .get(&at)
-                .is_some_and(|kept| matches!(kept, Kept::InSpool { revision } if *revision == key.revision));
+            let is_it = self.set_aside.get(&at).is_some_and(|kept| kept.revision() == key.revision);
             if is_it && let Some(kept) = self.set_aside.remove(&at) {
                 self.dropped(&kept);
                 self.shared.counters.taken.add(1);
-                self.note(SpoolChange::Discard(call_id, key));
+                if let Kept::InSpool { .. } = kept {
+                    self.note(SpoolChange::Discard(call_id, key));
+                }
             }
         }
     }
 
     fn dropped(&self, kept: &Kept) {
         self.shared.counters.set_aside.subtract(1);
-        if let Kept::InMemory { bytes, call, .. } = kept {
-            self.shared.give_back(call, *bytes);
+        if let Kept::InMemory { bytes, .. } = kept {
+            self.shared.give_back_of_all(*bytes);
         }
     }
 
     pub(super) fn unstored_aside(&self) -> impl Iterator<Item = Unstored> {
-        self.set_aside.iter().map(|((call_id, position, id), kept)| {
+        let records = self.set_aside.iter().map(|((call_id, position, id), kept)| {
             let part = Part::Record { id: *id, position: *position, revision: kept.revision() };
             let (level, error) = match kept {
                 Kept::InMemory { set_aside, .. } => (Durability::Accepted, Some(set_aside.reason.clone())),
                 Kept::InSpool { .. } => (Durability::Spooled, None),
             };
-            Unstored { call_id: call_id.clone(), part, level, is_set_aside: true, error }
-        })
+            Unstored { call_id: Some(call_id.clone()), part, level, is_set_aside: true, error }
+        });
+        self.refused.iter().cloned().chain(records)
     }
 }

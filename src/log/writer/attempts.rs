@@ -8,7 +8,7 @@ use tokio::task::{Id, JoinError};
 use super::call::{Key, Waiting};
 use super::operation::Outcome;
 use super::shared::Weighed;
-use super::{Durability, Trouble, WriterTask, reason_of, unpoisoned};
+use super::{Durability, Part, Trouble, WriterTask, reason_of, unpoisoned};
 use crate::log::spool::SpoolChange;
 use crate::log::{CallId, LogError, RecordKey, Remedy, Stored};
 use crate::message::{MessageId, Position, Record};
@@ -71,8 +71,10 @@ impl WriterTask {
                 return self.failed(key, error);
             }
             Err(error) if error.is_erased() => self.forget(key, error),
+            // Another call has this id: nothing of this one may be written there.
+            Err(error) if error.is_conflict() => self.fence(key, error),
             Err(error) => {
-                tracing::error!(call_id = ?key.0, %error, "the header of a call is not written, for the log refuses it");
+                self.refuse_part(key, Part::Header, &error);
                 self.header_is_settled(key);
             }
             Ok(()) => self.header_is_settled(key),
@@ -96,7 +98,7 @@ impl WriterTask {
             Err(error) if error.is_erased() => self.forget(key, error),
             Err(error) if error.is_fenced() => self.fence(key, error),
             Err(error) => {
-                tracing::error!(call_id = ?key.0, %error, "the end of a call is not written, for the log refuses it");
+                self.refuse_part(key, Part::Ending, &error);
                 self.ending_is_settled(key);
             }
             Ok(()) => self.ending_is_settled(key),
@@ -191,12 +193,20 @@ impl WriterTask {
     /// The log will never take a record.
     pub(super) fn refuse(&mut self, key: &Key, record: RecordKey, error: &LogError) {
         let reason = reason_of(error);
+        let has_newer = self.calls.get(key).is_some_and(|state| state.has_newer(record));
         if let Some(waiting) = self.take_waiting(key, record.position, record.revision) {
             let weighed = Weighed { record: waiting.record, bytes: waiting.bytes };
             self.put_aside(&waiting.call, weighed, reason.clone());
         }
         if self.take_spooled(key, record.position, record.revision) {
-            self.set_aside_in_spool(key, record, reason);
+            if has_newer {
+                // The newer one may be taken, and takes its place.
+                self.shared.counters.spooled.subtract(1);
+                self.shared.counters.replaced.add(1);
+                self.note(SpoolChange::Shipped(key.0.clone(), record));
+            } else {
+                self.set_aside_in_spool(key, record, reason);
+            }
         }
     }
 

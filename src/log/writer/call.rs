@@ -37,7 +37,7 @@ pub(super) struct CallState {
     pub failures: u32,
     pub due: Option<Instant>,
     pub error: Option<Arc<LogError>>,
-    pub erasing: Option<oneshot::Sender<Result<(), LogError>>>,
+    pub erasing: Vec<oneshot::Sender<Result<(), LogError>>>,
 }
 
 pub(super) struct Waiting {
@@ -99,13 +99,15 @@ impl CallState {
             failures: 0,
             due: None,
             error: None,
-            erasing: None,
+            erasing: Vec::new(),
         }
     }
 
     pub fn know(&mut self, handle: &Arc<CallShared>) {
         if !self.handles.iter().any(|known| Arc::ptr_eq(known, handle)) {
             self.handles.push(handle.clone());
+            // What it was opened with may have come later than the first handle.
+            self.claim = handle.claim.clone();
         }
     }
 
@@ -125,7 +127,7 @@ impl CallState {
             }
         }
         // Once records of a call go past the spool, all do, until there are none: so that they stay in their order.
-        let goes_past = self.waiting.values().next().is_some_and(|waiting| waiting.place == Place::Log);
+        let goes_past = self.waiting.values().any(|waiting| waiting.place == Place::Log);
         let place = if goes_past { Place::Log } else { place };
         let waiting = Waiting {
             number,
@@ -152,7 +154,7 @@ impl CallState {
         if self.is_busy {
             return None;
         }
-        if self.erasing.is_some() {
+        if !self.erasing.is_empty() {
             return Some(Step::Erase);
         }
         let opening = self.opening.as_ref().map(|(_, header)| Step::Open(header.clone()));
@@ -163,10 +165,11 @@ impl CallState {
         if !self.spooled.is_empty() {
             return Some(Step::PutSpooled);
         }
-        let ready = self.waiting.values().filter(|waiting| waiting.place == Place::Log);
-        let records: Vec<Record> = ready.take(batch.max(1)).map(|waiting| waiting.record.clone()).collect();
-        if !records.is_empty() {
-            return Some(Step::Put(records));
+        // What is on its way to the spool came first, and goes to the log first.
+        let is_spooling = self.waiting.values().any(|waiting| waiting.place == Place::Spool);
+        if !is_spooling && !self.waiting.is_empty() {
+            let ready = self.waiting.values().take(batch.max(1));
+            return Some(Step::Put(ready.map(|waiting| waiting.record.clone()).collect()));
         }
         let ending = self.ending.as_ref().filter(|_| self.waiting.is_empty());
         opening.or_else(|| ending.map(|(_, ending)| Step::Close(ending.clone())))
@@ -180,7 +183,7 @@ impl CallState {
     pub fn has_work(&self) -> bool {
         self.opening.is_some()
             || self.ending.is_some()
-            || self.erasing.is_some()
+            || !self.erasing.is_empty()
             || !self.waiting.is_empty()
             || !self.spooled.is_empty()
     }
@@ -204,25 +207,34 @@ impl CallState {
         }
     }
 
-    /// All that is accepted and not stored.
-    pub fn unstored(&self) -> impl Iterator<Item = Unstored> {
+    /// Whether a newer revision of a message waits, or is in the spool.
+    pub fn has_newer(&self, key: RecordKey) -> bool {
+        let of_memory = self.waiting.get(&key.position).map(|waiting| waiting.record.revision());
+        let of_spool = self.spooled.get(&key.position).map(|spooled| spooled.revision);
+        of_memory.max(of_spool).is_some_and(|revision| revision > key.revision)
+    }
+
+    /// What was accepted up to a number, and is not stored.
+    pub fn unstored(&self, up_to: u64) -> impl Iterator<Item = Unstored> {
         let part = |part, level| Unstored {
-            call_id: self.claim.call_id().clone(),
+            call_id: Some(self.claim.call_id().clone()),
             part,
             level,
             is_set_aside: false,
             error: self.error.as_deref().map(|error| super::reason_of(error)),
         };
-        let record = |id, position, revision| Part::Record { id, position, revision };
-        let opening = self.opening.iter().map(move |_| part(Part::Header, Durability::Accepted));
-        let spooled = self
-            .spooled
-            .iter()
-            .map(move |(position, spooled)| part(record(spooled.id, *position, spooled.revision), Durability::Spooled));
-        let waiting = self.waiting.iter().map(move |(position, waiting)| {
-            part(record(waiting.record.id(), *position, waiting.record.revision()), Durability::Accepted)
+        let is_before = move |number: &u64| *number <= up_to;
+        let opening = self.opening.iter().filter(move |(number, _)| is_before(number));
+        let opening = opening.map(move |_| part(Part::Header, Durability::Accepted));
+        let spooled = self.spooled.iter().filter(move |(_, spooled)| is_before(&spooled.number));
+        let spooled = spooled.map(move |(position, spooled)| {
+            let key = RecordKey { position: *position, id: spooled.id, revision: spooled.revision };
+            part(Part::of(key), Durability::Spooled)
         });
-        let ending = self.ending.iter().map(move |_| part(Part::Ending, Durability::Accepted));
+        let waiting = self.waiting.values().filter(move |waiting| is_before(&waiting.number));
+        let waiting = waiting.map(move |waiting| part(Part::of(RecordKey::of(&waiting.record)), Durability::Accepted));
+        let ending = self.ending.iter().filter(move |(number, _)| is_before(number));
+        let ending = ending.map(move |_| part(Part::Ending, Durability::Accepted));
         opening.chain(spooled).chain(waiting).chain(ending)
     }
 }

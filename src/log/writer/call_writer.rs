@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{Instant, timeout_at};
+use tokio::time::timeout_at;
 
 use super::shared::{CallShared, Order, Orders, Shared, Weighed};
-use super::{Durability, unpoisoned};
+use super::{Durability, after, unpoisoned};
 use crate::log::{CallHeader, Claim, Ending, LogError};
 use crate::manager::{MessagesManager, Receipt, Tail};
 use crate::message::{MessageWrapper, Record};
@@ -53,7 +53,10 @@ pub struct Unfinished {
 
 impl CallWriter {
     pub(super) fn new(claim: Claim, shared: Arc<Shared>, orders: Orders) -> Self {
-        Self { call: Arc::new(CallShared::new(claim)), shared, orders }
+        let call = Arc::new(CallShared::new(claim));
+        // Without a task nothing is accepted, and that is told.
+        let _ = orders.send(Order::Begin(call.clone()));
+        Self { call, shared, orders }
     }
 
     /// Has the header of the call written.
@@ -133,7 +136,7 @@ impl CallWriter {
         ending: Ending,
         within: Duration,
     ) -> Result<(), FinishError> {
-        let until = Instant::now() + within;
+        let until = after(within);
         loop {
             // Registered before the look, so that room made in between is not missed.
             let room = self.shared.room.notified();

@@ -6,7 +6,8 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::call::{CallState, Key, key_of};
-use super::{Unstored, WriterTask};
+use super::spooling::Spooling;
+use super::{Durability, Part, Unstored, WriterTask};
 use crate::log::CallId;
 
 /// Somebody waits until nothing up to a number is outstanding, or of one call nothing at all.
@@ -30,15 +31,18 @@ impl WriterTask {
     pub(super) fn answer_flushes(&mut self) {
         let now = Instant::now();
         let oldest = self.outstanding.keys().next().copied().unwrap_or(u64::MAX);
+        let is_spool_known = self.spooling.as_ref().is_none_or(Spooling::is_known);
         let mut left = Vec::new();
         for flush in std::mem::take(&mut self.flushes) {
-            let is_done = match &flush.of {
-                None => oldest > flush.up_to,
-                Some(of) => !self.calls.values().any(|state| state.claim.call_id() == of && state.has_work()),
-            };
+            let is_done = is_spool_known
+                && match &flush.of {
+                    None => oldest > flush.up_to,
+                    Some(of) => !self.calls.values().any(|state| state.claim.call_id() == of && state.has_work()),
+                };
             if is_done || now >= flush.until {
+                let up_to = if flush.of.is_some() { u64::MAX } else { flush.up_to };
                 // Whoever asked and is gone does not want to know.
-                let _ = flush.reply.send(self.unstored(flush.of.as_ref()));
+                let _ = flush.reply.send(self.unstored(flush.of.as_ref(), up_to));
             } else {
                 left.push(flush);
             }
@@ -46,10 +50,19 @@ impl WriterTask {
         self.flushes = left;
     }
 
-    fn unstored(&self, of: Option<&CallId>) -> Vec<Unstored> {
+    /// What was accepted up to a number and is not stored, of one call or of all; and what is set aside.
+    pub(super) fn unstored(&self, of: Option<&CallId>, up_to: u64) -> Vec<Unstored> {
         let is_of = |call_id: &CallId| of.is_none_or(|of| of == call_id);
         let calls = self.calls.values().filter(|state| is_of(state.claim.call_id()));
-        let aside = self.unstored_aside().filter(|unstored| is_of(&unstored.call_id));
-        calls.flat_map(CallState::unstored).chain(aside).collect()
+        let aside = self.unstored_aside().filter(|unstored| unstored.call_id.as_ref().is_some_and(is_of));
+        let is_unknown = !self.spooling.as_ref().is_none_or(Spooling::is_known);
+        let unknown = is_unknown.then(|| Unstored {
+            call_id: None,
+            part: Part::Spool,
+            level: Durability::Spooled,
+            is_set_aside: false,
+            error: None,
+        });
+        unknown.into_iter().chain(calls.flat_map(|state| state.unstored(up_to))).chain(aside).collect()
     }
 }

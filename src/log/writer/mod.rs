@@ -45,6 +45,7 @@ mod call_writer;
 mod flush;
 mod level;
 mod operation;
+mod orders;
 mod over;
 mod settings;
 mod shared;
@@ -54,7 +55,7 @@ mod task;
 mod unstored;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -97,6 +98,7 @@ impl LogWriter {
             max_call_bytes: settings.max_call_bytes,
             when_full: settings.when_full,
             acknowledge_at: level,
+            left: OnceLock::new(),
             room: Notify::new(),
         });
         let task = WriterTask::new(log.clone(), settings, shared.clone(), inbox);
@@ -113,6 +115,9 @@ impl LogWriter {
     }
 
     /// The way into the log of a call that is open, or that is not to be listed.
+    ///
+    /// A manager belongs to its handle, which tells it what the log has: with another one,
+    /// [take back](MessagesManager::take_back) first what was handed over.
     pub fn call(&self, claim: Claim) -> CallWriter {
         CallWriter::new(claim, self.shared.clone(), self.orders.clone())
     }
@@ -127,7 +132,8 @@ impl LogWriter {
         call_id: &CallId,
         within: Duration,
     ) -> Result<(MessagesManager<W>, CallWriter), ResumeError> {
-        let unstored = self.flush_of(Some(call_id.clone()), within).await;
+        let mut unstored = self.flush_of(Some(call_id.clone()), within).await;
+        unstored.retain(|unstored| !unstored.is_set_aside);
         if !unstored.is_empty() {
             return Err(ResumeError::Unstored { call_id: call_id.clone(), unstored });
         }
@@ -150,9 +156,10 @@ impl LogWriter {
 
     async fn flush_of(&self, of: Option<CallId>, within: Duration) -> Vec<Unstored> {
         let (reply, answer) = oneshot::channel();
-        let flush = Order::Flush { of, until: Instant::now() + within, reply };
-        // A task that was stopped has told its own last state; nothing was accepted since.
-        if self.orders.send(flush).is_err() { Vec::new() } else { answer.await.unwrap_or_default() }
+        let flush = Order::Flush { of, until: after(within), reply };
+        let answer = if self.orders.send(flush).is_ok() { answer.await.ok() } else { None };
+        // A task that has ended left word, and has accepted nothing since.
+        answer.unwrap_or_else(|| self.shared.left.get().cloned().unwrap_or_default())
     }
 
     /// Removes a call with all it owns, here, in the spool and in the log: see
@@ -174,16 +181,15 @@ impl LogWriter {
     /// Errors: the spool cannot be read; what it holds is still there.
     pub async fn take_set_aside(&self) -> Result<Vec<SetAside>, SpoolError> {
         let (reply, answer) = oneshot::channel();
-        let sent = self.orders.send(Order::TakeSetAside { reply });
-        let mut taken = if sent.is_err() { Vec::new() } else { answer.await.unwrap_or_default() };
+        let sent = self.orders.send(Order::ReadSetAside { reply });
+        let mut shown = if sent.is_err() { Vec::new() } else { answer.await.unwrap_or_default() };
         if let Some(spool) = self.spool.clone() {
-            let spooled = spooling::aside(move || spool.set_aside(SET_ASIDE_AT_ONCE)).await?;
-            let keys = spooled.iter().map(|aside| (aside.call_id.clone(), RecordKey::of(&aside.record)));
-            // With the task gone they are given out again.
-            let _ = self.orders.send(Order::TakenFromSpool(keys.collect()));
-            taken.extend(spooled);
+            shown.extend(spooling::aside(move || spool.set_aside(SET_ASIDE_AT_ONCE)).await?);
         }
-        Ok(taken)
+        let taken = shown.iter().map(|aside| (aside.call_id.clone(), RecordKey::of(&aside.record)));
+        // Of a task that has ended, the spool gives them out again.
+        let _ = self.orders.send(Order::Taken(taken.collect()));
+        Ok(shown)
     }
 
     /// What was done, what is still to be done, and what keeps the writer from it.
@@ -248,6 +254,13 @@ fn reason_of(error: &dyn std::error::Error) -> Box<str> {
         source = error.source();
     }
     text.into()
+}
+
+/// A moment from now on; far away, where that is none.
+fn after(wait: Duration) -> Instant {
+    const FAR: Duration = Duration::from_secs(30 * 365 * 86_400);
+    let now = Instant::now();
+    now.checked_add(wait.min(FAR)).unwrap_or(now)
 }
 
 fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

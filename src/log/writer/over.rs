@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::WriterTask;
 use super::call::{CallState, Key, key_of};
-use super::shared::Reply;
+use super::shared::{CallShared, Erased};
+use super::{NotAccepted, WriterTask};
 use crate::log::spool::SpoolChange;
 use crate::log::{CallId, Claim, LogError};
 
@@ -32,6 +32,18 @@ impl WriterTask {
             let (call_id, epoch) = key.clone();
             self.fence(&key, LogError::Fenced { call_id, epoch, current: *current });
             self.settle(&key);
+        }
+    }
+
+    /// The call was resumed, here: what an older handle of it brings now is refused.
+    pub(super) fn fence_if_older(&mut self, call: &CallShared) {
+        let (call_id, epoch) = key_of(&call.claim);
+        let newer = (call_id.clone(), epoch + 1)..=(call_id.clone(), u32::MAX);
+        let newest = self.calls.range(newer).next_back().map(|((_, current), _)| *current);
+        if let Some(current) = newest {
+            let error = LogError::Fenced { call_id, epoch, current };
+            // The first reason stays.
+            let _ = call.over.set(NotAccepted::Over(Arc::new(error)));
         }
     }
 
@@ -63,13 +75,12 @@ impl WriterTask {
         // The newest writer's records are on their way, if any are.
         let key = epochs.max().cloned().unwrap_or_else(|| key_of(&Claim::first(call_id.clone())));
         let state = self.calls.entry(key.clone()).or_insert_with(|| CallState::new(Claim::first(call_id)));
-        // Who asked before and was not answered yet learns that the answer is lost, and asks again.
-        state.erasing = Some(reply);
+        state.erasing.push(reply);
         self.schedule(&key, Duration::ZERO);
     }
 
     pub(super) fn erased(&mut self, key: &Key, result: Result<(), LogError>) {
-        let to = self.calls.get_mut(key).and_then(|state| state.erasing.take());
+        let asked = self.calls.get_mut(key).map(|state| std::mem::take(&mut state.erasing)).unwrap_or_default();
         if result.is_ok() {
             let epochs: Vec<Key> = self.calls.keys().filter(|(of, _)| *of == key.0).cloned().collect();
             for epoch in epochs {
@@ -77,9 +88,8 @@ impl WriterTask {
                 self.settle(&epoch);
             }
         }
-        if let Some(to) = to {
-            self.answer_when_noted(Reply { to, result });
-        }
+        let call_id = key.0.clone();
+        self.answer_when_noted(Erased { call_id, asked, result });
         self.schedule_if_idle(key, self.patience());
     }
 }

@@ -7,14 +7,16 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::status::Counters;
-use super::{Durability, NotAccepted, Unstored, WhenFull};
-use crate::log::{CallHeader, CallId, Claim, Ending, LogError, RecordKey, SetAside};
+use super::{Durability, NotAccepted, Part, Unstored, WhenFull};
+use crate::log::{CallHeader, CallId, Claim, Ending, LogError, RecordKey, Remedy, SetAside};
 use crate::manager::Receipt;
 use crate::message::Record;
 
 /// What the task is told.
 pub(super) enum Order {
-    /// A call begins: its header is to be written.
+    /// There is a handle of a call.
+    Begin(Arc<CallShared>),
+    /// The header of a call is to be written.
     Open(Arc<CallShared>, CallHeader),
     Records(Arc<CallShared>, Vec<Weighed>),
     Close(Arc<CallShared>, Ending),
@@ -30,23 +32,56 @@ pub(super) enum Order {
         call_id: CallId,
         reply: oneshot::Sender<Result<(), LogError>>,
     },
-    TakeSetAside {
+    /// What is set aside in memory is to be shown. It stays there until it is known to be taken.
+    ReadSetAside {
         reply: oneshot::Sender<Vec<SetAside>>,
     },
-    TakenFromSpool(Vec<(CallId, RecordKey)>),
+    Taken(Vec<(CallId, RecordKey)>),
     Stop,
 }
 
-/// An answer that has to wait for something to be written down.
-pub(super) struct Reply {
-    pub to: oneshot::Sender<Result<(), LogError>>,
+impl Order {
+    /// What would have been written.
+    pub fn unstored(&self) -> Vec<Unstored> {
+        let part = |call: &CallShared, part| Unstored {
+            call_id: Some(call.claim.call_id().clone()),
+            part,
+            level: Durability::Accepted,
+            is_set_aside: false,
+            error: None,
+        };
+        match self {
+            Self::Open(call, _) => vec![part(call, Part::Header)],
+            Self::Close(call, _) => vec![part(call, Part::Ending)],
+            Self::Records(call, records) => {
+                let key = |weighed: &Weighed| Part::of(RecordKey::of(&weighed.record));
+                records.iter().map(|weighed| part(call, key(weighed))).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// What came of erasing a call, for those who asked: it waits for the spool to forget it too.
+pub(super) struct Erased {
+    pub call_id: CallId,
+    pub asked: Vec<oneshot::Sender<Result<(), LogError>>>,
     pub result: Result<(), LogError>,
 }
 
-impl Reply {
-    pub fn send(self) {
-        // Whoever asked and is gone can ask again.
-        let _ = self.to.send(self.result);
+impl Erased {
+    /// Answers the first with the result, and the others with one like it.
+    pub fn answer(self) {
+        let mut result = Some(self.result);
+        let is_ok = matches!(result, Some(Ok(())));
+        for to in self.asked {
+            let again = || {
+                let what = format!("erasing call {}", self.call_id);
+                if is_ok { Ok(()) } else { Err(LogError::backend(what, Remedy::Retry, "it failed for another one")) }
+            };
+            // Whoever asked and is gone can ask again.
+            let _ = to.send(result.take().unwrap_or_else(again));
+        }
     }
 }
 
@@ -66,6 +101,8 @@ pub(super) struct Shared {
     pub max_call_bytes: usize,
     pub when_full: WhenFull,
     pub acknowledge_at: Durability,
+    /// What was not stored when the task ended.
+    pub left: OnceLock<Vec<Unstored>>,
     /// Told when something that waited in memory is gone.
     pub room: Notify,
 }
@@ -132,7 +169,17 @@ impl Shared {
     }
 
     pub fn give_back(&self, call: &CallShared, bytes: usize) {
+        self.keep_of_all(call, bytes);
+        self.give_back_of_all(bytes);
+    }
+
+    /// What is set aside is not in the way of its call, but takes its room in the process on.
+    pub fn keep_of_all(&self, call: &CallShared, bytes: usize) {
         call.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.room.notify_waiters();
+    }
+
+    pub fn give_back_of_all(&self, bytes: usize) {
         self.budget.give_back(bytes);
         self.room.notify_waiters();
     }

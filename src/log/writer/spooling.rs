@@ -1,5 +1,6 @@
 //! The task's side of the spool: what goes there next, one commit at a time, and what a commit brought.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,10 +9,10 @@ use tokio::time::Instant;
 
 use super::aside::Kept;
 use super::call::{CallState, Key, Place, Spooled, key_of};
-use super::shared::Reply;
-use super::{Durability, Trouble, WriterTask};
-use crate::log::spool::SpoolChange;
-use crate::log::{RecordKey, Spool, SpoolError};
+use super::shared::Erased;
+use super::{Durability, Trouble, WriterTask, after};
+use crate::log::spool::{SpoolChange, SpooledCall};
+use crate::log::{LogError, RecordKey, Remedy, Spool, SpoolError};
 use crate::message::{Position, Record};
 
 /// What goes into the spool.
@@ -21,11 +22,14 @@ pub(super) struct Spooling {
     notes: Vec<SpoolChange>,
     /// Records that wait in memory for the next commit.
     wanted: Vec<(Key, Position)>,
-    running: JoinSet<Result<(), SpoolError>>,
+    /// A commit, or what reads the spool at the start.
+    running: JoinSet<Result<Done, SpoolError>>,
     commit: Commit,
+    /// Whether it is known what the spool holds of an earlier life of the process.
+    is_known: bool,
     /// Calls that go on once the notes are written.
     busy: Vec<Key>,
-    replies: Vec<Reply>,
+    erased: Vec<Erased>,
     failures: u32,
     retry_at: Option<Instant>,
 }
@@ -36,7 +40,13 @@ struct Commit {
     notes: Vec<SpoolChange>,
     records: Vec<(Key, Record)>,
     busy: Vec<Key>,
-    replies: Vec<Reply>,
+    erased: Vec<Erased>,
+}
+
+/// What was done with the spool.
+pub(super) enum Done {
+    Read(Vec<SpooledCall>),
+    Committed,
 }
 
 impl Spooling {
@@ -47,8 +57,9 @@ impl Spooling {
             wanted: Vec::new(),
             running: JoinSet::new(),
             commit: Commit::default(),
+            is_known: false,
             busy: Vec::new(),
-            replies: Vec::new(),
+            erased: Vec::new(),
             failures: 0,
             retry_at: None,
         }
@@ -58,13 +69,24 @@ impl Spooling {
         self.retry_at
     }
 
+    /// Whether records go there: not while it fails, until it is tried again.
+    pub fn takes_records(&self) -> bool {
+        self.retry_at.is_none()
+    }
+
+    pub fn is_known(&self) -> bool {
+        self.is_known
+    }
+
     pub fn is_idle(&self) -> bool {
-        self.running.is_empty() && self.notes.is_empty() && self.wanted.is_empty()
+        self.is_known && self.running.is_empty() && self.notes.is_empty() && self.wanted.is_empty()
     }
 }
 
-/// The end of the commit that is under way; `None` without one.
-pub(super) async fn next_commit(spooling: &mut Option<Spooling>) -> Option<Result<Result<(), SpoolError>, JoinError>> {
+/// What comes of the work with the spool that is under way; `None` without any.
+pub(super) async fn next_of_spool(
+    spooling: &mut Option<Spooling>,
+) -> Option<Result<Result<Done, SpoolError>, JoinError>> {
     spooling.as_mut()?.running.join_next().await
 }
 
@@ -88,25 +110,30 @@ impl WriterTask {
             return;
         }
         spooling.retry_at = None;
+        if !spooling.is_known {
+            let spool = spooling.spool.clone();
+            spooling.running.spawn(aside(move || spool.calls().map(Done::Read)));
+            return;
+        }
         if spooling.is_idle() {
             return;
         }
         let mut commit = Commit {
             notes: std::mem::take(&mut spooling.notes),
             busy: std::mem::take(&mut spooling.busy),
-            replies: std::mem::take(&mut spooling.replies),
+            erased: std::mem::take(&mut spooling.erased),
             records: Vec::new(),
         };
-        let mut past = Vec::new();
-        let mut bytes = 0;
+        let (mut past, mut bytes) = (BTreeSet::new(), 0);
         for (key, position) in std::mem::take(&mut spooling.wanted) {
             let Some(state) = self.calls.get_mut(&key) else { continue };
             let Some(waiting) = state.waiting.get_mut(&position) else { continue };
             if waiting.place != Place::Spool || waiting.is_committing {
                 continue;
             }
-            if !spooling.spool.has_room_for(bytes + waiting.bytes as u64) {
-                past.push(key);
+            // What comes behind one that found no room goes behind it to the log, too.
+            if past.contains(&key) || !spooling.spool.has_room_for(bytes + waiting.bytes as u64) {
+                past.insert(key);
                 continue;
             }
             bytes += waiting.bytes as u64;
@@ -122,7 +149,7 @@ impl WriterTask {
         if !changes.is_empty() {
             let spool = spooling.spool.clone();
             spooling.commit = commit;
-            spooling.running.spawn(aside(move || spool.commit(&changes)));
+            spooling.running.spawn(aside(move || spool.commit(&changes).map(|()| Done::Committed)));
         }
         for key in past {
             self.shared.counters.unspooled.add(1);
@@ -134,48 +161,64 @@ impl WriterTask {
         self.spooling.as_ref().is_some_and(|spooling| !spooling.is_idle())
     }
 
-    pub(super) fn committed(&mut self, result: Result<Result<(), SpoolError>, JoinError>) {
+    pub(super) fn spool_is_done(&mut self, done: Result<Result<Done, SpoolError>, JoinError>) {
         let Some(spooling) = &mut self.spooling else { return };
         let commit = std::mem::take(&mut spooling.commit);
-        let error: Option<Arc<dyn std::error::Error + Send + Sync>> = match result {
-            Ok(Ok(())) => None,
-            Ok(Err(error)) => Some(Arc::new(error)),
-            Err(error) => Some(Arc::new(error)),
-        };
-        match error {
-            None => {
+        let busy = commit.busy.clone();
+        match done {
+            Ok(Ok(done)) => {
                 spooling.failures = 0;
-                commit.replies.into_iter().for_each(Reply::send);
-                for (key, record) in commit.records {
-                    self.spooled(&key, &record);
-                }
                 self.mended(None);
-            }
-            Some(error) => {
-                spooling.failures += 1;
-                // What was done is written down with the next commit.
-                spooling.notes.splice(0..0, commit.notes);
-                spooling.replies.extend(commit.replies);
-                let wait = self.settings.wait_after(spooling.failures, self.settings.max_backoff);
-                spooling.retry_at = Some(Instant::now() + wait);
-                self.shared.counters.unspooled.add(1);
-                self.trouble(Trouble { call_id: None, error });
-                for (key, record) in commit.records {
-                    if let Some(waiting) =
-                        self.calls.get_mut(&key).and_then(|state| state.waiting.get_mut(&record.position()))
-                    {
-                        waiting.is_committing = false;
-                    }
-                    self.go_past_the_spool(&key);
+                match done {
+                    Done::Read(found) => self.recovered(found),
+                    Done::Committed => self.committed(commit),
                 }
             }
+            Ok(Err(error)) => self.spool_failed(commit, Arc::new(error)),
+            Err(error) => self.spool_failed(commit, Arc::new(error)),
         }
-        for key in commit.busy {
+        for key in busy {
             if let Some(state) = self.calls.get_mut(&key) {
                 state.is_busy = false;
             }
             self.schedule_if_idle(&key, Duration::ZERO);
             self.settle(&key);
+        }
+    }
+
+    fn committed(&mut self, commit: Commit) {
+        commit.erased.into_iter().for_each(Erased::answer);
+        for (key, record) in commit.records {
+            self.spooled(&key, &record);
+        }
+    }
+
+    /// What was to be spooled goes past the spool, until it is tried again; what was done is written down then.
+    fn spool_failed(&mut self, commit: Commit, error: Arc<dyn std::error::Error + Send + Sync>) {
+        let Some(spooling) = &mut self.spooling else { return };
+        spooling.failures += 1;
+        spooling.notes.splice(0..0, commit.notes);
+        let wait = self.settings.wait_after(spooling.failures, self.settings.max_backoff);
+        spooling.retry_at = Some(after(wait));
+        let wanted = std::mem::take(&mut spooling.wanted);
+        for mut erased in commit.erased {
+            if erased.result.is_ok() {
+                let what = format!("erasing call {} in the spool", erased.call_id);
+                erased.result = Err(LogError::backend(what, Remedy::Operator, error.clone()));
+            }
+            erased.answer();
+        }
+        self.shared.counters.unspooled.add(1);
+        self.trouble(Trouble { call_id: None, error });
+        for (key, record) in &commit.records {
+            let state = self.calls.get_mut(key);
+            if let Some(waiting) = state.and_then(|state| state.waiting.get_mut(&record.position())) {
+                waiting.is_committing = false;
+            }
+        }
+        let committing = commit.records.into_iter().map(|(key, _)| key);
+        for key in committing.chain(wanted.into_iter().map(|(key, _)| key)) {
+            self.go_past_the_spool(&key);
         }
     }
 
@@ -190,26 +233,31 @@ impl WriterTask {
             // Its call was over in the meantime, and the record set aside, or forgotten.
             return self.note(SpoolChange::Shipped(key.0.clone(), RecordKey::of(record)));
         };
-        let number = if waiting.record.revision() == revision {
+        let is_newest = waiting.record.revision() == revision;
+        let mut number = waiting.number;
+        if is_newest {
             // It goes on waiting, elsewhere.
-            let (number, bytes, call) = (waiting.number, waiting.bytes, waiting.call.clone());
+            let (bytes, call) = (waiting.bytes, waiting.call.clone());
             self.shared.give_back(&call, bytes);
             self.shared.counters.queued.subtract(1);
-            number
         } else {
             // A newer one has come, and is to replace it there: until then it counts again.
             self.shared.counters.replaced.subtract(1);
-            self.number()
-        };
+            number = self.number();
+        }
         self.shared.counters.spooled.add(1);
         let Some(state) = self.calls.get_mut(key) else { return };
-        if state.waiting.get(&position).is_some_and(|waiting| waiting.record.revision() == revision) {
+        if is_newest {
             state.waiting.remove(&position);
         }
         if let Some(older) = state.spooled.insert(position, Spooled { number, id, revision }) {
             self.shared.counters.spooled.subtract(1);
             self.shared.counters.replaced.add(1);
-            self.settle_number(older.number);
+            // Who waits for the older one waits for what replaced it.
+            if let Some(newer) = state.spooled.get_mut(&position) {
+                newer.number = older.number;
+            }
+            self.settle_number(number);
         }
         self.schedule_if_idle(key, self.patience());
     }
@@ -223,30 +271,21 @@ impl WriterTask {
         self.schedule_if_idle(key, self.patience());
     }
 
-    /// What the spool holds of an earlier life of the process, or of the host.
-    pub(super) async fn recover(&mut self) {
-        let Some(spool) = self.settings.spool.clone() else { return };
-        loop {
-            let spool = spool.clone();
-            match aside(move || spool.calls()).await {
-                Ok(found) => return self.recovered(found),
-                Err(error) => {
-                    let error = Arc::new(error);
-                    self.trouble(Trouble { call_id: None, error });
-                    tokio::time::sleep(self.settings.max_backoff).await;
-                }
-            }
+    /// What the spool holds of an earlier life of the process.
+    fn recovered(&mut self, found: Vec<SpooledCall>) {
+        if let Some(spooling) = &mut self.spooling {
+            spooling.is_known = true;
         }
-    }
-
-    fn recovered(&mut self, found: Vec<crate::log::spool::SpooledCall>) {
         for call in found {
             let key = key_of(&call.claim);
-            let mut state = CallState::new(call.claim.clone());
-            state.opening = call.opening.map(|header| (self.number(), header));
-            state.ending = call.ending.map(|ending| (self.number(), ending));
-            for (record, _) in &call.records {
-                let spooled = Spooled { number: self.number(), id: record.id, revision: record.revision };
+            let parts = [call.opening.is_some(), call.ending.is_some()].map(|is_there| is_there.then(|| self.number()));
+            let numbers: Vec<u64> = call.records.iter().map(|_| self.number()).collect();
+            let state = self.calls.entry(key.clone()).or_insert_with(|| CallState::new(call.claim.clone()));
+            let [opening, ending] = parts;
+            state.opening = state.opening.take().or(opening.zip(call.opening));
+            state.ending = state.ending.take().or(ending.zip(call.ending));
+            for ((record, _), number) in call.records.iter().zip(numbers) {
+                let spooled = Spooled { number, id: record.id, revision: record.revision };
                 state.spooled.insert(record.position, spooled);
             }
             for (record, _) in &call.set_aside {
@@ -256,9 +295,17 @@ impl WriterTask {
             self.shared.counters.recovered.add(call.records.len() + call.set_aside.len());
             self.shared.counters.spooled.add(call.records.len());
             self.shared.counters.set_aside.add(call.set_aside.len());
-            self.calls.insert(key.clone(), state);
             self.schedule(&key, Duration::ZERO);
             self.settle(&key);
+        }
+    }
+
+    /// A record that was handed over again is in the spool already.
+    pub(super) fn acknowledge_if_spooled(&self, key: &Key, record: &Record) {
+        let spooled = self.calls.get(key).and_then(|state| state.spooled.get(&record.position()));
+        let is_spooled = spooled.is_some_and(|spooled| spooled.revision >= record.revision());
+        if is_spooled && self.shared.acknowledge_at == Durability::Spooled {
+            self.acknowledge(key, record);
         }
     }
 
@@ -284,11 +331,11 @@ impl WriterTask {
         }
     }
 
-    /// To be answered once what was noted is written.
-    pub(super) fn answer_when_noted(&mut self, reply: Reply) {
+    /// Answers once what was noted is written.
+    pub(super) fn answer_when_noted(&mut self, erased: Erased) {
         match &mut self.spooling {
-            Some(spooling) if !spooling.notes.is_empty() => spooling.replies.push(reply),
-            _ => reply.send(),
+            Some(spooling) if !spooling.notes.is_empty() => spooling.erased.push(erased),
+            _ => erased.answer(),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! `spooling.rs` feeds the spool.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,14 +11,13 @@ use tokio::task::{Id, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
 use super::aside::AllAside;
-use super::call::{Arrival, CallState, Key, Place, key_of};
+use super::call::{CallState, Key};
 use super::flush::Flush;
 use super::operation::{Attempts, Outcome};
-use super::shared::{CallShared, Order, Shared, Weighed};
-use super::spooling::{Spooling, next_commit};
-use super::{NotAccepted, WriterSettings, reason_of, unpoisoned};
-use crate::log::spool::SpoolChange;
-use crate::log::{CallLog, redact};
+use super::shared::{Order, Shared};
+use super::spooling::{Spooling, next_of_spool};
+use super::{Unstored, WriterSettings, after, unpoisoned};
+use crate::log::CallLog;
 
 /// The task that writes what the handles of a [`LogWriter`](super::LogWriter) take in. Run it in one place of the
 /// process: `tokio::spawn(task.run())`, and keep the handle to await its end.
@@ -35,9 +34,11 @@ pub struct WriterTask {
     due: BinaryHeap<Reverse<(Instant, u64, Key)>>,
     /// Parts that are accepted and not stored, by their number, and since when.
     pub(super) outstanding: BTreeMap<u64, Instant>,
-    last_number: u64,
+    pub(super) last_number: u64,
     pub(super) flushes: Vec<Flush>,
     pub(super) set_aside: AllAside,
+    /// Headers and endings that the log refused.
+    pub(super) refused: VecDeque<Unstored>,
     pub(super) spooling: Option<Spooling>,
 }
 
@@ -66,12 +67,12 @@ impl WriterTask {
             last_number: 0,
             flushes: Vec::new(),
             set_aside: AllAside::new(),
+            refused: VecDeque::new(),
         }
     }
 
     /// Writes until all handles are gone and nothing is left to write, or until it is stopped.
     pub async fn run(mut self) {
-        self.recover().await;
         let (mut orders, mut is_open, mut end) = (Vec::with_capacity(ORDERS), true, None);
         loop {
             self.commit();
@@ -85,11 +86,11 @@ impl WriterTask {
             tokio::select! {
                 biased;
                 Some(done) = self.running.join_next_with_id() => self.attempted(done),
-                Some(written) = next_commit(&mut self.spooling) => self.committed(written),
+                Some(done) = next_of_spool(&mut self.spooling) => self.spool_is_done(done),
                 received = self.inbox.recv_many(&mut orders, ORDERS), if is_open => {
                     if received == 0 {
                         is_open = false;
-                        end = Some(Instant::now() + self.settings.linger_at_end);
+                        end = Some(after(self.settings.linger_at_end));
                         self.hurry(None);
                     }
                     for order in orders.drain(..) {
@@ -107,108 +108,6 @@ impl WriterTask {
         }
     }
 
-    fn take(&mut self, order: Order) {
-        match order {
-            Order::Open(call, header) => {
-                let number = self.number();
-                let state = self.state(&call);
-                if let Some((older, _)) = state.opening.replace((number, header.clone())) {
-                    self.settle_number(older);
-                }
-                self.note(SpoolChange::Open(header));
-                self.schedule(&key_of(&call.claim), Duration::ZERO);
-            }
-            Order::Records(call, records) => {
-                self.state(&call);
-                for weighed in records {
-                    self.arrive(&call, weighed);
-                }
-                self.schedule_if_idle(&key_of(&call.claim), self.patience());
-            }
-            Order::Close(call, ending) => {
-                let number = self.number();
-                let state = self.state(&call);
-                if let Some((older, _)) = state.ending.replace((number, ending.clone())) {
-                    self.settle_number(older);
-                }
-                self.note(SpoolChange::Close(call.claim.clone(), ending));
-                self.schedule_if_idle(&key_of(&call.claim), self.patience());
-            }
-            Order::Gone(call) => {
-                let key = key_of(&call.claim);
-                if let Some(state) = self.calls.get_mut(&key) {
-                    state.handles.retain(|handle| !Arc::ptr_eq(handle, &call));
-                    self.settle(&key);
-                }
-            }
-            Order::Flush { of, until, reply } => {
-                self.hurry(of.as_ref());
-                self.flushes.push(Flush { of, up_to: self.last_number, until, reply });
-            }
-            Order::Erase { call_id, reply } => self.erase(call_id, reply),
-            Order::TakeSetAside { reply } => self.give_aside(reply),
-            Order::TakenFromSpool(taken) => self.taken_from_spool(taken),
-            Order::Stop => {}
-        }
-    }
-
-    fn state(&mut self, call: &Arc<CallShared>) -> &mut CallState {
-        let key = key_of(&call.claim);
-        if !self.calls.contains_key(&key) {
-            self.fence_older(&key);
-        }
-        let state = self.calls.entry(key).or_insert_with(|| CallState::new(call.claim.clone()));
-        state.know(call);
-        state
-    }
-
-    fn arrive(&mut self, call: &Arc<CallShared>, mut weighed: Weighed) {
-        let key = key_of(&call.claim);
-        // It was handed over before its call was over.
-        let over = call.over.get();
-        if matches!(over, Some(NotAccepted::Over(error)) if error.is_erased()) {
-            self.shared.counters.queued.subtract(1);
-            self.shared.counters.erased.add(1);
-            return self.shared.give_back(call, weighed.bytes);
-        }
-        let redacted = self.settings.redactor.as_deref().map(|redactor| redact(&weighed.record, redactor));
-        match redacted.transpose() {
-            Ok(redacted) => weighed.record = redacted.unwrap_or(weighed.record),
-            Err(error) => return self.put_unredacted_aside(call, weighed, &error),
-        }
-        if let Some(over) = over {
-            let reason = reason_of(over);
-            return self.put_aside(call, weighed, reason);
-        }
-        self.supersede_aside(&key.0, &weighed.record);
-        let number = self.number();
-        let position = weighed.record.position();
-        let place = if self.spooling.is_some() { Place::Spool } else { Place::Log };
-        let Some(state) = self.calls.get_mut(&key) else { return };
-        match state.arrive(number, &weighed, call, place) {
-            Arrival::New => self.want_spooled(&key, position),
-            Arrival::Replaces(older, bytes) => {
-                self.settle_number(number);
-                self.replaced(&older, bytes);
-                self.want_spooled(&key, position);
-            }
-            Arrival::Known => {
-                self.settle_number(number);
-                self.replaced(call, weighed.bytes);
-            }
-            Arrival::Conflict(error) => {
-                self.settle_number(number);
-                self.put_aside(call, weighed, reason_of(&error));
-            }
-        }
-    }
-
-    fn replaced(&self, call: &CallShared, bytes: usize) {
-        self.shared.counters.queued.subtract(1);
-        self.shared.counters.replaced.add(1);
-        self.shared.give_back(call, bytes);
-    }
-
     /// How long a record waits for a newer revision of itself.
     pub(super) fn patience(&self) -> Duration {
         if self.is_hurried() { Duration::ZERO } else { self.settings.linger }
@@ -222,7 +121,7 @@ impl WriterTask {
     /// Has a call attempted in a while, or earlier if it already was to be.
     pub(super) fn schedule(&mut self, key: &Key, wait: Duration) {
         let Some(state) = self.calls.get_mut(key) else { return };
-        let at = Instant::now() + wait;
+        let at = after(wait);
         if state.due.is_none_or(|due| at < due) {
             state.due = Some(at);
             self.last_number += 1;
@@ -279,10 +178,28 @@ impl WriterTask {
         *unpoisoned(&self.shared.counters.oldest) = self.outstanding.values().next().copied();
     }
 
+    /// What the handles are told that are left behind, or come later.
+    fn say_what_is_left(&mut self) {
+        self.inbox.close();
+        let mut left = self.unstored(None, u64::MAX);
+        while let Ok(order) = self.inbox.try_recv() {
+            left.extend(order.unstored());
+        }
+        // Nobody else sets it.
+        let _ = self.shared.left.set(left);
+    }
+
     /// Forgets a call of which nothing is left.
     pub(super) fn settle(&mut self, key: &Key) {
         if self.calls.get(key).is_some_and(CallState::is_done) {
             self.calls.remove(key);
         }
+    }
+}
+
+/// However the task ends: by itself, stopped, aborted, or with its runtime.
+impl Drop for WriterTask {
+    fn drop(&mut self) {
+        self.say_what_is_left();
     }
 }

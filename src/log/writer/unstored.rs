@@ -3,15 +3,15 @@
 use std::fmt;
 
 use super::Durability;
-use crate::log::CallId;
+use crate::log::{CallId, RecordKey};
 use crate::message::{MessageId, Position};
 
 /// Something that is accepted and not in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unstored {
-    /// The call.
-    pub call_id: CallId,
+    /// The call; `None` where it is not known which.
+    pub call_id: Option<CallId>,
     /// What of it.
     pub part: Part,
     /// How far it has come.
@@ -39,6 +39,14 @@ pub enum Part {
     },
     /// How it ended.
     Ending,
+    /// Whatever the spool holds from an earlier life of the process: it cannot be read yet.
+    Spool,
+}
+
+impl Part {
+    pub(super) fn of(key: RecordKey) -> Self {
+        Self::Record { id: key.id, position: key.position, revision: key.revision }
+    }
 }
 
 impl fmt::Display for Unstored {
@@ -47,8 +55,12 @@ impl fmt::Display for Unstored {
             Part::Header => f.write_str("the header")?,
             Part::Record { id, revision, .. } => write!(f, "revision {revision} of message {id}")?,
             Part::Ending => f.write_str("the ending")?,
+            Part::Spool => f.write_str("what the spool holds")?,
         }
-        write!(f, " of call {} is not stored", self.call_id)?;
+        if let Some(call_id) = &self.call_id {
+            write!(f, " of call {call_id}")?;
+        }
+        f.write_str(" is not stored")?;
         match &self.error {
             Some(error) => write!(f, ": {error}"),
             None => Ok(()),

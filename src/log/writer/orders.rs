@@ -1,0 +1,121 @@
+//! What the task is told by its handles.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::call::{Arrival, CallState, Place, key_of};
+use super::flush::Flush;
+use super::shared::{CallShared, Order, Weighed};
+use super::spooling::Spooling;
+use super::{NotAccepted, WriterTask, reason_of};
+use crate::log::redact;
+use crate::log::spool::SpoolChange;
+
+impl WriterTask {
+    pub(super) fn take(&mut self, order: Order) {
+        match order {
+            Order::Begin(call) => {
+                self.state(&call);
+            }
+            Order::Open(call, header) => {
+                let number = self.number();
+                let state = self.state(&call);
+                if let Some((older, _)) = state.opening.replace((number, header.clone())) {
+                    self.settle_number(older);
+                }
+                self.note(SpoolChange::Open(header));
+                self.schedule(&key_of(&call.claim), Duration::ZERO);
+            }
+            Order::Records(call, records) => {
+                self.state(&call);
+                for weighed in records {
+                    self.arrive(&call, weighed);
+                }
+                self.schedule_if_idle(&key_of(&call.claim), self.patience());
+            }
+            Order::Close(call, ending) => {
+                let number = self.number();
+                let state = self.state(&call);
+                if let Some((older, _)) = state.ending.replace((number, ending.clone())) {
+                    self.settle_number(older);
+                }
+                self.note(SpoolChange::Close(call.claim.clone(), ending));
+                self.schedule_if_idle(&key_of(&call.claim), self.patience());
+            }
+            Order::Gone(call) => {
+                let key = key_of(&call.claim);
+                if let Some(state) = self.calls.get_mut(&key) {
+                    state.handles.retain(|handle| !Arc::ptr_eq(handle, &call));
+                    self.settle(&key);
+                }
+            }
+            Order::Flush { of, until, reply } => {
+                self.hurry(of.as_ref());
+                self.flushes.push(Flush { of, up_to: self.last_number, until, reply });
+            }
+            Order::Erase { call_id, reply } => self.erase(call_id, reply),
+            Order::ReadSetAside { reply } => self.give_aside(reply),
+            Order::Taken(taken) => self.taken(taken),
+            Order::Stop => {}
+        }
+    }
+
+    fn state(&mut self, call: &Arc<CallShared>) -> &mut CallState {
+        let key = key_of(&call.claim);
+        if !self.calls.contains_key(&key) {
+            self.fence_older(&key);
+        }
+        self.fence_if_older(call);
+        let state = self.calls.entry(key).or_insert_with(|| CallState::new(call.claim.clone()));
+        state.know(call);
+        state
+    }
+
+    fn arrive(&mut self, call: &Arc<CallShared>, mut weighed: Weighed) {
+        let key = key_of(&call.claim);
+        // It was handed over before its call was over.
+        let over = call.over.get();
+        if matches!(over, Some(NotAccepted::Over(error)) if error.is_erased()) {
+            self.shared.counters.queued.subtract(1);
+            self.shared.counters.erased.add(1);
+            return self.shared.give_back(call, weighed.bytes);
+        }
+        let redacted = self.settings.redactor.as_deref().map(|redactor| redact(&weighed.record, redactor));
+        match redacted.transpose() {
+            Ok(redacted) => weighed.record = redacted.unwrap_or(weighed.record),
+            Err(error) => return self.put_unredacted_aside(call, weighed, &error),
+        }
+        if let Some(over) = over {
+            let reason = reason_of(over);
+            return self.put_aside(call, weighed, reason);
+        }
+        self.supersede_aside(&key.0, &weighed.record);
+        let number = self.number();
+        let position = weighed.record.position();
+        let place = if self.spooling.as_ref().is_some_and(Spooling::takes_records) { Place::Spool } else { Place::Log };
+        let Some(state) = self.calls.get_mut(&key) else { return };
+        match state.arrive(number, &weighed, call, place) {
+            Arrival::New => self.want_spooled(&key, position),
+            Arrival::Replaces(older, bytes) => {
+                self.settle_number(number);
+                self.replaced(&older, bytes);
+                self.want_spooled(&key, position);
+            }
+            Arrival::Known => {
+                self.settle_number(number);
+                self.replaced(call, weighed.bytes);
+                self.acknowledge_if_spooled(&key, &weighed.record);
+            }
+            Arrival::Conflict(error) => {
+                self.settle_number(number);
+                self.put_aside(call, weighed, reason_of(&error));
+            }
+        }
+    }
+
+    fn replaced(&self, call: &CallShared, bytes: usize) {
+        self.shared.counters.queued.subtract(1);
+        self.shared.counters.replaced.add(1);
+        self.shared.give_back(call, bytes);
+    }
+}
