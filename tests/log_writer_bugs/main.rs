@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+mod bounds;
 mod scripted;
 
 use std::pin::pin;
@@ -13,6 +14,8 @@ use scripted::{Mode, Scripted};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use verbale::clock::SeededRandomness;
+use verbale::dynamodb::{DynamoLog, Table, create_table};
+use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{
     CallHeader, CallId, CallLog, Claim, Ending, LogWriter, Part, Spool, SpoolMemory, SpoolSettings, Status,
     WriterSettings,
@@ -37,6 +40,12 @@ fn started(log: &Arc<Scripted>, settings: WriterSettings) -> (LogWriter, JoinHan
 
 fn spool_in(memory: &SpoolMemory) -> Arc<Spool> {
     Arc::new(Spool::in_memory(memory, SpoolSettings::default()).unwrap())
+}
+
+async fn in_dynamo() -> DynamoLog {
+    let client = EmbeddedDynamo::in_memory().unwrap().client();
+    create_table(&client, &Table::default()).await.unwrap();
+    DynamoLog::new(client)
 }
 
 fn ca1() -> CallId {
@@ -236,6 +245,32 @@ async fn an_old_handle_in_the_same_process_is_fenced() {
 }
 
 #[tokio::test(start_paused = true)]
+#[ignore = "bug: an old handle that is first used when the call was resumed writes beside the new one"]
+async fn an_old_handle_that_was_silent_is_fenced() {
+    let (log, memory) = (Arc::new(Scripted::over(Arc::new(in_dynamo().await))), SpoolMemory::new());
+    let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
+    let call = writer.open(header()).unwrap();
+    let mut old = said(&["Hi"]);
+    call.hand_over(&mut old, Tail::Include).unwrap();
+    assert_eq!(writer.flush(SOON).await, []);
+    let silent = writer.call(call.claim().clone());
+    let (mut new, resumed) = writer.resume::<PlainMessage>(&ca1(), SOON).await.unwrap();
+    resumed.hand_over(&mut new, Tail::Include).unwrap();
+    log.set(&ca1(), Mode::Unavailable);
+    say(&mut old, &["I am late"]);
+    sleep(Duration::from_millis(5)).await;
+    say(&mut new, &["Hello!"]);
+    resumed.hand_over(&mut new, Tail::Include).unwrap();
+    sleep(SECOND).await;
+    let _ = silent.hand_over(&mut old, Tail::Include);
+    sleep(SECOND).await;
+    log.set(&ca1(), Mode::Go);
+    writer.flush(SOON).await;
+    balanced(&writer.status());
+    assert!(stored(&log).await == new, "{:?}", log.kept(&ca1()));
+}
+
+#[tokio::test(start_paused = true)]
 #[ignore = "bug: of two epochs in the spool one record is neither stored nor set aside nor counted"]
 async fn what_two_epochs_left_in_the_spool_is_accounted_for() {
     let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
@@ -254,23 +289,9 @@ async fn what_two_epochs_left_in_the_spool_is_accounted_for() {
 }
 
 #[tokio::test(start_paused = true)]
-#[ignore = "bug: what is set aside takes the room of its call, which is then never written to its end"]
-async fn what_is_set_aside_does_not_stop_its_call() {
-    let log = Arc::new(Scripted::default());
-    log.refuse(0, 1);
-    let (writer, _task) = started(&log, settings().with_limits(1_000, 1 << 20));
-    let call = writer.call(Claim::first(ca1()));
-    let mut manager = said(&[&"x".repeat(5_000)]);
-    call.hand_over(&mut manager, Tail::Include).unwrap();
-    assert_eq!(writer.flush(SOON).await.len(), 1);
-    say(&mut manager, &["Hello!"]);
-    assert_eq!(call.hand_over(&mut manager, Tail::Include).unwrap().records, 1);
-}
-
-#[tokio::test(start_paused = true)]
 #[ignore = "bug: a call whose header is refused is written into the call that has its id"]
 async fn a_call_does_not_get_the_words_of_another_one_of_its_id() {
-    let log = Arc::new(Scripted::default());
+    let log = Arc::new(Scripted::over(Arc::new(in_dynamo().await)));
     let (writer, _task) = started(&log, settings());
     let call = writer.open(header()).unwrap();
     let mut manager = said(&["Hi, this is Ann"]);
