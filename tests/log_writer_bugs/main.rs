@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+mod bounds;
 mod scripted;
 
 use std::pin::pin;
@@ -13,6 +14,8 @@ use scripted::{Mode, Scripted};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use verbale::clock::SeededRandomness;
+use verbale::dynamodb::{DynamoLog, Table, create_table};
+use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{
     CallHeader, CallId, CallLog, Claim, Ending, LogWriter, Part, Spool, SpoolMemory, SpoolSettings, Status,
     WriterSettings,
@@ -37,6 +40,12 @@ fn started(log: &Arc<Scripted>, settings: WriterSettings) -> (LogWriter, JoinHan
 
 fn spool_in(memory: &SpoolMemory) -> Arc<Spool> {
     Arc::new(Spool::in_memory(memory, SpoolSettings::default()).unwrap())
+}
+
+async fn in_dynamo() -> DynamoLog {
+    let client = EmbeddedDynamo::in_memory().unwrap().client();
+    create_table(&client, &Table::default()).await.unwrap();
+    DynamoLog::new(client)
 }
 
 fn ca1() -> CallId {
@@ -76,7 +85,6 @@ fn balanced(status: &Status) {
 }
 
 #[tokio::test(start_paused = true)]
-
 async fn a_record_that_finds_the_spool_full_is_not_overtaken() {
     let log = Arc::new(Scripted::default());
     let room = SpoolSettings::default().with_max_bytes(1_500);
@@ -91,7 +99,6 @@ async fn a_record_that_finds_the_spool_full_is_not_overtaken() {
 }
 
 #[tokio::test(start_paused = true)]
-
 async fn what_was_set_aside_is_not_lost_when_the_spool_cannot_be_read() {
     let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
     log.refuse(0, 1);
@@ -111,7 +118,6 @@ async fn what_was_set_aside_is_not_lost_when_the_spool_cannot_be_read() {
 }
 
 #[tokio::test(start_paused = true)]
-
 async fn what_was_set_aside_is_not_lost_when_nobody_waits_for_it() {
     let log = Arc::new(Scripted::default());
     log.refuse(0, 1);
@@ -128,7 +134,6 @@ async fn what_was_set_aside_is_not_lost_when_nobody_waits_for_it() {
 }
 
 #[tokio::test(start_paused = true)]
-
 async fn a_flush_does_not_say_that_all_is_stored_when_the_task_has_ended() {
     let log = Arc::new(Scripted::default());
     log.set(&ca1(), Mode::Unavailable);
@@ -142,7 +147,6 @@ async fn a_flush_does_not_say_that_all_is_stored_when_the_task_has_ended() {
 }
 
 #[tokio::test(start_paused = true)]
-
 async fn one_may_wait_without_end() {
     let log = Arc::new(Scripted::default());
     let (writer, _task) = started(&log, settings());
@@ -150,7 +154,6 @@ async fn one_may_wait_without_end() {
 }
 
 #[tokio::test(start_paused = true)]
-
 async fn a_flush_waits_for_what_was_replaced_in_the_spool() {
     let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
     log.set(&ca1(), Mode::Unavailable);
@@ -172,7 +175,6 @@ async fn a_flush_waits_for_what_was_replaced_in_the_spool() {
 }
 
 #[tokio::test(start_paused = true)]
-
 async fn a_flush_tells_of_what_came_before_it() {
     let log = Arc::new(Scripted::default());
     let other = CallId::new("CA2").unwrap();
@@ -193,7 +195,6 @@ async fn a_flush_tells_of_what_came_before_it() {
 }
 
 #[tokio::test(start_paused = true)]
-
 async fn a_flush_tells_of_an_ending_that_is_refused() {
     let log = Arc::new(Scripted::default());
     let (writer, _task) = started(&log, settings());
@@ -224,7 +225,6 @@ async fn taken_over_here(log: &Arc<Scripted>, memory: &SpoolMemory) -> (LogWrite
 }
 
 #[tokio::test(start_paused = true)]
-
 async fn an_old_handle_in_the_same_process_is_fenced() {
     let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
     let (writer, _task, new) = taken_over_here(&log, &memory).await;
@@ -236,7 +236,31 @@ async fn an_old_handle_in_the_same_process_is_fenced() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_old_handle_that_was_silent_is_fenced() {
+    let (log, memory) = (Arc::new(Scripted::over(Arc::new(in_dynamo().await))), SpoolMemory::new());
+    let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
+    let call = writer.open(header()).unwrap();
+    let mut old = said(&["Hi"]);
+    call.hand_over(&mut old, Tail::Include).unwrap();
+    assert_eq!(writer.flush(SOON).await, []);
+    let silent = writer.call(call.claim().clone());
+    let (mut new, resumed) = writer.resume::<PlainMessage>(&ca1(), SOON).await.unwrap();
+    resumed.hand_over(&mut new, Tail::Include).unwrap();
+    log.set(&ca1(), Mode::Unavailable);
+    say(&mut old, &["I am late"]);
+    sleep(Duration::from_millis(5)).await;
+    say(&mut new, &["Hello!"]);
+    resumed.hand_over(&mut new, Tail::Include).unwrap();
+    sleep(SECOND).await;
+    let _ = silent.hand_over(&mut old, Tail::Include);
+    sleep(SECOND).await;
+    log.set(&ca1(), Mode::Go);
+    writer.flush(SOON).await;
+    balanced(&writer.status());
+    assert!(stored(&log).await == new, "{:?}", log.kept(&ca1()));
+}
 
+#[tokio::test(start_paused = true)]
 async fn what_two_epochs_left_in_the_spool_is_accounted_for() {
     let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
     let (writer, task, new) = taken_over_here(&log, &memory).await;
@@ -254,23 +278,8 @@ async fn what_two_epochs_left_in_the_spool_is_accounted_for() {
 }
 
 #[tokio::test(start_paused = true)]
-
-async fn what_is_set_aside_does_not_stop_its_call() {
-    let log = Arc::new(Scripted::default());
-    log.refuse(0, 1);
-    let (writer, _task) = started(&log, settings().with_limits(1_000, 1 << 20));
-    let call = writer.call(Claim::first(ca1()));
-    let mut manager = said(&[&"x".repeat(5_000)]);
-    call.hand_over(&mut manager, Tail::Include).unwrap();
-    assert_eq!(writer.flush(SOON).await.len(), 1);
-    say(&mut manager, &["Hello!"]);
-    assert_eq!(call.hand_over(&mut manager, Tail::Include).unwrap().records, 1);
-}
-
-#[tokio::test(start_paused = true)]
-
 async fn a_call_does_not_get_the_words_of_another_one_of_its_id() {
-    let log = Arc::new(Scripted::default());
+    let log = Arc::new(Scripted::over(Arc::new(in_dynamo().await)));
     let (writer, _task) = started(&log, settings());
     let call = writer.open(header()).unwrap();
     let mut manager = said(&["Hi, this is Ann"]);
@@ -285,7 +294,6 @@ async fn a_call_does_not_get_the_words_of_another_one_of_its_id() {
 }
 
 #[tokio::test(start_paused = true)]
-
 async fn an_erased_call_is_no_trouble() {
     let log = Arc::new(Scripted::default());
     log.set(&ca1(), Mode::Denied);
@@ -300,7 +308,6 @@ async fn an_erased_call_is_no_trouble() {
 }
 
 #[tokio::test(start_paused = true)]
-
 async fn what_is_set_aside_does_not_keep_a_call_from_being_resumed() {
     let log = Arc::new(Scripted::default());
     log.refuse(1, 1);
@@ -313,7 +320,6 @@ async fn what_is_set_aside_does_not_keep_a_call_from_being_resumed() {
 }
 
 #[tokio::test(start_paused = true)]
-
 async fn what_the_spool_has_already_is_acknowledged() {
     let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
     log.set(&ca1(), Mode::Unavailable);
@@ -336,7 +342,6 @@ async fn what_the_spool_has_already_is_acknowledged() {
 }
 
 #[tokio::test(start_paused = true)]
-
 async fn what_another_handle_handed_over_is_acknowledged() {
     let log = Arc::new(Scripted::default());
     log.set(&ca1(), Mode::Wait);
@@ -351,7 +356,6 @@ async fn what_another_handle_handed_over_is_acknowledged() {
 }
 
 #[tokio::test(start_paused = true)]
-
 async fn a_newer_revision_that_waits_outlives_the_one_that_is_set_aside() {
     let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
     log.set(&ca1(), Mode::Wait);
@@ -375,7 +379,6 @@ async fn a_newer_revision_that_waits_outlives_the_one_that_is_set_aside() {
 }
 
 #[tokio::test(start_paused = true)]
-
 async fn a_spool_that_fails_does_not_delay_the_log() {
     let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
     let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
@@ -396,7 +399,6 @@ async fn a_spool_that_fails_does_not_delay_the_log() {
 }
 
 #[tokio::test(start_paused = true)]
-
 async fn an_erase_ends_when_the_spool_fails() {
     let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
     let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
@@ -408,7 +410,6 @@ async fn an_erase_ends_when_the_spool_fails() {
 }
 
 #[tokio::test(start_paused = true)]
-
 async fn two_may_erase_a_call_at_once() {
     let log = Arc::new(Scripted::default());
     let (writer, _task) = started(&log, settings());
@@ -417,7 +418,6 @@ async fn two_may_erase_a_call_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-
 async fn a_flush_ends_while_the_spool_cannot_be_read() {
     let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
     let spool = spool_in(&memory);
@@ -430,7 +430,6 @@ async fn a_flush_ends_while_the_spool_cannot_be_read() {
 }
 
 #[tokio::test(start_paused = true)]
-
 async fn records_expire_with_the_header_of_their_call() {
     let log = Arc::new(Scripted::default());
     let (writer, _task) = started(&log, settings());

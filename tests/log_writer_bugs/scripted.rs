@@ -1,7 +1,7 @@
 //! A log in memory that waits, fails and refuses as it is told, and remembers what it stored in which order.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use verbale::Record;
@@ -29,16 +29,26 @@ pub struct Kept {
     pub expires_at_s: Option<i64>,
 }
 
-#[derive(Default)]
 pub struct Scripted {
-    log: MemoryLog,
+    log: Arc<dyn CallLog>,
     modes: Mutex<HashMap<CallId, Mode>>,
     /// Records that are refused, by `seq` and revision.
     refused: Mutex<HashSet<(u32, u32)>>,
     kept: Mutex<HashMap<CallId, Vec<Kept>>>,
 }
 
+impl Default for Scripted {
+    fn default() -> Self {
+        Self::over(Arc::new(MemoryLog::new()))
+    }
+}
+
 impl Scripted {
+    /// In front of another log, which does what is let through.
+    pub fn over(log: Arc<dyn CallLog>) -> Self {
+        Self { log, modes: Mutex::default(), refused: Mutex::default(), kept: Mutex::default() }
+    }
+
     pub fn set(&self, call_id: &CallId, mode: Mode) {
         self.modes.lock().unwrap().insert(call_id.clone(), mode);
     }
