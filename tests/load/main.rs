@@ -8,7 +8,7 @@
 //! cargo test --release --test load -- --ignored --nocapture --test-threads=1
 //! ```
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::print_stdout, reason = "tests")]
 
 mod calls;
 #[path = "../simulation/dynamo/mod.rs"]
