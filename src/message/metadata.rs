@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::message::id::MessageId;
 use crate::message::text::Text;
-use crate::message::value::Value;
+use crate::message::value::{Value, entries_bytes};
 
 /// A mark on a message. In records in camelCase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -195,6 +195,18 @@ impl Metadata {
     pub fn aux(&self) -> &BTreeMap<String, Value> {
         const EMPTY: &BTreeMap<String, Value> = &BTreeMap::new();
         self.more.as_ref().map_or(EMPTY, |more| &more.aux)
+    }
+
+    /// About how many bytes of a record it takes.
+    pub(crate) fn record_bytes(&self) -> usize {
+        const ALWAYS: usize = 256;
+        const SUMMARY_ID: usize = 29;
+        ALWAYS
+            + self.more.as_deref().map_or(0, |more| {
+                let unknown =
+                    more.unknown.as_deref().map_or(0, |unknown| unknown.levels().map(entries_bytes).iter().sum());
+                more.summary_ids.len() * SUMMARY_ID + entries_bytes(&more.aux) + unknown
+            })
     }
 
     pub(crate) fn unknown(&self) -> Option<&Unknown> {

@@ -135,7 +135,7 @@ async fn what_finds_no_room_stays_pending_and_comes_with_the_next_turn() {
     let log = Arc::new(Faulty::new());
     log.always(&call_id("CA1"), Next::Unavailable);
     let writer = started(&log, settings().with_limits(1_000, 1 << 20));
-    let call = writer.call(claim("CA1"));
+    let call = writer.open(CallHeader::new(call_id("CA1"), START_MS).unwrap()).unwrap();
     let mut manager = Manager::new();
     let mut accepted = 0;
     for turn in 0..10 {

@@ -147,6 +147,7 @@ async fn what_cannot_be_redacted_is_written_nowhere_and_stops_nobody() {
         let taken = writer.take_set_aside().await.unwrap();
         assert_eq!((taken.len(), &taken[0].record, taken[0].is_unredacted), (1, &manager.records()[1], true));
         assert!(taken[0].reason.contains(reason), "{}", taken[0].reason);
+        assert_eq!(writer.flush(SOON).await, []);
         assert_eq!(writer.status().replaced, 1);
         assert_eq!((writer.status().set_aside, writer.status().bytes), (0, 0));
         assert_eq!(logged(&log).await.len(), 2);

@@ -12,8 +12,7 @@ async fn what_flushes_tell_in_an_outage_grows_with_the_calls_not_with_their_squa
         log.set(&call_id, Mode::Unavailable);
         let call = writer.call(Claim::first(call_id));
         call.hand_over(&mut said(&["Hi"]), Tail::Include).unwrap();
-        let writer = writer.clone();
-        flushes.push(tokio::spawn(async move { writer.flush(SECOND).await.len() }));
+        flushes.push(tokio::spawn(async move { call.flush(SECOND).await.len() }));
     }
     let mut told = 0;
     for flush in flushes {

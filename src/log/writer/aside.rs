@@ -133,6 +133,22 @@ impl WriterTask {
         }
     }
 
+    /// The spool has a record that was set aside meanwhile: there it is kept, as what was spooled has to be.
+    pub(super) fn spooled_too_late(&mut self, call_id: &CallId, key: RecordKey) {
+        let at = (call_id.clone(), key.position, key.id);
+        let reason = match self.set_aside.get(&at) {
+            Some(Kept::InMemory { set_aside, .. }) if RecordKey::of(&set_aside.record) == key => {
+                set_aside.reason.clone()
+            }
+            _ => return self.note(SpoolChange::Shipped(call_id.clone(), key)),
+        };
+        self.note(SpoolChange::SetAside { call_id: call_id.clone(), key, reason });
+        if let Some(in_memory) = self.set_aside.insert(at, Kept::InSpool { revision: key.revision }) {
+            self.dropped(&in_memory);
+            self.shared.counters.set_aside.add(1);
+        }
+    }
+
     /// Shows what was set aside in memory; it stays there until it is [taken](Self::taken).
     pub(super) fn give_aside(&mut self, reply: oneshot::Sender<Vec<SetAside>>) {
         self.refused.clear();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::timeout_at;
 
 use super::shared::{CallShared, Order, Orders, Shared, Weighed};
-use super::{Durability, after, unpoisoned};
+use super::{Durability, Unstored, after, unpoisoned};
 use crate::log::{CallHeader, Claim, Ending, LogError};
 use crate::manager::{MessagesManager, Receipt, Tail};
 use crate::message::{MessageWrapper, Record};
@@ -38,7 +38,9 @@ pub enum NotAccepted {
     #[error("{0}")]
     Over(Arc<LogError>),
     /// The writer was stopped.
-    #[error("the log's writer was stopped; nothing was accepted: start another one, and hand over all that is pending")]
+    #[error(
+        "the log's writer was stopped; nothing was accepted: start another one, take back what was handed over, and hand over all that is pending"
+    )]
     Stopped,
 }
 
@@ -126,8 +128,14 @@ impl CallWriter {
         }
     }
 
+    /// Waits until all that was accepted of this call before is stored, and tells what is not, within a time: nothing,
+    /// if all is well. Otherwise as [`LogWriter::flush`](super::LogWriter::flush).
+    pub async fn flush(&self, within: Duration) -> Vec<Unstored> {
+        super::flush::flush(&self.orders, &self.shared, Some(self.call.claim.call_id().clone()), within).await
+    }
+
     /// Hands over all that is left of a call, waiting for room, and writes down how it ended. That it is accepted is
-    /// what this waits for, not that it is stored: see [`LogWriter::flush`](super::LogWriter::flush).
+    /// what this waits for, not that it is stored: see [`flush`](Self::flush).
     ///
     /// Errors: as [`hand_over`](Self::hand_over), or no room in time; what was accepted is, and it can be tried again.
     pub async fn finish<W: MessageWrapper>(
@@ -164,10 +172,9 @@ pub enum FinishError {
     Unfinished(#[from] Unfinished),
 }
 
-/// About how many bytes a record takes in memory, that its texts are shared with the manager aside.
+/// About how many bytes a record takes, that its texts are shared with the manager aside.
 fn weight(record: &Record) -> usize {
-    const METADATA: usize = 256;
-    METADATA + record.contents().record_bytes()
+    record.metadata().record_bytes() + record.contents().record_bytes()
 }
 
 impl Drop for CallWriter {

@@ -6,16 +6,26 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::call::{CallState, Key, key_of};
+use super::shared::{Order, Orders, Shared};
 use super::spooling::Spooling;
-use super::{Durability, Part, Unstored, WriterTask};
+use super::{Durability, Part, Unstored, WriterTask, after};
 use crate::log::CallId;
 
-/// Somebody waits until nothing up to a number is outstanding, or of one call nothing at all.
+/// Somebody waits until nothing up to a number is outstanding, of one call or of all.
 pub(super) struct Flush {
     pub of: Option<CallId>,
     pub up_to: u64,
     pub until: Instant,
     pub reply: oneshot::Sender<Vec<Unstored>>,
+}
+
+/// Asks the task for it, and takes its last word where it has ended.
+pub(super) async fn flush(orders: &Orders, shared: &Shared, of: Option<CallId>, within: Duration) -> Vec<Unstored> {
+    let (reply, answer) = oneshot::channel();
+    let sent = orders.send(Order::Flush { of: of.clone(), until: after(within), reply });
+    let answer = if sent.is_ok() { answer.await.ok() } else { None };
+    let is_of = |unstored: &&Unstored| of.is_none() || unstored.call_id == of;
+    answer.unwrap_or_else(|| shared.left.get().into_iter().flatten().filter(is_of).cloned().collect())
 }
 
 impl WriterTask {
@@ -37,12 +47,11 @@ impl WriterTask {
             let is_done = is_spool_known
                 && match &flush.of {
                     None => oldest > flush.up_to,
-                    Some(of) => !self.calls.values().any(|state| state.claim.call_id() == of && state.has_work()),
+                    Some(of) => self.calls_of(of).all(|state| state.unstored(flush.up_to).next().is_none()),
                 };
             if is_done || now >= flush.until {
-                let up_to = if flush.of.is_some() { u64::MAX } else { flush.up_to };
                 // Whoever asked and is gone does not want to know.
-                let _ = flush.reply.send(self.unstored(flush.of.as_ref(), up_to));
+                let _ = flush.reply.send(self.unstored(flush.of.as_ref(), flush.up_to));
             } else {
                 left.push(flush);
             }
@@ -53,7 +62,10 @@ impl WriterTask {
     /// What was accepted up to a number and is not stored, of one call or of all; and what is set aside.
     pub(super) fn unstored(&self, of: Option<&CallId>, up_to: u64) -> Vec<Unstored> {
         let is_of = |call_id: &CallId| of.is_none_or(|of| of == call_id);
-        let calls = self.calls.values().filter(|state| is_of(state.claim.call_id()));
+        let calls: Vec<&CallState> = match of {
+            Some(of) => self.calls_of(of).collect(),
+            None => self.calls.values().collect(),
+        };
         let aside = self.unstored_aside().filter(|unstored| unstored.call_id.as_ref().is_some_and(is_of));
         let is_unknown = !self.spooling.as_ref().is_none_or(Spooling::is_known);
         let unknown = is_unknown.then(|| Unstored {
@@ -63,6 +75,11 @@ impl WriterTask {
             is_set_aside: false,
             error: None,
         });
-        unknown.into_iter().chain(calls.flat_map(|state| state.unstored(up_to))).chain(aside).collect()
+        unknown.into_iter().chain(calls.into_iter().flat_map(|state| state.unstored(up_to))).chain(aside).collect()
+    }
+
+    /// What is known of a call, of each of its epochs.
+    pub(super) fn calls_of(&self, call_id: &CallId) -> impl Iterator<Item = &CallState> {
+        self.calls.range((call_id.clone(), 0)..=(call_id.clone(), u32::MAX)).map(|(_, state)| state)
     }
 }

@@ -10,10 +10,3 @@ pub enum Durability {
     /// The log has it.
     Stored,
 }
-
-impl Durability {
-    /// What it means where there is no spool.
-    pub(super) fn without_spool(self) -> Self {
-        if self == Self::Spooled { Self::Stored } else { self }
-    }
-}

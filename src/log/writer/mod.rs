@@ -31,7 +31,7 @@
 //!
 //! let ending = Ending::of(&manager, 1_744_815_829_000, "hangup")?;
 //! call.finish(&mut manager, ending, Duration::from_secs(5)).await?;
-//! assert!(writer.flush(Duration::from_secs(5)).await.is_empty()); // all of it is stored
+//! assert!(call.flush(Duration::from_secs(5)).await.is_empty()); // all of it is stored
 //! assert!(MessagesManager::restore(log.read_call(&call_id).await?.records)? == manager);
 //! # drop((call, writer));
 //! # task.await?;
@@ -91,7 +91,7 @@ impl LogWriter {
     pub fn new(log: Arc<dyn CallLog>, settings: WriterSettings) -> (Self, WriterTask) {
         let (orders, inbox) = mpsc::unbounded_channel();
         let spool = settings.spool.clone();
-        let level = if spool.is_some() { settings.acknowledge_at } else { settings.acknowledge_at.without_spool() };
+        let level = settings.level();
         let shared = Arc::new(Shared {
             counters: Counters::default(),
             budget: Budget::new(settings.max_bytes),
@@ -147,19 +147,15 @@ impl LogWriter {
         Ok((manager, self.call(claim)))
     }
 
-    /// Waits until all that was accepted before is stored, and tells what is not, within a time: nothing, if all is
-    /// well. What is spooled but not stored is told too, as [spooled](Durability::Spooled), and so is what was set
+    /// Waits until all that was accepted before, of all calls, is stored, and tells what is not, within a time: nothing,
+    /// if all is well. For one call, ask its [`CallWriter`]. What is spooled but not stored is told too, as [spooled](Durability::Spooled), and so is what was set
     /// aside.
     pub async fn flush(&self, within: Duration) -> Vec<Unstored> {
         self.flush_of(None, within).await
     }
 
     async fn flush_of(&self, of: Option<CallId>, within: Duration) -> Vec<Unstored> {
-        let (reply, answer) = oneshot::channel();
-        let flush = Order::Flush { of, until: after(within), reply };
-        let answer = if self.orders.send(flush).is_ok() { answer.await.ok() } else { None };
-        // A task that has ended left word, and has accepted nothing since.
-        answer.unwrap_or_else(|| self.shared.left.get().cloned().unwrap_or_default())
+        flush::flush(&self.orders, &self.shared, of, within).await
     }
 
     /// Removes a call with all it owns, here, in the spool and in the log: see

@@ -65,7 +65,7 @@ impl WriterTask {
         if !self.calls.contains_key(&key) {
             self.fence_older(&key);
         }
-        self.fence_if_older(call);
+        self.refuse_if_over(call);
         let state = self.calls.entry(key).or_insert_with(|| CallState::new(call.claim.clone()));
         state.know(call);
         state

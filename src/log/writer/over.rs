@@ -35,9 +35,13 @@ impl WriterTask {
         }
     }
 
-    /// The call was resumed, here: what an older handle of it brings now is refused.
-    pub(super) fn fence_if_older(&mut self, call: &CallShared) {
+    /// The call was erased, or resumed, here: what another handle of it brings now is refused.
+    pub(super) fn refuse_if_over(&mut self, call: &CallShared) {
         let (call_id, epoch) = key_of(&call.claim);
+        if self.erased.contains(&call_id) {
+            let _ = call.over.set(NotAccepted::Over(Arc::new(LogError::Erased { call_id })));
+            return;
+        }
         let newer = (call_id.clone(), epoch + 1)..=(call_id.clone(), u32::MAX);
         let newest = self.calls.range(newer).next_back().map(|((_, current), _)| *current);
         if let Some(current) = newest {
@@ -82,6 +86,7 @@ impl WriterTask {
     pub(super) fn erased(&mut self, key: &Key, result: Result<(), LogError>) {
         let asked = self.calls.get_mut(key).map(|state| std::mem::take(&mut state.erasing)).unwrap_or_default();
         if result.is_ok() {
+            self.erased.insert(key.0.clone());
             let epochs: Vec<Key> = self.calls.keys().filter(|(of, _)| *of == key.0).cloned().collect();
             for epoch in epochs {
                 self.forget(&epoch, LogError::Erased { call_id: key.0.clone() });

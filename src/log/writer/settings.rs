@@ -13,7 +13,7 @@ use crate::log::{Redactor, Spool};
 pub struct WriterSettings {
     /// How many calls are written at once; 64.
     pub parallel: usize,
-    /// How many records of a call go to the log at once; 25. DynamoDB gets them one by one.
+    /// How many records of a call are written, one after the other, before another call has its turn; 25.
     pub batch: usize,
     /// How long the log may take for a record; 5 s. Then it counts as failed, and is tried again.
     pub attempt: Duration,
@@ -31,9 +31,9 @@ pub struct WriterSettings {
     pub max_bytes: usize,
     /// What happens when that is full.
     pub when_full: WhenFull,
-    /// How far a change has to be before the manager is told that the log has it. `Spooled` without a spool means
-    /// `Stored`.
-    pub acknowledge_at: Durability,
+    /// How far a change has to be before the manager is told that the log has it; `None`: spooled where there is a spool,
+    /// else stored.
+    pub acknowledge_at: Option<Durability>,
     /// How long the task goes on for when its [`LogWriter`](super::LogWriter)s are gone and records are left; 10 s.
     pub linger_at_end: Duration,
     /// Where the waits get their jitter.
@@ -72,7 +72,7 @@ impl Default for WriterSettings {
             max_call_bytes: 4 << 20,
             max_bytes: 256 << 20,
             when_full: WhenFull::default(),
-            acknowledge_at: Durability::Stored,
+            acknowledge_at: None,
             linger_at_end: Duration::from_secs(10),
             randomness: Arc::new(SystemRandomness),
             spool: None,
@@ -86,7 +86,6 @@ impl WriterSettings {
     #[must_use]
     pub fn with_spool(mut self, spool: Arc<Spool>) -> Self {
         self.spool = Some(spool);
-        self.acknowledge_at = Durability::Spooled;
         self
     }
 
@@ -100,7 +99,7 @@ impl WriterSettings {
     /// The same with another level at which changes count as logged.
     #[must_use]
     pub fn with_acknowledge_at(mut self, level: Durability) -> Self {
-        self.acknowledge_at = level;
+        self.acknowledge_at = Some(level);
         self
     }
 
@@ -137,6 +136,16 @@ impl WriterSettings {
     pub fn with_randomness(mut self, randomness: Arc<dyn Randomness>) -> Self {
         self.randomness = randomness;
         self
+    }
+
+    /// The level at which changes count as logged.
+    pub(super) fn level(&self) -> Durability {
+        match self.acknowledge_at {
+            Some(Durability::Accepted) => Durability::Accepted,
+            Some(Durability::Stored) => Durability::Stored,
+            Some(Durability::Spooled) | None if self.spool.is_some() => Durability::Spooled,
+            Some(Durability::Spooled) | None => Durability::Stored,
+        }
     }
 
     /// How long to wait after `failures` failed attempts in a row: half of it for sure, half by chance.

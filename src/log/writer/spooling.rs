@@ -231,7 +231,7 @@ impl WriterTask {
         let waiting = self.calls.get(key).and_then(|state| state.waiting.get(&position));
         let Some(waiting) = waiting.filter(|waiting| waiting.record.id() == id) else {
             // Its call was over in the meantime, and the record set aside, or forgotten.
-            return self.note(SpoolChange::Shipped(key.0.clone(), RecordKey::of(record)));
+            return self.spooled_too_late(&key.0, RecordKey::of(record));
         };
         let is_newest = waiting.record.revision() == revision;
         let mut number = waiting.number;
@@ -297,6 +297,10 @@ impl WriterTask {
             self.shared.counters.set_aside.add(call.set_aside.len());
             self.schedule(&key, Duration::ZERO);
             self.settle(&key);
+        }
+        // It was there before anybody asked.
+        for flush in &mut self.flushes {
+            flush.up_to = self.last_number;
         }
     }
 

@@ -2,7 +2,7 @@
 //! `spooling.rs` feeds the spool.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use super::operation::{Attempts, Outcome};
 use super::shared::{Order, Shared};
 use super::spooling::{Spooling, next_of_spool};
 use super::{Unstored, WriterSettings, after, unpoisoned};
-use crate::log::CallLog;
+use crate::log::{CallId, CallLog};
 
 /// The task that writes what the handles of a [`LogWriter`](super::LogWriter) take in. Run it in one place of the
 /// process: `tokio::spawn(task.run())`, and keep the handle to await its end.
@@ -37,6 +37,8 @@ pub struct WriterTask {
     pub(super) last_number: u64,
     pub(super) flushes: Vec<Flush>,
     pub(super) set_aside: AllAside,
+    /// Calls that were erased, here: nothing more is taken in of them.
+    pub(super) erased: BTreeSet<CallId>,
     /// Headers and endings that the log refused.
     pub(super) refused: VecDeque<Unstored>,
     pub(super) spooling: Option<Spooling>,
@@ -67,6 +69,7 @@ impl WriterTask {
             last_number: 0,
             flushes: Vec::new(),
             set_aside: AllAside::new(),
+            erased: BTreeSet::new(),
             refused: VecDeque::new(),
         }
     }

@@ -2,6 +2,7 @@
 
 mod json;
 mod number;
+mod size;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -9,6 +10,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 pub use number::{MAX_DIGITS, Number};
+pub(crate) use size::entries_bytes;
 
 use crate::message::error::MessageError;
 use crate::message::text::Text;

@@ -1,0 +1,32 @@
+//! About how many bytes a value takes in a record.
+
+use std::collections::BTreeMap;
+
+use super::Value;
+
+/// Of quotes, a separator, or a number.
+const AROUND: usize = 8;
+
+impl Value {
+    /// About how many bytes of a record it takes; bytes are in base64 in JSON.
+    pub(crate) fn record_bytes(&self) -> usize {
+        let of_bytes = |bytes: &[u8]| bytes.len().div_ceil(3) * 4;
+        AROUND
+            + match self {
+                Self::Null | Self::Bool(_) => 0,
+                Self::Number(_) => AROUND,
+                Self::String(text) => text.len(),
+                Self::Bytes(bytes) => of_bytes(bytes),
+                Self::List(items) => items.iter().map(Self::record_bytes).sum(),
+                Self::Map(entries) => entries_bytes(entries),
+                Self::StringSet(texts) => texts.iter().map(|text| AROUND + text.len()).sum(),
+                Self::NumberSet(numbers) => numbers.len() * 2 * AROUND,
+                Self::BytesSet(all) => all.iter().map(|bytes| AROUND + of_bytes(bytes)).sum(),
+            }
+    }
+}
+
+/// About how many bytes of a record the entries of a map take.
+pub(crate) fn entries_bytes(entries: &BTreeMap<String, Value>) -> usize {
+    entries.iter().map(|(key, value)| AROUND + key.len() + value.record_bytes()).sum()
+}
