@@ -119,7 +119,10 @@ fn each_role_may_do_what_its_part_does() {
                 "Writer",
                 vec![
                     on_condition(statement("Calls", writes, &table), keys(&[names::CALL_PREFIX])),
-                    on_condition(statement("Contents", stores, &table), keys(&["CONTENT#", "OWNER#"])),
+                    on_condition(
+                        statement("Contents", stores, &table),
+                        keys(&[names::CONTENT_PREFIX, names::OWNER_PREFIX]),
+                    ),
                 ],
             ),
             (

@@ -1,0 +1,125 @@
+//! What is too large for an item goes through the writer into a table, and comes back equal.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use verbale::contents::{Cached, ContentId, ContentStore, MemoryStore};
+use verbale::dynamodb::{DynamoContents, DynamoLog, MAX_ITEM_BYTES, Table, create_table, item_size};
+use verbale::embedded::EmbeddedDynamo;
+use verbale::log::{
+    CallHeader, CallLog, CardNumbers, Ending, LogWriter, MemoryLog, Offloading, Spool, SpoolMemory, SpoolSettings,
+    redact,
+};
+use verbale::message::{Invocation, Media, MediaKind, Source};
+use verbale::{Content, Record, Role, Tail, Value};
+
+use super::{Manager, START_MS, balanced, call_id, claim, settings};
+
+const LONG: Duration = Duration::from_secs(120);
+
+/// Text that differs from number to number.
+fn text(number: usize, bytes: usize) -> String {
+    format!("{number}: what was said. ").repeat(bytes / 16 + 1)[..bytes].to_owned()
+}
+
+/// Rows of a table that a tool is asked with, and answers: 600 KB as JSON.
+fn rows() -> Value {
+    let row = |number: usize| BTreeMap::from([("name".to_owned(), Value::from(text(number, 580)))]);
+    let rows = (0..1_000).map(|number| Value::map(row(number)).unwrap());
+    Value::list(rows).unwrap()
+}
+
+fn large_call() -> Manager {
+    let mut manager = Manager::new();
+    manager.add_supervisor(text(0, 50_000)).unwrap();
+    let contents: Vec<Content> = (0..300).map(|number| text(number, 2_048).into()).collect();
+    manager.add_message(Role::User, contents).unwrap();
+    let ask = Invocation::new("call_1", "timetable", rows()).unwrap();
+    manager.add_assistant([ask.clone()]).unwrap();
+    let picture = Source::Bytes((0..5 << 20).map(|at: usize| (at * 31 % 251) as u8).collect());
+    let picture = Media::new(MediaKind::Image, picture).with_mime_type("image/png");
+    manager.add_message(Role::User, vec![ask.success([rows()]).into(), Content::from(picture)]).unwrap();
+    manager.add_assistant(text(7, 1 << 20)).unwrap();
+    manager
+}
+
+#[tokio::test]
+async fn what_is_larger_than_an_item_is_written_and_comes_back_equal() {
+    let client = EmbeddedDynamo::in_memory().unwrap().client();
+    create_table(&client, &Table::default()).await.unwrap();
+    let contents = Cached::new(DynamoContents::new(client.clone()), 1 << 20);
+    let log = Arc::new(Offloading::new(DynamoLog::new(client.clone()), contents));
+    let mut settings = settings();
+    settings.attempt = LONG;
+    let (writer, task) = LogWriter::new(log.clone(), settings);
+    tokio::spawn(task.run());
+
+    let call = writer.open(CallHeader::new(call_id("CA1"), START_MS).unwrap()).unwrap();
+    let mut manager = large_call();
+    let whole = manager.records();
+    let ending = Ending::of(&manager, START_MS + 9_000, "hangup").unwrap();
+    call.finish(&mut manager, ending.clone(), LONG).await.unwrap();
+    assert_eq!(writer.flush(LONG).await, []);
+    let logged = log.read_call(&call_id("CA1")).await.unwrap();
+    assert_eq!(logged.problems, []);
+    assert!(logged.records == whole);
+    assert_eq!(logged.header.unwrap().ending(), Some(&ending));
+    let mut pages = client.scan().table_name("verbale").into_paginator().send();
+    let mut bytes = 0;
+    while let Some(page) = pages.next().await {
+        for item in page.unwrap().items() {
+            assert!(item_size(item) <= MAX_ITEM_BYTES);
+            bytes += item_size(item);
+        }
+    }
+    // The picture, the long text, what the tool was asked and told, which is the same, and 300 texts.
+    let said = (5 << 20) + (1 << 20) + 600_000 + 600_000 + 50_000;
+    assert!((said..said + said / 20).contains(&bytes), "{bytes} of {said}");
+
+    // Custom data stays where it is: too much of it is set aside, and told.
+    let mut other = Manager::new();
+    other.add_user("Hi").unwrap().set_data("trace", text(1, 500_000));
+    other.add_assistant("Hello!").unwrap();
+    let call = writer.call(claim("CA2"));
+    call.hand_over(&mut other, Tail::Include).unwrap();
+    let unstored = writer.flush(LONG).await;
+    assert!(unstored.len() == 1 && unstored[0].is_set_aside, "{unstored:?}");
+    let reason = unstored[0].to_string();
+    assert!(
+        reason.contains("takes 500167 bytes and an item has room for") && !reason.contains("what was said"),
+        "{reason}"
+    );
+    assert_eq!(log.read_call(&call_id("CA2")).await.unwrap().records, other.records()[1..]);
+    balanced(&writer.status());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_redacted_reaches_no_content_store() {
+    let memory = SpoolMemory::new();
+    let store = Arc::new(MemoryStore::default());
+    let log = Arc::new(Offloading::new(MemoryLog::new(), store.clone()));
+    let spool = Arc::new(Spool::in_memory(&memory, SpoolSettings::default()).unwrap());
+    let (writer, task) = LogWriter::new(log.clone(), settings().with_spool(spool).with_redactor(Arc::new(CardNumbers)));
+    tokio::spawn(task.run());
+    let mut manager = Manager::new();
+    manager.add_supervisor("Test with 4111 1111 1111 1111.").unwrap();
+    manager.add_user(format!("{} 4111 1111", text(0, 2_000))).unwrap();
+    manager.add_user(format!("1111 1111 {}", text(1, 2_000))).unwrap();
+    let call = writer.call(claim("CA1"));
+    call.hand_over(&mut manager, Tail::Include).unwrap();
+    assert_eq!(writer.flush(LONG).await, []);
+
+    let expected: Vec<Record> = manager.records().iter().map(|record| redact(record, &CardNumbers).unwrap()).collect();
+    assert_eq!(log.read_call(&call_id("CA1")).await.unwrap().records, expected);
+    assert_eq!(store.len(), 3);
+    for said in manager.records().iter().flat_map(|record| record.contents().texts()) {
+        assert_eq!(store.get(ContentId::of(said.as_bytes())).await.unwrap(), None);
+    }
+    assert!(!memory.contains(b"4111"));
+
+    writer.erase(&call_id("CA1")).await.unwrap();
+    assert!(store.is_empty());
+    manager.add_user("4111").unwrap();
+    assert!(call.hand_over(&mut manager, Tail::Include).is_err());
+}
