@@ -68,7 +68,7 @@ impl WriterTask {
         };
         let aside = self.unstored_aside().filter(|unstored| unstored.call_id.as_ref().is_some_and(is_of));
         let is_unknown = !self.spooling.as_ref().is_none_or(Spooling::is_known);
-        let unknown = is_unknown.then(|| Unstored {
+        let unknown = is_unknown.then_some(Unstored {
             call_id: None,
             part: Part::Spool,
             level: Durability::Spooled,

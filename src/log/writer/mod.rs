@@ -47,6 +47,7 @@ mod level;
 mod operation;
 mod orders;
 mod over;
+mod recovery;
 mod settings;
 mod shared;
 mod spooling;

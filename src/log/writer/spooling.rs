@@ -7,8 +7,7 @@ use std::time::Duration;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
-use super::aside::Kept;
-use super::call::{CallState, Key, Place, Spooled, key_of};
+use super::call::{Key, Place, Spooled};
 use super::shared::Erased;
 use super::{Durability, Trouble, WriterTask, after};
 use crate::log::spool::{SpoolChange, SpooledCall};
@@ -26,7 +25,7 @@ pub(super) struct Spooling {
     running: JoinSet<Result<Done, SpoolError>>,
     commit: Commit,
     /// Whether it is known what the spool holds of an earlier life of the process.
-    is_known: bool,
+    pub(super) is_known: bool,
     /// Calls that go on once the notes are written.
     busy: Vec<Key>,
     erased: Vec<Erased>,
@@ -269,39 +268,6 @@ impl WriterTask {
             waiting.place = Place::Log;
         }
         self.schedule_if_idle(key, self.patience());
-    }
-
-    /// What the spool holds of an earlier life of the process.
-    fn recovered(&mut self, found: Vec<SpooledCall>) {
-        if let Some(spooling) = &mut self.spooling {
-            spooling.is_known = true;
-        }
-        for call in found {
-            let key = key_of(&call.claim);
-            let parts = [call.opening.is_some(), call.ending.is_some()].map(|is_there| is_there.then(|| self.number()));
-            let numbers: Vec<u64> = call.records.iter().map(|_| self.number()).collect();
-            let state = self.calls.entry(key.clone()).or_insert_with(|| CallState::new(call.claim.clone()));
-            let [opening, ending] = parts;
-            state.opening = state.opening.take().or(opening.zip(call.opening));
-            state.ending = state.ending.take().or(ending.zip(call.ending));
-            for ((record, _), number) in call.records.iter().zip(numbers) {
-                let spooled = Spooled { number, id: record.id, revision: record.revision };
-                state.spooled.insert(record.position, spooled);
-            }
-            for (record, _) in &call.set_aside {
-                let aside = (call.claim.call_id().clone(), record.position, record.id);
-                self.set_aside.insert(aside, Kept::InSpool { revision: record.revision });
-            }
-            self.shared.counters.recovered.add(call.records.len() + call.set_aside.len());
-            self.shared.counters.spooled.add(call.records.len());
-            self.shared.counters.set_aside.add(call.set_aside.len());
-            self.schedule(&key, Duration::ZERO);
-            self.settle(&key);
-        }
-        // It was there before anybody asked.
-        for flush in &mut self.flushes {
-            flush.up_to = self.last_number;
-        }
     }
 
     /// A record that was handed over again is in the spool already.
