@@ -50,6 +50,7 @@ mod over;
 mod recovery;
 mod settings;
 mod shared;
+mod spooled;
 mod spooling;
 mod status;
 mod task;
@@ -181,7 +182,7 @@ impl LogWriter {
         let sent = self.orders.send(Order::ReadSetAside { reply });
         let mut shown = if sent.is_err() { Vec::new() } else { answer.await.unwrap_or_default() };
         if let Some(spool) = self.spool.clone() {
-            shown.extend(spooling::aside(move || spool.set_aside(SET_ASIDE_AT_ONCE)).await?);
+            shown.extend(spooling::aside(spool, |spool| spool.set_aside(SET_ASIDE_AT_ONCE)).await?);
         }
         let taken = shown.iter().map(|aside| (aside.call_id.clone(), RecordKey::of(&aside.record)));
         // Of a task that has ended, the spool gives them out again.

@@ -7,9 +7,9 @@ use std::time::Duration;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
-use super::call::{Key, Place, Spooled};
+use super::call::{Key, Place};
 use super::shared::Erased;
-use super::{Durability, Trouble, WriterTask, after};
+use super::{Trouble, WriterTask, after};
 use crate::log::spool::{SpoolChange, SpooledCall};
 use crate::log::{LogError, RecordKey, Remedy, Spool, SpoolError};
 use crate::message::{Position, Record};
@@ -89,9 +89,12 @@ pub(super) async fn next_of_spool(
     spooling.as_mut()?.running.join_next().await
 }
 
-/// Does what blocks where that is allowed.
-pub(super) async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    match tokio::task::spawn_blocking(work).await {
+/// Does what blocks where that is allowed. A spool in memory does not block: so a simulation repeats.
+pub(super) async fn aside<T: Send + 'static>(spool: Arc<Spool>, work: impl FnOnce(&Spool) -> T + Send + 'static) -> T {
+    if !spool.is_on_disk() {
+        return work(&spool);
+    }
+    match tokio::task::spawn_blocking(move || work(&spool)).await {
         Ok(done) => done,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
@@ -111,7 +114,7 @@ impl WriterTask {
         spooling.retry_at = None;
         if !spooling.is_known {
             let spool = spooling.spool.clone();
-            spooling.running.spawn(aside(move || spool.calls().map(Done::Read)));
+            spooling.running.spawn(aside(spool, |spool| spool.calls().map(Done::Read)));
             return;
         }
         if spooling.is_idle() {
@@ -148,7 +151,7 @@ impl WriterTask {
         if !changes.is_empty() {
             let spool = spooling.spool.clone();
             spooling.commit = commit;
-            spooling.running.spawn(aside(move || spool.commit(&changes).map(|()| Done::Committed)));
+            spooling.running.spawn(aside(spool, move |spool| spool.commit(&changes).map(|()| Done::Committed)));
         }
         for key in past {
             self.shared.counters.unspooled.add(1);
@@ -197,6 +200,9 @@ impl WriterTask {
         let Some(spooling) = &mut self.spooling else { return };
         spooling.failures += 1;
         spooling.notes.splice(0..0, commit.notes);
+        // What the spool has in spite of the error is taken out: it goes past it.
+        let there = commit.records.iter().map(|(key, record)| (key.0.clone(), RecordKey::of(record)));
+        spooling.notes.extend(there.map(|(call_id, key)| SpoolChange::Shipped(call_id, key)));
         let wait = self.settings.wait_after(spooling.failures, self.settings.max_backoff);
         spooling.retry_at = Some(after(wait));
         let wanted = std::mem::take(&mut spooling.wanted);
@@ -218,64 +224,6 @@ impl WriterTask {
         let committing = commit.records.into_iter().map(|(key, _)| key);
         for key in committing.chain(wanted.into_iter().map(|(key, _)| key)) {
             self.go_past_the_spool(&key);
-        }
-    }
-
-    /// The spool holds a record.
-    fn spooled(&mut self, key: &Key, record: &Record) {
-        let (position, id, revision) = (record.position(), record.id(), record.revision());
-        if self.shared.acknowledge_at == Durability::Spooled {
-            self.acknowledge(key, record);
-        }
-        let waiting = self.calls.get(key).and_then(|state| state.waiting.get(&position));
-        let Some(waiting) = waiting.filter(|waiting| waiting.record.id() == id) else {
-            // Its call was over in the meantime, and the record set aside, or forgotten.
-            return self.spooled_too_late(&key.0, RecordKey::of(record));
-        };
-        let is_newest = waiting.record.revision() == revision;
-        let mut number = waiting.number;
-        if is_newest {
-            // It goes on waiting, elsewhere.
-            let (bytes, call) = (waiting.bytes, waiting.call.clone());
-            self.shared.give_back(&call, bytes);
-            self.shared.counters.queued.subtract(1);
-        } else {
-            // A newer one has come, and is to replace it there: until then it counts again.
-            self.shared.counters.replaced.subtract(1);
-            number = self.number();
-        }
-        self.shared.counters.spooled.add(1);
-        let Some(state) = self.calls.get_mut(key) else { return };
-        if is_newest {
-            state.waiting.remove(&position);
-        }
-        if let Some(older) = state.spooled.insert(position, Spooled { number, id, revision }) {
-            self.shared.counters.spooled.subtract(1);
-            self.shared.counters.replaced.add(1);
-            // Who waits for the older one waits for what replaced it.
-            if let Some(newer) = state.spooled.get_mut(&position) {
-                newer.number = older.number;
-            }
-            self.settle_number(number);
-        }
-        self.schedule_if_idle(key, self.patience());
-    }
-
-    /// Has the records of a call that wait in memory written into the log from there, for the spool does not take them.
-    fn go_past_the_spool(&mut self, key: &Key) {
-        let Some(state) = self.calls.get_mut(key) else { return };
-        for waiting in state.waiting.values_mut().filter(|waiting| !waiting.is_committing) {
-            waiting.place = Place::Log;
-        }
-        self.schedule_if_idle(key, self.patience());
-    }
-
-    /// A record that was handed over again is in the spool already.
-    pub(super) fn acknowledge_if_spooled(&self, key: &Key, record: &Record) {
-        let spooled = self.calls.get(key).and_then(|state| state.spooled.get(&record.position()));
-        let is_spooled = spooled.is_some_and(|spooled| spooled.revision >= record.revision());
-        if is_spooled && self.shared.acknowledge_at == Durability::Spooled {
-            self.acknowledge(key, record);
         }
     }
 
