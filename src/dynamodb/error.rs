@@ -32,7 +32,7 @@ pub enum DynamoError {
     /// DynamoDB takes 400 KB an item; see [`MAX_RECORD_BYTES`].
     #[error(
         "{key} takes {bytes} bytes and an item has room for {MAX_RECORD_BYTES}; nothing was sent: keep large contents \
-         in a content store, see `log::Offloading`, and large custom data outside of the log"
+         in a content store and log their ids"
     )]
     TooLarge {
         /// Where it would stand.
