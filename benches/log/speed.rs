@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::Client;
-use futures_util::StreamExt;
-use futures_util::stream;
+use tokio::task::JoinSet;
 use verbale::Tail;
 use verbale::dynamodb::{DynamoLog, Item, names, to_items};
 use verbale::log::{Claim, LogWriter, WriterSettings};
@@ -59,13 +58,20 @@ async fn bare(words: &Words, parallel: usize) -> f64 {
     let items: Vec<Item> = items.collect();
     let count = items.len();
     let start = Instant::now();
-    let puts = stream::iter(items).map(|item| tokio::spawn(put(client.clone(), item)));
-    puts.buffer_unordered(parallel).for_each(|put| async { put.unwrap() }).await;
+    let mut loops = JoinSet::new();
+    for items in items.chunks(count.div_ceil(parallel)) {
+        loops.spawn(put_each(client.clone(), items.to_vec()));
+    }
+    while let Some(done) = loops.join_next().await {
+        done.unwrap();
+    }
     count as f64 / start.elapsed().as_secs_f64()
 }
 
-async fn put(client: Client, item: Item) {
-    client.put_item().table_name(names::DEFAULT_TABLE).set_item(Some(item)).send().await.unwrap();
+async fn put_each(client: Client, items: Vec<Item>) {
+    for item in items {
+        client.put_item().table_name(names::DEFAULT_TABLE).set_item(Some(item)).send().await.unwrap();
+    }
 }
 
 async fn through_writer(words: &Words, parallel: usize) -> f64 {

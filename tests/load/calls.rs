@@ -117,8 +117,11 @@ fn waiting_bytes(manager: &Manager) -> usize {
 
 /// The log has the whole call, and its end: each message once, at its last revision.
 async fn compare(world: &World, call_id: &CallId, manager: &Manager) {
-    for _ in 0..IN_TIME.as_secs() {
-        // The end is written behind the last record; while the log is away, it cannot be read either.
+    let (until, mut wait) = (Instant::now() + IN_TIME, Duration::from_secs(1));
+    while Instant::now() < until {
+        sleep(wait).await;
+        // The end is written behind the last record; while the log is away, it cannot be read either. Reads take turns
+        // with the writes, so that they are few.
         if let Ok(logged) = world.log.read_call(call_id).await
             && logged.header.is_some_and(|header| header.ending().is_some())
         {
@@ -126,7 +129,7 @@ async fn compare(world: &World, call_id: &CallId, manager: &Manager) {
             world.seen.compared.fetch_add(1, Ordering::Relaxed);
             return (world.compared)(call_id);
         }
-        sleep(Duration::from_secs(1)).await;
+        wait *= 2;
     }
     panic!("call {call_id} has not come to its end in the log");
 }
