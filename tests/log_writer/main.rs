@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod faulty;
+mod spooled;
 
 use std::sync::Arc;
 use std::time::Duration;

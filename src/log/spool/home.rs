@@ -19,6 +19,9 @@ pub(super) trait Home: Debug + Send + Sync {
     /// What errors call it.
     fn path(&self) -> &Path;
 
+    /// Whether its work waits for a disk.
+    fn is_on_disk(&self) -> bool;
+
     /// Whether a store is there.
     fn is_there(&self) -> io::Result<bool>;
 
@@ -82,6 +85,10 @@ impl FileHome {
 impl Home for FileHome {
     fn path(&self) -> &Path {
         &self.path
+    }
+
+    fn is_on_disk(&self) -> bool {
+        true
     }
 
     fn is_there(&self) -> io::Result<bool> {

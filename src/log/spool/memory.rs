@@ -70,6 +70,10 @@ impl Home for SpoolMemory {
         Path::new("(in memory)")
     }
 
+    fn is_on_disk(&self) -> bool {
+        false
+    }
+
     fn is_there(&self) -> io::Result<bool> {
         Ok(self.disk().kept.is_some())
     }

@@ -121,6 +121,11 @@ impl Spool {
         self.commit(&set_aside.iter().map(discard).collect::<Vec<_>>())
     }
 
+    /// Whether what it does waits for a disk, and belongs on a thread where that is allowed.
+    pub(crate) fn is_on_disk(&self) -> bool {
+        self.home.is_on_disk()
+    }
+
     /// Makes all of the changes, in their order, or none of them; when this returns, they are durable.
     ///
     /// After an error it is not known which of the two it was: make them again. Once there is room on the disk, they

@@ -125,7 +125,7 @@ impl CallState {
             }
         }
         // Once records of a call go past the spool, all do, until there are none: so that they stay in their order.
-        let goes_past = self.waiting.values().next().is_some_and(|waiting| waiting.place == Place::Log);
+        let goes_past = self.waiting.values().any(|waiting| waiting.place == Place::Log);
         let place = if goes_past { Place::Log } else { place };
         let waiting = Waiting {
             number,
@@ -163,7 +163,8 @@ impl CallState {
         if !self.spooled.is_empty() {
             return Some(Step::PutSpooled);
         }
-        let ready = self.waiting.values().filter(|waiting| waiting.place == Place::Log);
+        // What is still on its way to the spool goes before what stands behind it.
+        let ready = self.waiting.values().take_while(|waiting| waiting.place == Place::Log);
         let records: Vec<Record> = ready.take(batch.max(1)).map(|waiting| waiting.record.clone()).collect();
         if !records.is_empty() {
             return Some(Step::Put(records));

@@ -123,7 +123,9 @@ impl LogWriter {
         call_id: &CallId,
         within: Duration,
     ) -> Result<(MessagesManager<W>, CallWriter), ResumeError> {
-        let unstored = self.flush_of(Some(call_id.clone()), within).await;
+        let mut unstored = self.flush_of(Some(call_id.clone()), within).await;
+        // What was set aside will never be stored: it keeps nobody from going on.
+        unstored.retain(|unstored| !unstored.is_set_aside);
         if !unstored.is_empty() {
             return Err(ResumeError::Unstored { call_id: call_id.clone(), unstored });
         }
@@ -170,7 +172,7 @@ impl LogWriter {
         let sent = self.orders.send(Order::TakeSetAside { reply });
         let mut taken = if sent.is_err() { Vec::new() } else { answer.await.unwrap_or_default() };
         if let Some(spool) = self.spool.clone() {
-            let spooled = spooling::aside(move || spool.set_aside(SET_ASIDE_AT_ONCE)).await?;
+            let spooled = spooling::aside(spool, |spool| spool.set_aside(SET_ASIDE_AT_ONCE)).await?;
             let keys = spooled.iter().map(|aside| (aside.call_id.clone(), RecordKey::of(&aside.record)));
             // With the task gone they are given out again.
             let _ = self.orders.send(Order::TakenFromSpool(keys.collect()));

@@ -90,7 +90,7 @@ impl Attempts {
     async fn read_spool(&self, claim: &Claim) -> Result<Vec<Record>, SpoolError> {
         let Some(spool) = self.spool.clone() else { return Ok(Vec::new()) };
         let (call_id, batch) = (claim.call_id().clone(), self.batch);
-        super::spooling::aside(move || spool.batch(&call_id, batch, BATCH_BYTES)).await
+        super::spooling::aside(spool, move |spool| spool.batch(&call_id, batch, BATCH_BYTES)).await
     }
 }
 

@@ -68,9 +68,12 @@ pub(super) async fn next_commit(spooling: &mut Option<Spooling>) -> Option<Resul
     spooling.as_mut()?.running.join_next().await
 }
 
-/// Does what blocks where that is allowed.
-pub(super) async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    match tokio::task::spawn_blocking(work).await {
+/// Does what blocks where that is allowed. A spool in memory does not block: so a simulation repeats.
+pub(super) async fn aside<T: Send + 'static>(spool: Arc<Spool>, work: impl FnOnce(&Spool) -> T + Send + 'static) -> T {
+    if !spool.is_on_disk() {
+        return work(&spool);
+    }
+    match tokio::task::spawn_blocking(move || work(&spool)).await {
         Ok(done) => done,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
@@ -105,7 +108,8 @@ impl WriterTask {
             if waiting.place != Place::Spool || waiting.is_committing {
                 continue;
             }
-            if !spooling.spool.has_room_for(bytes + waiting.bytes as u64) {
+            // Nor does a smaller one that stands behind it overtake it.
+            if past.contains(&key) || !spooling.spool.has_room_for(bytes + waiting.bytes as u64) {
                 past.push(key);
                 continue;
             }
@@ -122,7 +126,7 @@ impl WriterTask {
         if !changes.is_empty() {
             let spool = spooling.spool.clone();
             spooling.commit = commit;
-            spooling.running.spawn(aside(move || spool.commit(&changes)));
+            spooling.running.spawn(aside(spool, move |spool| spool.commit(&changes)));
         }
         for key in past {
             self.shared.counters.unspooled.add(1);
@@ -155,6 +159,9 @@ impl WriterTask {
                 spooling.failures += 1;
                 // What was done is written down with the next commit.
                 spooling.notes.splice(0..0, commit.notes);
+                // Its records go past the spool; those that it has in spite of the error are taken out.
+                let there = commit.records.iter().map(|(key, record)| (key.0.clone(), RecordKey::of(record)));
+                spooling.notes.extend(there.map(|(call_id, key)| SpoolChange::Shipped(call_id, key)));
                 spooling.replies.extend(commit.replies);
                 let wait = self.settings.wait_after(spooling.failures, self.settings.max_backoff);
                 spooling.retry_at = Some(Instant::now() + wait);
@@ -227,8 +234,7 @@ impl WriterTask {
     pub(super) async fn recover(&mut self) {
         let Some(spool) = self.settings.spool.clone() else { return };
         loop {
-            let spool = spool.clone();
-            match aside(move || spool.calls()).await {
+            match aside(spool.clone(), Spool::calls).await {
                 Ok(found) => return self.recovered(found),
                 Err(error) => {
                     let error = Arc::new(error);

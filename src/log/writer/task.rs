@@ -16,7 +16,7 @@ use super::flush::Flush;
 use super::operation::{Attempts, Outcome};
 use super::shared::{CallShared, Order, Shared, Weighed};
 use super::spooling::{Spooling, next_commit};
-use super::{NotAccepted, WriterSettings, reason_of, unpoisoned};
+use super::{Durability, NotAccepted, WriterSettings, reason_of, unpoisoned};
 use crate::log::CallLog;
 use crate::log::spool::SpoolChange;
 
@@ -186,6 +186,12 @@ impl WriterTask {
                 self.want_spooled(&key, position);
             }
             Arrival::Known => {
+                // Whoever hands it over again may not have been told.
+                if self.shared.acknowledge_at == Durability::Spooled
+                    && state.spooled.get(&position).is_some_and(|spooled| spooled.revision >= weighed.record.revision())
+                {
+                    unpoisoned(&call.receipts).add(&weighed.record);
+                }
                 self.settle_number(number);
                 self.replaced(call, weighed.bytes);
             }
