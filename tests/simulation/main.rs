@@ -10,6 +10,7 @@ mod differential;
 mod dynamo;
 mod expressions;
 mod faults;
+mod histories;
 #[path = "../call_log/history.rs"]
 mod history;
 mod limits;
