@@ -15,6 +15,7 @@ mod histories;
 mod history;
 mod limits;
 mod repetition;
+mod writer;
 
 use std::sync::Arc;
 
