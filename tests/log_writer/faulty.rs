@@ -9,6 +9,7 @@ use verbale::log::{
     CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Claim, LogError, LogFuture, LoggedCall, MemoryLog,
     Opening, PutError, Remedy, Stored,
 };
+use verbale::message::Position;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Next {
@@ -26,6 +27,7 @@ pub struct Faulty {
     always: Mutex<HashMap<CallId, Next>>,
     next: Mutex<HashMap<CallId, Next>>,
     attempts: AtomicU64,
+    puts: Mutex<Vec<Position>>,
 }
 
 impl Faulty {
@@ -43,6 +45,17 @@ impl Faulty {
 
     pub fn attempts(&self) -> u64 {
         self.attempts.load(Ordering::Relaxed)
+    }
+
+    /// Where records were put, each place once, in the order of time.
+    pub fn first_puts(&self) -> Vec<Position> {
+        let mut first = Vec::new();
+        for position in self.puts.lock().unwrap().iter() {
+            if !first.contains(position) {
+                first.push(*position);
+            }
+        }
+        first
     }
 
     async fn pass(&self, call_id: &CallId) -> Result<(), LogError> {
@@ -71,6 +84,7 @@ impl CallLog for Faulty {
     fn put_records<'a>(&'a self, claim: &'a Claim, records: &'a [Record]) -> LogFuture<'a, Vec<Stored>, PutError> {
         Box::pin(async move {
             let Err(error) = self.pass(claim.call_id()).await else {
+                self.puts.lock().unwrap().extend(records.iter().map(|record| record.position()));
                 return self.log.put_records(claim, records).await;
             };
             let failed = vec![(records[0].id(), error)];

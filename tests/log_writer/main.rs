@@ -5,6 +5,7 @@
 mod faulty;
 mod offloading;
 mod redaction;
+mod spooled;
 
 use std::sync::Arc;
 use std::time::Duration;

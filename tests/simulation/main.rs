@@ -10,10 +10,12 @@ mod differential;
 mod dynamo;
 mod expressions;
 mod faults;
+mod histories;
 #[path = "../call_log/history.rs"]
 mod history;
 mod limits;
 mod repetition;
+mod writer;
 
 use std::sync::Arc;
 

@@ -58,7 +58,7 @@ impl Connector {
             // Not down to nothing: an empty body would be read as an empty answer.
             Some(Fault::TruncatedBodyAfter) => {
                 return self.response(answer, |mut body| {
-                    body.truncate(body.len().div_ceil(2));
+                    body.truncate(body.floor_char_boundary(body.len().div_ceil(2)));
                     body
                 });
             }

@@ -89,6 +89,20 @@ impl Journal {
         self.requests.values().sum()
     }
 
+    /// The sort keys of a partition in the order in which they were first written.
+    pub fn first_writes(&self, partition: &str) -> Vec<&str> {
+        let mut first = Vec::new();
+        for event in &self.events {
+            let What::Applied { items, .. } = &event.what else { continue };
+            for ((of, sort), _) in items {
+                if of == partition && !first.contains(&sort.as_str()) {
+                    first.push(sort);
+                }
+            }
+        }
+        first
+    }
+
     /// How often an item was written.
     pub fn writes_of(&self, partition: &str, sort: &str) -> usize {
         self.writes.get(&(partition.to_owned(), sort.to_owned())).map_or(0, Vec::len)

@@ -133,6 +133,15 @@ impl Dynamo {
         self.server().forget_requests();
     }
 
+    /// Of all items of a table with an id and a revision, which they are.
+    pub fn revisions(&self, table: &str) -> BTreeMap<Place, (String, u64)> {
+        let server = self.server();
+        let items = server.tables.get(table).into_iter().flat_map(table::Table::items);
+        let revision = |item: &Item| item.get("revision")?.as_n()?.parse().ok();
+        let place = |item: &Item| (operation::text_of(item, "pk"), operation::text_of(item, "sk"));
+        items.filter_map(|item| Some((place(item), (operation::text_of(item, "id"), revision(item)?)))).collect()
+    }
+
     /// Waits until all that was sent has landed: the latest ghost too.
     pub async fn settle(&self) {
         tokio::time::sleep(Duration::from_millis(fault::GHOST_MS.end() + 1)).await;

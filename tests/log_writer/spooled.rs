@@ -1,0 +1,111 @@
+//! Where a spool fails, is full, or is found again. Each was found by a seed of `tests/simulation/histories/`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use verbale::log::{CallHeader, CallLog, LogWriter, Spool, SpoolMemory, SpoolSettings};
+use verbale::{MessageWrapper, PlainMessage, Tail, Timing};
+
+use super::faulty::{Faulty, Next};
+use super::{Manager, SOON, START_MS, balanced, call_id, claim, settings, started, stored};
+
+fn spool(memory: &SpoolMemory, max_bytes: u64) -> Arc<Spool> {
+    Arc::new(Spool::in_memory(memory, SpoolSettings::default().with_max_bytes(max_bytes)).unwrap())
+}
+
+/// A commit that fails may be done all the same. Were its records left there, a later batch would give them out without
+/// end, and nothing behind them would ever be stored.
+#[tokio::test(start_paused = true)]
+async fn a_commit_that_failed_at_its_last_write_keeps_nothing_back() {
+    for writes in 0..24 {
+        let memory = SpoolMemory::new();
+        let log = Arc::new(Faulty::new());
+        let spool = spool(&memory, 1 << 20);
+        let mut settings = settings().with_spool(spool.clone());
+        settings.batch = 1;
+        memory.fail_after(Some(writes));
+        let writer = started(&log, settings);
+        let call = writer.call(claim("CA1"));
+        let mut manager = Manager::new();
+        for turn in 0..3 {
+            manager.add_user(format!("user {turn}")).unwrap();
+            manager.add_assistant("yes").unwrap();
+        }
+        call.hand_over(&mut manager, Tail::Include).unwrap();
+        tokio::time::sleep(Duration::from_secs(30)).await;
+        memory.fail_after(None);
+        tokio::time::sleep(Duration::from_secs(30)).await;
+        manager.add_user("and behind it").unwrap();
+        call.hand_over(&mut manager, Tail::Include).unwrap();
+        let flushed = tokio::time::timeout(SOON * 2, writer.flush(SOON)).await;
+        assert_eq!(flushed.expect("the writer goes round in circles"), [], "after {writes} writes");
+        tokio::time::sleep(SOON).await;
+        assert!(stored(&log, "CA1").await == manager);
+        assert_eq!(spool.pending_bytes(), 0, "after {writes} writes");
+        balanced(&writer.status());
+    }
+}
+
+/// The order of the list is what fencing relies on.
+#[tokio::test(start_paused = true)]
+async fn a_small_record_does_not_overtake_a_large_one_through_the_spool() {
+    let log = Arc::new(Faulty::new());
+    let writer = started(&log, settings().with_spool(spool(&SpoolMemory::new(), 1_000)));
+    let call = writer.call(claim("CA1"));
+    let mut manager = Manager::new();
+    for text in ["short", &"long ".repeat(1_000), "short", &"long ".repeat(1_000), "short"] {
+        manager.add_user(text).unwrap();
+        manager.add_assistant("yes").unwrap();
+    }
+    call.hand_over(&mut manager, Tail::Include).unwrap();
+    assert_eq!(writer.flush(SOON).await, []);
+    assert!(log.first_puts().is_sorted(), "{:?}", log.first_puts());
+    assert!(stored(&log, "CA1").await == manager);
+    balanced(&writer.status());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_spool_of_an_earlier_task_has_is_acknowledged_again() {
+    let memory = SpoolMemory::new();
+    let log = Arc::new(Faulty::new());
+    log.always(&call_id("CA1"), Next::Unavailable);
+    let (writer, task) = LogWriter::new(log.clone(), settings().with_spool(spool(&memory, 1 << 20)));
+    let task = tokio::spawn(task.run());
+    let call = writer.call(claim("CA1"));
+    let mut manager = Manager::new();
+    manager.add_user("Hi").unwrap();
+    call.hand_over(&mut manager, Tail::Include).unwrap();
+    tokio::time::sleep(SOON).await;
+    task.abort();
+    let _ = task.await;
+    drop((writer, call));
+
+    // It was spooled, and nobody had told the manager.
+    let writer = started(&log, settings().with_spool(spool(&memory.copy(), 1 << 20)));
+    let call = writer.call(claim("CA1"));
+    manager.take_back();
+    assert_eq!(call.hand_over(&mut manager, Tail::Include).unwrap().records, 1);
+    tokio::time::sleep(SOON).await;
+    call.acknowledge(&mut manager);
+    assert!(manager.changes(Tail::Include).is_empty());
+    balanced(&writer.status());
+}
+
+/// It will never be stored: waiting for it would keep the call from ever going on.
+#[tokio::test(start_paused = true)]
+async fn what_is_set_aside_keeps_no_call_from_being_resumed() {
+    let log = Arc::new(Faulty::new());
+    let writer = started(&log, settings());
+    let call = writer.open(CallHeader::new(call_id("CA1"), START_MS).unwrap()).unwrap();
+    let mut manager = Manager::new();
+    let id = manager.add_user("Hi").unwrap().id();
+    call.hand_over(&mut manager, Tail::Include).unwrap();
+    assert_eq!(writer.flush(SOON).await, []);
+    log.next(&call_id("CA1"), Next::Refuse);
+    manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, START_MS);
+    call.hand_over(&mut manager, Tail::Include).unwrap();
+    assert_eq!(writer.flush(SOON).await.len(), 1);
+    let (restored, _) = writer.resume::<PlainMessage>(&call_id("CA1"), SOON).await.unwrap();
+    assert_eq!(restored.meta_messages()[0].id(), id);
+    assert_eq!(log.read_call(&call_id("CA1")).await.unwrap().records, restored.records());
+}

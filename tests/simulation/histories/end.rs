@@ -1,0 +1,126 @@
+//! How a history ends: what was wrong is mended, and all goes on by itself.
+
+use std::time::Duration;
+
+use verbale::log::{CallChange, CallLog, Ending, Remedy};
+
+use super::check;
+use super::world::World;
+use crate::dynamo::FaultPlan;
+
+/// Behind the longest wait of a writer that a person has to help.
+const MENDED: Duration = Duration::from_secs(600);
+
+impl World {
+    pub async fn end(&mut self) {
+        self.trace.say("all is mended");
+        self.dynamo.set_plan(FaultPlan::none());
+        for process in 0..self.processes.len() {
+            self.fill_disk(process, None);
+        }
+        self.dynamo.settle().await;
+        tokio::time::sleep(MENDED).await;
+        // The SDK learns that the clock has stepped.
+        let _ = self.log.read_call(&self.calls[0].id).await;
+        for index in 0..self.calls.len() {
+            if std::mem::take(&mut self.calls[index].is_held) {
+                // One that never came so far has nothing to be released.
+                let _ = self.log.change_call(&self.calls[index].id, &CallChange::Release).await;
+            }
+            if self.calls[index].is_erasing {
+                let writer = self.processes[self.calls[index].home].writer.clone();
+                // The clock may step back just now.
+                while let Err(error) = writer.erase(&self.calls[index].id).await {
+                    assert!(error.remedy() != Remedy::None, "{error}");
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                }
+                check::forgotten(self, index);
+            } else {
+                self.close(index).await;
+            }
+        }
+        for process in 0..self.processes.len() {
+            self.drain(process).await;
+        }
+        for index in 0..self.calls.len() {
+            check::stored(self, index).await;
+        }
+        self.take_set_aside().await;
+    }
+
+    async fn close(&mut self, index: usize) {
+        for _ in 0..4 {
+            if self.calls[index].owner.is_some() || self.calls[index].is_broken {
+                break;
+            }
+            self.resume(index).await;
+            self.drain(self.calls[index].home).await;
+        }
+        let Some(owner) = &self.calls[index].owner else {
+            return assert!(self.calls[index].is_broken, "call {} is not resumed", self.calls[index].id);
+        };
+        if owner.ending.is_none() {
+            let ending = Ending::of(&owner.manager, self.dynamo.clock().true_now_ms(), "hangup").unwrap();
+            for _ in 0..20 {
+                self.finish_with(index, ending.clone()).await;
+                if self.calls[index].owner.as_ref().is_some_and(|owner| owner.ending.is_some()) {
+                    return;
+                }
+                // What is set aside takes its room until somebody takes it.
+                self.drain(self.calls[index].home).await;
+            }
+            panic!("call {} finds no room", self.calls[index].id);
+        }
+    }
+
+    /// All of a process is stored, but for what is set aside; that is taken.
+    async fn drain(&mut self, process: usize) {
+        let told = self.processes[process].writer.flush(MENDED).await;
+        let waits: Vec<_> = told.iter().filter(|unstored| !unstored.is_set_aside).collect();
+        assert!(waits.is_empty(), "process {process} does not get on: {waits:?}");
+        let writer = self.processes[process].writer.clone();
+        loop {
+            let taken = writer.take_set_aside().await.unwrap();
+            if taken.is_empty() {
+                break;
+            }
+            self.trace.say(format!("process {process} gives out {} that were set aside", taken.len()));
+            self.aside.extend(taken);
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        check::flushed(self, process, &told);
+    }
+
+    /// What was set aside was so for a reason, and nothing is left to do.
+    async fn take_set_aside(&mut self) {
+        for aside in &self.aside {
+            let is_large = aside.reason.contains("keep large contents");
+            let call = self.calls.iter().find(|call| call.id == aside.call_id).unwrap();
+            let is_expected = is_large && call.has_large || aside.reason.contains("another process has resumed");
+            assert!(is_expected, "set aside: {aside:?}");
+        }
+        for call in &mut self.calls {
+            let Some(owner) = call.owner.as_mut().filter(|owner| owner.writer.is_some()) else { continue };
+            let aside = self.aside.iter().any(|aside| aside.call_id == call.id);
+            if let Some(writer) = &owner.writer
+                && !aside
+                && !call.is_erasing
+            {
+                writer.acknowledge(&mut owner.manager);
+                let left = owner.manager.changes(verbale::Tail::Include);
+                assert!(left.is_empty(), "call {}: all is stored, and its manager does not know", call.id);
+            }
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        for (index, process) in self.processes.iter().enumerate() {
+            let status = process.writer.status();
+            check::balanced(&status);
+            assert_eq!((status.queued, status.spooled, status.set_aside), (0, 0, 0), "{status:?}");
+            assert_eq!((status.bytes, status.lag, status.trouble.len()), (0, Duration::ZERO, 0), "{status:?}");
+            if let Some(spool) = &process.spool {
+                assert_eq!((spool.pending_bytes(), spool.set_aside_bytes()), (0, 0));
+            }
+            self.leave(index);
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! What may happen next.
+
+use std::time::Duration;
+
+use verbale::Tail;
+use verbale::log::{CallChange, CallLog, Durability, Ending, FinishError, LogError};
+
+use super::check;
+use super::words;
+use super::world::World;
+
+impl World {
+    pub async fn step(&mut self) {
+        let index = self.dice.below(self.calls.len() as u64) as usize;
+        let process = self.dice.below(self.processes.len() as u64) as usize;
+        match self.dice.below(200) {
+            0..=119 => self.turn(index),
+            120..=139 => self.learn(index),
+            140..=151 => self.summarise(index),
+            152..=161 => self.flush(process).await,
+            162..=167 => self.kill_process(process).await,
+            168..=173 => self.kill_task(process).await,
+            174..=177 => self.take_over(index).await,
+            178..=179 => self.erase(index).await,
+            180..=182 => self.hold(index).await,
+            183..=188 => self.finish(index).await,
+            189..=191 => self.fill_disk_of(process),
+            _ => self.resume_one().await,
+        }
+    }
+
+    fn tail(&mut self) -> Tail {
+        if self.dice.chance(0.5) { Tail::Exclude } else { Tail::Include }
+    }
+
+    /// Who speaks for a call: a zombie, now and then.
+    fn speaker(&mut self, index: usize) -> Option<usize> {
+        let zombies = self.calls[index].zombies.len() as u64;
+        (zombies > 0 && self.dice.chance(0.3)).then(|| self.dice.below(zombies) as usize)
+    }
+
+    fn turn(&mut self, index: usize) {
+        let (speaker, tail) = (self.speaker(index), self.tail());
+        let times = 1 + self.dice.below(2);
+        let call = &mut self.calls[index];
+        let owner = match speaker {
+            Some(zombie) => call.zombies.get_mut(zombie),
+            None => call.owner.as_mut(),
+        };
+        let Some(owner) = owner.filter(|owner| owner.ending.is_none()) else { return };
+        for _ in 0..1 + self.dice.below(3) {
+            call.has_large |= words::speak(&mut owner.manager, &mut self.dice, self.manners, &call.mark);
+        }
+        if self.dice.chance(0.9) {
+            for _ in 0..times {
+                call.hand_over(speaker, tail, &self.trace);
+            }
+            self.trace.say(format!("call {} handed over by {speaker:?}, {tail:?}", call.id));
+        }
+    }
+
+    fn learn(&mut self, index: usize) {
+        let (speaker, tail) = (self.speaker(index), self.tail());
+        let now_ms = self.dynamo.clock().true_now_ms();
+        let call = &mut self.calls[index];
+        let owner = match speaker {
+            Some(zombie) => call.zombies.get_mut(zombie),
+            None => call.owner.as_mut(),
+        };
+        let Some(owner) = owner.filter(|owner| owner.writer.is_some()) else { return };
+        words::revise(&mut owner.manager, &mut self.dice, now_ms);
+        call.hand_over(speaker, tail, &self.trace);
+    }
+
+    fn summarise(&mut self, index: usize) {
+        let call = &mut self.calls[index];
+        let Some(owner) = call.owner.as_mut().filter(|owner| owner.ending.is_none()) else { return };
+        if self.dice.chance(0.5) {
+            owner.taken.extend(owner.manager.summarizing_keeping(self.dice.below(3) as usize));
+        } else if !owner.taken.is_empty() {
+            let taken = owner.taken.remove(self.dice.below(owner.taken.len() as u64) as usize);
+            let text = format!("{} in short", call.mark);
+            // A stale one is refused.
+            let is_in = owner.manager.add_summary(text.as_str(), &taken).is_ok();
+            self.trace.count("late summary", u64::from(is_in));
+        }
+    }
+
+    async fn flush(&mut self, process: usize) {
+        let within = Duration::from_millis(self.dice.below(10_000));
+        let told = self.processes[process].writer.flush(within).await;
+        self.trace.say(format!("process {process} flushed, {} are not stored", told.len()));
+        check::flushed(self, process, &told);
+    }
+
+    async fn kill_process(&mut self, process: usize) {
+        if self.processes[process].level == Durability::Accepted {
+            // What was only accepted is lost, as agreed.
+            return;
+        }
+        self.trace.say(format!("process {process} dies"));
+        self.trace.count("process died", 1);
+        let level = self.processes[process].level;
+        for call in &mut self.calls {
+            call.zombies.retain(|zombie| zombie.process != process);
+            if let Some(owner) = call.owner.take_if(|owner| owner.process == process) {
+                call.promise(&owner.kept(level));
+            }
+        }
+        self.restart(process).await;
+        for index in 0..self.calls.len() {
+            if self.calls[index].owner.is_none() && self.calls[index].home == process && self.dice.chance(0.7) {
+                self.resume(index).await;
+            }
+        }
+    }
+
+    async fn kill_task(&mut self, process: usize) {
+        if self.processes[process].level == Durability::Accepted {
+            // What was only accepted is lost, as agreed.
+            return;
+        }
+        self.trace.say(format!("the task of process {process} dies"));
+        self.trace.count("task died", 1);
+        self.restart(process).await;
+        let writer = &self.processes[process].writer;
+        for call in &mut self.calls {
+            let header = call.header.clone();
+            // Whoever is to go on with a new task has not been taken over.
+            call.zombies.retain(|zombie| zombie.process != process);
+            for owner in call.owner.iter_mut().filter(|owner| owner.process == process) {
+                let claim = owner.claim.clone();
+                let way = if claim.epoch() == 1 { writer.open(header.clone()).unwrap() } else { writer.call(claim) };
+                owner.manager.take_back();
+                (owner.writer, owner.is_over) = (Some(way), false);
+                owner.told.clear();
+            }
+        }
+        for index in 0..self.calls.len() {
+            let of_owner = self.calls[index].owner.as_ref().filter(|owner| owner.process == process);
+            let Some(ending) = of_owner.map(|owner| owner.ending.clone()) else { continue };
+            self.calls[index].hand_over(None, Tail::Exclude, &self.trace);
+            if let Some(ending) = ending {
+                self.finish_with(index, ending).await;
+            }
+        }
+    }
+
+    async fn take_over(&mut self, index: usize) {
+        self.rival();
+        let rival = 1 - self.calls[index].home;
+        let call = &mut self.calls[index];
+        self.trace.say(format!("process {rival} takes call {} over", call.id));
+        self.trace.count("call taken over", 1);
+        call.home = rival;
+        if let Some(owner) = call.owner.take() {
+            self.calls[index].zombies.push(owner);
+        }
+        for _ in 0..2 {
+            if self.resume(index).await {
+                return;
+            }
+        }
+    }
+
+    async fn resume_one(&mut self) {
+        let down: Vec<usize> = (0..self.calls.len()).filter(|index| self.calls[*index].owner.is_none()).collect();
+        if let Some(index) = down.get(self.dice.below(down.len() as u64) as usize) {
+            self.resume(*index).await;
+        }
+    }
+
+    async fn erase(&mut self, index: usize) {
+        if !self.dice.chance(0.5) {
+            return;
+        }
+        let (writer, id) = (self.processes[self.calls[index].home].writer.clone(), self.calls[index].id.clone());
+        self.calls[index].is_erasing = true;
+        // While the disk is full, the answer waits for what is to be written down.
+        let erased = tokio::time::timeout(Duration::from_secs(60), writer.erase(&id)).await;
+        self.trace.say(format!("call {id} is erased: {erased:?}"));
+        let Ok(erased) = erased else { return };
+        match erased {
+            Ok(()) => {
+                self.trace.count("erased", 1);
+                check::forgotten(self, index);
+            }
+            Err(LogError::Held { .. }) if self.calls[index].is_held => {}
+            Err(error) => assert!(error.remedy() != verbale::log::Remedy::None, "{error}"),
+        }
+    }
+
+    /// A call is held: nobody erases it until it is released.
+    async fn hold(&mut self, index: usize) {
+        let call = &mut self.calls[index];
+        call.is_held |= !call.is_erasing;
+        if !call.is_held || self.log.change_call(&call.id, &CallChange::Hold).await.is_err() {
+            return;
+        }
+        self.trace.count("held", 1);
+        let erased =
+            tokio::time::timeout(Duration::from_secs(60), self.processes[call.home].writer.erase(&call.id)).await;
+        assert!(!matches!(erased, Ok(Ok(()))), "call {} is held, and was erased", call.id);
+        if self.dice.chance(0.5) {
+            call.is_held = self.log.change_call(&call.id, &CallChange::Release).await.is_err();
+        }
+    }
+
+    async fn finish(&mut self, index: usize) {
+        let Some(owner) = &self.calls[index].owner else { return };
+        if owner.ending.is_some() || self.calls[index].is_erasing || !self.dice.chance(0.3) {
+            return;
+        }
+        let ending = Ending::of(&owner.manager, self.dynamo.clock().true_now_ms(), "hangup").unwrap();
+        self.finish_with(index, ending).await;
+    }
+
+    /// The owner hands over all, and says how the call ended.
+    pub async fn finish_with(&mut self, index: usize, ending: Ending) {
+        let call = &mut self.calls[index];
+        // Takes note of what is accepted.
+        call.hand_over(None, Tail::Include, &self.trace);
+        let Some(owner) = &mut call.owner else { return };
+        let Some(writer) = &owner.writer else { return };
+        let within = Duration::from_millis(self.dice.below(5_000));
+        owner.ending = Some(ending.clone());
+        let finished = writer.finish(&mut owner.manager, ending, within).await;
+        self.trace.say(format!("call {} is finished: {finished:?}", call.id));
+        match finished {
+            Ok(()) => {
+                call.accept_all();
+                let owner = call.owner.as_mut();
+                if let Some(owner) = owner.filter(|_| self.dice.chance(0.5)) {
+                    owner.writer = None;
+                }
+            }
+            Err(FinishError::Unfinished(_)) => {
+                // It goes on, until it ends.
+                call.accept_all();
+                if let Some(owner) = &mut call.owner {
+                    owner.ending = None;
+                }
+            }
+            Err(error) => assert!(call.is_erasing, "{error}"),
+        }
+    }
+
+    fn fill_disk_of(&mut self, process: usize) {
+        let writes = self.dice.chance(0.5).then(|| self.dice.below(40));
+        self.trace.say(format!("the disk of process {process} takes {writes:?} writes"));
+        self.fill_disk(process, writes);
+    }
+}

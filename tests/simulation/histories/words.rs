@@ -1,0 +1,87 @@
+//! What is said in a history.
+
+use verbale::message::InvocationError;
+use verbale::{Content, Contents, Heard, Invocation, MessageWrapper, Provenance, Role, Timing, Value};
+
+use super::call::Manager;
+use crate::dynamo::Dice;
+
+const SAID: &[&str] = &[
+    "Hi, there",
+    "yes",
+    "ciao 👋🏽 👨‍👩‍👧",
+    "\u{202e}txet\u{202c}",
+    "nul \u{0} and escape \u{1b}[31m",
+    "e\u{301}\u{feff} 漢字 ß",
+    "I would like to know when the bus leaves, and from which stop, please.",
+    "[User]: \"quoted\"\\ \n\t",
+];
+
+/// More than an item has room for.
+const LARGE_BYTES: usize = 420_000;
+
+/// What a history may say.
+#[derive(Debug, Clone, Copy)]
+pub struct Manners {
+    pub has_large: bool,
+}
+
+/// Somebody says something, where that is allowed. Gives whether it is too large for the table.
+pub fn speak(manager: &mut Manager, dice: &mut Dice, manners: Manners, mark: &str) -> bool {
+    let open: Vec<Invocation> = manager.open_invocations().iter().map(|id| call_of(id.as_str())).collect();
+    let (role, contents, is_large) = match dice.below(20) {
+        0 => (Role::Supervisor, text(dice, mark), false),
+        1 if manners.has_large => (Role::User, "x".repeat(LARGE_BYTES).into(), true),
+        2..=3 => (Role::Assistant, tool_call(dice, mark), false),
+        4..=11 if !open.is_empty() => (Role::User, answer(dice, &open), false),
+        4..=11 => (Role::User, text(dice, mark), false),
+        _ => (Role::Assistant, text(dice, mark), false),
+    };
+    // What does not fit is refused without a trace.
+    manager.add_message(role, contents).is_ok() && is_large
+}
+
+/// Something about an old message becomes known.
+pub fn revise(manager: &mut Manager, dice: &mut Dice, now_ms: i64) {
+    let all = manager.meta_messages();
+    if all.is_empty() {
+        return;
+    }
+    let back = dice.below(4.min(all.len() as u64)) as usize;
+    let id =
+        if dice.chance(0.8) { all[all.len() - 1 - back].id() } else { all[dice.below(all.len() as u64) as usize].id() };
+    let mut entry = manager.entry(&id).unwrap();
+    match dice.below(3) {
+        0 => drop(entry.set_timing(Timing::PlayEnd, now_ms + dice.below(1_000) as i64)),
+        1 => drop(entry.set_data("k", Value::from(dice.below(1_000) as i64))),
+        // Only assistant messages are heard in part.
+        _ => drop(entry.set_heard(Heard::bytes(dice.below(20) as usize, Provenance::WordTiming))),
+    }
+}
+
+fn text(dice: &mut Dice, mark: &str) -> Contents {
+    let texts = (0..1 + dice.below(2)).map(|_| {
+        let said = SAID[dice.below(SAID.len() as u64) as usize];
+        let times = if dice.chance(0.05) { 40 } else { 1 };
+        format!("{mark} {}", said.repeat(times))
+    });
+    texts.collect::<Vec<_>>().into()
+}
+
+fn tool_call(dice: &mut Dice, mark: &str) -> Contents {
+    let call = call_of(&format!("tool_{}", dice.below(1 << 40)));
+    let mut contents = vec![Content::from(format!("{mark} one moment"))];
+    contents.push(call.into());
+    contents.into()
+}
+
+fn answer(dice: &mut Dice, open: &[Invocation]) -> Contents {
+    let call = &open[dice.below(open.len() as u64) as usize];
+    let result =
+        if dice.chance(0.2) { call.failure(InvocationError::new("no").unwrap()) } else { call.success(["line 12"]) };
+    vec![Content::from(result)].into()
+}
+
+fn call_of(id: &str) -> Invocation {
+    Invocation::new(id, "lookup", Value::Null).unwrap()
+}

@@ -1,0 +1,212 @@
+//! [`World`]: a table, one or two processes that write into it, and their calls.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+use verbale::clock::SeededRandomness;
+use verbale::dynamodb::{DynamoLog, Table, create_table};
+use verbale::log::{
+    Durability, LogError, LogWriter, ResumeError, SetAside, Spool, SpoolMemory, SpoolSettings, WriterSettings,
+};
+use verbale::{PlainMessage, Record};
+
+use super::call::{Call, Manager};
+use super::check;
+use super::trace::Trace;
+use super::words::Manners;
+use crate::dynamo::{Dice, Dynamo, FaultPlan};
+
+pub struct World {
+    pub dice: Dice,
+    pub dynamo: Dynamo,
+    pub log: Arc<DynamoLog>,
+    pub processes: Vec<Process>,
+    pub calls: Vec<Call>,
+    pub manners: Manners,
+    /// What was taken out of what the writers had set aside.
+    pub aside: Vec<SetAside>,
+    pub trace: Trace,
+    settings: WriterSettings,
+    spool: SpoolSettings,
+    seed: u64,
+}
+
+/// A process with a writer. Without a spool it forgets what it has when it dies.
+pub struct Process {
+    pub writer: LogWriter,
+    pub memory: Option<SpoolMemory>,
+    pub spool: Option<Arc<Spool>>,
+    pub level: Durability,
+    task: JoinHandle<()>,
+}
+
+impl World {
+    pub async fn of_seed(seed: u64, trace: Trace) -> Self {
+        let mut dice = Dice::of(&[seed, 1]);
+        let plan = FaultPlan::of_seed(seed);
+        let calm = FaultPlan { seed, clock_steps: plan.clock_steps.clone(), ..FaultPlan::none() };
+        let dynamo = Dynamo::new(calm);
+        create_table(&dynamo.client(), &Table::default()).await.unwrap();
+        trace.count("clock stepped back", plan.clock_steps.len() as u64);
+        trace.say(format!("{plan:?}"));
+        let hours = plan.windows.iter().filter(|window| (window.to - window.from).as_secs() > 3_600).count();
+        trace.count("outage of hours", hours as u64);
+        dynamo.set_plan(plan);
+        trace.begin(&dynamo);
+        let log = Arc::new(DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock())));
+
+        let mut settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::new(seed)));
+        settings.parallel = [1, 2, 64][dice.below(3) as usize];
+        settings.batch = [1, 3, 25][dice.below(3) as usize];
+        settings.linger = Duration::from_millis([0, 200, 2_000][dice.below(3) as usize]);
+        settings.max_backoff = Duration::from_secs([10, 60][dice.below(2) as usize]);
+        if dice.chance(0.2) {
+            settings = settings.with_limits(1_500, 3_000);
+        }
+        settings.acknowledge_at = if dice.chance(0.05) { Durability::Accepted } else { Durability::Spooled };
+        let spool = SpoolSettings::default().with_max_bytes(if dice.chance(0.2) { 2_000 } else { 1 << 30 });
+        let memory = dice.chance(0.4).then(SpoolMemory::new);
+        trace.count("history with a spool", u64::from(memory.is_some()));
+        let manners = Manners { has_large: dice.chance(0.15) };
+        let (processes, calls, aside) = Default::default();
+        let mut world = Self { dice, dynamo, log, processes, calls, manners, aside, trace, settings, spool, seed };
+        let first = world.process(memory);
+        world.processes.push(first);
+        for number in 0..1 + world.dice.below(4) {
+            world.open(number);
+        }
+        world
+    }
+
+    fn process(&self, memory: Option<SpoolMemory>) -> Process {
+        let mut settings = self.settings.clone();
+        let mut level = settings.acknowledge_at;
+        let spool = memory.as_ref().map(|memory| Arc::new(Spool::in_memory(memory, self.spool.clone()).unwrap()));
+        if let Some(spool) = &spool {
+            settings = settings.with_spool(spool.clone()).with_acknowledge_at(level);
+        } else if level == Durability::Spooled {
+            level = Durability::Stored;
+        }
+        let (writer, task) = LogWriter::new(self.log.clone(), settings);
+        Process { writer, memory, spool, level, task: tokio::spawn(task.run()) }
+    }
+
+    fn open(&mut self, number: u64) {
+        let start_ms = self.dynamo.clock().true_now_ms();
+        // Ids differ from seed to seed as well.
+        let mut call = Call::new(number + self.seed % 1_000 * 10, 0, start_ms);
+        let writer = self.processes[0].writer.open(call.header.clone()).unwrap();
+        call.begin(0, writer, Vec::new(), Arc::new(self.dynamo.clock()));
+        self.calls.push(call);
+    }
+
+    /// Something happens, and time goes by, a few dozen times.
+    pub async fn live(&mut self) {
+        for _ in 0..10 + self.dice.below(25) {
+            self.step().await;
+            for process in &self.processes {
+                check::balanced(&process.writer.status());
+                self.trace.count("trouble told", u64::from(!process.writer.status().trouble.is_empty()));
+            }
+            let wait = match self.dice.below(1_000) {
+                0..=399 => 0,
+                400..=799 => self.dice.below(2_000),
+                800..=959 => self.dice.below(30_000),
+                960..=998 => self.dice.below(300_000),
+                _ => 3 * 3_600_000,
+            };
+            tokio::time::sleep(Duration::from_millis(wait)).await;
+        }
+    }
+
+    /// Another process, in which calls are taken over.
+    pub fn rival(&mut self) {
+        if self.processes.len() == 1 {
+            let memory = self.dice.chance(0.3).then(SpoolMemory::new);
+            let process = self.process(memory);
+            self.processes.push(process);
+        }
+    }
+
+    /// The writer of a process ends at once, with what only it had; another one takes its place.
+    pub async fn restart(&mut self, index: usize) {
+        let process = &mut self.processes[index];
+        process.task.abort();
+        // It was aborted: that is the answer.
+        let _ = (&mut process.task).await;
+        self.leave(index);
+        let memory = self.processes[index].memory.as_ref().map(SpoolMemory::copy);
+        self.processes[index] = self.process(memory);
+    }
+
+    /// What a writer has counted goes into the tally, before it is forgotten.
+    pub fn leave(&self, index: usize) {
+        let status = self.processes[index].writer.status();
+        self.trace.count("record recovered from the spool", status.recovered);
+        self.trace.count("record set aside", status.set_aside + status.taken);
+        self.trace.count("revision replaced while it waited", status.replaced);
+        self.trace.count("commit of the spool failed or found no room", status.unspooled);
+        self.trace.count("records accepted", status.accepted);
+    }
+
+    /// The process in which a call is to live resumes it. Gives whether it did; it may be tried again.
+    pub async fn resume(&mut self, index: usize) -> bool {
+        let (home, within) = (self.calls[index].home, Duration::from_secs(self.dice.within(&(1..=20))));
+        // Until now the older holders may have been told more.
+        let level = self.level_of_zombies(index);
+        let call = &mut self.calls[index];
+        let kept: Vec<_> = call.zombies.iter().map(|zombie| zombie.kept(level)).collect();
+        kept.iter().for_each(|kept| call.promise(kept));
+        let writer = &self.processes[home].writer;
+        let resumed = writer.resume::<PlainMessage>(&call.id, within).await;
+        call.was_resumed = true;
+        let error = match resumed {
+            Ok((manager, writer)) => {
+                self.trace.say(format!("call {} resumed as {:?}", call.id, writer.claim().epoch()));
+                self.trace.count("call resumed", 1);
+                let records = manager.records();
+                check::restored(call, &records);
+                call.begin(home, writer, records, Arc::new(self.dynamo.clock()));
+                return true;
+            }
+            Err(error) => error,
+        };
+        self.trace.say(format!("call {} is not resumed: {error}", call.id));
+        match error {
+            // Its header was only accepted when the process died.
+            ResumeError::Log(LogError::NotOpened { .. }) => {
+                drop(writer.open(call.header.clone()).unwrap());
+                writer.flush(within).await;
+            }
+            ResumeError::Log(LogError::Erased { .. }) if call.is_erasing => {}
+            ResumeError::NoConversation { .. } if call.has_large => call.is_broken = true,
+            ResumeError::Log(error) if error.remedy() != verbale::log::Remedy::None => {}
+            ResumeError::Unstored { .. } => {}
+            error => panic!("call {} cannot be resumed: {error:?}", call.id),
+        }
+        false
+    }
+
+    fn level_of_zombies(&self, index: usize) -> Durability {
+        let levels = self.calls[index].zombies.iter().map(|zombie| self.level_elsewhere(zombie.process));
+        levels.min().unwrap_or(Durability::Stored)
+    }
+
+    /// What another process finds of what was acknowledged: nothing that is only in the spool here.
+    pub fn level_elsewhere(&self, process: usize) -> Durability {
+        let level = self.processes[process].level;
+        if level == Durability::Stored { level } else { Durability::Accepted }
+    }
+
+    pub fn restored(records: Vec<Record>) -> Manager {
+        Manager::restore(records).unwrap()
+    }
+
+    /// The disk of a spool fills up, or has room again.
+    pub fn fill_disk(&self, process: usize, writes: Option<u64>) {
+        if let Some(memory) = &self.processes[process].memory {
+            memory.fail_after(writes);
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! The log's writer over the stand-in, one risk at a time: each fault for a whole call, outages, bad neighbours.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use verbale::clock::SeededRandomness;
+use verbale::log::{
+    CallHeader, CallLog, CallWriter, Ending, HandedOver, LogWriter, Spool, SpoolMemory, SpoolSettings, Status,
+    WriterSettings,
+};
+use verbale::{MessagesManager, PlainMessage, Tail};
+
+use super::conformance::{START_MS, call};
+use super::dynamo::{Dynamo, Fault, FaultPlan, Scope, Window};
+use super::log;
+
+type Manager = MessagesManager<PlainMessage>;
+
+const HOURS: Duration = Duration::from_secs(3 * 3_600);
+
+async fn writer(plan: FaultPlan, spool: Option<Arc<Spool>>) -> (Dynamo, LogWriter) {
+    let (dynamo, log) = log(plan).await;
+    let mut settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::new(1)));
+    if let Some(spool) = spool {
+        settings = settings.with_spool(spool);
+    }
+    let (writer, task) = LogWriter::new(Arc::new(log), settings);
+    tokio::spawn(task.run());
+    (dynamo, writer)
+}
+
+fn opened(writer: &LogWriter, name: &str) -> (CallWriter, Manager) {
+    (writer.open(CallHeader::new(call(name), START_MS).unwrap()).unwrap(), Manager::new())
+}
+
+/// A turn each ten seconds; gives what each handed over, and how far the log lags behind the turn at most.
+async fn turns(
+    count: usize,
+    writer: &LogWriter,
+    call: &CallWriter,
+    manager: &mut Manager,
+) -> (Vec<HandedOver>, Duration) {
+    let (mut handed_over, mut lag) = (Vec::new(), Duration::ZERO);
+    for turn in 0..count {
+        manager.add_user(format!("user {turn}")).unwrap();
+        manager.add_assistant("yes").unwrap();
+        handed_over.push(call.hand_over(manager, Tail::Include).unwrap());
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        lag = lag.max(writer.status().lag);
+    }
+    (handed_over, lag)
+}
+
+async fn finished(dynamo: &Dynamo, writer: &LogWriter, call_writer: &CallWriter, manager: &mut Manager) -> Status {
+    let ending = Ending::of(manager, START_MS + 1, "hangup").unwrap();
+    call_writer.finish(manager, ending.clone(), HOURS).await.unwrap();
+    assert_eq!(writer.flush(HOURS).await, []);
+    dynamo.set_plan(FaultPlan::none());
+    let log = verbale::dynamodb::DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock()));
+    // A new client learns how far its clock is off by its first request.
+    let _ = log.read_call(call_writer.claim().call_id()).await;
+    let logged = log.read_call(call_writer.claim().call_id()).await.unwrap();
+    assert_eq!(logged.header.unwrap().ending(), Some(&ending));
+    assert!(Manager::restore(logged.records).unwrap() == *manager);
+    writer.status()
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_fault_that_comes_again_and_again_delays_a_call_and_loses_nothing() {
+    let passing = Fault::PASSING.into_iter().filter(|fault| *fault != Fault::UnprocessedItems);
+    for fault in passing.chain([Fault::TableMissing, Fault::AccessDenied, Fault::ExpiredToken]) {
+        let plan = FaultPlan::none().with_seed(7).with_latency_ms(1..=900).with_rate(fault, 0.5);
+        let (dynamo, writer) = writer(plan, None).await;
+        let (call, mut manager) = opened(&writer, "CA1");
+        turns(10, &writer, &call, &mut manager).await;
+        let status = finished(&dynamo, &writer, &call, &mut manager).await;
+        assert!(dynamo.journal().count(fault) > 3, "{fault:?}");
+        assert_eq!((status.stored, status.bytes, status.lag), (20, 0, Duration::ZERO), "{fault:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_does_the_same_work_while_dynamodb_is_a_black_hole() {
+    let outage = || FaultPlan::none().with_window(Window::new(Fault::TimeoutBefore, Duration::ZERO..HOURS));
+    for with_spool in [false, true] {
+        let memory = SpoolMemory::new();
+        let spool = with_spool.then(|| Arc::new(Spool::in_memory(&memory, SpoolSettings::default()).unwrap()));
+        let (_, healthy) = writer(FaultPlan::none(), None).await;
+        let (call, mut manager) = opened(&healthy, "CA1");
+        let (expected, _) = turns(60, &healthy, &call, &mut manager).await;
+
+        let (dynamo, writer) = writer(outage(), spool).await;
+        let (call, mut manager) = opened(&writer, "CA1");
+        let before = tokio::time::Instant::now();
+        let (handed_over, lag) = turns(60, &writer, &call, &mut manager).await;
+        // As many records are made and sent, whatever waits; and no time goes by in it.
+        assert_eq!(handed_over, expected);
+        assert_eq!(before.elapsed(), Duration::from_secs(600));
+        assert_eq!(lag, Duration::from_secs(600));
+        assert_eq!(writer.status().bytes == 0, with_spool, "what is spooled takes no memory");
+        tokio::time::sleep(HOURS).await;
+        let status = finished(&dynamo, &writer, &call, &mut manager).await;
+        assert_eq!((status.stored, status.bytes, status.queued + status.spooled), (120, 0, 0));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bad_neighbour_slows_nobody() {
+    let of = |partition: &str| Scope::Partition(partition.to_owned());
+    let poisoned = Window::new(Fault::TimeoutBefore, Duration::ZERO..HOURS).for_only(of("CALL#poisoned"));
+    let hot = Window::new(Fault::Throttle, Duration::ZERO..HOURS).for_only(of("CALL#hot"));
+    let mut lags = Vec::new();
+    for plan in [FaultPlan::none(), FaultPlan::none().with_window(poisoned).with_window(hot)] {
+        let (dynamo, writer) = writer(plan.with_latency_ms(10..=10), None).await;
+        let mut others = Vec::new();
+        for name in ["poisoned", "hot"] {
+            let (call, mut manager) = opened(&writer, name);
+            manager.add_user("Hi").unwrap();
+            call.hand_over(&mut manager, Tail::Include).unwrap();
+            others.push((call, manager));
+        }
+        let (call, mut manager) = opened(&writer, "healthy");
+        let mut slowest = Duration::ZERO;
+        for turn in 0..20 {
+            manager.add_user(format!("user {turn}")).unwrap();
+            manager.add_assistant("yes").unwrap();
+            call.hand_over(&mut manager, Tail::Include).unwrap();
+            let handed_over = tokio::time::Instant::now();
+            while !manager.changes(Tail::Include).is_empty() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                call.acknowledge(&mut manager);
+            }
+            slowest = slowest.max(handed_over.elapsed());
+        }
+        lags.push(slowest);
+        drop((dynamo, others));
+    }
+    assert_eq!(lags[0], lags[1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_person_must_mend_is_loud_at_once_and_goes_on_by_itself() {
+    for fault in [Fault::TableMissing, Fault::AccessDenied, Fault::ExpiredToken] {
+        let plan = FaultPlan::none().with_window(Window::new(fault, Duration::ZERO..HOURS));
+        let (dynamo, writer) = writer(plan, None).await;
+        let (call, mut manager) = opened(&writer, "CA1");
+        manager.add_user("Hi").unwrap();
+        call.hand_over(&mut manager, Tail::Include).unwrap();
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert_eq!((dynamo.journal().count(fault), writer.status().trouble.len()), (1, 1), "{fault:?}");
+        tokio::time::sleep(HOURS + Duration::from_secs(31)).await;
+        let status = finished(&dynamo, &writer, &call, &mut manager).await;
+        assert_eq!((status.stored, status.trouble.len(), status.set_aside), (1, 0, 0), "{fault:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_steps_back_and_answers_out_of_order_lose_nothing() {
+    let step = Duration::from_secs(45);
+    let plan = FaultPlan::none().with_latency_ms(1..=2_500).with_clock_step(step, -3_600_000);
+    let plan = plan.with_rate(Fault::Ghost, 0.2);
+    let (dynamo, writer) = writer(plan.clone(), None).await;
+    let (call, mut manager) = opened(&writer, "CA1");
+    turns(10, &writer, &call, &mut manager).await;
+    finished(&dynamo, &writer, &call, &mut manager).await;
+    dynamo.settle().await;
+    for (place, revisions) in &dynamo.journal().writes {
+        let revisions: Vec<u64> = revisions.iter().flatten().copied().collect();
+        assert!(revisions.is_sorted_by(|one, next| one < next), "{place:?}: {revisions:?}");
+    }
+}
