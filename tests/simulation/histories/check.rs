@@ -38,7 +38,7 @@ pub fn restored(call: &Call, records: &[Record]) {
 /// A flush tells all that is not in the table: what it does not tell is there.
 pub fn flushed(world: &World, process: usize, told: &[Unstored]) {
     let records = told.iter().filter_map(|unstored| match unstored.part {
-        Part::Record { id, revision, .. } => Some((&unstored.call_id, id, revision)),
+        Part::Record { id, revision, .. } => Some((unstored.call_id.as_ref()?, id, revision)),
         _ => None,
     });
     let taken = world.aside.iter().map(|aside| (&aside.call_id, aside.record.id(), aside.record.revision()));

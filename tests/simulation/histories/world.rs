@@ -64,7 +64,7 @@ impl World {
         if dice.chance(0.2) {
             settings = settings.with_limits(1_500, 3_000);
         }
-        settings.acknowledge_at = if dice.chance(0.05) { Durability::Accepted } else { Durability::Spooled };
+        settings.acknowledge_at = dice.chance(0.05).then_some(Durability::Accepted);
         let spool = SpoolSettings::default().with_max_bytes(if dice.chance(0.2) { 2_000 } else { 1 << 30 });
         let memory = dice.chance(0.4).then(SpoolMemory::new);
         trace.count("history with a spool", u64::from(memory.is_some()));
@@ -81,12 +81,11 @@ impl World {
 
     fn process(&self, memory: Option<SpoolMemory>) -> Process {
         let mut settings = self.settings.clone();
-        let mut level = settings.acknowledge_at;
         let spool = memory.as_ref().map(|memory| Arc::new(Spool::in_memory(memory, self.spool.clone()).unwrap()));
+        let usual = if spool.is_some() { Durability::Spooled } else { Durability::Stored };
+        let level = settings.acknowledge_at.unwrap_or(usual);
         if let Some(spool) = &spool {
-            settings = settings.with_spool(spool.clone()).with_acknowledge_at(level);
-        } else if level == Durability::Spooled {
-            level = Durability::Stored;
+            settings = settings.with_spool(spool.clone());
         }
         let (writer, task) = LogWriter::new(self.log.clone(), settings);
         Process { writer, memory, spool, level, task: tokio::spawn(task.run()) }
