@@ -176,7 +176,9 @@ impl WriterTask {
         self.supersede_aside(&key.0, &weighed.record);
         let number = self.number();
         let position = weighed.record.position();
-        let place = if self.spooling.is_some() { Place::Spool } else { Place::Log };
+        // The spool keeps one revision of a message; beside what it has set aside it takes no other of the same number.
+        let has_room = self.spooling.is_some() && !self.is_aside_in_spool(&key.0, &weighed.record);
+        let place = if has_room { Place::Spool } else { Place::Log };
         let Some(state) = self.calls.get_mut(&key) else { return };
         match state.arrive(number, &weighed, call, place) {
             Arrival::New => self.want_spooled(&key, position),
