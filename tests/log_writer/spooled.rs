@@ -109,3 +109,40 @@ async fn what_is_set_aside_keeps_no_call_from_being_resumed() {
     assert_eq!(restored.meta_messages()[0].id(), id);
     assert_eq!(log.read_call(&call_id("CA1")).await.unwrap().records, restored.records());
 }
+
+/// The spool has it already, and takes it no second time: a writer that waits for it there waits for ever.
+#[tokio::test(start_paused = true)]
+async fn what_the_spool_has_set_aside_may_be_handed_over_again() {
+    let memory = SpoolMemory::new();
+    let log = Arc::new(Faulty::new());
+    let (writer, task) = LogWriter::new(log.clone(), settings().with_spool(spool(&memory, 1 << 20)));
+    let task = tokio::spawn(task.run());
+    log.next(&call_id("CA1"), Next::Refuse);
+    let call = writer.call(claim("CA1"));
+    let mut manager = Manager::new();
+    manager.add_user("Hi").unwrap();
+    call.hand_over(&mut manager, Tail::Include).unwrap();
+    assert!(writer.flush(SOON).await[0].is_set_aside);
+    tokio::time::sleep(SOON).await;
+    task.abort();
+    let _ = task.await;
+    drop((writer, call));
+
+    for is_refused in [true, false] {
+        if is_refused {
+            log.next(&call_id("CA1"), Next::Refuse);
+        }
+        let memory = memory.copy();
+        let writer = started(&log, settings().with_spool(spool(&memory, 1 << 20)));
+        let call = writer.call(claim("CA1"));
+        manager.take_back();
+        assert_eq!(call.hand_over(&mut manager, Tail::Include).unwrap().records, 1);
+        writer.flush(SOON).await;
+        assert_eq!(writer.take_set_aside().await.unwrap().len(), 1);
+        tokio::time::sleep(SOON).await;
+        assert_eq!(writer.take_set_aside().await.unwrap(), []);
+        assert_eq!(writer.flush(SOON).await, []);
+        balanced(&writer.status());
+    }
+    assert!(stored(&log, "CA1").await == manager);
+}

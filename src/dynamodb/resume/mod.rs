@@ -41,7 +41,7 @@ impl DynamoLog {
     /// Takes a call over: fences its older writers, then reads it. What is read stays, and nothing of theirs comes
     /// after it. See [`resume_call`](crate::log::CallLog::resume_call).
     ///
-    /// It takes two writes of the header, a consistent read of the call, a write of each message and summary (as many
+    /// It takes two writes of the header (and a refused one where it was resumed before), a consistent read of the call, a write of each message and summary (as many
     /// write units as they took), and one of a write unit for a fence behind each message that no summary covers, and one
     /// more; eight requests at a time. One more pass where the older writer wrote meanwhile.
     ///
@@ -66,24 +66,38 @@ impl DynamoLog {
         Ok((Taken { header, items }, cost))
     }
 
-    /// Raised once more by a repetition after an unknown outcome: that does no harm.
+    /// Only from the epoch that is there, which a refused attempt tells: one that was given up and lands late finds
+    /// another, and fences nobody who came after it. A repetition after an unknown outcome raises it once more, which
+    /// does no harm.
     async fn raise_epoch(&self, call_id: &CallId) -> Result<(CallHeader, Cost), DynamoError> {
-        let request = self
-            .header_update(call_id)
-            .update_expression(
-                "SET #epoch = if_not_exists(#epoch, :one) + :one REMOVE #ended, #reason, #messages, #summaries, #last_seq",
-            )
-            .expression_attribute_names("#epoch", names::EPOCH)
-            .expression_attribute_names("#ended", names::ENDED)
-            .expression_attribute_names("#reason", names::REASON)
-            .expression_attribute_names("#messages", names::MESSAGES)
-            .expression_attribute_names("#summaries", names::SUMMARIES)
-            .expression_attribute_names("#last_seq", names::LAST_SEQ)
-            .expression_attribute_values(":one", AttributeValue::N("1".to_owned()));
-        let (updated, cost) = self.update_header(call_id, request).await?;
-        match updated {
-            Updated::To(item) => Ok((header::from_item(&item)?, cost)),
-            Updated::Refused(found) => Err(not_there(call_id, found.as_ref())),
+        let (mut epoch, mut cost) = (1, Cost::default());
+        loop {
+            let request = self.header_update(call_id);
+            let live = request.get_condition_expression().clone().unwrap_or_default();
+            let is_it = if epoch == 1 { "attribute_not_exists(#epoch)" } else { "#epoch = :epoch" };
+            let mut request = request
+                .update_expression("SET #epoch = :next REMOVE #ended, #reason, #messages, #summaries, #last_seq")
+                .condition_expression(format!("{live} AND {is_it}"))
+                .expression_attribute_names("#epoch", names::EPOCH)
+                .expression_attribute_names("#ended", names::ENDED)
+                .expression_attribute_names("#reason", names::REASON)
+                .expression_attribute_names("#messages", names::MESSAGES)
+                .expression_attribute_names("#summaries", names::SUMMARIES)
+                .expression_attribute_names("#last_seq", names::LAST_SEQ)
+                .expression_attribute_values(":next", AttributeValue::N((epoch + 1).to_string()));
+            if epoch > 1 {
+                request = request.expression_attribute_values(":epoch", AttributeValue::N(epoch.to_string()));
+            }
+            let (updated, update_cost) = self.update_header(call_id, request).await?;
+            cost += update_cost;
+            match updated {
+                Updated::To(item) => return Ok((header::from_item(&item)?, cost)),
+                // Epochs only grow, so that each round that is lost is somebody's who won.
+                Updated::Refused(Some(found)) if self.is_live(&found) && item::epoch(&found) > epoch => {
+                    epoch = item::epoch(&found);
+                }
+                Updated::Refused(found) => return Err(not_there(call_id, found.as_ref())),
+            }
         }
     }
 

@@ -78,11 +78,22 @@ impl WriterTask {
 
     /// An older revision that was set aside makes room for the newer one.
     fn keep(&mut self, call_id: CallId, key: RecordKey, kept: Kept) {
+        let is_in_memory = matches!(kept, Kept::InMemory { .. });
         let older = self.set_aside.insert((call_id.clone(), key.position, key.id), kept);
         self.shared.counters.set_aside.add(1);
         if let Some(older) = older {
-            self.superseded(&call_id, key, &older);
+            self.dropped(&older);
+            self.shared.counters.replaced.add(1);
+            if let (Kept::InSpool { revision }, true) = (older, is_in_memory) {
+                self.note(SpoolChange::Discard(call_id, RecordKey { revision, ..key }));
+            }
         }
+    }
+
+    /// Whether the spool has set this revision of a record aside, or a newer one.
+    pub(super) fn is_aside_in_spool(&self, call_id: &CallId, record: &Record) -> bool {
+        let kept = self.set_aside.get(&(call_id.clone(), record.position(), record.id()));
+        kept.is_some_and(|kept| matches!(kept, Kept::InSpool { revision } if *revision >= record.revision()))
     }
 
     /// A newer revision has come of a record that may have been set aside, and may be taken by the log.
@@ -102,9 +113,7 @@ impl WriterTask {
     fn superseded(&mut self, call_id: &CallId, by: RecordKey, kept: &Kept) {
         self.dropped(kept);
         self.shared.counters.replaced.add(1);
-        if let Kept::InSpool { revision } = kept
-            && *revision != by.revision
-        {
+        if let Kept::InSpool { revision } = kept {
             let key = RecordKey { revision: *revision, ..by };
             self.note(SpoolChange::Discard(call_id.clone(), key));
         }

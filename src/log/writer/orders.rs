@@ -92,7 +92,10 @@ impl WriterTask {
         self.supersede_aside(&key.0, &weighed.record);
         let number = self.number();
         let position = weighed.record.position();
-        let place = if self.spooling.as_ref().is_some_and(Spooling::takes_records) { Place::Spool } else { Place::Log };
+        // The spool keeps one revision of a message; beside what it has set aside it takes no other of the same number.
+        let takes_it = self.spooling.as_ref().is_some_and(Spooling::takes_records)
+            && !self.is_aside_in_spool(&key.0, &weighed.record);
+        let place = if takes_it { Place::Spool } else { Place::Log };
         let Some(state) = self.calls.get_mut(&key) else { return };
         match state.arrive(number, &weighed, call, place) {
             Arrival::New => self.want_spooled(&key, position),
