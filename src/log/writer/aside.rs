@@ -27,6 +27,11 @@ pub(super) enum Kept {
 }
 
 impl Kept {
+    /// Whether the spool has set this revision aside, or a newer one.
+    pub fn is_in_spool(&self, of: u32) -> bool {
+        matches!(self, Self::InSpool { revision } if *revision >= of)
+    }
+
     fn revision(&self) -> u32 {
         match self {
             Self::InMemory { set_aside, .. } => set_aside.record.revision(),
@@ -88,12 +93,6 @@ impl WriterTask {
                 self.note(SpoolChange::Discard(call_id, RecordKey { revision, ..key }));
             }
         }
-    }
-
-    /// Whether the spool has set this revision of a record aside, or a newer one.
-    pub(super) fn is_aside_in_spool(&self, call_id: &CallId, record: &Record) -> bool {
-        let kept = self.set_aside.get(&(call_id.clone(), record.position(), record.id()));
-        kept.is_some_and(|kept| matches!(kept, Kept::InSpool { revision } if *revision >= record.revision()))
     }
 
     /// A newer revision has come of a record that may have been set aside, and may be taken by the log.

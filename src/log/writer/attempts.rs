@@ -42,6 +42,10 @@ impl WriterTask {
         let claim = state.claim.clone();
         match outcome {
             Some(Outcome::Opened(result)) => self.opened(&key, result),
+            Some(Outcome::Put { records, is_spooled: true, .. }) if records.is_empty() => {
+                let operation = format!("reading call {} in the spool", claim.call_id());
+                self.failed(&key, LogError::backend(operation, Remedy::Operator, "what was spooled is not there"));
+            }
             Some(Outcome::Put { records, is_spooled, stored, failed }) => {
                 self.put(&key, &records, stored, failed);
                 if is_spooled {

@@ -92,9 +92,7 @@ impl WriterTask {
         self.supersede_aside(&key.0, &weighed.record);
         let number = self.number();
         let position = weighed.record.position();
-        // The spool keeps one revision of a message; beside what it has set aside it takes no other of the same number.
-        let takes_it = self.spooling.as_ref().is_some_and(Spooling::takes_records)
-            && !self.is_aside_in_spool(&key.0, &weighed.record);
+        let takes_it = self.spooling.as_ref().is_some_and(Spooling::takes_records);
         let place = if takes_it { Place::Spool } else { Place::Log };
         let Some(state) = self.calls.get_mut(&key) else { return };
         match state.arrive(number, &weighed, call, place) {

@@ -15,15 +15,26 @@ impl WriterTask {
         }
         for call in found {
             let key = key_of(&call.claim);
-            let parts = [call.opening.is_some(), call.ending.is_some()].map(|is_there| is_there.then(|| self.number()));
             let numbers: Vec<u64> = call.records.iter().map(|_| self.number()).collect();
+            let [opening, ending] = [self.number(), self.number()];
             let state = self.calls.entry(key.clone()).or_insert_with(|| CallState::new(call.claim.clone()));
-            let [opening, ending] = parts;
-            state.opening = state.opening.take().or(opening.zip(call.opening));
-            state.ending = state.ending.take().or(ending.zip(call.ending));
+            // What a handle has brought in the meantime is newer.
+            let is_opening = state.opening.is_none() && call.opening.is_some();
+            let is_ending = state.ending.is_none() && call.ending.is_some();
+            if is_opening {
+                state.opening = call.opening.map(|header| (opening, header));
+            }
+            if is_ending {
+                state.ending = call.ending.map(|how| (ending, how));
+            }
             for ((record, _), number) in call.records.iter().zip(numbers) {
                 let spooled = Spooled { number, id: record.id, revision: record.revision };
                 state.spooled.insert(record.position, spooled);
+            }
+            for (number, is_used) in [(opening, is_opening), (ending, is_ending)] {
+                if !is_used {
+                    self.settle_number(number);
+                }
             }
             for (record, _) in &call.set_aside {
                 let aside = (call.claim.call_id().clone(), record.position, record.id);

@@ -134,7 +134,10 @@ impl WriterTask {
                 continue;
             }
             // What comes behind one that found no room goes behind it to the log, too.
-            if past.contains(&key) || !spooling.spool.has_room_for(bytes + waiting.bytes as u64) {
+            // The spool keeps one revision of a message, and may have set this one aside.
+            let at = (key.0.clone(), position, waiting.record.id());
+            let is_aside = self.set_aside.get(&at).is_some_and(|kept| kept.is_in_spool(waiting.record.revision()));
+            if past.contains(&key) || is_aside || !spooling.spool.has_room_for(bytes + waiting.bytes as u64) {
                 past.insert(key);
                 continue;
             }
