@@ -2,9 +2,9 @@
 //! file system.
 //!
 //! Owns the contract ([`CallLog`]), what it speaks of (call ids, headers, claims, days, pages, what became of a put), the
-//! background writer ([`LogWriter`]) with its [spool](Spool) and [redaction](redact()), a log in memory, one in files, and
-//! one that keeps [large contents](Offloading) beside another, and the exchange of conversations as [JSON Lines](export). Knows no database. Only the writer retries, queues and
-//! waits.
+//! background writer ([`LogWriter`]) with its [spool](Spool) and [redaction](redact()), a log in memory, one in files,
+//! one that keeps [large contents](Offloading) beside another, and the exchange of conversations as
+//! [JSON Lines](export). Knows no database. Only the writer retries, queues and waits.
 //!
 //! ```
 //! use verbale::log::{CallHeader, CallId, CallLog, CallQuery, Claim, MemoryLog};
