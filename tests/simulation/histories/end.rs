@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use verbale::Tail;
 use verbale::log::{CallChange, CallLog, Ending, Remedy};
 
 use super::check;
@@ -59,6 +60,14 @@ impl World {
         let Some(owner) = &self.calls[index].owner else {
             return assert!(self.calls[index].is_broken, "call {} is not resumed", self.calls[index].id);
         };
+        if owner.ending.is_some() && owner.writer.is_some() {
+            // What was learnt of it behind its end, and found no room, or was left out as its last message.
+            for _ in 0..20 {
+                self.calls[index].hand_over(None, Tail::Include, &self.trace);
+                self.drain(self.calls[index].home).await;
+            }
+        }
+        let Some(owner) = &self.calls[index].owner else { return };
         if owner.ending.is_none() {
             let ending = Ending::of(&owner.manager, self.dynamo.clock().true_now_ms(), "hangup").unwrap();
             for _ in 0..20 {
