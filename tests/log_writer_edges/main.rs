@@ -444,3 +444,29 @@ async fn records_expire_with_the_header_of_their_call() {
     let kept = log.kept(&ca1());
     assert_eq!(kept[1].expires_at_s, Some(9_999_999_999), "{kept:?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn of_a_fenced_call_the_newest_revision_is_set_aside() {
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+    let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
+    let call = writer.open(header()).unwrap();
+    assert_eq!(writer.flush(SOON).await, []);
+    log.set(&ca1(), Mode::Unavailable);
+    let mut manager = said(&["Hi"]);
+    call.hand_over(&mut manager, Tail::Include).unwrap();
+    sleep(SECOND).await;
+    // One revision is in the spool, the next one finds it failing.
+    memory.fail_after(Some(0));
+    touch(&mut manager, START_MS);
+    call.hand_over(&mut manager, Tail::Include).unwrap();
+    sleep(SECOND).await;
+    log.resume_call_beside(&ca1()).await;
+    log.set(&ca1(), Mode::Go);
+    sleep(LONG).await;
+    memory.fail_after(None);
+    sleep(LONG).await;
+    balanced(&writer.status());
+    let taken = writer.take_set_aside().await.unwrap();
+    let taken: Vec<u32> = taken.iter().map(|aside| aside.record.revision()).collect();
+    assert_eq!(taken, [2]);
+}

@@ -61,6 +61,11 @@ impl Scripted {
         self.kept.lock().unwrap().get(call_id).cloned().unwrap_or_default()
     }
 
+    /// Another process takes a call over, whatever the mode is.
+    pub async fn resume_call_beside(&self, call_id: &CallId) {
+        self.log.change_call(call_id, &CallChange::Resume).await.unwrap();
+    }
+
     fn mode(&self, call_id: &CallId) -> Mode {
         self.modes.lock().unwrap().get(call_id).copied().unwrap_or_default()
     }

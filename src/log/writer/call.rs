@@ -188,7 +188,7 @@ impl CallState {
             || !self.spooled.is_empty()
     }
 
-    /// The records that wait, in memory and in the spool.
+    /// The records that wait, in the spool and in memory: of a message that waits in both, the older revision first.
     pub fn keys(&self) -> Vec<RecordKey> {
         let waiting = self.waiting.values().map(|waiting| RecordKey::of(&waiting.record));
         let spooled = self.spooled.iter().map(|(position, spooled)| RecordKey {
@@ -196,7 +196,7 @@ impl CallState {
             id: spooled.id,
             revision: spooled.revision,
         });
-        waiting.chain(spooled).collect()
+        spooled.chain(waiting).collect()
     }
 
     /// Refuses all that is still to come.

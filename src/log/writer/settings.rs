@@ -25,9 +25,9 @@ pub struct WriterSettings {
     pub max_operator_backoff: Duration,
     /// How long a record waits for a newer revision of itself, which then replaces it; 200 ms. Not in a flush.
     pub linger: Duration,
-    /// How many bytes of a call may wait in memory; 4 MiB. What was set aside counts as well.
+    /// How many bytes of a call may wait in memory; 4 MiB.
     pub max_call_bytes: usize,
-    /// How many bytes of all calls may wait in memory; 256 MiB.
+    /// How many bytes of all calls may wait in memory; 256 MiB. What was set aside there counts as well.
     pub max_bytes: usize,
     /// What happens when that is full.
     pub when_full: WhenFull,
