@@ -162,10 +162,21 @@ impl WriterTask {
                 self.acknowledge(key, record);
             }
         }
-        if self.take_spooled(key, position, revision) {
+        let spooled =
+            self.calls.get(key).and_then(|state| state.spooled.get(&position)).map(|spooled| spooled.revision);
+        if let Some(older) = spooled.filter(|spooled| *spooled <= revision)
+            && self.take_spooled(key, position, older)
+        {
             self.shared.counters.spooled.subtract(1);
-            self.shared.counters.stored.add(1);
             self.note(SpoolChange::Shipped(key.0.clone(), RecordKey::of(record)));
+            if older == revision {
+                self.shared.counters.stored.add(1);
+            } else {
+                // The spool has it still, or, where a commit failed and was done, the newer one.
+                self.shared.counters.replaced.add(1);
+                let older = RecordKey { revision: older, ..RecordKey::of(record) };
+                self.note(SpoolChange::Shipped(key.0.clone(), older));
+            }
         }
     }
 

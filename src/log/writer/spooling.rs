@@ -203,9 +203,13 @@ impl WriterTask {
         let Some(spooling) = &mut self.spooling else { return };
         spooling.failures += 1;
         spooling.notes.splice(0..0, commit.notes);
-        // What the spool has in spite of the error is taken out: it goes past it.
-        let there = commit.records.iter().map(|(key, record)| (key.0.clone(), RecordKey::of(record)));
-        spooling.notes.extend(there.map(|(call_id, key)| SpoolChange::Shipped(call_id, key)));
+        // What the spool has in spite of the error is taken out: it goes past it. What it had before stays there.
+        for (key, record) in &commit.records {
+            let is_new = self.calls.get(key).is_some_and(|state| !state.spooled.contains_key(&record.position()));
+            if is_new {
+                spooling.notes.push(SpoolChange::Shipped(key.0.clone(), RecordKey::of(record)));
+            }
+        }
         let wait = self.settings.wait_after(spooling.failures, self.settings.max_backoff);
         spooling.retry_at = Some(after(wait));
         let wanted = std::mem::take(&mut spooling.wanted);
