@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use tokio::task::JoinHandle;
 use verbale::bedrock::BedrockMessage;
-use verbale::message::Text;
-use verbale::model::{Extractive, SummarizeError, Summarizer};
+use verbale::model::{self, Extractive, SummarizeError, Summarizer};
 use verbale::{ManagerError, Message, MessagesManager, Summarizing};
 
 use crate::error::PlayError;
@@ -17,7 +16,7 @@ pub struct Summaries {
     /// Messages in the window.
     above: NonZeroUsize,
     keep_turns: usize,
-    running: Option<JoinHandle<(Summarizing, Result<Text, SummarizeError>)>>,
+    running: Option<JoinHandle<(Summarizing, Result<model::Summary, SummarizeError>)>>,
 }
 
 /// What became of a summary.
@@ -45,8 +44,8 @@ impl Summaries {
         let messages = summarizing.messages().count();
         let summarizer = Arc::clone(&self.summarizer);
         self.running = Some(tokio::spawn(async move {
-            let text = summarizer.summarize(&summarizing).await;
-            (summarizing, text)
+            let summary = summarizer.summarize(&summarizing).await;
+            (summarizing, summary)
         }));
         Some(messages)
     }
@@ -59,12 +58,12 @@ impl Summaries {
         manager: &mut MessagesManager<BedrockMessage>,
     ) -> Result<Option<Summary>, PlayError> {
         let Some(running) = self.running.take() else { return Ok(None) };
-        let (summarizing, text) = running.await?;
-        let text = match text {
-            Ok(text) => text,
+        let (summarizing, summary) = running.await?;
+        let summary = match summary {
+            Ok(summary) => summary,
             Err(error) => return Ok(Some(Summary::Failed(error))),
         };
-        match manager.add_summary(text, &summarizing) {
+        match manager.add_summary(summary.text, &summarizing) {
             Ok(entry) => Ok(Some(Summary::Added(entry.message().clone()))),
             Err(error @ ManagerError::StaleSummary) => Ok(Some(Summary::Stale(error))),
             Err(error) => Err(error.into()),

@@ -1,9 +1,16 @@
-//! The port to whatever makes summaries, and the summariser that needs no model.
+//! The ports to a language model and to whatever makes summaries, and the summariser that needs no model.
 //!
-//! Owns the contract of a summary. Never changes a conversation, and never does I/O itself.
+//! Owns what a model is asked and answers, and the contract of a summary. Never changes a conversation, and never does
+//! I/O itself.
 
+mod error;
+mod event;
 mod extractive;
+mod port;
 mod summarizer;
 
+pub use error::{Failure, ModelError, Received, Wait};
+pub use event::{ModelEvent, Repair, StopReason, Usage};
 pub use extractive::Extractive;
-pub use summarizer::{Fallback, SummarizeError, Summarizer, SummaryFuture};
+pub use port::{Generation, Model, ModelRequest, ToolSpec};
+pub use summarizer::{Fallback, SummarizeError, Summarizer, Summary, SummaryFuture};

@@ -5,11 +5,28 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::Usage;
 use crate::manager::Summarizing;
 use crate::message::{Text, is_blank};
 
-/// What [`Summarizer::summarize`] gives: the text of the summary, later.
-pub type SummaryFuture<'a> = Pin<Box<dyn Future<Output = Result<Text, SummarizeError>> + Send + 'a>>;
+/// What [`Summarizer::summarize`] gives, later.
+pub type SummaryFuture<'a> = Pin<Box<dyn Future<Output = Result<Summary, SummarizeError>> + Send + 'a>>;
+
+/// A summary, and what it took to make it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    /// The text of the summary.
+    pub text: Text,
+    /// The tokens that a model read and wrote for it; none where no model was asked.
+    pub usage: Usage,
+}
+
+/// A summary that took no model.
+impl<T: Into<Text>> From<T> for Summary {
+    fn from(text: T) -> Self {
+        Self { text: text.into(), usage: Usage::default() }
+    }
+}
 
 /// Makes the summary that stands for messages which the model will not get any more.
 ///
@@ -91,7 +108,7 @@ impl<A: Summarizer, B: Summarizer> Summarizer for Fallback<A, B> {
     fn summarize<'a>(&'a self, summarizing: &'a Summarizing) -> SummaryFuture<'a> {
         Box::pin(async move {
             match self.first.summarize(summarizing).await {
-                Ok(text) if !is_blank(&text) => Ok(text),
+                Ok(summary) if !is_blank(&summary.text) => Ok(summary),
                 _ => self.second.summarize(summarizing).await,
             }
         })
@@ -103,7 +120,7 @@ mod tests {
     use super::*;
     use crate::model::Extractive;
 
-    struct Scripted(fn() -> Result<Text, SummarizeError>);
+    struct Scripted(fn() -> Result<Summary, SummarizeError>);
 
     impl Summarizer for Scripted {
         fn summarize<'a>(&'a self, _summarizing: &'a Summarizing) -> SummaryFuture<'a> {
@@ -124,12 +141,12 @@ mod tests {
             (Scripted(|| Err(refused())), "second"),
         ] {
             let both: Arc<dyn Summarizer> = Arc::new(first.or_else(Scripted(|| Ok("second".into()))));
-            assert_eq!(both.summarize(&nothing).await.unwrap(), expected);
+            assert_eq!(both.summarize(&nothing).await.unwrap().text, expected);
         }
         let neither = Scripted(|| Err(SummarizeError::Blank)).or_else(Scripted(|| Err(refused())));
         assert!(matches!(neither.summarize(&nothing).await, Err(SummarizeError::Model { .. })));
         let offline = Scripted(|| Err(refused())).or_else(Extractive::default());
-        assert!(!is_blank(&offline.summarize(&nothing).await.unwrap()));
+        assert!(!is_blank(&offline.summarize(&nothing).await.unwrap().text));
     }
 
     #[test]

@@ -1,0 +1,133 @@
+//! [`ModelError`]: why a model did not answer, or not to the end.
+
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+/// Why a model did not answer, or not to the end. Never holds what was said.
+#[derive(Debug, thiserror::Error)]
+#[error("{kind}; received before: {received}")]
+pub struct ModelError {
+    kind: Failure,
+    received: Received,
+    source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+/// What went wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Failure {
+    /// The request cannot be made valid; it was not sent.
+    Invalid(String),
+    /// The provider refuses the request: it is not to be asked again like this.
+    Refused(String),
+    /// The provider has no access, no credentials or no such model for us: a matter for an operator.
+    Denied(String),
+    /// Too many requests at once, or a quota is used up.
+    Throttled,
+    /// The provider cannot answer now.
+    Unavailable(String),
+    /// There is no connection to the provider.
+    Unreachable,
+    /// It took too long.
+    TimedOut {
+        /// What was waited for.
+        wait: Wait,
+        /// How long it was waited for.
+        after: Duration,
+    },
+    /// The connection broke in the answer.
+    Cut,
+    /// The answer ended without its stop.
+    Truncated,
+    /// The answer cannot be read, such as a tool call whose arguments are no JSON.
+    Malformed(String),
+}
+
+/// What is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    /// The connection to the provider.
+    Connection,
+    /// The first piece of the answer.
+    FirstToken,
+    /// The next piece of the answer.
+    NextEvent,
+    /// The whole answer.
+    WholeAnswer,
+}
+
+/// How much of an answer had come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Received {
+    /// Bytes of text.
+    pub text_bytes: usize,
+    /// Whole tool calls.
+    pub invocations: usize,
+}
+
+impl ModelError {
+    /// An error after `received` had come.
+    pub fn new(kind: Failure, received: Received) -> Self {
+        Self { kind, received, source: None }
+    }
+
+    /// The same with what is behind it, which tells nothing of what was said either.
+    #[must_use]
+    pub fn with_source(self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self { source: Some(source.into()), ..self }
+    }
+
+    /// What went wrong.
+    pub fn kind(&self) -> &Failure {
+        &self.kind
+    }
+
+    /// How much of the answer had come.
+    pub fn received(&self) -> Received {
+        self.received
+    }
+
+    /// Whether the same request may be answered if it is sent again.
+    pub fn is_retryable(&self) -> bool {
+        !matches!(self.kind, Failure::Invalid(_) | Failure::Refused(_) | Failure::Denied(_))
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Invalid(what) => write!(f, "the request is not valid and was not sent: {what}"),
+            Self::Refused(what) => write!(f, "the model's provider refused the request: {what}"),
+            Self::Denied(what) => write!(f, "the model cannot be used; check credentials, access and model id: {what}"),
+            Self::Throttled => {
+                f.write_str("the model's provider has too many requests; ask again later, or raise the quota")
+            }
+            Self::Unavailable(what) => write!(f, "the model's provider cannot answer now; ask again: {what}"),
+            Self::Unreachable => {
+                f.write_str("the model's provider cannot be reached; check the network and the region")
+            }
+            Self::TimedOut { wait, after } => write!(f, "{wait} did not come within {} ms", after.as_millis()),
+            Self::Cut => f.write_str("the connection broke in the answer"),
+            Self::Truncated => f.write_str("the answer ended without its stop"),
+            Self::Malformed(what) => write!(f, "the answer cannot be read: {what}"),
+        }
+    }
+}
+
+impl fmt::Display for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Connection => "a connection to the model",
+            Self::FirstToken => "the first token",
+            Self::NextEvent => "the next piece of the answer",
+            Self::WholeAnswer => "the whole answer",
+        })
+    }
+}
+
+impl fmt::Display for Received {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes of text, {} tool calls", self.text_bytes, self.invocations)
+    }
+}
