@@ -5,6 +5,7 @@
 
 #[cfg(feature = "bedrock")]
 pub mod bedrock;
+pub mod call;
 pub mod clock;
 pub mod contents;
 #[cfg(feature = "dynamodb")]
