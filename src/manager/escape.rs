@@ -42,6 +42,22 @@ pub(super) fn visible(f: &mut impl Write, c: char) -> fmt::Result {
     if is_harmful(c) { write!(f, "{}", c.escape_default()) } else { f.write_char(c) }
 }
 
+/// Writes JSON so that it stays on its line and does no harm there: what is harmful becomes `\\u202e`.
+pub(crate) fn json_on_one_line(out: &mut String, json: &str) {
+    let mut rest = json;
+    // Inside of a string: elsewhere JSON has no such character.
+    while let Some((at, harmful)) = rest.char_indices().find(|(_, c)| is_harmful(*c)) {
+        let Some((before, from)) = rest.split_at_checked(at) else { break };
+        out.push_str(before);
+        for unit in harmful.encode_utf16(&mut [0; 2]) {
+            // Writing to a String cannot fail.
+            let _ = write!(out, "\\u{unit:04x}");
+        }
+        rest = from.get(harmful.len_utf8()..).unwrap_or_default();
+    }
+    out.push_str(rest);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

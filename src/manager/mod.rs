@@ -28,7 +28,9 @@ use std::sync::Arc;
 pub use changes::{Changes, Receipt, Tail};
 pub use entry::Entry;
 pub use error::{ManagerError, RestoreError};
+pub(crate) use escape::json_on_one_line;
 pub use format::Format;
+pub(crate) use format::without_bytes;
 pub use summarizing::Summarizing;
 pub use window::Window;
 

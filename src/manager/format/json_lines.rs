@@ -1,31 +1,18 @@
 //! What is to be summarised as JSON Lines, for a model.
 
-use std::fmt::Write;
-
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value as Json;
 
 use crate::manager::Summarizing;
-use crate::manager::escape::is_harmful;
+use crate::manager::escape::json_on_one_line;
 use crate::message::{Content, Message};
 
 /// A line for the previous summary, if any, and one for each message.
 pub(in crate::manager) fn json_lines(summarizing: &Summarizing) -> String {
     let mut out = String::with_capacity(summarizing.text_bytes());
     for message in summarizing.previous().into_iter().chain(summarizing.messages()) {
-        // A message always is JSON, and writing to a String cannot fail.
-        let line = serde_json::to_string(&Line(message)).unwrap_or_default();
-        let mut rest = line.as_str();
-        // Inside of a string: elsewhere JSON has no such character.
-        while let Some((at, harmful)) = rest.char_indices().find(|(_, c)| is_harmful(*c)) {
-            let Some((before, from)) = rest.split_at_checked(at) else { break };
-            out.push_str(before);
-            for unit in harmful.encode_utf16(&mut [0; 2]) {
-                let _ = write!(out, "\\u{unit:04x}");
-            }
-            rest = from.get(harmful.len_utf8()..).unwrap_or_default();
-        }
-        out.push_str(rest);
+        // A message always is JSON.
+        json_on_one_line(&mut out, &serde_json::to_string(&Line(message)).unwrap_or_default());
         out.push('\n');
     }
     out
@@ -58,7 +45,8 @@ impl Serialize for Brief<'_> {
     }
 }
 
-fn without_bytes(json: &mut Json) {
+/// Puts the size of binary data in its place.
+pub(crate) fn without_bytes(json: &mut Json) {
     match json {
         Json::Array(items) => items.iter_mut().for_each(without_bytes),
         Json::Object(fields) => match fields.get("$bytes").and_then(Json::as_str) {

@@ -10,6 +10,7 @@ use std::fmt::{self, Write};
 use std::sync::Arc;
 
 pub(super) use json_lines::json_lines;
+pub(crate) use json_lines::without_bytes;
 use writer::Writer;
 
 use super::Summarizing;
