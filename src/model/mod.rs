@@ -1,4 +1,5 @@
-//! The ports to a language model and to whatever makes summaries, and the summariser that needs no model.
+//! The ports to a language model and to whatever makes summaries, and two summarisers: one that asks a model, and one
+//! that needs none.
 //!
 //! Owns what a model is asked and answers, and the contract of a summary. Never changes a conversation, and never does
 //! I/O itself.
@@ -7,10 +8,12 @@ mod error;
 mod event;
 mod extractive;
 mod port;
+mod prompted;
 mod summarizer;
 
 pub use error::{Failure, ModelError, Received, Wait};
 pub use event::{ModelEvent, Repair, StopReason, Usage};
 pub use extractive::Extractive;
 pub use port::{Generation, Model, ModelRequest, ToolSpec};
+pub use prompted::ModelSummarizer;
 pub use summarizer::{Fallback, SummarizeError, Summarizer, Summary, SummaryFuture};
