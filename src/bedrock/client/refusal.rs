@@ -89,7 +89,8 @@ impl Refusal<'_> {
         match (known, self.message) {
             (Some((part, advice)), _) => told.push_str(&format!(": \"… {part} …\": {advice}")),
             (None, Some(message)) if self.code.is_some_and(|code| BEFORE_READING.contains(&code)) => {
-                told.push_str(&format!(": {}", message.escape_debug()));
+                told.push_str(": ");
+                told.extend(message.chars().filter(|c| !c.is_control()));
             }
             (None, Some(message)) => {
                 told.push_str(&format!("; its message of {} bytes may quote the request, and is left out", message.len()));

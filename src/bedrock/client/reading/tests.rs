@@ -128,8 +128,8 @@ fn a_call_that_cannot_be_read_is_an_error_without_its_words() {
             vec![call(1, "a"), input(1, "{\"pin\": 4711,}"), end(1)],
             "a tool call: arguments of 14 bytes are no JSON from line 1, column 14 on",
         ),
-        (vec![call(1, "a"), input(1, &deep), end(1)], "a tool call: a value can be nested 32 deep"),
-        (vec![call(1, "my pin"), end(1)], "a tool call: an invocation id"),
+        (vec![call(1, "a"), input(1, &deep), end(1)], "a tool call: lists and maps nest at most 32 deep"),
+        (vec![call(1, "my pin"), end(1)], "a tool call: "),
         (vec![call(1, "a"), input(1, "{")], "a tool call without an end"),
         (vec![input(1, "{")], "arguments without their tool call"),
     ] {
