@@ -33,6 +33,8 @@ mod flatten;
 mod json;
 mod message;
 mod request;
+#[cfg(feature = "test-util")]
+pub mod stand_in;
 mod tool;
 mod validate;
 
