@@ -192,7 +192,7 @@ fn document_format(mime_type: &str) -> Option<DocumentFormat> {
 }
 
 /// A name that Bedrock takes: what it does not take becomes a single space.
-fn document_name(title: &str) -> String {
+pub(super) fn document_name(title: &str) -> String {
     let words = title.split(|c: char| !is_of_document_name(c)).filter(|word| !word.is_empty());
     let mut name = words.fold(String::new(), |mut name, word| {
         if !name.is_empty() {
@@ -206,8 +206,15 @@ fn document_name(title: &str) -> String {
     if name.is_empty() { "document".to_owned() } else { name }
 }
 
+/// Whether Bedrock takes the name of a document.
+pub(super) fn is_document_name(name: &str) -> bool {
+    (1..=MAX_DOCUMENT_NAME).contains(&name.chars().count())
+        && !name.contains("  ")
+        && name.chars().all(|c| c == ' ' || is_of_document_name(c))
+}
+
 /// Whether Bedrock takes the character in the name of a document, beside single spaces.
-pub(super) fn is_of_document_name(c: char) -> bool {
+fn is_of_document_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '(' | ')' | '[' | ']')
 }
 

@@ -29,7 +29,7 @@ pub(super) fn tools_as_texts(messages: &mut [Message]) {
 const MARKS: [&str; 2] = ["[tool call:", "[tool result:"];
 
 /// A mark that is spoken gets a backslash: nobody speaks as a tool.
-fn keep_spoken(text: &mut String) {
+pub(super) fn keep_spoken(text: &mut String) {
     let is_mark = |at: usize| {
         let start = |mark: &str| text.as_bytes().get(at..at + mark.len());
         MARKS.iter().any(|mark| start(mark).is_some_and(|start| start.eq_ignore_ascii_case(mark.as_bytes())))
@@ -45,7 +45,8 @@ pub(super) fn is_of_tool(block: &ContentBlock) -> bool {
     block.is_tool_use() || block.is_tool_result()
 }
 
-fn as_texts(block: ContentBlock) -> Vec<ContentBlock> {
+/// The block as texts, if it is of a tool, and what was attached to it; else itself.
+pub(super) fn as_texts(block: ContentBlock) -> Vec<ContentBlock> {
     match block {
         ContentBlock::ToolUse(call) => vec![call_as_text(&call)],
         ContentBlock::ToolResult(result) => result_as_texts(result),
@@ -72,9 +73,9 @@ fn result_as_texts(mut result: ToolResultBlock) -> Vec<ContentBlock> {
     std::iter::once(text).chain(attached).collect()
 }
 
-/// Bedrock refuses a request with two documents of one name: later ones get a number, as in `report (2)`.
-pub(super) fn name_documents_apart(messages: &mut [Message]) {
-    let mut taken = HashSet::new();
+/// Bedrock refuses a request with two documents of one name: later ones get a number, as in `report (2)`. Returns how many.
+pub(super) fn name_documents_apart(messages: &mut [Message]) -> usize {
+    let (mut taken, mut renamed) = (HashSet::new(), 0);
     for document in messages.iter_mut().flat_map(|message| &mut message.content).flat_map(documents) {
         let name = std::mem::take(&mut document.name);
         let numbered = (2..).map(|number| {
@@ -83,11 +84,15 @@ pub(super) fn name_documents_apart(messages: &mut [Message]) {
             format!("{}{suffix}", base.trim_end())
         });
         let unique = std::iter::once(name.clone()).chain(numbered).find(|name| taken.insert(name.to_lowercase()));
-        document.name = unique.unwrap_or(name);
+        let unique = unique.unwrap_or_else(|| name.clone());
+        renamed += usize::from(unique != name);
+        document.name = unique;
     }
+    renamed
 }
 
-fn documents(block: &mut ContentBlock) -> Vec<&mut DocumentBlock> {
+/// The document that the block is, or the ones in the result of a tool.
+pub(super) fn documents(block: &mut ContentBlock) -> Vec<&mut DocumentBlock> {
     match block {
         ContentBlock::Document(document) => vec![document],
         ContentBlock::ToolResult(result) => {

@@ -25,6 +25,7 @@
 //! ```
 
 mod attachment;
+mod client;
 mod document;
 mod error;
 mod escape;
@@ -32,15 +33,21 @@ mod flatten;
 mod json;
 mod message;
 mod request;
+#[cfg(feature = "test-util")]
+pub mod stand_in;
 mod tool;
 mod validate;
 
+pub use client::{
+    BedrockModel, BedrockSettings, CONNECT_TIMEOUT, Deadlines, SUMMARY_TIMEOUT, TURN_ATTEMPTS, TURN_BACKOFF, repair,
+    summary_client, turn_client,
+};
 pub use document::{from_document, to_document};
 pub use error::BedrockError;
 pub use json::to_json;
 pub use message::BedrockMessage;
 pub use request::ConverseRequest;
-pub use validate::{Place, Profile, Rule, Violation, validate};
+pub use validate::{CachePlaces, Place, Profile, Rule, Violation, validate};
 
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use aws_sdk_bedrockruntime::types::{
     ToolResultContentBlock,
 };
 
-use super::super::attachment::{MAX_DOCUMENT_NAME, is_of_document_name};
+use super::super::attachment::{MAX_DOCUMENT_NAME, is_document_name};
 use super::{Place, Profile, Rule, Violations, contents};
 
 pub(super) fn check(messages: &[Message], profile: &Profile, violations: &mut Violations) {
@@ -96,11 +96,10 @@ fn check_images(images: &[Placed<'_, ImageBlock>], documents: usize, profile: &P
         violations.add(Rule::ImageCount, first_too_many.place, wording);
     }
     for Placed { block, place, part } in images {
-        if let Some(ImageSource::Bytes(bytes)) = &block.source
-            && bytes.as_ref().len() > profile.max_image_bytes
-        {
+        let bytes = image_bytes(block);
+        if bytes > profile.max_image_bytes {
             // Bedrock counts the image as it is sent.
-            let (found, limit) = (in_base64(bytes.as_ref().len()), in_base64(profile.max_image_bytes));
+            let (found, limit) = (in_base64(bytes), in_base64(profile.max_image_bytes));
             let nested = part.map(|part| format!(".toolResult.content.{part}")).unwrap_or_default();
             let wording = format!(
                 "The model returned the following errors: {place}{nested}.image.source.bytes: image exceeds {} MB maximum: \
@@ -109,6 +108,23 @@ fn check_images(images: &[Placed<'_, ImageBlock>], documents: usize, profile: &P
             );
             violations.add(Rule::ImageSize, *place, wording);
         }
+    }
+}
+
+/// Bytes that the request has of the image.
+pub(in crate::bedrock) fn image_bytes(image: &ImageBlock) -> usize {
+    match &image.source {
+        Some(ImageSource::Bytes(bytes)) => bytes.as_ref().len(),
+        _ => 0,
+    }
+}
+
+/// Bytes that the request has of the document.
+pub(in crate::bedrock) fn document_bytes(document: &DocumentBlock) -> usize {
+    match &document.source {
+        Some(DocumentSource::Bytes(bytes)) => bytes.as_ref().len(),
+        Some(DocumentSource::Text(text)) => text.len(),
+        _ => 0,
     }
 }
 
@@ -126,12 +142,7 @@ fn check_documents(documents: &[Placed<'_, DocumentBlock>], profile: &Profile, v
         violations.add(Rule::DocumentCount, first_too_many.place, wording);
     }
     for Placed { block, place, .. } in documents {
-        let bytes = match &block.source {
-            Some(DocumentSource::Bytes(bytes)) => bytes.as_ref().len(),
-            Some(DocumentSource::Text(text)) => text.len(),
-            _ => 0,
-        };
-        if bytes > profile.max_document_bytes {
+        if document_bytes(block) > profile.max_document_bytes {
             let wording = format!(
                 "The maximum document size is {} MB. Reduce the size of your document and retry your request.",
                 megabytes(profile.max_document_bytes)
@@ -151,7 +162,7 @@ fn check_names(documents: &[Placed<'_, DocumentBlock>], violations: &mut Violati
             let nested = part.map(|part| format!("toolResult.content.{}.member.", part + 1)).unwrap_or_default();
             let member = format!("{nested}document.name");
             violations.add_constraint(Rule::DocumentName, *place, &member, &format!("have length {bound}"));
-        } else if name.contains("  ") || !name.chars().all(|c| c == ' ' || is_of_document_name(c)) {
+        } else if !is_document_name(name) {
             violations.add(
                 Rule::DocumentName,
                 *place,

@@ -3,6 +3,7 @@
 //! The SDK checks none of this. Owns the rules; [`Profile`] holds what differs between models.
 
 mod attachments;
+mod cache;
 mod profile;
 mod rule;
 mod tools;
@@ -11,10 +12,14 @@ mod turns;
 use std::fmt;
 
 use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
-use aws_sdk_bedrockruntime::types::{ContentBlock, Message, SystemContentBlock, Tool};
+use aws_sdk_bedrockruntime::types::{ContentBlock, Message};
 
-pub use profile::Profile;
+pub use profile::{CachePlaces, Profile};
 pub use rule::Rule;
+
+pub(super) use attachments::{document_bytes, image_bytes};
+pub(super) use cache::is_taken_behind;
+pub(super) use tools::is_identifier;
 
 /// What Bedrock would refuse in a request, in the order in which it looks; nothing where it would take the request.
 ///
@@ -42,7 +47,7 @@ pub fn validate(input: &ConverseInput, profile: &Profile) -> Vec<Violation> {
     turns::check(input, profile, &mut violations);
     tools::check(input, profile, &mut violations);
     attachments::check(input.messages(), profile, &mut violations);
-    check_cache_points(input, profile, &mut violations);
+    cache::check(input, profile, &mut violations);
     violations.0
 }
 
@@ -142,32 +147,6 @@ fn contents(messages: &[Message]) -> impl Iterator<Item = (usize, usize, &Conten
         .iter()
         .enumerate()
         .flat_map(|(m, message)| message.content.iter().enumerate().map(move |(c, block)| (m, c, block)))
-}
-
-fn check_cache_points(input: &ConverseInput, profile: &Profile, violations: &mut Violations) {
-    // In the order in which they count for the cache.
-    let tools = input.tool_config.iter().flat_map(|config| config.tools.iter().enumerate());
-    let points =
-        tools
-            .filter(|(_, tool)| matches!(tool, Tool::CachePoint(_)))
-            .map(|(t, _)| Place::Tool(t))
-            .chain(input.system().iter().enumerate().filter_map(|(s, block)| {
-                matches!(block, SystemContentBlock::CachePoint(_)).then_some(Place::System(s))
-            }))
-            .chain(
-                contents(input.messages())
-                    .filter(|(.., block)| block.is_cache_point())
-                    .map(|(m, c, _)| Place::Content(m, c)),
-            );
-    let places: Vec<_> = points.collect();
-    if let Some(place) = places.get(profile.max_cache_points) {
-        let wording = format!(
-            "The model returned the following errors: A maximum of {} blocks with cache_control may be provided. Found {}.",
-            profile.max_cache_points,
-            places.len()
-        );
-        violations.add(Rule::CachePoints, *place, wording);
-    }
 }
 
 #[cfg(test)]

@@ -29,6 +29,8 @@ pub enum Rule {
     UniqueToolUseIds,
     /// Results come before anything else; only some models ask for it. Wording seen.
     ToolResultsFirst,
+    /// A message with tool calls or results says nothing else; only some models ask for it. Wording seen.
+    TextApartFromTools,
     /// With tool calls or results anywhere, there are tools. Wording seen.
     ToolConfigPresent,
     /// A result with status `error` has contents. Wording seen.
@@ -39,6 +41,10 @@ pub enum Rule {
     ToolUseIdFormat,
     /// The name of a tool has 1 to 64 of `[a-zA-Z0-9_-]`. Wording seen for `toolConfig`.
     ToolNameFormat,
+    /// No two tools have one name. Wording seen from Claude.
+    UniqueToolNames,
+    /// The schema of a tool's arguments is of type `object`. Wording seen.
+    ToolSchemaIsObject,
     /// At most 20 images. Wording seen.
     ImageCount,
     /// An image has at most 3.75 MB. Wording seen.
@@ -57,4 +63,6 @@ pub enum Rule {
     AttachmentsInUserMessages,
     /// At most 4 cache points. Wording seen from Claude.
     CachePoints,
+    /// Cache points stand where the model takes them. Wording seen.
+    CachePointPlaces,
 }

@@ -3,12 +3,14 @@
 use aws_sdk_bedrockruntime::primitives::Blob;
 use aws_sdk_bedrockruntime::types::{
     CachePointBlock, CachePointType, ConversationRole, DocumentBlock, DocumentFormat, DocumentSource, ImageBlock,
-    ImageFormat, ImageSource, ToolConfiguration, ToolInputSchema, ToolResultBlock, ToolResultContentBlock,
+    ImageFormat, ImageSource, SystemContentBlock, Tool, ToolConfiguration, ToolInputSchema, ToolResultBlock, ToolResultContentBlock,
     ToolResultStatus, ToolSpecification, ToolUseBlock, VideoBlock, VideoFormat,
 };
 use aws_smithy_types::Document;
 
 use super::*;
+
+mod models;
 
 const IMAGE: &[u8] = b"image";
 
@@ -30,6 +32,10 @@ fn message(role: ConversationRole, content: impl IntoIterator<Item = ContentBloc
 
 fn object() -> Document {
     Document::Object([].into())
+}
+
+fn schema() -> Document {
+    Document::Object([("type".to_owned(), Document::from("object"))].into())
 }
 
 fn call(id: &str) -> ContentBlock {
@@ -77,7 +83,7 @@ fn cache_point() -> CachePointBlock {
 }
 
 fn tool(name: &str) -> Tool {
-    let spec = ToolSpecification::builder().name(name).input_schema(ToolInputSchema::Json(object())).build();
+    let spec = ToolSpecification::builder().name(name).input_schema(ToolInputSchema::Json(schema())).build();
     Tool::ToolSpec(spec.unwrap())
 }
 

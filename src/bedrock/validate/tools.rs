@@ -4,9 +4,10 @@ use std::collections::HashSet;
 
 use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
 use aws_sdk_bedrockruntime::types::{
-    ContentBlock, ConversationRole, Message, Tool, ToolResultBlock, ToolResultContentBlock, ToolResultStatus,
-    ToolUseBlock,
+    ContentBlock, ConversationRole, Message, Tool, ToolInputSchema, ToolResultBlock, ToolResultContentBlock,
+    ToolResultStatus, ToolUseBlock,
 };
+use aws_smithy_types::Document;
 
 use super::super::flatten::is_of_tool;
 use super::{Place, Profile, Rule, Violations, contents};
@@ -30,13 +31,30 @@ fn check_config(input: &ConverseInput, violations: &mut Violations) {
             "The toolConfig field must be defined when using toolUse and toolResult content blocks.",
         );
     }
+    let mut names = HashSet::new();
     for (t, tool) in tools.iter().enumerate() {
-        if let Tool::ToolSpec(spec) = tool
-            && let Some(constraint) = broken_constraint(&spec.name)
+        let Tool::ToolSpec(spec) = tool else { continue };
+        let place = Place::Tool(t);
+        if let Some(constraint) = broken_constraint(&spec.name) {
+            violations.add_constraint(Rule::ToolNameFormat, place, "toolSpec.name", constraint);
+        }
+        if !names.insert(spec.name.as_str()) {
+            let wording = "The model returned the following errors: tools: Tool names must be unique.";
+            violations.add(Rule::UniqueToolNames, place, wording);
+        }
+        if let Some(ToolInputSchema::Json(schema)) = &spec.input_schema
+            && !is_of_type_object(schema)
         {
-            violations.add_constraint(Rule::ToolNameFormat, Place::Tool(t), "toolSpec.name", constraint);
+            let wording =
+                format!("The value at {place}.toolSpec.inputSchema.json.type must be one of the following: object.");
+            violations.add(Rule::ToolSchemaIsObject, place, wording);
         }
     }
+}
+
+fn is_of_type_object(schema: &Document) -> bool {
+    let kind = schema.as_object().and_then(|schema| schema.get("type"));
+    kind.and_then(Document::as_string) == Some("object")
 }
 
 fn check_formats(messages: &[Message], violations: &mut Violations) {
@@ -119,6 +137,17 @@ fn check_pairs(messages: &[Message], profile: &Profile, violations: &mut Violati
             );
             violations.add(Rule::ToolResultsFirst, Place::Message(m), wording);
         }
+        let says_more = message.content.iter().any(|block| !is_of_tool(block) && !block.is_cache_point());
+        if !profile.text_beside_tools
+            && says_more
+            && let Some(block) = message.content.iter().find(|block| is_of_tool(block))
+        {
+            let kind = if block.is_tool_use() { "use" } else { "result" };
+            let wording = format!(
+                "messages.{m}.content: Conversation blocks and tool {kind} blocks cannot be provided in the same turn."
+            );
+            violations.add(Rule::TextApartFromTools, Place::Message(m), wording);
+        }
     }
 }
 
@@ -162,8 +191,13 @@ fn results(message: &Message) -> impl Iterator<Item = &ToolResultBlock> {
 
 /// Ids in a row. What is no id could be anything, words of the caller too.
 fn told(ids: &[&str]) -> String {
-    let told = ids.iter().map(|id| if broken_constraint(id).is_none() { id } else { "(not an id)" });
+    let told = ids.iter().map(|id| if is_identifier(id) { id } else { "(not an id)" });
     told.collect::<Vec<_>>().join(", ")
+}
+
+/// Whether Bedrock takes it as the id of a call, or as the name of a tool.
+pub(in crate::bedrock) fn is_identifier(text: &str) -> bool {
+    broken_constraint(text).is_none()
 }
 
 /// What an id or the name of a tool breaks, as the service words it.

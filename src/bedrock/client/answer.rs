@@ -1,0 +1,184 @@
+//! [`Answer`]: one request, from its first poll to the last event of its answer.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_sdk_bedrockruntime::Client;
+use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
+use aws_sdk_bedrockruntime::primitives::event_stream::EventReceiver;
+use aws_sdk_bedrockruntime::types::ConverseStreamOutput as Event;
+use aws_sdk_bedrockruntime::types::error::ConverseStreamOutputError as Exception;
+use tokio::time::{Instant, timeout_at};
+
+use super::Purpose;
+use super::failure::{of_send, of_stream};
+use super::prepare::prepare;
+use super::reading::Reading;
+use super::send;
+use super::settings::BedrockSettings;
+use crate::model::{Failure, ModelError, ModelEvent, ModelRequest, Wait};
+
+/// How long the usage, and the end that lets the connection be used again, may take behind the stop.
+const USAGE_WAIT: Duration = Duration::from_millis(500);
+
+/// One request and its answer. It does nothing but in [`next`](Self::next), and dropping it cancels the request.
+pub(super) struct Answer {
+    client: Client,
+    settings: Arc<BedrockSettings>,
+    purpose: Purpose,
+    reading: Reading,
+    whole: Instant,
+    state: State,
+}
+
+enum State {
+    Asked(ModelRequest),
+    Prepared(Box<ConverseInput>),
+    Streaming { receiver: Box<EventReceiver<Event, Exception>>, until: Until },
+    /// Behind the stop: only the usage may come.
+    Stopped(Box<EventReceiver<Event, Exception>>),
+    /// The answer is here as a whole.
+    Telling(VecDeque<ModelEvent>),
+    Ended,
+}
+
+/// What comes of a step: an event or none, and the state behind it.
+type Step = Result<(Option<ModelEvent>, State), ModelError>;
+
+impl Answer {
+    pub(super) fn new(
+        client: Client,
+        settings: Arc<BedrockSettings>,
+        purpose: Purpose,
+        request: ModelRequest,
+    ) -> Self {
+        let whole = Instant::now();
+        Self { client, settings, purpose, reading: Reading::default(), whole, state: State::Asked(request) }
+    }
+
+    /// The next event; `None` behind the last one or an error.
+    pub(super) async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
+        loop {
+            let step = match std::mem::replace(&mut self.state, State::Ended) {
+                State::Asked(request) => self.prepare(request),
+                State::Prepared(input) => self.send(*input).await,
+                State::Streaming { receiver, until } => self.receive(receiver, until).await,
+                State::Stopped(receiver) => Ok(self.receive_usage(receiver).await),
+                State::Telling(mut events) => match events.pop_front() {
+                    Some(event) => Ok((Some(event), State::Telling(events))),
+                    None => return None,
+                },
+                State::Ended => return None,
+            };
+            match step {
+                Ok((event, state)) => {
+                    self.state = state;
+                    if let Some(event) = event {
+                        return Some(Ok(event));
+                    }
+                }
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+
+    fn prepare(&mut self, request: ModelRequest) -> Step {
+        self.whole = Instant::now() + self.settings.deadlines.whole_answer;
+        let caches = self.purpose == Purpose::Turns;
+        let (input, repairs) = prepare(request, &self.settings, caches).map_err(|failure| self.failed(failure))?;
+        let state = State::Prepared(Box::new(input));
+        if repairs.is_empty() {
+            return Ok((None, state));
+        }
+        for repair in &repairs {
+            tracing::debug!(%repair, "a request to the model was repaired");
+        }
+        Ok((Some(ModelEvent::Repaired(repairs)), state))
+    }
+
+    async fn send(&mut self, input: ConverseInput) -> Step {
+        let has_tools = input.tool_config.is_some();
+        if self.purpose == Purpose::Summaries || has_tools && !self.settings.profile.tools_while_streaming {
+            return self.send_for_whole(input).await;
+        }
+        let until = self.until(Wait::FirstToken);
+        let sent = until.bound(send::for_stream(&self.client, input)).await.map_err(|failure| self.failed(failure))?;
+        let output = sent.map_err(|error| of_send(error, self.reading.received(), until.waited()))?;
+        Ok((None, State::Streaming { receiver: Box::new(output.stream), until }))
+    }
+
+    async fn send_for_whole(&mut self, input: ConverseInput) -> Step {
+        let until = self.until(Wait::WholeAnswer);
+        let sent = until.bound(send::for_whole(&self.client, input)).await.map_err(|failure| self.failed(failure))?;
+        let output = sent.map_err(|error| of_send(error, self.reading.received(), until.waited()))?;
+        let events = self.reading.read_whole(output).map_err(|failure| self.failed(failure))?;
+        Ok((None, State::Telling(events.into())))
+    }
+
+    async fn receive(&mut self, mut receiver: Box<EventReceiver<Event, Exception>>, until: Until) -> Step {
+        let received = until.bound(receiver.recv()).await.map_err(|failure| self.failed(failure))?;
+        let event = received.map_err(|error| of_stream(error, self.reading.received()))?;
+        let event = event.ok_or_else(|| self.failed(Failure::Truncated))?;
+        let event = self.reading.read(event).map_err(|failure| self.failed(failure))?;
+        if matches!(event, Some(ModelEvent::Stop(_))) {
+            return Ok((event, State::Stopped(receiver)));
+        }
+        let until = if self.reading.has_begun() { self.until(Wait::NextEvent) } else { until };
+        Ok((event, State::Streaming { receiver, until }))
+    }
+
+    /// The answer is whole: what goes wrong now costs the usage at most.
+    async fn receive_usage(&mut self, mut receiver: Box<EventReceiver<Event, Exception>>) -> (Option<ModelEvent>, State) {
+        let until = self.whole.min(Instant::now() + USAGE_WAIT);
+        let mut usage = None;
+        while let Ok(Ok(Some(event))) = timeout_at(until, receiver.recv()).await {
+            match self.reading.read(event) {
+                Ok(Some(ModelEvent::Usage(tokens))) => usage = Some(ModelEvent::Usage(tokens)),
+                _ => {}
+            }
+        }
+        if usage.is_none() {
+            tracing::debug!("the answer of the model came without its usage");
+        }
+        (usage, State::Ended)
+    }
+
+    /// From now on.
+    fn until(&self, wait: Wait) -> Until {
+        let deadlines = &self.settings.deadlines;
+        let after = match wait {
+            Wait::NextEvent => deadlines.between_events,
+            Wait::Connection | Wait::FirstToken => deadlines.first_token,
+            Wait::WholeAnswer => deadlines.whole_answer,
+        };
+        let from = Instant::now();
+        if wait == Wait::WholeAnswer || from + after >= self.whole {
+            return Until { from, at: self.whole, wait: Wait::WholeAnswer, after: deadlines.whole_answer };
+        }
+        Until { from, at: from + after, wait, after }
+    }
+
+    fn failed(&self, failure: Failure) -> ModelError {
+        ModelError::new(failure, self.reading.received())
+    }
+}
+
+/// A deadline, and what is told when it has passed.
+#[derive(Clone, Copy)]
+struct Until {
+    from: Instant,
+    at: Instant,
+    wait: Wait,
+    after: Duration,
+}
+
+impl Until {
+    async fn bound<T>(self, future: impl Future<Output = T>) -> Result<T, Failure> {
+        timeout_at(self.at, future).await.map_err(|_| Failure::TimedOut { wait: self.wait, after: self.after })
+    }
+
+    fn waited(self) -> Duration {
+        self.from.elapsed()
+    }
+}

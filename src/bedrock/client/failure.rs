@@ -1,0 +1,80 @@
+//! What an error of the SDK means, as an error of a model.
+//!
+//! Only what lies on the way to Bedrock is kept as the source. The SDK's other errors hold the response, which may quote
+//! what was said.
+
+use std::time::Duration;
+
+use aws_sdk_bedrockruntime::config::http::HttpResponse;
+use aws_sdk_bedrockruntime::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_bedrockruntime::operation::RequestId;
+use aws_sdk_bedrockruntime::types::error::ConverseStreamOutputError as Exception;
+use aws_smithy_types::event_stream::RawMessage;
+
+use super::refusal::Refusal;
+use crate::model::{Failure, ModelError, Received, Wait};
+
+/// Before the answer.
+pub(super) fn of_send<E>(error: SdkError<E, HttpResponse>, received: Received, waited: Duration) -> ModelError
+where
+    E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
+{
+    let failure = match &error {
+        SdkError::ServiceError(service) => Refusal {
+            code: service.err().code(),
+            status: Some(service.raw().status().as_u16()),
+            message: service.err().message(),
+            request_id: error.request_id(),
+        }
+        .failure(),
+        SdkError::TimeoutError(_) => Failure::TimedOut { wait: Wait::WholeAnswer, after: waited },
+        SdkError::DispatchFailure(dispatch) if dispatch.is_timeout() => {
+            Failure::TimedOut { wait: Wait::Connection, after: waited }
+        }
+        SdkError::DispatchFailure(dispatch) if dispatch.is_other() && dispatch.as_other().is_none() => {
+            // Not the connection, but what has to be there before: credentials, the region, the endpoint.
+            Failure::Denied("the SDK could not send the request; see the source".to_owned())
+        }
+        SdkError::DispatchFailure(_) => Failure::Unreachable,
+        SdkError::ConstructionFailure(_) => Failure::Invalid("the SDK could not build the request".to_owned()),
+        // The body, which does not parse, is part of the error.
+        _ => return ModelError::new(Failure::Malformed("no response of Bedrock".to_owned()), received),
+    };
+    let is_safe = matches!(error, SdkError::TimeoutError(_) | SdkError::DispatchFailure(_));
+    let told = ModelError::new(failure, received);
+    match error.into_source() {
+        Ok(source) if is_safe => told.with_source(source),
+        _ => told,
+    }
+}
+
+/// In the answer. An exception there has no code of its own.
+pub(super) fn of_stream(error: SdkError<Exception, RawMessage>, received: Received) -> ModelError {
+    match error {
+        SdkError::ServiceError(service) => {
+            let exception = service.err();
+            let code = match exception {
+                Exception::InternalServerException(_) => Some("InternalServerException"),
+                Exception::ModelStreamErrorException(_) => Some("ModelStreamErrorException"),
+                Exception::ServiceUnavailableException(_) => Some("ServiceUnavailableException"),
+                Exception::ThrottlingException(_) => Some("ThrottlingException"),
+                Exception::ValidationException(_) => Some("ValidationException"),
+                other => other.code(),
+            };
+            let refusal = Refusal { code, status: None, message: exception.message(), request_id: None };
+            ModelError::new(refusal.failure(), received)
+        }
+        SdkError::DispatchFailure(dispatch) => {
+            let told = ModelError::new(Failure::Cut, received);
+            match SdkError::<Exception, RawMessage>::DispatchFailure(dispatch).into_source() {
+                Ok(source) => told.with_source(source),
+                Err(_) => told,
+            }
+        }
+        // The stream ended within an event.
+        SdkError::ResponseError(response) if matches!(response.raw(), RawMessage::Invalid(Some(_))) => {
+            ModelError::new(Failure::Cut, received)
+        }
+        _ => ModelError::new(Failure::Malformed("an event of the stream".to_owned()), received),
+    }
+}

@@ -1,0 +1,84 @@
+//! [`BedrockModel`]: the port to a model, over `aws-sdk-bedrockruntime`.
+//!
+//! Owns how a model is asked: the request and its repair, cache points, deadlines, the events of the answer, and what an
+//! error means. Never keeps anything between two requests, and spawns nothing.
+
+mod answer;
+mod cache;
+mod config;
+mod failure;
+mod prepare;
+mod reading;
+mod refusal;
+mod repair;
+mod send;
+mod settings;
+mod stable;
+
+use std::fmt;
+use std::sync::Arc;
+
+use aws_sdk_bedrockruntime::Client;
+use futures_util::StreamExt;
+use futures_util::stream::unfold;
+
+pub use config::{CONNECT_TIMEOUT, SUMMARY_TIMEOUT, TURN_ATTEMPTS, TURN_BACKOFF, summary_client, turn_client};
+pub use repair::repair;
+pub use settings::{BedrockSettings, Deadlines};
+
+use crate::model::{Generation, Model, ModelRequest};
+use answer::Answer;
+
+/// A model at Amazon Bedrock.
+///
+/// Each request is mended before it is sent: what was changed is the first event of the answer, and what cannot be mended
+/// is an error that names the rule and the place. Errors tell Bedrock's code, the id of the request and, where Bedrock
+/// cannot quote the request in it, its message; see [`ModelError`](crate::model::ModelError).
+///
+/// Reasoning is neither told nor kept. Read the answer to its end: the last event behind the stop is the usage, and a
+/// connection that is left before it cannot be used again.
+#[derive(Clone)]
+pub struct BedrockModel {
+    client: Client,
+    settings: Arc<BedrockSettings>,
+    purpose: Purpose,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Turns,
+    Summaries,
+}
+
+impl BedrockModel {
+    /// For what is spoken: the answer is streamed with `ConverseStream`. The client should be set with [`turn_client`].
+    ///
+    /// A model that streams no answer to a request with tools gives such an answer as a whole.
+    pub fn for_turns(client: Client, settings: BedrockSettings) -> Self {
+        Self { client, settings: Arc::new(settings), purpose: Purpose::Turns }
+    }
+
+    /// For summaries: the answer comes as a whole from `Converse`. The client should be set with [`summary_client`].
+    ///
+    /// Cache points are left out, for no other request begins like this one.
+    pub fn for_summaries(client: Client, settings: BedrockSettings) -> Self {
+        Self { client, settings: Arc::new(settings), purpose: Purpose::Summaries }
+    }
+}
+
+impl Model for BedrockModel {
+    fn generate(&self, request: ModelRequest) -> Generation {
+        let answer = Answer::new(self.client.clone(), Arc::clone(&self.settings), self.purpose, request);
+        let events = unfold(answer, |mut answer| async move {
+            let event = answer.next().await?;
+            Some((event, answer))
+        });
+        Box::pin(events.fuse())
+    }
+}
+
+impl fmt::Debug for BedrockModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BedrockModel").field("settings", &self.settings).field("purpose", &self.purpose).finish()
+    }
+}

@@ -1,0 +1,184 @@
+//! What comes of the events that Bedrock sends, one after the other.
+
+use aws_sdk_bedrockruntime::types::{
+    ContentBlockDeltaEvent, ContentBlockStartEvent, ContentBlockStopEvent, ConversationRole, ConverseStreamMetadataEvent,
+    Message, MessageStartEvent, MessageStopEvent, ReasoningContentBlock, ReasoningContentBlockDelta, ReasoningTextBlock,
+    ToolUseBlock, ToolUseBlockDelta,
+};
+use serde_json::json;
+
+use super::*;
+use crate::bedrock::to_document;
+
+fn start() -> Event {
+    Event::MessageStart(MessageStartEvent::builder().role(ConversationRole::Assistant).build().unwrap())
+}
+
+fn text(text: &str) -> Event {
+    delta(0, ContentBlockDelta::Text(text.to_owned()))
+}
+
+fn delta(index: i32, delta: ContentBlockDelta) -> Event {
+    Event::ContentBlockDelta(ContentBlockDeltaEvent::builder().content_block_index(index).delta(delta).build().unwrap())
+}
+
+fn call(index: i32, id: &str) -> Event {
+    let start = ToolUseBlockStart::builder().tool_use_id(id).name("get_user").build().unwrap();
+    let start = ContentBlockStart::ToolUse(start);
+    Event::ContentBlockStart(ContentBlockStartEvent::builder().content_block_index(index).start(start).build().unwrap())
+}
+
+fn input(index: i32, json: &str) -> Event {
+    delta(index, ContentBlockDelta::ToolUse(ToolUseBlockDelta::builder().input(json).build().unwrap()))
+}
+
+fn end(index: i32) -> Event {
+    Event::ContentBlockStop(ContentBlockStopEvent::builder().content_block_index(index).build().unwrap())
+}
+
+fn stop(reason: &str) -> Event {
+    Event::MessageStop(MessageStopEvent::builder().stop_reason(reason.into()).build().unwrap())
+}
+
+fn tokens() -> TokenUsage {
+    let tokens = TokenUsage::builder().input_tokens(7).output_tokens(5).total_tokens(142);
+    tokens.cache_read_input_tokens(100).cache_write_input_tokens(30).build().unwrap()
+}
+
+fn read(events: impl IntoIterator<Item = Event>) -> Result<(Vec<ModelEvent>, Received), Failure> {
+    let mut reading = Reading::default();
+    let mut read = Vec::new();
+    for event in events {
+        read.extend(reading.read(event)?);
+    }
+    Ok((read, reading.received()))
+}
+
+fn invocation(id: &str, arguments: serde_json::Value) -> ModelEvent {
+    ModelEvent::Invocation(Invocation::new(id, "get_user", Value::try_from(arguments).unwrap()).unwrap())
+}
+
+fn all_tokens() -> ModelEvent {
+    let mut usage = Usage::default();
+    usage.input_tokens = 137;
+    usage.cache_read_tokens = 100;
+    usage.cache_write_tokens = 30;
+    usage.output_tokens = 5;
+    ModelEvent::Usage(usage)
+}
+
+#[test]
+fn texts_and_calls_are_told_and_reasoning_is_not() {
+    let thought = ContentBlockDelta::ReasoningContent(ReasoningContentBlockDelta::Text("a secret".to_owned()));
+    let metadata = ConverseStreamMetadataEvent::builder().usage(tokens()).build();
+    let (events, received) = read([
+        start(),
+        delta(0, thought),
+        text("One "),
+        text(""),
+        text("moment."),
+        end(0),
+        call(1, "a"),
+        call(2, "b"),
+        input(1, "{\"id\""),
+        input(1, ": 7}"),
+        end(2),
+        end(1),
+        stop("tool_use"),
+        Event::Metadata(metadata),
+    ])
+    .unwrap();
+    let expected = [
+        ModelEvent::Text("One ".into()),
+        ModelEvent::Text("moment.".into()),
+        invocation("b", json!({})),
+        invocation("a", json!({"id": 7})),
+        ModelEvent::Stop(StopReason::ToolUse),
+        all_tokens(),
+    ];
+    assert_eq!(events, expected);
+    assert_eq!(received, Received { text_bytes: 11, invocations: 2 });
+}
+
+#[test]
+fn each_stop_reason_has_its_own() {
+    for (reason, expected) in [
+        ("end_turn", StopReason::EndTurn),
+        ("tool_use", StopReason::ToolUse),
+        ("max_tokens", StopReason::MaxTokens),
+        ("stop_sequence", StopReason::StopSequence),
+        ("guardrail_intervened", StopReason::Filtered),
+        ("content_filtered", StopReason::Filtered),
+        ("model_context_window_exceeded", StopReason::ContextFull),
+        ("tired", StopReason::Other("tired".into())),
+    ] {
+        assert_eq!(read([stop(reason)]).unwrap().0, [ModelEvent::Stop(expected)]);
+    }
+    for reason in ["malformed_tool_use", "malformed_model_output"] {
+        let failure = Failure::Malformed(format!("the model stopped with `{reason}`"));
+        assert_eq!(read([stop(reason)]).unwrap_err(), failure);
+    }
+}
+
+#[test]
+fn a_call_that_cannot_be_read_is_an_error_without_its_words() {
+    let deep = format!("{}{}", "[".repeat(40), "]".repeat(40));
+    for (events, why) in [
+        (
+            vec![call(1, "a"), input(1, "{\"pin\": 4711,}"), end(1)],
+            "a tool call: arguments of 14 bytes are no JSON from line 1, column 14 on",
+        ),
+        (vec![call(1, "a"), input(1, &deep), end(1)], "a tool call: lists and maps nest at most 32 deep"),
+        (vec![call(1, "my pin"), end(1)], "a tool call: "),
+        (vec![call(1, "a"), input(1, "{")], "a tool call without an end"),
+        (vec![input(1, "{")], "arguments without their tool call"),
+    ] {
+        let failure = read(events.into_iter().chain([stop("tool_use")])).unwrap_err();
+        let Failure::Malformed(told) = &failure else { panic!("{failure:?}") };
+        assert!(told.starts_with(why) && !told.contains("4711") && !told.contains("my pin"), "{told}");
+    }
+}
+
+#[test]
+fn a_call_in_which_the_answer_was_cut_never_was_one() {
+    for events in [vec![call(1, "a"), input(1, "{\"id\""), end(1)], vec![call(1, "a"), input(1, "{\"id\"")]] {
+        let (read, received) = read(events.into_iter().chain([stop("max_tokens")])).unwrap();
+        assert_eq!(read, [ModelEvent::Stop(StopReason::MaxTokens)]);
+        assert_eq!(received.invocations, 0);
+    }
+}
+
+fn whole(content: Vec<ContentBlock>, reason: &str) -> ConverseOutput {
+    let message = Message::builder().role(ConversationRole::Assistant).set_content(Some(content)).build().unwrap();
+    let output = ConverseOutput::builder().output(types::ConverseOutput::Message(message));
+    output.stop_reason(reason.into()).usage(tokens()).build().unwrap()
+}
+
+#[test]
+fn a_whole_answer_brings_the_same_events() {
+    let thought = ReasoningTextBlock::builder().text("a secret").build().unwrap();
+    let arguments = to_document(&Value::try_from(json!({"id": 7})).unwrap());
+    let call = |id: &str| {
+        let call = ToolUseBlock::builder().tool_use_id(id).name("get_user").input(arguments.clone());
+        ContentBlock::ToolUse(call.build().unwrap())
+    };
+    let thought = ContentBlock::ReasoningContent(ReasoningContentBlock::ReasoningText(thought));
+    let mut reading = Reading::default();
+    let text = ContentBlock::Text("One moment.".to_owned());
+    let events = reading.read_whole(whole(vec![thought, text.clone(), call("a")], "tool_use")).unwrap();
+    let expected = [
+        ModelEvent::Text("One moment.".into()),
+        invocation("a", json!({"id": 7})),
+        ModelEvent::Stop(StopReason::ToolUse),
+        all_tokens(),
+    ];
+    assert_eq!(events, expected);
+    assert_eq!(reading.received(), Received { text_bytes: 11, invocations: 1 });
+
+    let mut reading = Reading::default();
+    let failure = reading.read_whole(whole(vec![text, call("my pin")], "tool_use")).unwrap_err();
+    assert!(matches!(failure, Failure::Malformed(_)));
+    assert_eq!(reading.received(), Received::default());
+    let nothing = ConverseOutput::builder().stop_reason(types::StopReason::EndTurn).build().unwrap();
+    assert!(matches!(Reading::default().read_whole(nothing), Err(Failure::Malformed(_))));
+}

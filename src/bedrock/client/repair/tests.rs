@@ -1,0 +1,353 @@
+//! What is mended, and how it is told; whatever comes, Bedrock would take what is left of it.
+
+use aws_sdk_bedrockruntime::primitives::Blob;
+use aws_sdk_bedrockruntime::types::{
+    CachePointBlock, CachePointType, DocumentBlock, DocumentFormat, DocumentSource, ImageBlock, ImageFormat, ImageSource,
+    Tool, ToolConfiguration, ToolInputSchema, ToolResultBlock, ToolResultContentBlock, ToolResultStatus,
+    ToolSpecification, ToolUseBlock,
+};
+use aws_smithy_types::Document;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use serde_json::{Value as Json, json};
+
+use super::*;
+use crate::bedrock::validate::CachePlaces;
+use crate::bedrock::{to_json, validate};
+
+mod random;
+
+fn text(text: &str) -> ContentBlock {
+    ContentBlock::Text(text.into())
+}
+
+fn user(content: impl IntoIterator<Item = ContentBlock>) -> Message {
+    message(ConversationRole::User, content.into_iter().collect())
+}
+
+fn assistant(content: impl IntoIterator<Item = ContentBlock>) -> Message {
+    message(ConversationRole::Assistant, content.into_iter().collect())
+}
+
+fn object() -> Document {
+    Document::Object([].into())
+}
+
+fn call(id: &str) -> ContentBlock {
+    call_of(id, "get_user", object())
+}
+
+fn call_of(id: &str, name: &str, input: Document) -> ContentBlock {
+    ContentBlock::ToolUse(ToolUseBlock::builder().tool_use_id(id).name(name).input(input).build().unwrap())
+}
+
+fn result(id: &str) -> ContentBlock {
+    result_of(id, ToolResultStatus::Success, vec![ToolResultContentBlock::Json(object())])
+}
+
+fn result_of(id: &str, status: ToolResultStatus, content: Vec<ToolResultContentBlock>) -> ContentBlock {
+    let result = ToolResultBlock::builder().tool_use_id(id).status(status).set_content(Some(content)).build();
+    ContentBlock::ToolResult(result.unwrap())
+}
+
+fn image_of(bytes: usize) -> ImageBlock {
+    let source = ImageSource::Bytes(Blob::new(vec![0; bytes]));
+    ImageBlock::builder().format(ImageFormat::Png).source(source).build().unwrap()
+}
+
+fn document_of(name: &str, bytes: usize) -> DocumentBlock {
+    let source = DocumentSource::Bytes(Blob::new(vec![0; bytes]));
+    DocumentBlock::builder().format(DocumentFormat::Pdf).name(name).source(source).build().unwrap()
+}
+
+fn image() -> ContentBlock {
+    ContentBlock::Image(image_of(1))
+}
+
+fn document(name: &str) -> ContentBlock {
+    ContentBlock::Document(document_of(name, 1))
+}
+
+fn cache_point() -> CachePointBlock {
+    CachePointBlock::builder().r#type(CachePointType::Default).build().unwrap()
+}
+
+fn tool(name: &str) -> Tool {
+    let schema = Document::Object([("type".to_owned(), Document::from("object"))].into());
+    let spec = ToolSpecification::builder().name(name).input_schema(ToolInputSchema::Json(schema)).build();
+    Tool::ToolSpec(spec.unwrap())
+}
+
+fn input(messages: Vec<Message>) -> ConverseInput {
+    let tools = ToolConfiguration::builder().tools(tool("get_user")).build().unwrap();
+    ConverseInput::builder().model_id("model").set_messages(Some(messages)).tool_config(tools).build().unwrap()
+}
+
+fn small() -> Profile {
+    let mut profile = Profile::claude();
+    profile.max_images = 2;
+    profile.max_documents = 2;
+    profile.max_image_bytes = 4;
+    profile.max_document_bytes = 4;
+    profile
+}
+
+/// The contents behind the repair, and what was told of it; it has to be valid, and mending it again changes nothing.
+#[track_caller]
+fn mended_for(profile: &Profile, messages: Vec<Message>) -> (Json, Vec<String>) {
+    let mut input = input(messages);
+    let told = repair(&mut input, profile).iter().map(Repair::to_string).collect();
+    assert_eq!(validate(&input, profile), []);
+    let json = input.messages().iter().map(|message| to_json(message)["content"].clone()).collect();
+    let mended = input.clone();
+    assert_eq!(repair(&mut input, profile), []);
+    assert_eq!(input, mended);
+    (json, told)
+}
+
+#[track_caller]
+fn assert_mended(messages: Vec<Message>, contents: Json, told: &[&str]) {
+    assert_eq!(mended_for(&small(), messages), (contents, told.iter().map(|told| (*told).to_owned()).collect()));
+}
+
+#[test]
+fn what_bedrock_takes_stays_as_it_is() {
+    let messages = vec![
+        user([text("..."), image(), document("report")]),
+        assistant([text("One moment"), call("a"), call("b")]),
+        user([result("b"), result("a"), text("Hello?"), ContentBlock::CachePoint(cache_point())]),
+    ];
+    let mut input = input(messages.clone());
+    assert_eq!(repair(&mut input, &small()), []);
+    assert_eq!(input.messages, Some(messages));
+}
+
+#[test]
+fn turns_are_mended() {
+    assert_mended(
+        vec![],
+        json!([[{"text": "..."}]]),
+        &["messages.0: there was no message; a user message of `...` was put in front"],
+    );
+    assert_mended(
+        vec![assistant([text("Hello")]), user([text("a"), text(" \u{200b}")]), user([text("b")]), assistant([text("")])],
+        json!([[{"text": "..."}], [{"text": "Hello"}], [{"text": "a"}, {"text": "b"}]]),
+        &[
+            "messages.1: blank texts were left out",
+            "messages.3: blank texts were left out",
+            "messages.2: the message went into the one before, which has the same role",
+            "messages.3: a message of nothing was left out",
+            "messages.0: the conversation started with the assistant; a user message of `...` was put in front",
+        ],
+    );
+    let messages = || vec![user([text("a")]), assistant([text("b")])];
+    assert_mended(
+        messages(),
+        json!([[{"text": "a"}], [{"text": "b"}], [{"text": "..."}]]),
+        &["messages.2: the conversation ended with the assistant; a user message of `...` was put behind it"],
+    );
+    assert_eq!(mended_for(&Profile::default(), messages()), (json!([[{"text": "a"}], [{"text": "b"}]]), vec![]));
+}
+
+#[test]
+fn calls_and_results_that_do_not_pair_become_texts() {
+    assert_mended(
+        vec![
+            user([text("[tool call: x]"), result("z")]),
+            assistant([call("a"), call("b"), call("a"), call_of("c", "no name", object())]),
+            user([text("hello?"), result("a"), result("c"), result("a")]),
+            assistant([call("a"), result("a")]),
+            user([result("a")]),
+        ],
+        json!([
+            [{"text": "\\[tool call: x]"},
+             {"text": "[tool result: {\"content\":[{\"json\":{}}],\"status\":\"success\",\"toolUseId\":\"z\"}]"}],
+            [{"toolUse": {"toolUseId": "a", "name": "get_user", "input": {}}},
+             {"text": "[tool call: {\"input\":{},\"name\":\"get_user\",\"toolUseId\":\"b\"}]"},
+             {"text": "[tool call: {\"input\":{},\"name\":\"get_user\",\"toolUseId\":\"a\"}]"},
+             {"text": "[tool call: {\"input\":{},\"name\":\"no name\",\"toolUseId\":\"c\"}]"}],
+            [{"toolResult": {"toolUseId": "a", "status": "success", "content": [{"json": {}}]}},
+             {"text": "hello?"},
+             {"text": "[tool result: {\"content\":[{\"json\":{}}],\"status\":\"success\",\"toolUseId\":\"c\"}]"},
+             {"text": "[tool result: {\"content\":[{\"json\":{}}],\"status\":\"success\",\"toolUseId\":\"a\"}]"}],
+            [{"text": "[tool call: {\"input\":{},\"name\":\"get_user\",\"toolUseId\":\"a\"}]"},
+             {"text": "[tool result: {\"content\":[{\"json\":{}}],\"status\":\"success\",\"toolUseId\":\"a\"}]"}],
+            [{"text": "[tool result: {\"content\":[{\"json\":{}}],\"status\":\"success\",\"toolUseId\":\"a\"}]"}],
+        ]),
+        &[
+            "messages.0.content.1: a tool's result that answers no call became a text",
+            "messages.1.content.1: a tool call that cannot stand or has no result became a text",
+            "messages.1.content.2: a tool call that cannot stand or has no result became a text",
+            "messages.1.content.3: a tool call that cannot stand or has no result became a text",
+            "messages.2.content.2: a tool's result that answers no call became a text",
+            "messages.2.content.3: a tool's result that answers no call became a text",
+            "messages.3.content.0: a tool call that cannot stand or has no result became a text",
+            "messages.3.content.1: a tool's result that answers no call became a text",
+            "messages.4.content.0: a tool's result that answers no call became a text",
+            "messages.2: results of tools were put in front",
+        ],
+    );
+}
+
+#[test]
+fn what_tools_were_given_and_gave_is_mended() {
+    let parts = vec![
+        ToolResultContentBlock::Text(" ".into()),
+        ToolResultContentBlock::Json(Document::Array(vec![Document::from(true)])),
+    ];
+    assert_mended(
+        vec![
+            user([text("x")]),
+            assistant([call_of("a", "get_user", Document::from("Mia")), call_of("b", "get_user", Document::Null), call("c")]),
+            user([
+                result_of("a", ToolResultStatus::Success, parts),
+                result_of("b", ToolResultStatus::Error, vec![ToolResultContentBlock::Text("\n".into())]),
+                result_of("c", ToolResultStatus::Success, vec![ToolResultContentBlock::Text("\n".into())]),
+            ]),
+        ],
+        json!([
+            [{"text": "x"}],
+            [{"toolUse": {"toolUseId": "a", "name": "get_user", "input": {"arguments": "Mia"}}},
+             {"toolUse": {"toolUseId": "b", "name": "get_user", "input": {}}},
+             {"toolUse": {"toolUseId": "c", "name": "get_user", "input": {}}}],
+            [{"toolResult": {"toolUseId": "a", "status": "success", "content": [{"text": "[true]"}]}},
+             {"toolResult": {"toolUseId": "b", "status": "error", "content": [{"text": "the tool failed without saying why"}]}},
+             {"toolResult": {"toolUseId": "c", "status": "success", "content": [{"json": {}}]}}],
+        ]),
+        &[
+            "messages.1.content.0: the input of a tool call was no object, and stands in one now",
+            "messages.1.content.1: the input of a tool call was no object, and stands in one now",
+            "messages.2.content.0: blank texts of a tool's result were left out",
+            "messages.2.content.0: JSON of a tool's result was no object, and is a text now",
+            "messages.2.content.1: blank texts of a tool's result were left out",
+            "messages.2.content.1: an empty error of a tool says now that nothing is known of it",
+            "messages.2.content.2: blank texts of a tool's result were left out",
+        ],
+    );
+}
+
+#[test]
+fn texts_are_parted_from_tools_where_the_model_asks_for_it() {
+    let mut profile = Profile::default();
+    profile.text_beside_tools = false;
+    let messages = vec![user([text("x")]), assistant([text("y"), call("a")]), user([result("a"), text("z")])];
+    let (contents, told) = mended_for(&profile, messages);
+    let expected = json!([
+        [{"text": "x"}],
+        [{"text": "y"}],
+        [{"text": "..."}],
+        [{"toolUse": {"toolUseId": "a", "name": "get_user", "input": {}}}],
+        [{"toolResult": {"toolUseId": "a", "status": "success", "content": [{"json": {}}]}}],
+        [{"text": "..."}],
+        [{"text": "z"}],
+    ]);
+    assert_eq!(contents, expected);
+    let parted = "texts were parted from tool calls or results by a message of `...`";
+    assert_eq!(told, [format!("messages.1: {parted}"), format!("messages.2: {parted}")]);
+}
+
+#[test]
+fn attachments_are_mended() {
+    let unavailable = |kind: &str| json!({"text": format!("[{kind}: not available to the model]")});
+    let in_result = ToolResultContentBlock::Image(image_of(2));
+    let kept = json!({"image": {"format": "png", "source": {"bytes": "AA=="}}});
+    assert_mended(
+        vec![
+            user([text("x"), image(), ContentBlock::Image(image_of(5))]),
+            assistant([image(), document("terms"), call("a")]),
+            user([result_of("a", ToolResultStatus::Success, vec![in_result]), image(), image()]),
+        ],
+        json!([
+            [{"text": "x"}, unavailable("image"), unavailable("image")],
+            [unavailable("image"), unavailable("document \"terms\""),
+             {"toolUse": {"toolUseId": "a", "name": "get_user", "input": {}}}],
+            [{"toolResult": {"toolUseId": "a", "status": "success", "content": [unavailable("image")]}}, kept, kept],
+        ]),
+        &[
+            "messages.1.content.0: an attachment of the assistant became a text",
+            "messages.1.content.1: an attachment of the assistant became a text",
+            "messages.0.content.2: an image that is too large became a text",
+            "messages.0.content.1: an image, of which there were too many, became a text",
+            "messages.2.content.0: an image, of which there were too many, became a text in a tool's result",
+        ],
+    );
+    let document_json =
+        |name: &str| json!({"document": {"format": "pdf", "name": name, "source": {"bytes": "AA=="}}});
+    assert_mended(
+        vec![user([
+            document("old"),
+            ContentBlock::Document(document_of("large", 5)),
+            document("Mia's  CV.pdf"),
+            document("Mia s CV pdf"),
+        ])],
+        json!([[
+            unavailable("document \"old\""),
+            unavailable("document \"large\""),
+            document_json("Mia s CV pdf"),
+            document_json("Mia s CV pdf (2)"),
+        ]]),
+        &[
+            "messages.0.content.1: a document that is too large became a text",
+            "messages.0.content.0: a document, of which there were too many, became a text",
+            "messages.0.content.2: a document got a name that Bedrock takes",
+            "messages: documents of one name were told apart by a number",
+        ],
+    );
+    assert_mended(
+        vec![user([document("old")])],
+        json!([[document_json("old"), {"text": "[document]"}]]),
+        &["messages.0: a text was put beside a document"],
+    );
+}
+
+#[test]
+fn prompts_tools_and_cache_points_are_mended() {
+    let point = || ContentBlock::CachePoint(cache_point());
+    let mut profile = small();
+    for (places, left) in
+        [(CachePlaces::Everywhere, (1, 1, 2)), (CachePlaces::SystemAndTexts, (0, 1, 1)), (CachePlaces::Nowhere, (0, 0, 0))]
+    {
+        profile.cache_points = places;
+        let mut input = input(vec![
+            user([text("x"), point()]),
+            assistant([call("a")]),
+            user([result("a"), point()]),
+            assistant([text("y"), point()]),
+            user([point()]),
+            user([image(), point()]),
+        ]);
+        let tools = &mut input.tool_config.as_mut().unwrap().tools;
+        tools.extend([tool("get_user"), Tool::CachePoint(cache_point())]);
+        input.system = Some(vec![
+            SystemContentBlock::Text(" ".into()),
+            SystemContentBlock::Text("You answer.".into()),
+            SystemContentBlock::CachePoint(cache_point()),
+        ]);
+        profile.max_cache_points = if places == CachePlaces::Everywhere { 4 } else { 2 };
+        let told: Vec<_> = repair(&mut input, &profile).iter().map(Repair::to_string).collect();
+        assert_eq!(
+            told,
+            [
+                "system: blank texts were left out",
+                "toolConfig.tools: tools were left out whose name another one has",
+                "messages.4: a message of nothing was left out",
+                "messages: cache points were left out that the model does not take",
+            ]
+        );
+        assert_eq!(validate(&input, &profile), []);
+        let tools = input.tool_config().unwrap().tools();
+        let in_messages = input.messages().iter().flat_map(|message| message.content());
+        let counts = (tools.len() - 1, input.system().len() - 1, in_messages.filter(|block| block.is_cache_point()).count());
+        assert_eq!(counts, left, "{places:?}");
+    }
+}
+
+#[test]
+fn without_tools_their_calls_and_results_become_texts() {
+    let mut input = input(vec![user([text("x")]), assistant([call("a")]), user([result("a")])]);
+    input.tool_config = None;
+    let told: Vec<_> = repair(&mut input, &small()).iter().map(Repair::to_string).collect();
+    let why = "a tool call or result became a text, for the request has no tools";
+    assert_eq!(told, [format!("messages.1.content.0: {why}"), format!("messages.2.content.0: {why}")]);
+    assert_eq!(validate(&input, &small()), []);
+}

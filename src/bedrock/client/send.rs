@@ -1,0 +1,37 @@
+//! A request on its way: to `ConverseStream` or `Converse`.
+
+use aws_sdk_bedrockruntime::Client;
+use aws_sdk_bedrockruntime::config::http::HttpResponse;
+use aws_sdk_bedrockruntime::error::SdkError;
+use aws_sdk_bedrockruntime::operation::converse::{ConverseError, ConverseInput, ConverseOutput};
+use aws_sdk_bedrockruntime::operation::converse_stream::{ConverseStreamError, ConverseStreamOutput};
+
+use super::stable::stabilise;
+
+pub(super) async fn for_stream(
+    client: &Client,
+    input: ConverseInput,
+) -> Result<ConverseStreamOutput, SdkError<ConverseStreamError, HttpResponse>> {
+    let request = client
+        .converse_stream()
+        .set_model_id(input.model_id)
+        .set_system(input.system)
+        .set_messages(input.messages)
+        .set_tool_config(input.tool_config)
+        .set_inference_config(input.inference_config);
+    request.customize().mutate_request(stabilise).send().await
+}
+
+pub(super) async fn for_whole(
+    client: &Client,
+    input: ConverseInput,
+) -> Result<ConverseOutput, SdkError<ConverseError, HttpResponse>> {
+    let request = client
+        .converse()
+        .set_model_id(input.model_id)
+        .set_system(input.system)
+        .set_messages(input.messages)
+        .set_tool_config(input.tool_config)
+        .set_inference_config(input.inference_config);
+    request.customize().mutate_request(stabilise).send().await
+}

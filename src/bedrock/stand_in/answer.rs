@@ -1,0 +1,172 @@
+//! [`Answer`]: a reply as HTTP, before anything of it is on its way.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use aws_sdk_bedrockruntime::types::StopReason;
+use bytes::Bytes;
+use serde_json::{Value as Json, json};
+
+use super::body::Step;
+use super::frames;
+use super::reply::{Block, Fault, Refusal, Reply};
+use super::request::Request;
+
+pub(super) const JSON: &str = "application/json";
+const EVENT_STREAM: &str = "application/vnd.amazon.eventstream";
+
+/// The head of an answer, and the steps of its body.
+pub(super) struct Answer {
+    /// Never, where there is none.
+    pub(super) head_after: Option<Duration>,
+    pub(super) status: u16,
+    pub(super) content_type: &'static str,
+    pub(super) error_type: Option<&'static str>,
+    pub(super) steps: VecDeque<Step>,
+}
+
+impl Answer {
+    /// What `reply` says to `request`.
+    pub(super) fn new(reply: &Reply, request: &Request) -> Self {
+        let answer = match &reply.refusal {
+            Some(Refusal::Exception(exception, message)) => Self::error(exception.status(), exception.name(), message),
+            Some(Refusal::BadGateway) => Self::bad_gateway(),
+            None if request.is_streaming() => return Self::stream(reply, request),
+            None => return Self::whole(reply, request),
+        };
+        Self { head_after: head_after(reply, reply.first_token_after), ..answer }
+    }
+
+    pub(super) fn error(status: u16, error_type: &'static str, message: &str) -> Self {
+        let body = json!({"message": message}).to_string().into();
+        Self { status, error_type: Some(error_type), ..Self::ok(JSON, [Step::Send(body)].into()) }
+    }
+
+    fn bad_gateway() -> Self {
+        const PAGE: &[u8] = b"<html><body><h1>502 Bad Gateway</h1></body></html>";
+        Self { status: 502, ..Self::ok("text/html", [Step::Send(Bytes::from_static(PAGE))].into()) }
+    }
+
+    fn stream(reply: &Reply, request: &Request) -> Self {
+        let mut frames = frames::frames(reply, stop_reason(reply).as_str());
+        let latency = latency(reply, frames.len() + 1);
+        frames.push(frames::metadata(&usage(reply, request), latency.as_millis() as u64));
+        let head_after = head_after(reply, reply.first_token_after);
+        Self { head_after, ..Self::ok(EVENT_STREAM, steps(frames, reply)) }
+    }
+
+    /// The answer in one piece.
+    fn whole(reply: &Reply, request: &Request) -> Self {
+        let events = frames::frames(reply, stop_reason(reply).as_str()).len() + 1;
+        let latency = latency(reply, events);
+        let head_after = head_after(reply, latency);
+        let json = json!({
+            "output": {"message": {"role": "assistant", "content": reply.blocks.iter().map(content).collect::<Json>()}},
+            "stopReason": stop_reason(reply).as_str(),
+            "usage": usage(reply, request),
+            "metrics": {"latencyMs": latency.as_millis() as u64},
+        });
+        let whole = Bytes::from(json.to_string());
+        let half = Step::Send(whole.slice(..whole.len() / 2));
+        let steps: VecDeque<Step> = match reply.fault {
+            Some(Fault::ExceptionAfter(_, exception)) => {
+                let error = Self::error(exception.status(), exception.name(), exception.wording());
+                return Self { head_after, ..error };
+            }
+            Some(Fault::CutAfter(_)) => [half, Step::Flush, Step::Break].into(),
+            Some(Fault::EndAfter(_) | Fault::MalformedAfter(_)) => [half].into(),
+            Some(Fault::HangAfter(_)) => [Step::Hang].into(),
+            Some(Fault::HangBefore) | None => [Step::Send(whole)].into(),
+        };
+        Self { head_after, ..Self::ok(JSON, steps) }
+    }
+
+    fn ok(content_type: &'static str, steps: VecDeque<Step>) -> Self {
+        Self { head_after: Some(Duration::ZERO), status: 200, content_type, error_type: None, steps }
+    }
+}
+
+/// The frames at their pace, and what goes wrong among them.
+fn steps(mut frames: Vec<Bytes>, reply: &Reply) -> VecDeque<Step> {
+    let (healthy, fault) = fault(&frames, reply.fault);
+    frames.truncate(healthy);
+    let events = frames.into_iter().map(|frame| vec![Step::Send(frame)]).chain([fault]);
+    let mut steps = VecDeque::new();
+    for (event, of_event) in events.enumerate().filter(|(_, of_event)| !of_event.is_empty()) {
+        if event >= EVENTS_AT_ONCE && !reply.between_events.is_zero() {
+            steps.push_back(Step::Wait(reply.between_events));
+        }
+        steps.extend(of_event);
+    }
+    steps
+}
+
+/// Behind how many events it goes wrong, and what comes then.
+fn fault(frames: &[Bytes], fault: Option<Fault>) -> (usize, Vec<Step>) {
+    let of_frame = |events: usize, broken: &dyn Fn(&Bytes) -> Vec<Step>| {
+        let event = events.min(frames.len().saturating_sub(1));
+        (event, frames.get(event).map(broken).unwrap_or_default())
+    };
+    match fault {
+        None | Some(Fault::HangBefore) => (frames.len(), Vec::new()),
+        Some(Fault::EndAfter(events)) => (events, Vec::new()),
+        Some(Fault::HangAfter(events)) => (events, vec![Step::Hang]),
+        Some(Fault::ExceptionAfter(events, exception)) => (events, vec![Step::Send(frames::exception(exception))]),
+        Some(Fault::MalformedAfter(events)) => of_frame(events, &|frame| vec![Step::Send(frames::malformed(frame))]),
+        Some(Fault::CutAfter(events)) => {
+            of_frame(events, &|frame| vec![Step::Send(frame.slice(..frame.len() / 2)), Step::Flush, Step::Break])
+        }
+    }
+}
+
+/// `messageStart`, and the first event that says something.
+const EVENTS_AT_ONCE: usize = 2;
+
+fn head_after(reply: &Reply, wait: Duration) -> Option<Duration> {
+    (!matches!(reply.fault, Some(Fault::HangBefore))).then_some(wait)
+}
+
+/// How long a stream of so many events takes.
+fn latency(reply: &Reply, events: usize) -> Duration {
+    let waits = u32::try_from(events.saturating_sub(EVENTS_AT_ONCE)).unwrap_or(u32::MAX);
+    reply.first_token_after.saturating_add(reply.between_events.saturating_mul(waits))
+}
+
+fn stop_reason(reply: &Reply) -> StopReason {
+    let calls_tools = reply.blocks.iter().any(|block| matches!(block, Block::ToolCall { .. }));
+    let usual = if calls_tools { StopReason::ToolUse } else { StopReason::EndTurn };
+    reply.stop.clone().unwrap_or(usual)
+}
+
+fn usage(reply: &Reply, request: &Request) -> Json {
+    let (input, output) = reply.usage.unwrap_or_else(|| {
+        let answered = reply.blocks.iter().map(|block| match block {
+            Block::Text(text) => text.len(),
+            Block::ToolCall { input, .. } => input.len(),
+        });
+        (tokens(request.body().len()), tokens(answered.sum()))
+    });
+    let (read, written) = reply.cached.unwrap_or_default();
+    let total = [input, output, read, written].map(u64::from).iter().sum::<u64>();
+    let mut usage = json!({"inputTokens": input, "outputTokens": output, "totalTokens": total});
+    if let (Some(_), Some(usage)) = (reply.cached, usage.as_object_mut()) {
+        usage.insert("cacheReadInputTokens".to_owned(), read.into());
+        usage.insert("cacheWriteInputTokens".to_owned(), written.into());
+    }
+    usage
+}
+
+fn tokens(bytes: usize) -> u32 {
+    u32::try_from(bytes.div_ceil(4)).unwrap_or(u32::MAX)
+}
+
+/// A block as it stands in an answer in one piece.
+fn content(block: &Block) -> Json {
+    match block {
+        Block::Text(text) => json!({"text": text}),
+        Block::ToolCall { id, name, input } => {
+            let input = serde_json::from_str(input).unwrap_or_else(|_| Json::from(input.as_str()));
+            json!({"toolUse": {"toolUseId": id, "name": name, "input": input}})
+        }
+    }
+}

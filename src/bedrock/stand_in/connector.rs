@@ -1,0 +1,63 @@
+//! The HTTP connector of the SDK whose other end is the stand-in: no socket, and tokio's clock may be paused.
+
+use std::fmt;
+use std::sync::Arc;
+
+use aws_sdk_bedrockruntime::config::RuntimeComponents;
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_runtime_api::http::StatusCode;
+use aws_smithy_types::body::SdkBody;
+use bytes::Bytes;
+
+use super::service::{Response, Service};
+
+#[derive(Clone)]
+pub(super) struct Connector(Arc<Service>);
+
+impl Connector {
+    pub(super) fn new(service: Arc<Service>) -> Self {
+        Self(service)
+    }
+}
+
+impl fmt::Debug for Connector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Connector")
+    }
+}
+
+impl HttpClient for Connector {
+    fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
+        SharedHttpConnector::new(self.clone())
+    }
+}
+
+impl HttpConnector for Connector {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let service = Arc::clone(&self.0);
+        HttpConnectorFuture::new(async move {
+            let body = Bytes::copy_from_slice(request.body().bytes().unwrap_or_default());
+            sdk_response(service.answer(path(request.uri()), body).await)
+        })
+    }
+}
+
+/// The path of an absolute URI.
+fn path(uri: &str) -> &str {
+    let behind_scheme = uri.split_once("://").map_or(uri, |(_, behind)| behind);
+    let path = behind_scheme.find('/').and_then(|start| behind_scheme.get(start..)).unwrap_or_default();
+    path.split('?').next().unwrap_or_default()
+}
+
+fn sdk_response(response: Response) -> Result<HttpResponse, ConnectorError> {
+    let status = StatusCode::try_from(response.status).map_err(|error| ConnectorError::other(error.into(), None))?;
+    let mut sdk_response = HttpResponse::new(status, SdkBody::from_body_1_x(response.body));
+    for (name, value) in response.headers {
+        sdk_response.headers_mut().insert(name, value);
+    }
+    Ok(sdk_response)
+}

@@ -1,0 +1,122 @@
+//! A request of Converse, back from its JSON. The SDK writes this JSON and has nothing that reads it.
+//!
+//! Owns the request as a whole; `blocks` what stands in messages, `node` a place in the JSON.
+
+mod blocks;
+mod node;
+
+use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
+use aws_sdk_bedrockruntime::types::{
+    AnyToolChoice, AutoToolChoice, ConversationRole, InferenceConfiguration, Message, SpecificToolChoice,
+    SystemContentBlock, Tool, ToolChoice, ToolConfiguration, ToolInputSchema, ToolSpecification,
+};
+use serde_json::Value as Json;
+
+use node::{Node, Unreadable};
+
+/// The model id and whether the answer is streamed, from the path of a URL.
+pub(super) fn operation(path: &str) -> Option<(String, bool)> {
+    let (model_id, operation) = path.strip_prefix("/model/")?.rsplit_once('/')?;
+    let is_streaming = match operation {
+        "converse" => false,
+        "converse-stream" => true,
+        _ => return None,
+    };
+    Some((percent_decoded(model_id)?, is_streaming))
+}
+
+/// What was asked of a model. What neither the rules nor an answer look at is left out, such as guardrails.
+pub(super) fn input(model_id: String, body: &[u8]) -> Result<ConverseInput, Unreadable> {
+    let json: Json = serde_json::from_slice(body).map_err(|_| Unreadable::new("JSON"))?;
+    let root = Node::root(&json);
+    let build = ConverseInput::builder()
+        .model_id(model_id)
+        .set_messages(root.list("messages", message)?)
+        .set_system(root.list("system", system_block)?)
+        .set_inference_config(root.get("inferenceConfig", inference_config)?)
+        .set_tool_config(root.get("toolConfig", tool_config)?)
+        .set_additional_model_request_fields(root.get("additionalModelRequestFields", |node| Ok(node.document()))?);
+    build.build().map_err(|_| Unreadable::new("a request"))
+}
+
+fn message(node: Node<'_>) -> Result<Message, Unreadable> {
+    let role = node.text("role")?;
+    let role = ConversationRole::try_parse(role).map_err(|_| Unreadable::at("role", "user or assistant"))?;
+    let content = node.list("content", blocks::content_block)?;
+    Message::builder().role(role).set_content(content).build().map_err(|_| Unreadable::new("a message"))
+}
+
+fn system_block(node: Node<'_>) -> Result<SystemContentBlock, Unreadable> {
+    node.one_of(|kind, inner| {
+        Ok(match kind {
+            "text" => SystemContentBlock::Text(inner.as_text()?.to_owned()),
+            "cachePoint" => SystemContentBlock::CachePoint(blocks::cache_point(inner)?),
+            "guardContent" => SystemContentBlock::GuardContent(blocks::guard_content(inner)?),
+            _ => return Err(Unreadable::new("a kind of block that the stand-in knows")),
+        })
+    })
+}
+
+fn inference_config(node: Node<'_>) -> Result<InferenceConfiguration, Unreadable> {
+    Ok(InferenceConfiguration::builder()
+        .set_max_tokens(node.get("maxTokens", |node| node.as_i32())?)
+        .set_temperature(node.get("temperature", |node| node.as_f32())?)
+        .set_top_p(node.get("topP", |node| node.as_f32())?)
+        .set_stop_sequences(node.list("stopSequences", |node| Ok(node.as_text()?.to_owned()))?)
+        .build())
+}
+
+fn tool_config(node: Node<'_>) -> Result<ToolConfiguration, Unreadable> {
+    ToolConfiguration::builder()
+        .set_tools(node.list("tools", tool)?)
+        .set_tool_choice(node.get("toolChoice", tool_choice)?)
+        .build()
+        .map_err(|_| Unreadable::at("tools", "a list"))
+}
+
+fn tool(node: Node<'_>) -> Result<Tool, Unreadable> {
+    node.one_of(|kind, inner| {
+        Ok(match kind {
+            "toolSpec" => Tool::ToolSpec(tool_spec(inner)?),
+            "cachePoint" => Tool::CachePoint(blocks::cache_point(inner)?),
+            _ => return Err(Unreadable::new("a kind of tool that the stand-in knows")),
+        })
+    })
+}
+
+fn tool_spec(node: Node<'_>) -> Result<ToolSpecification, Unreadable> {
+    let schema = |node: Node<'_>| node.get("json", |json| Ok(ToolInputSchema::Json(json.document())));
+    ToolSpecification::builder()
+        .name(node.text("name")?)
+        .set_description(node.get("description", |node| Ok(node.as_text()?.to_owned()))?)
+        .set_input_schema(node.get("inputSchema", schema)?.flatten())
+        .set_strict(node.get("strict", |node| node.as_bool())?)
+        .build()
+        .map_err(|_| Unreadable::new("a tool"))
+}
+
+fn tool_choice(node: Node<'_>) -> Result<ToolChoice, Unreadable> {
+    node.one_of(|kind, inner| {
+        Ok(match kind {
+            "auto" => ToolChoice::Auto(AutoToolChoice::builder().build()),
+            "any" => ToolChoice::Any(AnyToolChoice::builder().build()),
+            "tool" => {
+                let tool = SpecificToolChoice::builder().name(inner.text("name")?).build();
+                ToolChoice::Tool(tool.map_err(|_| Unreadable::new("the choice of a tool"))?)
+            }
+            _ => return Err(Unreadable::new("auto, any or tool")),
+        })
+    })
+}
+
+/// `None` where a `%` is followed by anything but two digits, or the whole is not UTF-8.
+fn percent_decoded(text: &str) -> Option<String> {
+    let mut parts = text.split('%');
+    let mut bytes = parts.next()?.as_bytes().to_vec();
+    for part in parts {
+        let (digits, rest) = part.split_at_checked(2)?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        bytes.extend_from_slice(rest.as_bytes());
+    }
+    String::from_utf8(bytes).ok()
+}

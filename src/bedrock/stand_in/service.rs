@@ -1,0 +1,103 @@
+//! [`Service`]: a request in, an answer out, whatever carries them.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+use super::super::{Profile, validate};
+use super::answer::Answer;
+use super::body::Body;
+use super::counters::{Tally, Ticket};
+use super::exception::Exception;
+use super::parse;
+use super::reply::Reply;
+use super::request::Request;
+
+pub(super) type Responder = Arc<dyn Fn(&Request) -> Reply + Send + Sync>;
+
+/// What a stand-in is to do, and what it has seen.
+pub(super) struct Script {
+    pub(super) replies: VecDeque<Reply>,
+    pub(super) responder: Responder,
+    pub(super) is_validating: bool,
+    pub(super) requests: Vec<Arc<Request>>,
+    readable: u64,
+}
+
+/// The stand-in itself, without a way to reach it.
+pub(super) struct Service {
+    script: Mutex<Script>,
+    pub(super) tally: Tally,
+}
+
+/// The head of an answer, and its body on its way.
+pub(super) struct Response {
+    pub(super) status: u16,
+    pub(super) headers: Vec<(&'static str, String)>,
+    pub(super) body: Body,
+}
+
+impl Service {
+    pub(super) fn new(responder: Responder) -> Self {
+        let script =
+            Script { replies: VecDeque::new(), responder, is_validating: true, requests: Vec::new(), readable: 0 };
+        Self { script: Mutex::new(script), tally: Tally::new() }
+    }
+
+    pub(super) fn script(&self) -> MutexGuard<'_, Script> {
+        self.script.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Answers when the script says. Dropped before, the client has given up.
+    pub(super) async fn answer(&self, path: &str, body: Bytes) -> Response {
+        let ticket = self.tally.admit();
+        let answer = self.decide(path, body);
+        match answer.head_after {
+            Some(wait) if wait.is_zero() => {}
+            Some(wait) => tokio::time::sleep(wait).await,
+            None => std::future::pending().await,
+        }
+        response(answer, ticket)
+    }
+
+    fn decide(&self, path: &str, body: Bytes) -> Answer {
+        let Some((model_id, is_streaming)) = parse::operation(path) else {
+            let message = "The stand-in knows POST /model/{modelId}/converse and /converse-stream only.";
+            return Answer::error(404, "UnknownOperationException", message);
+        };
+        let input = match parse::input(model_id, &body) {
+            Ok(input) => input,
+            Err(unreadable) => return self.refuse(&unreadable.to_string()),
+        };
+        let mut script = self.script();
+        let request = Arc::new(Request::new(script.readable, is_streaming, input, body));
+        script.readable += 1;
+        script.requests.push(Arc::clone(&request));
+        let violation = script
+            .is_validating
+            .then(|| validate(request.input(), &Profile::for_model(request.model_id())).into_iter().next())
+            .flatten();
+        if let Some(violation) = violation {
+            return self.refuse(&violation.to_string());
+        }
+        let (reply, responder) = (script.replies.pop_front(), Arc::clone(&script.responder));
+        // The responder may ask the stand-in.
+        drop(script);
+        Answer::new(&reply.unwrap_or_else(|| responder(&request)), &request)
+    }
+
+    fn refuse(&self, message: &str) -> Answer {
+        self.tally.count(|counters| counters.refused += 1);
+        Answer::error(Exception::Validation.status(), Exception::Validation.name(), message)
+    }
+}
+
+fn response(answer: Answer, ticket: Ticket) -> Response {
+    let mut headers = vec![
+        ("content-type", answer.content_type.to_owned()),
+        ("x-amzn-requestid", format!("stand-in-{}", ticket.number())),
+    ];
+    headers.extend(answer.error_type.map(|kind| ("x-amzn-errortype", kind.to_owned())));
+    Response { status: answer.status, headers, body: Body::new(answer.steps, ticket) }
+}

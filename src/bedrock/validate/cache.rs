@@ -1,0 +1,72 @@
+//! Cache points: how many, and where.
+
+use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
+use aws_sdk_bedrockruntime::types::{ContentBlock, SystemContentBlock, Tool};
+
+use super::{CachePlaces, Place, Profile, Rule, Violations, contents};
+
+pub(super) fn check(input: &ConverseInput, profile: &Profile, violations: &mut Violations) {
+    // In the order in which they count for the cache.
+    let tools = input.tool_config.iter().flat_map(|config| config.tools.iter().enumerate());
+    let tools = tools.filter(|(_, tool)| matches!(tool, Tool::CachePoint(_))).map(|(t, _)| Place::Tool(t));
+    let system = input.system().iter().enumerate();
+    let system =
+        system.filter(|(_, block)| matches!(block, SystemContentBlock::CachePoint(_))).map(|(s, _)| Place::System(s));
+    let messages = contents(input.messages()).filter(|(.., block)| block.is_cache_point());
+    let messages = messages.map(|(m, c, _)| Place::Content(m, c));
+    let places: Vec<_> = tools.chain(system).chain(messages).collect();
+    if let Some(place) = places.get(profile.max_cache_points) {
+        let wording = format!(
+            "The model returned the following errors: A maximum of {} blocks with cache_control may be provided. Found {}.",
+            profile.max_cache_points,
+            places.len()
+        );
+        violations.add(Rule::CachePoints, *place, wording);
+    }
+    match profile.cache_points {
+        CachePlaces::Everywhere => {}
+        CachePlaces::Nowhere => {
+            if let Some(place) = places.first() {
+                let wording = "You invoked an unsupported model or your request did not allow prompt caching. See the \
+                               documentation for more information.";
+                violations.add(Rule::CachePointPlaces, *place, wording);
+            }
+        }
+        CachePlaces::SystemAndTexts => {
+            for place in places.into_iter().filter(|place| !is_taken(input, *place, profile)) {
+                let wording = format!(
+                    "The model returned the following errors: Malformed input request: {}: extraneous key [cachePoint] is \
+                     not permitted, please reformat your input and try again.",
+                    pointer(place)
+                );
+                violations.add(Rule::CachePointPlaces, place, wording);
+            }
+        }
+    }
+}
+
+/// Whether the model takes a cache point behind the block of a message; `None` is the start of the message.
+pub(in crate::bedrock) fn is_taken_behind(block: Option<&ContentBlock>, profile: &Profile) -> bool {
+    match profile.cache_points {
+        CachePlaces::Everywhere => true,
+        CachePlaces::SystemAndTexts => block.is_some_and(ContentBlock::is_text),
+        CachePlaces::Nowhere => false,
+    }
+}
+
+fn is_taken(input: &ConverseInput, place: Place, profile: &Profile) -> bool {
+    match place {
+        Place::System(_) => true,
+        Place::Content(m, c) => {
+            let message = input.messages().get(m);
+            let before = c.checked_sub(1).and_then(|before| message?.content.get(before));
+            is_taken_behind(before, profile)
+        }
+        _ => false,
+    }
+}
+
+/// The place as a JSON pointer, as Nova names it.
+fn pointer(place: Place) -> String {
+    format!("#/{}", place.to_string().replace('.', "/"))
+}

@@ -1,0 +1,163 @@
+//! What a script says is what the client gets.
+
+use std::num::NonZeroUsize;
+
+use aws_sdk_bedrockruntime::types::{ContentBlock, StopReason};
+use serde_json::json;
+use verbale::Value;
+use verbale::bedrock::from_document;
+use verbale::bedrock::stand_in::{Reply, StandIn};
+
+use super::asked::{contents, rest, stream, streaming, told, whole};
+use super::clients;
+
+#[tokio::test]
+async fn a_text_comes_word_by_word() {
+    let stand_in = StandIn::new();
+    for (client, _server) in clients(&stand_in).await {
+        stand_in.reply(Reply::text("It leaves at  seven.").usage(12, 5));
+        let events = told(stream(&client).await.unwrap()).await;
+        assert_eq!(
+            events,
+            [
+                "start assistant",
+                "0 text \"It\"",
+                "0 text \" leaves\"",
+                "0 text \" at\"",
+                "0 text \"  seven.\"",
+                "0 stop",
+                "stop end_turn",
+                "usage 12 5 17 None None, 0 ms",
+            ]
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_piece_can_be_larger_and_a_stop_reason_another() {
+    let stand_in = StandIn::new();
+    for (client, _server) in clients(&stand_in).await {
+        let two = NonZeroUsize::new(2).unwrap();
+        let reply = Reply::text(" a b\nc d e ").words_per_piece(two).stop(StopReason::MaxTokens).usage(0, 0);
+        stand_in.reply(reply.cached(700, 30));
+        let events = told(stream(&client).await.unwrap()).await;
+        assert_eq!(
+            events,
+            [
+                "start assistant",
+                "0 text \" a b\"",
+                "0 text \"\\nc d\"",
+                "0 text \" e \"",
+                "0 stop",
+                "stop max_tokens",
+                "usage 0 0 730 Some(700) Some(30), 0 ms",
+            ]
+        );
+    }
+}
+
+fn text_and_two_calls() -> Reply {
+    Reply::text("One moment.")
+        .tool_call("call_1", "get_booking", json!({"reference": "KL305T", "nested": [1, "é"]}))
+        .raw_tool_call("call_2", "hang_up", "")
+        .usage(1, 2)
+}
+
+#[tokio::test]
+async fn tool_calls_come_in_pieces_behind_the_text() {
+    let stand_in = StandIn::new();
+    for (client, _server) in clients(&stand_in).await {
+        stand_in.reply(text_and_two_calls());
+        let events = told(stream(&client).await.unwrap()).await;
+        let input: String = events
+            .iter()
+            .filter_map(|event| event.strip_prefix("1 input "))
+            .map(|piece| serde_json::from_str::<String>(piece).unwrap())
+            .collect();
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&input).unwrap(),
+            json!({"reference": "KL305T", "nested": [1, "é"]})
+        );
+        let others: Vec<&str> =
+            events.iter().map(String::as_str).filter(|event| !event.starts_with("1 input")).collect();
+        assert_eq!(
+            others,
+            [
+                "start assistant",
+                "0 text \"One\"",
+                "0 text \" moment.\"",
+                "0 stop",
+                "1 tool call_1 get_booking",
+                "1 stop",
+                "2 tool call_2 hang_up",
+                "2 input \"\"",
+                "2 stop",
+                "stop tool_use",
+                "usage 1 2 3 None None, 0 ms",
+            ]
+        );
+        assert_eq!(events[5..7], ["1 input \"\"", r#"1 input "{\"nested\":[1""#]);
+    }
+}
+
+#[tokio::test]
+async fn converse_answers_the_same_in_one_piece() {
+    let stand_in = StandIn::new();
+    for (client, _server) in clients(&stand_in).await {
+        stand_in.reply(text_and_two_calls());
+        let output = whole(&client).send().await.unwrap();
+        let [ContentBlock::Text(text), ContentBlock::ToolUse(one), ContentBlock::ToolUse(two)] = contents(&output)
+        else {
+            panic!("{:?}", contents(&output).len())
+        };
+        assert_eq!((text.as_str(), one.tool_use_id(), one.name()), ("One moment.", "call_1", "get_booking"));
+        let input = json!({"reference": "KL305T", "nested": [1, "é"]});
+        assert!(from_document(&one.input).unwrap() == Value::try_from(input).unwrap());
+        assert_eq!(two.input.as_string(), Some(""));
+        assert_eq!(output.stop_reason, StopReason::ToolUse);
+        let usage = output.usage.unwrap();
+        assert_eq!((usage.input_tokens, usage.output_tokens, usage.total_tokens), (1, 2, 3));
+    }
+}
+
+#[tokio::test]
+async fn without_a_script_it_says_that_it_is_there() {
+    let stand_in = StandIn::new();
+    let [(client, _), _] = clients(&stand_in).await;
+    let events = told(stream(&client).await.unwrap()).await;
+    assert_eq!(events[1..5], ["0 text \"Yes,\"", "0 text \" I\"", "0 text \" am\"", "0 text \" here.\""]);
+    // A token is 4 bytes.
+    let sent = stand_in.requests()[0].body().len().div_ceil(4);
+    assert_eq!(events.last().unwrap(), &format!("usage {sent} 4 {} None None, 0 ms", sent + 4));
+}
+
+#[tokio::test]
+async fn an_answer_can_say_nothing() {
+    let stand_in = StandIn::new();
+    for (client, _server) in clients(&stand_in).await {
+        stand_in.reply(Reply::default().usage(3, 0));
+        let events = told(stream(&client).await.unwrap()).await;
+        assert_eq!(events, ["start assistant", "stop end_turn", "usage 3 0 3 None None, 0 ms"]);
+        stand_in.reply(Reply::default());
+        assert_eq!(contents(&whole(&client).send().await.unwrap()), []);
+    }
+}
+
+#[tokio::test]
+async fn a_responder_sees_what_is_asked() {
+    let stand_in = StandIn::answering(|request| match request.last_text() {
+        Some("Hi") => Reply::text(format!("{} {}", request.number(), request.model_id())),
+        _ => Reply::throttled(),
+    });
+    let arn = "arn:aws:bedrock:eu-west-1:123456789012:inference-profile/eu.anthropic.claude-opus-4-8";
+    for (asked, (client, _server)) in clients(&stand_in).await.into_iter().enumerate() {
+        let output = whole(&client).model_id(arn).send().await.unwrap();
+        let (ours, theirs) = (2 * asked, 2 * asked + 1);
+        assert_eq!(contents(&output), [ContentBlock::Text(format!("{ours} {arn}"))]);
+        stand_in.reply(Reply::text("first what is in the queue"));
+        let events = rest(streaming(&client).model_id(arn).send().await.unwrap().stream).await.0;
+        assert_eq!(events[1], "0 text \"first\"");
+        let request = &stand_in.requests()[theirs];
+        assert_eq!((request.number(), request.is_streaming()), (theirs as u64, true));
+    }
+}
