@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::message::InvocationId;
+use super::ledger::{NOT_RUN, OUTCOME_UNKNOWN};
+use super::speech::SpeechId;
+use crate::message::{InvocationId, InvocationResult, Outcome};
 use crate::model::{SummarizeError, Usage};
 
 /// Is told what happens in a call, while it happens.
 ///
-/// It is called in the middle of a turn: it does not block. One for all calls adds up; one for each call can tell them
-/// apart.
+/// It is called in the middle of a turn: it does not block. It may look at the session. One for all calls adds up; one for
+/// each call can tell them apart.
 pub trait Observer: Send + Sync {
     /// Something happened.
     fn observe(&self, event: &CallEvent);
@@ -27,56 +29,59 @@ impl<O: Observer + ?Sized> Observer for Arc<O> {
 
 /// What happens in a call: ids, durations in milliseconds, counts; never a word of it.
 ///
-/// Turns are counted from 0. The reply of a turn is all that the model says in it, before and behind its tool calls.
+/// A reply is all that the model says in a turn, before and behind its tool calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallEvent {
-    /// The caller has finished, and a reply is to be made.
+    /// The model is to answer.
     TurnStarted {
-        /// The turn.
-        turn: u32,
+        /// The reply.
+        speech: SpeechId,
     },
-    /// The model began to answer.
+    /// The model began to answer one of its requests.
     FirstToken {
-        /// The turn.
-        turn: u32,
+        /// The reply.
+        speech: SpeechId,
         /// Since the model was asked.
         after_ms: u32,
     },
     /// There is something to speak: the caller's wait is over.
-    FirstSentence {
-        /// The turn.
-        turn: u32,
+    FirstWords {
+        /// The reply.
+        speech: SpeechId,
         /// Since the caller had finished.
         after_ms: u32,
     },
     /// The model will say no more in this turn.
     ReplyEnded {
-        /// The turn.
-        turn: u32,
+        /// The reply.
+        speech: SpeechId,
         /// How it ended.
         outcome: ReplyOutcome,
-        /// The text that was generated.
+        /// The text that is to be spoken.
         generated_bytes: u32,
-        /// The tokens of all requests of the turn, as far as they are known.
+    },
+    /// What a request of a turn took. It comes last, behind the end of the reply too.
+    Used {
+        /// The tokens.
         usage: Usage,
     },
-    /// The caller spoke while the reply was played or made.
-    BargedIn {
-        /// The turn.
-        turn: u32,
+    /// The caller was not understood, and is asked to say it again.
+    AskedToRepeat {
+        /// What is spoken.
+        speech: SpeechId,
     },
-    /// What was heard of the reply is known, or is known better than before.
+    /// The caller spoke while something was played or made.
+    BargedIn,
+    /// What was heard of something spoken is known, or is known better than before.
     Heard {
-        /// The turn.
-        turn: u32,
-        /// Of the text that was generated.
+        /// What was spoken.
+        speech: SpeechId,
+        /// Of its text.
         heard_bytes: u32,
     },
     /// A tool was called.
     ToolCalled {
-        /// The turn.
-        turn: u32,
         /// The call.
         id: InvocationId,
     },
@@ -94,49 +99,22 @@ pub enum CallEvent {
         /// How many messages it is to cover.
         messages: u32,
     },
-    /// A summary stands in the conversation.
-    SummaryApplied {
-        /// How many messages it covers.
-        messages: u32,
+    /// A summary is no longer being made.
+    SummaryEnded {
+        /// What became of it.
+        outcome: SummaryOutcome,
         /// Since it was started.
         after_ms: u32,
         /// The tokens it took.
         usage: Usage,
     },
-    /// A summary would have been due and was not begun.
-    SummarySkipped {
-        /// Why.
-        reason: SummarySkip,
-    },
-    /// A summary was made of what is not so any more, and was dropped.
-    SummaryStale {
-        /// Since it was started.
-        after_ms: u32,
-        /// The tokens it took.
-        usage: Usage,
-    },
-    /// No summary came of it.
-    SummaryFailed {
-        /// Why.
-        reason: SummaryFailure,
-        /// Since it was started.
-        after_ms: u32,
-    },
-    /// The model had no answer: the caller heard an apology, and is to say it again.
-    AskedToRepeat {
-        /// The turn.
-        turn: u32,
-    },
-    /// The log's writer took over what a turn brought.
+    /// The log's writer took over what is new.
     HandedOver {
         /// Records.
         records: u32,
     },
-    /// The log's writer took nothing: it will be handed over again.
-    NotHandedOver {
-        /// Records.
-        records: u32,
-    },
+    /// The log's writer had no room for all of it, or takes nothing of the call any more: it stays pending.
+    NotHandedOver,
     /// The call is over.
     Closed {
         /// Since it began.
@@ -150,13 +128,13 @@ pub enum CallEvent {
 pub enum ReplyOutcome {
     /// The model said all it had to say.
     Complete,
-    /// The caller broke in, and it was stopped.
-    BargedIn,
-    /// It was cut: it got too long, or broke off.
+    /// The caller broke in, or nobody listened: it was stopped.
+    Stopped,
+    /// It got too long, and was cut.
     Cut,
-    /// A guardrail or a filter took it away.
+    /// A guardrail or a filter took it away, or a part of it.
     Filtered,
-    /// The model did not answer.
+    /// The model did not answer, or not to the end: the apology was spoken.
     Failed,
 }
 
@@ -174,18 +152,18 @@ pub enum ToolOutcome {
     Unknown,
 }
 
-/// Why a summary that would have been due was not begun.
+/// What became of a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum SummarySkip {
-    /// Another one is being made.
-    Running,
-    /// There is nothing that it may cover.
-    NothingToCover,
-    /// The last ones failed, and some time is to pass first.
-    BackingOff,
-    /// The call ends.
-    Closing,
+pub enum SummaryOutcome {
+    /// It stands in the conversation.
+    Applied,
+    /// The extractive one took its place; why, or `None` where the summariser still rested from its last failure.
+    Replaced(Option<SummaryFailure>),
+    /// What it covers is not so any more, and it was dropped.
+    Stale,
+    /// It would save too little, and was dropped.
+    Skipped,
 }
 
 /// Why no summary came.
@@ -198,8 +176,21 @@ pub enum SummaryFailure {
     TimedOut,
     /// The model could not be asked, or refused.
     Model,
-    /// The summariser ended without an answer: it panicked, or was stopped.
-    Lost,
+    /// The conversation did not take it.
+    Refused,
+}
+
+impl From<&InvocationResult> for ToolOutcome {
+    fn from(result: &InvocationResult) -> Self {
+        match result.outcome() {
+            Outcome::Success(_) => Self::Succeeded,
+            Outcome::Failure(error) => match error.error_type() {
+                Some(OUTCOME_UNKNOWN) => Self::Unknown,
+                Some(NOT_RUN) => Self::NotRun,
+                _ => Self::Failed,
+            },
+        }
+    }
 }
 
 impl From<&SummarizeError> for SummaryFailure {

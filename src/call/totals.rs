@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::observer::{CallEvent, ToolOutcome};
+use super::observer::{CallEvent, ReplyOutcome, SummaryOutcome, ToolOutcome};
 use super::prices::Prices;
+use super::speech::SpeechId;
 use crate::model::Usage;
 
 /// What a call came to. Nothing is counted but by [`note`](Self::note). Printing it shows it to whoever debugs a call.
@@ -17,6 +18,8 @@ pub struct Totals {
     pub barge_ins: u32,
     /// How often the model had no answer and the caller heard an apology.
     pub apologies: u32,
+    /// How often the caller was not understood, and asked to say it again.
+    pub asked_to_repeat: u32,
     /// Tools that were called.
     pub tool_calls: u32,
     /// Tool calls that failed.
@@ -25,15 +28,15 @@ pub struct Totals {
     pub tools_unknown: u32,
     /// Summaries that stand in the conversation.
     pub summaries_applied: u32,
-    /// Summaries that would have been due and were not begun.
+    /// Summaries in whose place the extractive one stands there.
+    pub summaries_replaced: u32,
+    /// Summaries that would have saved too little.
     pub summaries_skipped: u32,
     /// Summaries that came too late to be true.
     pub summaries_stale: u32,
-    /// Summaries that did not come.
-    pub summaries_failed: u32,
     /// Records that the log's writer took over.
     pub handed_over: u64,
-    /// How often the log's writer took nothing.
+    /// How often the log's writer did not take all.
     pub not_handed_over: u32,
     /// The tokens of all replies.
     pub usage: Usage,
@@ -45,7 +48,7 @@ pub struct Totals {
     pub response_gaps: Durations,
     /// From asking the model to its first token.
     pub first_tokens: Durations,
-    replies: BTreeMap<u32, Reply>,
+    replies: BTreeMap<SpeechId, Reply>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -61,14 +64,16 @@ impl Totals {
         match event {
             CallEvent::TurnStarted { .. } => self.turns += 1,
             CallEvent::FirstToken { after_ms, .. } => self.first_tokens.0.push(*after_ms),
-            CallEvent::FirstSentence { after_ms, .. } => self.response_gaps.0.push(*after_ms),
-            CallEvent::ReplyEnded { turn, generated_bytes, usage, .. } => {
-                self.replies.entry(*turn).or_default().generated_bytes = *generated_bytes;
-                self.usage += *usage;
+            CallEvent::FirstWords { after_ms, .. } => self.response_gaps.0.push(*after_ms),
+            CallEvent::ReplyEnded { speech, outcome, generated_bytes } => {
+                self.replies.entry(*speech).or_default().generated_bytes = *generated_bytes;
+                self.apologies += u32::from(*outcome == ReplyOutcome::Failed);
             }
-            CallEvent::BargedIn { .. } => self.barge_ins += 1,
-            CallEvent::Heard { turn, heard_bytes } => {
-                self.replies.entry(*turn).or_default().heard_bytes = Some(*heard_bytes);
+            CallEvent::Used { usage } => self.usage += *usage,
+            CallEvent::AskedToRepeat { .. } => self.asked_to_repeat += 1,
+            CallEvent::BargedIn => self.barge_ins += 1,
+            CallEvent::Heard { speech, heard_bytes } => {
+                self.replies.entry(*speech).or_default().heard_bytes = Some(*heard_bytes);
             }
             CallEvent::ToolCalled { .. } => self.tool_calls += 1,
             CallEvent::ToolFinished { outcome, .. } => match outcome {
@@ -77,19 +82,17 @@ impl Totals {
                 ToolOutcome::Unknown => self.tools_unknown += 1,
             },
             CallEvent::SummaryStarted { .. } => {}
-            CallEvent::SummaryApplied { usage, .. } => {
-                self.summaries_applied += 1;
+            CallEvent::SummaryEnded { outcome, usage, .. } => {
                 self.summary_usage += *usage;
+                *match outcome {
+                    SummaryOutcome::Applied => &mut self.summaries_applied,
+                    SummaryOutcome::Replaced(_) => &mut self.summaries_replaced,
+                    SummaryOutcome::Stale => &mut self.summaries_stale,
+                    SummaryOutcome::Skipped => &mut self.summaries_skipped,
+                } += 1;
             }
-            CallEvent::SummarySkipped { .. } => self.summaries_skipped += 1,
-            CallEvent::SummaryStale { usage, .. } => {
-                self.summaries_stale += 1;
-                self.summary_usage += *usage;
-            }
-            CallEvent::SummaryFailed { .. } => self.summaries_failed += 1,
-            CallEvent::AskedToRepeat { .. } => self.apologies += 1,
             CallEvent::HandedOver { records } => self.handed_over += u64::from(*records),
-            CallEvent::NotHandedOver { .. } => self.not_handed_over += 1,
+            CallEvent::NotHandedOver => self.not_handed_over += 1,
             CallEvent::Closed { after_ms } => self.length_ms = Some(*after_ms),
         }
     }
@@ -153,7 +156,9 @@ impl fmt::Display for Durations {
 
 impl fmt::Display for Totals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "call          turns {}, barge-ins {}, apologies {}", self.turns, self.barge_ins, self.apologies)?;
+        let Self { turns, barge_ins, apologies, asked_to_repeat, .. } = self;
+        write!(f, "call          turns {turns}, barge-ins {barge_ins}, apologies {apologies}, ")?;
+        write!(f, "asked to repeat {asked_to_repeat}")?;
         if let Some(length_ms) = self.length_ms {
             write!(f, ", {}.{:03} s long", length_ms / 1_000, length_ms % 1_000)?;
         }
@@ -162,12 +167,12 @@ impl fmt::Display for Totals {
         writeln!(f, "heard         {} of {} bytes", self.heard_bytes(), self.generated_bytes())?;
         let Self { tool_calls, tools_failed, tools_unknown, .. } = self;
         writeln!(f, "tools         called {tool_calls}, failed {tools_failed}, unknown {tools_unknown}")?;
-        let Self { summaries_applied, summaries_skipped, summaries_stale, summaries_failed, .. } = self;
-        write!(f, "summaries     applied {summaries_applied}, skipped {summaries_skipped}, ")?;
-        writeln!(f, "stale {summaries_stale}, failed {summaries_failed}")?;
+        let Self { summaries_applied, summaries_replaced, summaries_skipped, summaries_stale, .. } = self;
+        write!(f, "summaries     applied {summaries_applied}, replaced {summaries_replaced}, ")?;
+        writeln!(f, "skipped {summaries_skipped}, stale {summaries_stale}")?;
         writeln!(f, "tokens        {}", Tokens(&self.usage))?;
         writeln!(f, "  summaries   {}", Tokens(&self.summary_usage))?;
-        write!(f, "log           records handed over {}, refusals {}", self.handed_over, self.not_handed_over)
+        write!(f, "log           records handed over {}, not all taken {}", self.handed_over, self.not_handed_over)
     }
 }
 
@@ -184,7 +189,7 @@ impl fmt::Display for Tokens<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::call::{ReplyOutcome, SummaryFailure, SummarySkip, TokenPrices};
+    use crate::call::{SummaryFailure, TokenPrices};
     use crate::message::InvocationId;
 
     fn usage(input: u64, read: u64, write: u64, output: u64) -> Usage {
@@ -203,43 +208,37 @@ mod tests {
 
     /// Every kind of event, at least once.
     fn a_call() -> Vec<CallEvent> {
+        let (first, second) = (SpeechId(1), SpeechId(2));
+        let summary = |outcome, usage| CallEvent::SummaryEnded { outcome, after_ms: 2_000, usage };
         vec![
-            CallEvent::TurnStarted { turn: 0 },
-            CallEvent::FirstToken { turn: 0, after_ms: 300 },
-            CallEvent::FirstSentence { turn: 0, after_ms: 640 },
-            CallEvent::ToolCalled { turn: 0, id: InvocationId::new("call_1").unwrap() },
+            CallEvent::TurnStarted { speech: first },
+            CallEvent::FirstToken { speech: first, after_ms: 300 },
+            CallEvent::FirstWords { speech: first, after_ms: 640 },
+            CallEvent::ToolCalled { id: InvocationId::new("call_1").unwrap() },
             tool_finished(ToolOutcome::Succeeded),
             tool_finished(ToolOutcome::Failed),
             tool_finished(ToolOutcome::Unknown),
             tool_finished(ToolOutcome::Unknown),
             tool_finished(ToolOutcome::NotRun),
-            CallEvent::ReplyEnded {
-                turn: 0,
-                outcome: ReplyOutcome::Complete,
-                generated_bytes: 100,
-                usage: usage(1_000, 600, 100, 50),
-            },
+            CallEvent::ReplyEnded { speech: first, outcome: ReplyOutcome::Complete, generated_bytes: 100 },
+            CallEvent::Used { usage: usage(1_000, 600, 100, 50) },
             CallEvent::HandedOver { records: 2 },
             CallEvent::SummaryStarted { messages: 6 },
-            CallEvent::SummarySkipped { reason: SummarySkip::Running },
-            CallEvent::TurnStarted { turn: 1 },
-            CallEvent::FirstToken { turn: 1, after_ms: 200 },
-            CallEvent::FirstSentence { turn: 1, after_ms: 1_200 },
-            CallEvent::BargedIn { turn: 1 },
-            CallEvent::Heard { turn: 1, heard_bytes: 70 },
-            CallEvent::ReplyEnded {
-                turn: 1,
-                outcome: ReplyOutcome::BargedIn,
-                generated_bytes: 80,
-                usage: usage(1_000, 0, 0, 40),
-            },
-            CallEvent::Heard { turn: 1, heard_bytes: 20 },
-            CallEvent::SummaryApplied { messages: 6, after_ms: 2_000, usage: usage(500, 0, 0, 90) },
-            CallEvent::SummaryStale { after_ms: 2_000, usage: usage(500, 0, 0, 80) },
-            CallEvent::SummaryFailed { reason: SummaryFailure::Blank, after_ms: 9 },
-            CallEvent::SummaryFailed { reason: SummaryFailure::TimedOut, after_ms: 9 },
-            CallEvent::AskedToRepeat { turn: 2 },
-            CallEvent::NotHandedOver { records: 5 },
+            CallEvent::TurnStarted { speech: second },
+            CallEvent::FirstToken { speech: second, after_ms: 200 },
+            CallEvent::FirstWords { speech: second, after_ms: 1_200 },
+            CallEvent::BargedIn,
+            CallEvent::Heard { speech: second, heard_bytes: 70 },
+            CallEvent::ReplyEnded { speech: second, outcome: ReplyOutcome::Failed, generated_bytes: 80 },
+            CallEvent::Used { usage: usage(1_000, 0, 0, 40) },
+            CallEvent::Heard { speech: second, heard_bytes: 20 },
+            summary(SummaryOutcome::Applied, usage(500, 0, 0, 90)),
+            summary(SummaryOutcome::Stale, usage(500, 0, 0, 80)),
+            summary(SummaryOutcome::Replaced(Some(SummaryFailure::Blank)), usage(0, 0, 0, 0)),
+            summary(SummaryOutcome::Replaced(None), usage(0, 0, 0, 0)),
+            summary(SummaryOutcome::Skipped, usage(0, 0, 0, 0)),
+            CallEvent::AskedToRepeat { speech: SpeechId(3) },
+            CallEvent::NotHandedOver,
             CallEvent::HandedOver { records: 7 },
             CallEvent::Closed { after_ms: 61_042 },
         ]
@@ -248,26 +247,26 @@ mod tests {
     #[test]
     fn a_call_adds_up() {
         insta::assert_snapshot!(of(a_call()), @"
-        call          turns 2, barge-ins 1, apologies 1, 61.042 s long
+        call          turns 2, barge-ins 1, apologies 1, asked to repeat 1, 61.042 s long
         response gap  p50 640 ms, p90 1200 ms, max 1200 ms (2 measured)
         first token   p50 200 ms, p90 300 ms, max 300 ms (2 measured)
         heard         120 of 180 bytes
         tools         called 1, failed 1, unknown 2
-        summaries     applied 1, skipped 1, stale 1, failed 2
+        summaries     applied 1, replaced 2, skipped 1, stale 1
         tokens        2000 in (600 from the cache, 100 for it), 90 out
           summaries   1000 in (0 from the cache, 0 for it), 170 out
-        log           records handed over 9, refusals 1
+        log           records handed over 9, not all taken 1
         ");
         insta::assert_snapshot!(Totals::default(), @"
-        call          turns 0, barge-ins 0, apologies 0
+        call          turns 0, barge-ins 0, apologies 0, asked to repeat 0
         response gap  not measured
         first token   not measured
         heard         0 of 0 bytes
         tools         called 0, failed 0, unknown 0
-        summaries     applied 0, skipped 0, stale 0, failed 0
+        summaries     applied 0, replaced 0, skipped 0, stale 0
         tokens        0 in (0 from the cache, 0 for it), 0 out
           summaries   0 in (0 from the cache, 0 for it), 0 out
-        log           records handed over 0, refusals 0
+        log           records handed over 0, not all taken 0
         ");
     }
 

@@ -129,7 +129,9 @@ impl Reading {
         let is_cut = matches!(reason, StopReason::MaxTokens | StopReason::ContextFull | StopReason::Filtered);
         match self.unreadable.take() {
             Some(why) if !is_cut => Err(Failure::Malformed(format!("a tool call: {why}"))),
-            None if !is_cut && !self.open.is_empty() => Err(Failure::Malformed("a tool call without an end".to_owned())),
+            None if !is_cut && !self.open.is_empty() => {
+                Err(Failure::Malformed("a tool call without an end".to_owned()))
+            }
             _ => Ok(ModelEvent::Stop(reason)),
         }
     }

@@ -1,0 +1,76 @@
+//! What the model is asked: the window within its limit, and the record of what is no longer in it.
+
+use std::collections::HashSet;
+
+use super::settings::CallSettings;
+use super::state::State;
+use crate::message::{Content, InvocationId, Message, MessageWrapper, Role, Text};
+use crate::model::{Extractive, ModelRequest};
+use crate::policy::{TokenEstimator, Tokens};
+
+impl State {
+    /// The request for an answer, without what is the same in all of them.
+    pub fn request(&mut self, settings: &CallSettings) -> ModelRequest {
+        let mut window = self.window();
+        if self.tokens(&window) > settings.max_window && self.summarize_now() {
+            window = self.window();
+        }
+        let left_out = self.trim(&mut window, settings.max_window);
+        let answered: HashSet<&InvocationId> =
+            contents(&window).filter_map(Content::as_result).map(|result| result.invocation_id()).collect();
+        let summary = self
+            .manager
+            .last_summary()
+            .map(|summary| summary.contents().texts().map(Text::as_str).collect::<Vec<_>>().join("\n"));
+        let gap = (left_out > 0)
+            .then(|| format!("Between this record and the messages below, {left_out} messages are left out."));
+        let calls = self.ledger.record(&|id| answered.contains(id));
+        let record: Vec<String> = summary.into_iter().chain(gap).chain(calls).collect();
+        self.estimated = self.estimator.uncorrected(&window);
+        let mut request = ModelRequest::new(window);
+        request.record = (!record.is_empty()).then(|| record.join("\n\n").into());
+        request
+    }
+
+    fn window(&self) -> Vec<Message> {
+        self.manager.messages().map(|wrapper| wrapper.message().clone()).collect()
+    }
+
+    fn tokens(&self, window: &[Message]) -> Tokens {
+        window.iter().map(|message| self.estimator.message(message)).sum()
+    }
+
+    /// The summary that needs no model, of all but the last turn. Says whether there is one.
+    fn summarize_now(&mut self) -> bool {
+        let Some(summarizing) = self.manager.summarizing_keeping(1) else { return false };
+        let summary = Extractive::default().summary(&summarizing);
+        self.manager.add_summary(summary, &summarizing).is_ok()
+    }
+
+    /// Leaves out the oldest turns, as many as it takes: an open call may keep them from being summarised. The last turn
+    /// stays. Gives how many messages went.
+    fn trim(&self, window: &mut Vec<Message>, most: Tokens) -> usize {
+        let mut left = self.tokens(window);
+        let mut cut = 0;
+        for (index, message) in window.iter().enumerate() {
+            if left <= most {
+                break;
+            }
+            // In front of a user message that answers no call.
+            if index > 0 && starts_turn(message) {
+                cut = index;
+                left = self.tokens(window.get(index..).unwrap_or_default());
+            }
+        }
+        window.drain(..cut);
+        cut
+    }
+}
+
+fn starts_turn(message: &Message) -> bool {
+    message.role() == Role::User && message.contents().iter().all(|content| content.as_result().is_none())
+}
+
+fn contents(window: &[Message]) -> impl Iterator<Item = &Content> {
+    window.iter().flat_map(|message| message.contents().iter())
+}

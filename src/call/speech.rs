@@ -1,0 +1,173 @@
+//! [`Speech`]: one thing to be spoken, how far its playback is, and what of it the caller heard.
+
+use std::fmt;
+
+use crate::manager::MessagesManager;
+use crate::message::{
+    Contents, Heard, InvocationId, MessageId, MessageWrapper, PlainMessage, Provenance, Text, Timing,
+};
+
+/// One thing to be spoken: a reply, or a fixed sentence. Playback reports name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SpeechId(pub(super) u32);
+
+impl fmt::Display for SpeechId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "speech-{}", self.0)
+    }
+}
+
+/// How much was played of a speech that was cut off, as far as the player knows.
+#[derive(Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Played {
+    /// The words that were played, from the word times of the speech synthesis. White space does not matter.
+    Words(String),
+    /// For how long it was played, in milliseconds, and how long all of it would have taken, where that is known.
+    For {
+        /// What was played.
+        played_ms: u64,
+        /// What would have been.
+        total_ms: Option<u64>,
+    },
+    /// Not known: estimated by the usual rate of speaking.
+    Unknown,
+}
+
+/// Kinds and lengths, not the words.
+impl fmt::Debug for Played {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Words(words) => write!(f, "Words({} bytes)", words.len()),
+            Self::For { played_ms, total_ms } => write!(f, "For({played_ms} ms of {total_ms:?})"),
+            Self::Unknown => f.write_str("Unknown"),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Speech {
+    pub id: SpeechId,
+    /// Where its text stands in the list, in order.
+    pub parts: Vec<Part>,
+    pub phase: Phase,
+    pub started_ms: Option<i64>,
+    /// The calls whose outcome it tells.
+    pub tells: Vec<InvocationId>,
+    /// How much of its texts was heard, once it was cut off; `None` is all.
+    pub heard: Option<Heard>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part {
+    pub message: MessageId,
+    /// Where it begins in the message's texts, in bytes.
+    pub start: usize,
+    pub bytes: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Not played to its end, as far as is known.
+    Open,
+    Finished,
+    Interrupted {
+        at_ms: i64,
+        /// `None` until the player has reported it.
+        reported: Option<Provenance>,
+    },
+}
+
+type Manager = MessagesManager<PlainMessage>;
+
+impl Speech {
+    pub fn bytes(&self) -> usize {
+        self.parts.iter().map(|part| part.bytes).sum()
+    }
+
+    /// What was heard of a message, where this speech was cut off in it.
+    pub fn cut_in(&self, message: MessageId) -> Option<Heard> {
+        let heard = self.heard?;
+        let mut left = heard.len();
+        for part in &self.parts {
+            if left < part.bytes && part.message == message {
+                return Some(Heard::bytes(part.start + left, heard.provenance()));
+            }
+            left = left.saturating_sub(part.bytes);
+        }
+        None
+    }
+
+    pub fn heard_by(&self, played: &Played, at_ms: i64, bytes_per_s: u64, manager: &mut Manager) -> Heard {
+        let contents = self.contents(manager);
+        let at_rate = self.bytes() as u64 * 1_000 / bytes_per_s.max(1);
+        let since_start = self.started_ms.and_then(|started_ms| u64::try_from(at_ms - started_ms).ok()).unwrap_or(0);
+        let estimate = || match since_start {
+            0 => Heard::nothing(Provenance::Estimate),
+            played_ms => Heard::played(&contents, played_ms, at_rate).with_provenance(Provenance::Estimate),
+        };
+        match played {
+            // Words that are not its own are no report of it.
+            Played::Words(words) => Heard::words(&contents, words).unwrap_or_else(estimate),
+            Played::For { played_ms: 0, .. } => Heard::nothing(Provenance::PlaybackTime),
+            Played::For { played_ms, total_ms } => Heard::played(&contents, *played_ms, total_ms.unwrap_or(at_rate)),
+            Played::Unknown => estimate(),
+        }
+    }
+
+    /// Its texts.
+    fn contents(&self, manager: &mut Manager) -> Contents {
+        let texts: Vec<Text> = self.parts.iter().filter_map(|part| part.text(manager)).collect();
+        Contents::from(texts)
+    }
+
+    /// When the first of its messages began to be played.
+    pub fn set_start(&self, manager: &mut Manager) {
+        if let Some(started_ms) = self.started_ms
+            && let Some(mut entry) = self.parts.first().and_then(|part| manager.entry(&part.message))
+            && entry.metadata().timing(Timing::PlayStart).is_none()
+        {
+            entry.set_timing(Timing::PlayStart, started_ms);
+        }
+    }
+
+    pub fn set_end(&self, at_ms: i64, manager: &mut Manager) {
+        self.set_start(manager);
+        for message in self.messages() {
+            if let Some(mut entry) = manager.entry(&message) {
+                entry.set_timing(Timing::PlayEnd, at_ms);
+            }
+        }
+    }
+
+    pub fn messages(&self) -> Vec<MessageId> {
+        let mut messages: Vec<_> = self.parts.iter().map(|part| part.message).collect();
+        messages.dedup();
+        messages
+    }
+}
+
+impl Part {
+    fn text(&self, manager: &mut Manager) -> Option<Text> {
+        let entry = manager.entry(&self.message)?;
+        let mut start = 0;
+        entry
+            .message()
+            .contents()
+            .texts()
+            .find(|text| {
+                let is_it = start == self.start;
+                start += text.len();
+                is_it
+            })
+            .cloned()
+    }
+}
+
+pub(super) fn rank(provenance: Provenance) -> u8 {
+    match provenance {
+        Provenance::Estimate => 0,
+        Provenance::PlaybackTime => 1,
+        Provenance::WordTiming => 2,
+    }
+}

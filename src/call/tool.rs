@@ -1,0 +1,105 @@
+//! [`Tool`]: something that the model may have done, and the tools of a call.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::ledger::OUTCOME_UNKNOWN;
+use crate::message::{
+    Invocation, InvocationError, InvocationResult, MessageError, ResultContent, Text, ToolName, Value,
+};
+use crate::model::ToolSpec;
+
+/// What a [`Tool`] gives, later.
+pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = Result<Vec<ResultContent>, InvocationError>> + Send + 'a>>;
+
+/// Something that the model may have done.
+///
+/// It runs in a task of its own and to its end, whether the caller breaks in or not: what it did must not be forgotten. A
+/// panic in it is an error that the model is told, as is running out of time.
+pub trait Tool: Send + Sync {
+    /// Does it. The arguments are the model's: check them as you would a stranger's.
+    fn call<'a>(&'a self, invocation: &'a Invocation) -> ToolFuture<'a>;
+}
+
+impl<F, R> Tool for F
+where
+    F: Fn(Invocation) -> R + Send + Sync,
+    R: Future<Output = Result<Vec<ResultContent>, InvocationError>> + Send + 'static,
+{
+    fn call<'a>(&'a self, invocation: &'a Invocation) -> ToolFuture<'a> {
+        Box::pin(self(invocation.clone()))
+    }
+}
+
+impl ToolSpec {
+    /// A tool by its name, what it does and when to call it, and the JSON Schema of its arguments.
+    pub fn new(
+        name: impl Into<Text>,
+        description: impl Into<Text>,
+        input_schema: impl Into<Value>,
+    ) -> Result<Self, MessageError> {
+        Ok(Self { name: ToolName::new(name)?, description: description.into(), input_schema: input_schema.into() })
+    }
+}
+
+/// The tools of a call.
+#[derive(Clone, Default)]
+pub(super) struct Tools {
+    pub specs: Arc<[ToolSpec]>,
+    /// The ones that run here; the service runs the others.
+    handlers: BTreeMap<ToolName, Arc<dyn Tool>>,
+}
+
+impl Tools {
+    pub fn add(&mut self, spec: ToolSpec, handler: Option<Arc<dyn Tool>>) {
+        if let Some(handler) = handler {
+            self.handlers.insert(spec.name.clone(), handler);
+        }
+        self.specs = self.specs.iter().filter(|known| known.name != spec.name).cloned().chain([spec.clone()]).collect();
+    }
+
+    pub fn handler(&self, name: &ToolName) -> Option<Arc<dyn Tool>> {
+        self.handlers.get(name).cloned()
+    }
+
+    pub fn knows(&self, name: &ToolName) -> bool {
+        self.specs.iter().any(|spec| spec.name == *name)
+    }
+}
+
+/// Runs a tool to its end, to a panic, or out of time. Whether it acted is not known in the last two cases.
+pub(super) async fn run(tool: Arc<dyn Tool>, invocation: Invocation, within: Duration) -> InvocationResult {
+    let of = invocation.clone();
+    let running = tokio::spawn(async move { tool.call(&invocation).await });
+    let abort = running.abort_handle();
+    match tokio::time::timeout(within, running).await {
+        Ok(Ok(Ok(contents))) => of.success(contents),
+        Ok(Ok(Err(error))) => of.failure(error),
+        Ok(Err(_)) => {
+            failed(&of, OUTCOME_UNKNOWN, "The tool failed in an unexpected way; whether it acted is not known.")
+        }
+        Err(_) => {
+            abort.abort();
+            failed(&of, OUTCOME_UNKNOWN, "The tool did not answer in time; whether it acted is not known.")
+        }
+    }
+}
+
+/// What the model is told of a call that gave no result; `kind` tells the [ledger](super::Ledger) whether it may have acted.
+pub(super) fn failed(invocation: &Invocation, kind: &str, message: &str) -> InvocationResult {
+    match InvocationError::new(message) {
+        Ok(error) => invocation.failure(error.with_type(kind).with_retryable(false)),
+        // The messages are ours, and not blank.
+        Err(_) => invocation.success::<ResultContent>([]),
+    }
+}
+
+/// The names, not what they do.
+impl fmt::Debug for Tools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.specs.iter().map(|spec| &spec.name)).finish()
+    }
+}

@@ -1,0 +1,160 @@
+//! The caller breaks in: what is cancelled, what was heard, and how that is known, however late.
+
+use verbale::call::{Effect, Ignored, Played, ReplyEnd};
+use verbale::model::StopReason;
+
+use crate::support::{Scripted, Step, call, pass, read, shown, turn, window, words};
+
+const ANSWER: &str = "Your balance is twelve euros and fifty cents. Would you like to hear more?";
+
+fn all_at_once() -> Vec<Step> {
+    vec![Step::Wait(100), Step::Say(ANSWER), Step::Stop(StopReason::EndTurn)]
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_heard_is_estimated_then_reported_better_and_better() {
+    let model = Scripted::new([all_at_once(), words("Yes?")]);
+    let call = call(&model);
+    call.caller_said("My balance?").unwrap();
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    read(reply).await;
+    let start_ms = call.now_ms();
+    call.playback_started(speech, start_ms);
+    pass(1_000).await;
+    assert_eq!(call.caller_started_speaking(start_ms + 1_000), Effect::Applied);
+    // 15 bytes of 74, back to a whole word.
+    let heard = |what: &str| format!("assistant {ANSWER:?} heard {what} speechInterrupted");
+    assert_eq!(shown(&call)[1], heard("\"Your balance is\" by estimate"));
+    let at_ms = start_ms + 1_010;
+    let played = |played_ms| Played::For { played_ms, total_ms: Some(5_000) };
+    assert_eq!(call.playback_interrupted(speech, played(2_000), at_ms), Effect::Applied);
+    assert_eq!(shown(&call)[1], heard("\"Your balance is twelve euros\" by playbackTime"));
+    assert_eq!(call.playback_interrupted(speech, played(2_000), at_ms), Effect::Ignored(Ignored::Repeated));
+    // The next turn has begun when the word times come.
+    call.caller_said("Stop, please").unwrap();
+    assert_eq!(read(call.reply().unwrap()).await.0, "Yes?");
+    let words = Played::Words("Your balance is twelve".to_owned());
+    assert_eq!(call.playback_interrupted(speech, words, at_ms), Effect::Applied);
+    assert_eq!(shown(&call)[1], heard("\"Your balance is twelve\" by wordTiming"));
+    assert_eq!(call.playback_interrupted(speech, played(4_000), at_ms), Effect::Ignored(Ignored::KnownBetter));
+    assert_eq!(call.playback_finished(speech, at_ms + 1), Effect::Ignored(Ignored::Interrupted));
+    assert_eq!(
+        window(&call),
+        [
+            "user \"My balance?\"",
+            "assistant \"Your balance is twelve\" speechInterrupted",
+            "user \"Stop, please\"",
+            "assistant \"Yes?\""
+        ]
+    );
+    let asked = &model.requests()[1].messages;
+    assert_eq!(crate::support::line(&asked[1]), "assistant \"Your balance is twelve euros\" speechInterrupted");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_player_that_drops_the_rest_has_not_played_it() {
+    let model = Scripted::new([all_at_once()]);
+    let call = call(&model);
+    call.caller_said("My balance?").unwrap();
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    read(reply).await;
+    let start_ms = call.now_ms();
+    call.playback_started(speech, start_ms);
+    pass(1_000).await;
+    call.caller_started_speaking(start_ms + 1_000);
+    assert_eq!(call.playback_finished(speech, start_ms + 1_020), Effect::Ignored(Ignored::Interrupted));
+    assert!(shown(&call)[1].contains("heard \"Your balance is\" by estimate"));
+    // It had ended before; the report was late.
+    assert_eq!(call.playback_finished(speech, start_ms + 990), Effect::Applied);
+    assert_eq!(window(&call)[1], format!("assistant {ANSWER:?} speechInterrupted"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn playback_began_before_the_caller_broke_in_and_is_reported_after() {
+    let call = call(&Scripted::new([all_at_once()]));
+    call.caller_said("My balance?").unwrap();
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    read(reply).await;
+    let start_ms = call.now_ms();
+    pass(1_000).await;
+    call.caller_started_speaking(start_ms + 1_000);
+    assert!(shown(&call)[1].contains("heard \"\" by estimate"));
+    assert_eq!(call.playback_started(speech, start_ms), Effect::Applied);
+    assert!(shown(&call)[1].contains("heard \"Your balance is\" by estimate"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_player_may_know_first() {
+    let model = Scripted::new([words(ANSWER)]);
+    let call = call(&model);
+    call.caller_said("My balance?").unwrap();
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    pass(225).await;
+    let words = Played::Words("Your".to_owned());
+    assert_eq!(call.playback_interrupted(speech, words, call.now_ms()), Effect::Applied);
+    assert_eq!(read(reply).await.1, ReplyEnd::Interrupted);
+    tokio::task::yield_now().await;
+    assert_eq!(model.cancelled(), 1);
+    assert_eq!(
+        shown(&call)[1],
+        "assistant \"Your balance is \" heard \"Your\" by wordTiming llmInterrupted speechInterrupted"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_several_speeches_in_one_message_each_has_its_own_report() {
+    let call = call(&Scripted::default());
+    let first = call.say("Good morning.").unwrap();
+    let second = call.say("This call is recorded.").unwrap();
+    call.playback_started(first, call.now_ms());
+    pass(400).await;
+    call.caller_started_speaking(call.now_ms());
+    let line = |heard: &str| {
+        format!("assistant \"Good morning.\" \"This call is recorded.\" heard {heard} hardcoded speechInterrupted")
+    };
+    assert_eq!(shown(&call)[1], line("\"Good\" by estimate"));
+    // The first one had been played; the second had not begun.
+    assert_eq!(call.playback_finished(first, call.now_ms() - 1), Effect::Applied);
+    assert_eq!(shown(&call)[1], line("\"Good morning.\" by estimate"));
+    let words = Played::Words("This call".to_owned());
+    assert_eq!(call.playback_interrupted(second, words, call.now_ms()), Effect::Applied);
+    assert_eq!(shown(&call)[1], line("\"Good morning.This call\" by wordTiming"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_rate_of_speaking_is_learnt() {
+    let call = call(&Scripted::new([all_at_once(), all_at_once()]));
+    // 74 bytes in 2.5 s: twice the usual rate.
+    call.caller_said("My balance?").unwrap();
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    read(reply).await;
+    call.playback_started(speech, call.now_ms());
+    call.playback_finished(speech, call.now_ms() + 2_467);
+    call.caller_said("Again?").unwrap();
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    read(reply).await;
+    call.playback_started(speech, call.now_ms());
+    pass(1_000).await;
+    call.caller_started_speaking(call.now_ms());
+    assert!(shown(&call)[3].contains("heard \"Your balance is twelve euros\" by estimate"), "{:?}", shown(&call));
+}
+
+#[tokio::test]
+async fn a_reply_is_cancelled_within_a_millisecond() {
+    let model = Scripted::new([vec![Step::Say("One "), Step::Hang]]);
+    let call = call(&model);
+    call.caller_said("Hello").unwrap();
+    let mut reply = call.reply().unwrap();
+    reply.next().await;
+    call.caller_started_speaking(call.now_ms());
+    // The first time that anything else runs.
+    tokio::task::yield_now().await;
+    assert_eq!(model.cancelled(), 1);
+    assert_eq!(turn(&call, "Hello?").await.0, "okay");
+}

@@ -1,0 +1,191 @@
+//! The rows of the event table, one by one.
+
+use std::time::Duration;
+
+use verbale::MessageWrapper;
+use verbale::Timing;
+use verbale::call::{Effect, Ignored, Played, ReplyEnd, ReplyError, ReplyEvent, SayError, Utterance};
+use verbale::model::StopReason;
+
+use crate::support::{START_MS, Scripted, Step, builder, call, pass, read, shown, turn, window, words};
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_has_all_its_times() {
+    let model = Scripted::new([words("I am fine, and you?")]);
+    let call = builder(&model).system("You answer the phone.").open().unwrap();
+    call.caller_started_speaking(START_MS + 100);
+    pass(900).await;
+    let said = Utterance::new("How are you?").with_times(START_MS + 120, START_MS + 800).with_confidence(0.5);
+    assert_eq!(call.caller_said(said), Ok(Effect::Applied));
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    assert_eq!(read(reply).await, ("I am fine, and you?".to_owned(), ReplyEnd::Complete(StopReason::EndTurn)));
+    call.playback_started(speech, START_MS + 1_300);
+    call.playback_finished(speech, START_MS + 3_000);
+    assert_eq!(
+        shown(&call),
+        ["supervisor \"You answer the phone.\"", "user \"How are you?\"", "assistant \"I am fine, and you?\""]
+    );
+    let times = |index: usize| {
+        call.with_manager(|manager| {
+            let all = manager.meta_messages()[index].metadata().timings().map(|(timing, ms)| (timing, ms - START_MS));
+            all.filter(|(timing, _)| *timing != Timing::Creation).collect::<Vec<_>>()
+        })
+    };
+    assert_eq!(times(1), [(Timing::ListenStart, 120), (Timing::ListenEnd, 800)]);
+    let answer = [
+        (Timing::LlmStart, 900),
+        (Timing::LlmFirstToken, 1_100),
+        (Timing::LlmEnd, 1_150),
+        (Timing::PlayStart, 1_300),
+        (Timing::PlayEnd, 3_000),
+    ];
+    assert_eq!(times(2), answer);
+    let request = &model.requests()[0];
+    assert_eq!(request.system.as_deref(), Some("You answer the phone."));
+    assert_eq!(request.messages.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_caller_starts_speaking() {
+    let model = Scripted::new([words("I am fine, and you?"), vec![Step::Hang]]);
+    let call = call(&model);
+    // Nothing is generated or open: the time is noted, once.
+    assert_eq!(call.caller_started_speaking(START_MS), Effect::Applied);
+    assert_eq!(call.caller_started_speaking(START_MS + 5), Effect::Ignored(Ignored::Repeated));
+    turn(&call, "How are you?").await;
+    // All was played: nothing is cut off.
+    call.caller_started_speaking(call.now_ms());
+    assert_eq!(shown(&call)[1], "assistant \"I am fine, and you?\"");
+    // Before the first token: nothing was said, nothing is added.
+    call.caller_said("Hm").unwrap();
+    let reply = call.reply().unwrap();
+    pass(500).await;
+    assert_eq!(call.caller_started_speaking(call.now_ms()), Effect::Applied);
+    assert_eq!(read(reply).await, (String::new(), ReplyEnd::Interrupted));
+    tokio::task::yield_now().await;
+    assert_eq!(model.cancelled(), 1);
+    assert_eq!(shown(&call).len(), 3);
+    assert_eq!(shown(&call)[2], "user \"Hm\"");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_caller_says_something() {
+    let model = Scripted::new([words("I am fine, and you?"), words("Good."), words("Yes.")]);
+    let call = call(&model);
+    let said = || Utterance::new("Hello").with_times(START_MS, START_MS + 10);
+    assert_eq!(call.caller_said(said()), Ok(Effect::Applied));
+    assert_eq!(call.caller_said(said()), Ok(Effect::Ignored(Ignored::Repeated)));
+    assert_eq!(call.caller_said(" \u{200b}"), Ok(Effect::Ignored(Ignored::Blank)));
+    assert_eq!(call.caller_said("how are you?"), Ok(Effect::Applied));
+    assert_eq!(shown(&call), ["user \"Hello\" \"how are you?\""]);
+    // Without a word that the caller had started to speak, while the reply is generated.
+    let reply = call.reply().unwrap();
+    pass(215).await;
+    assert_eq!(call.caller_said("wait"), Ok(Effect::Applied));
+    assert_eq!(read(reply).await.1, ReplyEnd::Interrupted);
+    assert_eq!(
+        shown(&call)[1..],
+        ["assistant \"I am \" heard \"\" by estimate llmInterrupted speechInterrupted", "user \"wait\""]
+    );
+    assert_eq!(window(&call), ["user \"Hello\" \"how are you?\" \"wait\""]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_was_not_understood_is_asked_to_repeat() {
+    let model = Scripted::new([words("Good.")]);
+    let mut settings = verbale::call::CallSettings::default();
+    settings.min_confidence = Some(0.4);
+    settings.ask_to_repeat = "Pardon?".into();
+    let call = builder(&model).settings(settings).open().unwrap();
+    call.caller_said(Utterance::new("mumble").with_confidence(0.2)).unwrap();
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    assert_eq!(read(reply).await, ("Pardon?".to_owned(), ReplyEnd::AskedToRepeat));
+    assert_eq!(model.requests().len(), 0);
+    assert_eq!(shown(&call), ["user \"mumble\"", "assistant \"Pardon?\" hardcoded"]);
+    call.playback_finished(speech, call.now_ms());
+    call.caller_said(Utterance::new("my balance").with_confidence(0.9)).unwrap();
+    assert_eq!(read(call.reply().unwrap()).await.0, "Good.");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reply_is_asked_for() {
+    let model = Scripted::new([words("Good.")]);
+    let call = call(&model);
+    assert_eq!(call.reply().unwrap_err(), ReplyError::NothingToAnswer);
+    call.say("Hello!").unwrap();
+    assert_eq!(call.reply().unwrap_err(), ReplyError::NothingToAnswer);
+    call.caller_said("Hi").unwrap();
+    let reply = call.reply().unwrap();
+    assert_eq!(call.reply().unwrap_err(), ReplyError::InProgress);
+    assert_eq!(call.say("Hm").unwrap_err(), SayError::InProgress);
+    read(reply).await;
+    assert_eq!(call.reply().unwrap_err(), ReplyError::NothingToAnswer);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reply_that_nobody_reads_is_stopped() {
+    let model = Scripted::new([words("I am fine, and you?"), words("Good.")]);
+    let call = call(&model);
+    call.caller_said("Hello").unwrap();
+    let mut reply = call.reply().unwrap();
+    assert_eq!(reply.next().await, Some(ReplyEvent::Text("I ".into())));
+    drop(reply);
+    pass(1).await;
+    assert_eq!(model.cancelled(), 1);
+    assert_eq!(shown(&call), ["user \"Hello\"", "assistant \"I \" llmInterrupted"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn playback_is_reported() {
+    let model = Scripted::new([words("I am fine, and you?")]);
+    let call = call(&model);
+    call.caller_said("Hello").unwrap();
+    let mut reply = call.reply().unwrap();
+    let speech = reply.speech();
+    reply.next().await;
+    let now_ms = call.now_ms();
+    assert_eq!(call.playback_started(speech, now_ms), Effect::Applied);
+    assert_eq!(call.playback_started(speech, now_ms + 1), Effect::Ignored(Ignored::Repeated));
+    assert_eq!(call.playback_finished(speech, now_ms), Effect::Ignored(Ignored::StillGenerated));
+    read(reply).await;
+    assert_eq!(call.playback_finished(speech, now_ms + 900), Effect::Applied);
+    assert_eq!(call.playback_finished(speech, now_ms + 900), Effect::Ignored(Ignored::Repeated));
+    assert_eq!(call.playback_interrupted(speech, Played::Unknown, now_ms + 950), Effect::Ignored(Ignored::Finished));
+    let other = {
+        let other = crate::support::call(&Scripted::default());
+        other.say("a").unwrap();
+        other.say("b").unwrap()
+    };
+    assert_eq!(call.playback_started(other, 1), Effect::Ignored(Ignored::UnknownSpeech));
+    assert_eq!(call.playback_finished(other, 1), Effect::Ignored(Ignored::UnknownSpeech));
+    assert_eq!(call.playback_interrupted(other, Played::Unknown, 1), Effect::Ignored(Ignored::UnknownSpeech));
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_happens_in_a_closed_call() {
+    let model = Scripted::new([words("I am fine, and you?")]);
+    let call = call(&model);
+    call.caller_said("Hello").unwrap();
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    pass(215).await;
+    let closed = call.close("hangup", Duration::from_secs(1)).await.unwrap();
+    assert!(closed.unstored.is_empty() && closed.not_accepted.is_none());
+    assert_eq!(read(reply).await.1, ReplyEnd::Interrupted);
+    tokio::task::yield_now().await;
+    assert_eq!(model.cancelled(), 1);
+    let before = shown(&call);
+    assert_eq!(before[1], "assistant \"I am \" heard \"\" by estimate llmInterrupted speechInterrupted");
+    let ignored = Effect::Ignored(Ignored::Closed);
+    assert_eq!(call.caller_started_speaking(1), ignored);
+    assert_eq!(call.caller_said("Hello?"), Ok(ignored));
+    assert_eq!(call.playback_started(speech, 1), ignored);
+    assert_eq!(call.playback_finished(speech, 1), ignored);
+    assert_eq!(call.playback_interrupted(speech, Played::Unknown, 1), ignored);
+    assert_eq!(call.reply().unwrap_err(), ReplyError::Closed);
+    assert_eq!(call.say("Hm").unwrap_err(), SayError::Closed);
+    call.close("hangup", Duration::from_secs(1)).await.unwrap();
+    assert_eq!(shown(&call), before);
+}

@@ -1,0 +1,176 @@
+//! Every fault of Bedrock, in the spoken turn and in the summary, through the real SDK client: the caller gets an answer or
+//! an apology in time, the conversation stays valid, the next turn works.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use aws_sdk_bedrockruntime::Client;
+use serde_json::json;
+use tokio::time::Instant;
+use verbale::bedrock::stand_in::{Exception, Reply, StandIn};
+use verbale::bedrock::{BedrockModel, BedrockSettings, summary_client, turn_client};
+use verbale::call::{CallBuilder, CallSession, CallSettings, ReplyEnd};
+use verbale::clock::SequentialIds;
+use verbale::model::{ModelSummarizer, ToolSpec};
+use verbale::policy::Policy;
+use verbale::{Invocation, Value};
+
+use crate::support::{TokioClock, pass, read, shown, turn};
+
+const MODEL_ID: &str = "eu.anthropic.claude-haiku-4-5-20251001-v1:0";
+const ANSWER: &str = "Your balance is twelve euros and fifty cents.";
+
+fn model(stand_in: &StandIn) -> BedrockModel {
+    let client = Client::from_conf(turn_client(stand_in.sdk_config()).build());
+    BedrockModel::for_turns(client, BedrockSettings::new(MODEL_ID))
+}
+
+fn builder(stand_in: &StandIn) -> CallBuilder {
+    let clock = Arc::new(TokioClock(Instant::now()));
+    CallSession::with_model(model(stand_in))
+        .system("You answer the phone of a bank.")
+        .clock(clock, Arc::new(SequentialIds::default()))
+}
+
+/// Each fault, and the words that come before it.
+fn faults() -> Vec<(&'static str, Reply, bool)> {
+    let text = || Reply::text(ANSWER);
+    vec![
+        ("throttled", Reply::throttled(), false),
+        ("unavailable", Reply::unavailable(), false),
+        ("internal error", Reply::internal_error(), false),
+        ("access denied", Reply::access_denied(), false),
+        ("validation", Reply::validation("The model does not like it."), false),
+        ("model timeout", Reply::model_timeout(), false),
+        ("model not ready", Reply::model_not_ready(), false),
+        ("bad gateway", Reply::bad_gateway(), false),
+        ("hang before", text().hang_before(), false),
+        ("hang at once", text().hang_after(0), false),
+        ("hang in the answer", text().hang_after(4), true),
+        ("cut at once", text().cut_after(0), false),
+        ("cut in the answer", text().cut_after(4), true),
+        ("end at once", text().end_after(0), false),
+        ("end in the answer", text().end_after(4), true),
+        ("malformed at once", text().malformed_after(0), false),
+        ("malformed in the answer", text().malformed_after(4), true),
+        ("throttled in the answer", text().exception_after(4, Exception::Throttling), true),
+        ("internal error in the answer", text().exception_after(4, Exception::InternalServer), true),
+        ("model stream error at once", text().exception_after(0, Exception::ModelStreamError), false),
+        ("validation in the answer", text().exception_after(4, Exception::Validation), true),
+        ("unavailable in the answer", text().exception_after(4, Exception::ServiceUnavailable), true),
+        ("slow", text().first_token_after(Duration::from_secs(60)), false),
+        ("a tool call that is no JSON", Reply::text("").raw_tool_call("c1", "balance", "{\"id\":"), false),
+    ]
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fault_in_the_spoken_turn() {
+    for (fault, reply, speaks) in faults() {
+        let is_broken = Arc::new(AtomicBool::new(false));
+        let breaks = is_broken.clone();
+        let stand_in = StandIn::answering(move |_| match breaks.load(Ordering::SeqCst) {
+            true => reply.clone(),
+            false => Reply::text("It is 12.50."),
+        });
+        let call = builder(&stand_in).open().unwrap();
+        turn(&call, "Hello").await;
+        is_broken.store(true, Ordering::SeqCst);
+        let begun = Instant::now();
+        call.caller_said("What is my balance?").unwrap();
+        let answer = call.reply().unwrap();
+        let speech = answer.speech();
+        let (text, end) = read(answer).await;
+        assert!(matches!(end, ReplyEnd::Apologised(Some(_))), "{fault}: {end:?}");
+        assert!(text.ends_with("Could you say that again, please?"), "{fault}: {text}");
+        assert_eq!(text.contains("Your"), speaks, "{fault}: {text}");
+        assert!(begun.elapsed() <= Duration::from_secs(20), "{fault}: {:?}", begun.elapsed());
+        if !speaks {
+            assert!(begun.elapsed() <= Duration::from_secs(8), "{fault}: {:?}", begun.elapsed());
+        }
+        call.playback_started(speech, call.now_ms());
+        call.playback_finished(speech, call.now_ms() + 3_000);
+        // The network is mended.
+        is_broken.store(false, Ordering::SeqCst);
+        assert_eq!(turn(&call, "My balance, please").await.0, "It is 12.50.", "{fault}");
+        assert_eq!(stand_in.counters().refused, 0, "{fault}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_may_pass_is_tried_once_more() {
+    for fault in ["throttled", "unavailable", "bad gateway", "cut at once", "end at once", "hang at once"] {
+        let stand_in = StandIn::new();
+        let (_, reply, _) = faults().into_iter().find(|(name, ..)| *name == fault).unwrap();
+        stand_in.reply(reply);
+        stand_in.reply(Reply::text(ANSWER));
+        let call = builder(&stand_in).open().unwrap();
+        call.caller_said("What is my balance?").unwrap();
+        let begun = Instant::now();
+        let (text, end) = read(call.reply().unwrap()).await;
+        assert!(matches!(end, ReplyEnd::Complete(_)), "{fault}: {end:?}");
+        assert_eq!(text, ANSWER, "{fault}");
+        assert!(begun.elapsed() < Duration::from_secs(8), "{fault}");
+        assert_eq!(stand_in.counters().requests, 2, "{fault}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fault_in_the_summary() {
+    for (fault, reply, _) in faults() {
+        let turns = StandIn::answering(|_| Reply::text(ANSWER));
+        let summaries = StandIn::answering(move |_| reply.clone());
+        let client = Client::from_conf(summary_client(summaries.sdk_config()).build());
+        let summarizer = ModelSummarizer::new(BedrockModel::for_summaries(client, BedrockSettings::new(MODEL_ID)));
+        let mut settings = CallSettings::default();
+        settings.policy = Policy::default().without_tokens().with_messages(2..=6).with_keep_turns(1);
+        let call = builder(&turns).settings(settings).summarizer(summarizer).open().unwrap();
+        for _ in 0..12 {
+            let begun = Instant::now();
+            let said = "I would like to know what became of my last order, which I made three weeks ago.";
+            assert_eq!(turn(&call, said).await.0, ANSWER, "{fault}");
+            assert!(begun.elapsed() < Duration::from_millis(1_100), "{fault}: {:?}", begun.elapsed());
+            pass(5_000).await;
+        }
+        pass(60_000).await;
+        turn(&call, "Thank you.").await;
+        assert!(summaries.counters().requests > 0, "{fault}");
+        let summaries = shown(&call).iter().filter(|line| line.starts_with("summary")).count();
+        assert!(summaries > 1, "{fault}");
+        assert!(call.with_manager(|manager| manager.messages().count()) < 12, "{fault}");
+        assert_eq!(turns.counters().refused, 0, "{fault}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_with_tools_and_summaries_is_valid_throughout() {
+    let turns = StandIn::answering(|request| {
+        if request.last_text().is_some() && request.number() % 3 == 0 {
+            Reply::text("One moment. ").tool_call(format!("c{}", request.number()), "balance", json!({ "id": 7 }))
+        } else {
+            Reply::text(ANSWER).usage(400, 12).cached(300, 0)
+        }
+    });
+    let summaries =
+        StandIn::answering(|_| Reply::text("The caller asked for the balance, which is 12.50.").usage(900, 30));
+    let client = Client::from_conf(summary_client(summaries.sdk_config()).build());
+    let summarizer = ModelSummarizer::new(BedrockModel::for_summaries(client, BedrockSettings::new(MODEL_ID)));
+    let mut settings = CallSettings::default();
+    settings.policy = Policy::default().without_tokens().with_messages(2..=8).with_keep_turns(1);
+    let schema = Value::map([("type", Value::from("object"))]).unwrap();
+    let balance = |_: Invocation| async { Ok(vec!["12.50".into()]) };
+    let call = builder(&turns)
+        .settings(settings)
+        .summarizer(summarizer)
+        .tool(ToolSpec::new("balance", "The balance of an account.", schema).unwrap(), balance)
+        .open()
+        .unwrap();
+    for _ in 0..20 {
+        turn(&call, "And now, what is my balance, after what I have just told you about it?").await;
+        pass(1_000).await;
+    }
+    assert_eq!((turns.counters().refused, summaries.counters().refused), (0, 0));
+    assert!(summaries.counters().requests > 2);
+    let totals = call.totals();
+    assert!(totals.usage.cache_read_tokens > 0 && totals.summary_usage.input_tokens > 0, "{totals}");
+}

@@ -1,0 +1,131 @@
+//! The log of a live call: what reaches it when, and what becomes of a call that is dropped, closed late, or taken over.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use verbale::call::CallSession;
+use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
+use verbale::{MessageWrapper, MessagesManager, PlainMessage, Record};
+
+use crate::support::{START_MS, Scripted, builder, calls, pass, read, shown, turn, words};
+
+fn id() -> CallId {
+    CallId::new("CA1").unwrap()
+}
+
+fn writer(log: &Arc<MemoryLog>) -> LogWriter {
+    let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
+    tokio::spawn(task.run());
+    writer
+}
+
+fn open(model: &Scripted, writer: &LogWriter) -> CallSession {
+    let call = writer.open(CallHeader::new(id(), START_MS).unwrap()).unwrap();
+    builder(model).system("You answer the phone.").log(call).open().unwrap()
+}
+
+fn records(call: &CallSession) -> Vec<Record> {
+    call.with_manager(MessagesManager::records)
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_turn_is_logged_and_the_end_is_waited_for() {
+    let log = Arc::new(MemoryLog::new());
+    let writer = writer(&log);
+    let call = open(&Scripted::new([words("I am fine, and you?")]), &writer);
+    turn(&call, "How are you?").await;
+    pass(1_000).await;
+    assert_eq!(log.read_call(&id()).await.unwrap().records, records(&call));
+    call.caller_said("Well").unwrap();
+    let closed = call.close("hangup", Duration::from_secs(5)).await.unwrap();
+    assert!(closed.unstored.is_empty() && closed.not_accepted.is_none(), "{closed:?}");
+    let logged = log.read_call(&id()).await.unwrap();
+    assert_eq!(logged.records, records(&call));
+    let ending = logged.header.unwrap().ending().cloned().unwrap();
+    assert_eq!((ending.reason.as_ref(), ending.messages), ("hangup", 4));
+    let again = call.close("again", Duration::from_secs(5)).await.unwrap();
+    assert!(again.unstored.is_empty());
+    let header = log.read_call(&id()).await.unwrap().header.unwrap();
+    assert_eq!(header.ending(), Some(&ending));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_said_is_logged_while_it_is_spoken() {
+    let log = Arc::new(MemoryLog::new());
+    let writer = writer(&log);
+    let call = open(&Scripted::new([words("I am fine, and you?")]), &writer);
+    call.caller_said("How are you?").unwrap();
+    let reply = call.reply().unwrap();
+    pass(1_000).await;
+    let logged = log.read_call(&id()).await.unwrap().records;
+    assert_eq!(logged, records(&call));
+    assert_eq!(logged.len(), 3);
+    read(reply).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_dropped_is_logged() {
+    let log = Arc::new(MemoryLog::new());
+    let writer = writer(&log);
+    let call = open(&Scripted::new([words("I am fine, and you?")]), &writer);
+    call.caller_said("How are you?").unwrap();
+    let reply = call.reply().unwrap();
+    pass(225).await;
+    drop(call);
+    assert_eq!(read(reply).await.1, verbale::call::ReplyEnd::Interrupted);
+    assert!(writer.flush(Duration::from_secs(5)).await.is_empty());
+    let logged = log.read_call(&id()).await.unwrap();
+    let manager = MessagesManager::<PlainMessage>::restore(logged.records).unwrap();
+    let last = manager.meta_messages().last().unwrap().message().clone();
+    assert_eq!(last.contents().texts().next().unwrap().as_str(), "I am fine, ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_goes_on_in_another_process() {
+    let log = Arc::new(MemoryLog::new());
+    let slow = |_: verbale::Invocation| async {
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        Ok(vec!["late".into()])
+    };
+    let schema = verbale::Value::map([("type", verbale::Value::from("object"))]).unwrap();
+    let spec = verbale::model::ToolSpec::new("transfer", "It transfers.", schema).unwrap();
+    let first = writer(&log);
+    let model = Scripted::new([calls("One moment. ", "c1", "transfer")]);
+    let header = CallHeader::new(id(), START_MS).unwrap();
+    let old = builder(&model)
+        .system("You answer the phone.")
+        .tool(spec, slow)
+        .log(first.open(header).unwrap())
+        .open()
+        .unwrap();
+    old.caller_said("Transfer it").unwrap();
+    let reply = old.reply().unwrap();
+    pass(1_000).await;
+
+    let second = writer(&log);
+    let (manager, call_writer) = second.resume(&id(), Duration::from_secs(5)).await.unwrap();
+    let model = Scripted::new([words("I do not know.")]);
+    let new = builder(&model).system("You answer the phone.").log(call_writer).resume(manager).unwrap();
+    assert_eq!(
+        shown(&new),
+        [
+            "supervisor \"You answer the phone.\"",
+            "user \"Transfer it\"",
+            "assistant \"One moment. \" call(c1)",
+            "user result(c1: OutcomeUnknown)"
+        ]
+    );
+    new.caller_said("Did you?").unwrap();
+    assert_eq!(read(new.reply().unwrap()).await.0, "I do not know.");
+    // The old one is told that it is over.
+    pass(20_000).await;
+    drop(reply);
+    old.caller_said("Hello?").unwrap();
+    old.reply().unwrap();
+    pass(1_000).await;
+    old.say("One more").ok();
+    assert!(old.not_logged().is_some());
+    let closed = new.close("hangup", Duration::from_secs(5)).await.unwrap();
+    assert!(closed.unstored.is_empty());
+    assert_eq!(log.read_call(&id()).await.unwrap().records, records(&new));
+}

@@ -1,0 +1,13 @@
+//! The live call: every row of the event table, tools, summaries, the log, and random events, under tokio's paused clock.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod barge_in;
+mod events;
+mod faults;
+mod log;
+mod random;
+mod spans;
+mod summaries;
+mod support;
+mod tools;

@@ -1,0 +1,256 @@
+//! Random events in a random order: whatever the service reports, the call stays as it should be, and nothing said is lost.
+//!
+//! `VERBALE_SEED=17 cargo test --test call random` repeats one sequence.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use verbale::call::{CallSession, CallSettings, Played, Reply, ReplyEvent, SpeechId, Utterance};
+use verbale::clock::{Randomness, SeededRandomness};
+use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
+use verbale::message::{InvocationId, InvocationResult, Outcome, ToolName};
+use verbale::model::{Failure, ModelRequest, StopReason, ToolSpec, Wait};
+use verbale::policy::Policy;
+use verbale::{Content, Invocation, Message, MessageWrapper, MessagesManager, Record, Role, Value};
+
+use crate::support::{START_MS, Scripted, Step, builder, pass};
+
+const SEQUENCES: u64 = 10_000;
+
+#[test]
+fn whatever_is_reported_nothing_said_is_lost() {
+    let only: Option<u64> = std::env::var("VERBALE_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seeds = only.map_or(0..SEQUENCES, |seed| seed..seed + 1);
+    for seed in seeds {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        let outcome = std::panic::catch_unwind(|| runtime.block_on(sequence(seed)));
+        assert!(outcome.is_ok(), "VERBALE_SEED={seed} repeats it");
+    }
+}
+
+struct Dice(SeededRandomness);
+
+impl Dice {
+    fn below(&self, sides: u64) -> u64 {
+        self.0.next_u64() % sides
+    }
+
+    fn of<T: Copy>(&self, all: &[T]) -> Option<T> {
+        (!all.is_empty()).then(|| all[self.below(all.len() as u64) as usize])
+    }
+}
+
+const WORDS: [&str; 8] =
+    ["Certainly. ", "Your balance ", "is 12.50. ", "One moment, ", "please. ", "Is there ", "anything ", "else? "];
+const IDS: [&str; 12] = ["c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9", "c10", "c11"];
+const TOOLS: [&str; 4] = ["quick", "slow", "panics", "external"];
+
+/// What the model does, some of it wrong.
+fn script(dice: &Dice) -> Vec<Vec<Step>> {
+    let mut ids = IDS.iter();
+    let mut answers = Vec::new();
+    for _ in 0..12 {
+        let mut steps = vec![Step::Wait(dice.below(800))];
+        for _ in 0..dice.below(6) {
+            steps.extend([Step::Say(dice.of(&WORDS).unwrap()), Step::Wait(dice.below(60))]);
+        }
+        let stop = match dice.below(12) {
+            0 => Step::Hang,
+            1 => Step::Fail(Failure::Cut),
+            2 => Step::Fail(Failure::Throttled),
+            3 => Step::Fail(Failure::TimedOut { wait: Wait::NextEvent, after: Duration::from_secs(1) }),
+            // Without a stop.
+            4 => Step::Wait(1),
+            5..8 => {
+                for _ in 0..=dice.below(2) {
+                    // Now and then an id that was used before.
+                    let id = if dice.below(10) == 0 { Some(&IDS[0]) } else { ids.next() };
+                    if let Some(id) = id {
+                        steps.push(Step::Call(id, dice.of(&TOOLS).unwrap()));
+                    }
+                }
+                Step::Stop(StopReason::ToolUse)
+            }
+            8 => Step::Stop(StopReason::MaxTokens),
+            _ => Step::Stop(StopReason::EndTurn),
+        };
+        steps.extend([stop, Step::Use(20)]);
+        answers.push(steps);
+    }
+    answers
+}
+
+fn open(model: &Scripted, writer: &LogWriter, id: &CallId) -> CallSession {
+    let spec = |name: &str| {
+        let schema = Value::map([("type", Value::from("object"))]).unwrap();
+        ToolSpec::new(name, "It does something.", schema).unwrap()
+    };
+    let mut settings = CallSettings::default();
+    settings.policy = Policy::default().without_tokens().with_messages(2..=6).with_keep_turns(1);
+    settings.min_confidence = Some(0.3);
+    let quick = |_: Invocation| async { Ok(vec!["done".into()]) };
+    let slow = |_: Invocation| async {
+        pass(3_000).await;
+        Ok(vec!["done".into()])
+    };
+    let panics = |_: Invocation| async {
+        // Without the message that a panic prints.
+        std::panic::resume_unwind(Box::new("a tool of the user's"))
+    };
+    builder(model)
+        .system("You answer the phone.")
+        .settings(settings)
+        .tool(spec("quick"), quick)
+        .tool(spec("slow"), slow)
+        .tool(spec("panics"), panics)
+        .external_tool(spec("external"))
+        .log(writer.open(CallHeader::new(id.clone(), START_MS).unwrap()).unwrap())
+        .open()
+        .unwrap()
+}
+
+async fn sequence(seed: u64) {
+    let dice = Dice(SeededRandomness::new(seed));
+    let model = Scripted::new(script(&dice));
+    let log = Arc::new(MemoryLog::new());
+    let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
+    tokio::spawn(task.run());
+    let id = CallId::new("CA1").unwrap();
+    let call = open(&model, &writer, &id);
+
+    let mut said: Vec<String> = Vec::new();
+    let mut spoken: BTreeMap<SpeechId, String> = BTreeMap::new();
+    let mut speeches: Vec<SpeechId> = Vec::new();
+    let mut reply: Option<Reply> = None;
+    for event in 0..8 + dice.below(25) {
+        let at_ms = call.now_ms() - dice.below(400) as i64 + 200;
+        match dice.below(14) {
+            0 => drop(call.caller_started_speaking(at_ms)),
+            1..4 => {
+                let text = format!("{event} {}", dice.of(&WORDS).unwrap());
+                let confidence = dice.below(100) as f32 / 100.0;
+                let utterance = Utterance::new(text.clone()).with_times(at_ms - 500, at_ms).with_confidence(confidence);
+                for _ in 0..=dice.below(2) {
+                    if call.caller_said(utterance.clone()).unwrap().is_applied() {
+                        said.push(text.clone());
+                    }
+                }
+            }
+            4..7 => {
+                if let Ok(new) = call.reply() {
+                    speeches.push(new.speech());
+                    reply = Some(new);
+                }
+            }
+            7 => {
+                if let Ok(speech) = call.say(format!("{event} fixed.")) {
+                    spoken.insert(speech, format!("{event} fixed."));
+                    speeches.push(speech);
+                }
+            }
+            8 => {
+                if let Some(speech) = dice.of(&speeches) {
+                    call.playback_started(speech, at_ms);
+                }
+            }
+            9 => {
+                if let Some(speech) = dice.of(&speeches) {
+                    call.playback_finished(speech, at_ms);
+                }
+            }
+            10 => {
+                if let Some(speech) = dice.of(&speeches) {
+                    let played = match dice.below(3) {
+                        0 => Played::Unknown,
+                        1 => Played::For { played_ms: dice.below(3_000), total_ms: None },
+                        _ => Played::Words(dice.of(&WORDS).unwrap().to_owned()),
+                    };
+                    call.playback_interrupted(speech, played, at_ms);
+                }
+            }
+            11 => {
+                let outcome = Outcome::Success(vec!["done".into()]);
+                let id = InvocationId::new(dice.of(&IDS).unwrap()).unwrap();
+                let tool = ToolName::new(dice.of(&TOOLS).unwrap()).unwrap();
+                call.tool_result(InvocationResult::new(id, tool, outcome));
+            }
+            12 if dice.below(3) == 0 => reply = None,
+            _ => pass(dice.below(1_500)).await,
+        }
+        // Whoever speaks reads what there is.
+        while let Some(open) = &mut reply {
+            match tokio::time::timeout(Duration::from_millis(dice.below(300)), open.next()).await {
+                Ok(Some(ReplyEvent::Text(text))) => spoken.entry(open.speech()).or_default().push_str(&text),
+                Ok(Some(ReplyEvent::Ended(_)) | None) => reply = None,
+                Ok(Some(_)) => {}
+                Err(_) => break,
+            }
+        }
+        call.with_manager(|manager| {
+            let window: Vec<Message> = manager.messages().map(|wrapper| wrapper.message().clone()).collect();
+            check_valid(&window);
+        });
+    }
+
+    let is_closed = dice.below(4) > 0;
+    let all: Vec<Message>;
+    if is_closed {
+        let closed = call.close("hangup", Duration::from_secs(10)).await.unwrap();
+        assert!(closed.unstored.is_empty() && closed.not_accepted.is_none(), "{closed:?}");
+        all = call.with_manager(|manager| manager.meta_messages().iter().map(|w| w.message().clone()).collect());
+        assert_eq!(log.read_call(&id).await.unwrap().records, call.with_manager(MessagesManager::records));
+    } else {
+        drop(call);
+        assert!(writer.flush(Duration::from_secs(10)).await.is_empty());
+        all = log.read_call(&id).await.unwrap().records.into_iter().map(Record::into_message).collect();
+    }
+    drop(reply);
+    check_nothing_is_lost(&all, &said, spoken.values());
+    check_outcomes(&all);
+    model.requests().iter().for_each(check_request);
+}
+
+/// The words of the caller in their order, and each piece that was given to be spoken.
+fn check_nothing_is_lost<'a>(all: &[Message], said: &[String], spoken: impl Iterator<Item = &'a String>) {
+    let texts = |role: Role| {
+        let messages = all.iter().filter(move |message| message.role() == role && !message.is_fake());
+        messages.flat_map(|message| message.contents().texts()).map(|text| text.as_str().to_owned())
+    };
+    assert_eq!(texts(Role::User).collect::<Vec<_>>(), said);
+    let generated = texts(Role::Assistant).collect::<String>();
+    for text in spoken {
+        assert!(generated.contains(text.as_str()), "{text:?} is lost");
+    }
+}
+
+/// Each call has one outcome.
+fn check_outcomes(all: &[Message]) {
+    let contents = || all.iter().flat_map(|message| message.contents().iter());
+    let calls: Vec<_> = contents().filter_map(Content::as_invocation).map(Invocation::id).collect();
+    let results: Vec<_> = contents().filter_map(Content::as_result).map(InvocationResult::invocation_id).collect();
+    assert_eq!(calls.iter().collect::<BTreeSet<_>>().len(), calls.len());
+    assert_eq!(results.len(), calls.len());
+    assert_eq!(results.iter().collect::<BTreeSet<_>>(), calls.iter().collect());
+}
+
+fn check_request(request: &ModelRequest) {
+    check_valid(&request.messages);
+    assert_eq!(request.messages.last().map(Message::role), Some(Role::User));
+    // What tools a call in the window was made with, the model has to know, unless it is not to call any more.
+    assert!(request.tools.len() == TOOLS.len() || request.tools.is_empty());
+}
+
+fn check_valid(window: &[Message]) {
+    assert!(window.first().is_none_or(|first| first.role() == Role::User));
+    assert!(window.windows(2).all(|pair| pair[0].role() != pair[1].role()));
+    let mut asked: BTreeSet<&InvocationId> = BTreeSet::new();
+    for message in window {
+        assert!(!message.contents().is_empty() && message.contents().texts().all(|text| !text.trim().is_empty()));
+        let answered: BTreeSet<_> =
+            message.contents().iter().filter_map(Content::as_result).map(InvocationResult::invocation_id).collect();
+        assert_eq!(answered, asked);
+        asked = message.contents().iter().filter_map(Content::as_invocation).map(Invocation::id).collect();
+    }
+    assert!(asked.is_empty());
+}

@@ -1,0 +1,249 @@
+//! Summaries in the background: when one begins, what becomes of it, and that the window stays small without any.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::time::sleep;
+use verbale::call::{CallBuilder, CallSession, CallSettings};
+use verbale::message::Text;
+use verbale::model::{SummarizeError, Summarizer, SummaryFuture};
+use verbale::policy::{Policy, Tokens};
+use verbale::{Role, Summarizing};
+
+use crate::support::{Scripted, Step, builder, calls, pass, read, shown, turn, words};
+
+/// What a summariser does, each time the next; the last one again and again.
+#[derive(Clone, Copy)]
+enum Does {
+    Says(u64, &'static str),
+    Fails,
+    Hangs,
+    Panics,
+}
+
+#[derive(Clone)]
+struct Scribe {
+    does: Arc<Mutex<Vec<Does>>>,
+    begun: Arc<AtomicUsize>,
+    at_once: Arc<AtomicUsize>,
+}
+
+impl Scribe {
+    fn new(does: impl IntoIterator<Item = Does>) -> Self {
+        let mut does: Vec<_> = does.into_iter().collect();
+        does.reverse();
+        Self { does: Arc::new(Mutex::new(does)), begun: Arc::default(), at_once: Arc::default() }
+    }
+
+    fn begun(&self) -> usize {
+        self.begun.load(Ordering::SeqCst)
+    }
+}
+
+impl Summarizer for Scribe {
+    fn summarize<'a>(&'a self, _summarizing: &'a Summarizing) -> SummaryFuture<'a> {
+        self.begun.fetch_add(1, Ordering::SeqCst);
+        let does = {
+            let mut all = self.does.lock().unwrap();
+            if all.len() > 1 { all.pop().unwrap() } else { all[0] }
+        };
+        Box::pin(async move {
+            assert_eq!(self.at_once.fetch_add(1, Ordering::SeqCst), 0, "two summaries at once");
+            struct Ends<'a>(&'a AtomicUsize);
+            impl Drop for Ends<'_> {
+                fn drop(&mut self) {
+                    self.0.fetch_sub(1, Ordering::SeqCst);
+                }
+            }
+            let _ends = Ends(&self.at_once);
+            match does {
+                Does::Says(after_ms, text) => {
+                    sleep(Duration::from_millis(after_ms)).await;
+                    Ok(Text::from(text).into())
+                }
+                Does::Fails => Err(SummarizeError::Model { retryable: false, source: "no such model".into() }),
+                Does::Hangs => std::future::pending().await,
+                Does::Panics => panic!("a summariser of the user's"),
+            }
+        })
+    }
+}
+
+const LONG: &str =
+    "I would like to know what became of my last order, which I made three weeks ago and which has not come.";
+
+fn settings() -> CallSettings {
+    let mut settings = CallSettings::default();
+    settings.policy = Policy::default().without_tokens().with_messages(2..=6).with_keep_turns(1);
+    settings
+}
+
+fn with(model: &Scripted, scribe: &Scribe) -> CallBuilder {
+    builder(model).summarizer(scribe.clone()).settings(settings())
+}
+
+fn summaries(call: &CallSession) -> Vec<String> {
+    shown(call).into_iter().filter(|line| line.starts_with("summary")).collect()
+}
+
+async fn turns(call: &CallSession, turns: usize) {
+    for _ in 0..turns {
+        turn(call, LONG).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_summary_is_made_while_it_is_spoken() {
+    let model = Scripted::default();
+    let scribe = Scribe::new([Does::Says(1_500, "An order is late.")]);
+    let call = with(&model, &scribe).open().unwrap();
+    turns(&call, 3).await;
+    assert_eq!(scribe.begun(), 0);
+    call.caller_said(LONG).unwrap();
+    let reply = call.reply().unwrap();
+    // The caller waits for the first token.
+    pass(100).await;
+    assert_eq!(scribe.begun(), 0);
+    let speech = reply.speech();
+    read(reply).await;
+    call.playback_started(speech, call.now_ms());
+    pass(1).await;
+    assert_eq!(scribe.begun(), 1);
+    pass(1_000).await;
+    call.playback_finished(speech, call.now_ms());
+    // It comes in the next turn, which goes on meanwhile.
+    let before = model.requests().len();
+    turn(&call, LONG).await;
+    assert_eq!(summaries(&call), ["summary \"An order is late.\""]);
+    assert_eq!(model.requests()[before].record, None);
+    turn(&call, LONG).await;
+    let request = model.requests().last().cloned().unwrap();
+    assert_eq!(request.record.as_deref(), Some("An order is late."));
+    assert!(request.messages.len() < 7);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_summary_is_not_begun_while_the_caller_waits() {
+    let scribe = Scribe::new([Does::Says(0, "An order is late.")]);
+    let call = with(&Scripted::default(), &scribe).open().unwrap();
+    turns(&call, 3).await;
+    // Playback of the turn before is reported between the caller's words and the answer.
+    call.caller_said(LONG).unwrap();
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    read(reply).await;
+    pass(1).await;
+    let begun = scribe.begun();
+    call.caller_said(LONG).unwrap();
+    call.playback_started(speech, call.now_ms());
+    pass(1).await;
+    assert_eq!(scribe.begun(), begun);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_summary_that_fails_is_replaced_and_the_summariser_rests() {
+    for does in [Does::Fails, Does::Hangs, Does::Panics] {
+        let scribe = Scribe::new([does]);
+        let call = with(&Scripted::default(), &scribe).open().unwrap();
+        turns(&call, 4).await;
+        pass(31_000).await;
+        assert_eq!((scribe.begun(), summaries(&call).len()), (1, 1), "{:?}", summaries(&call));
+        // Ten seconds of rest are over where it hung or not: the next failure brings twenty.
+        pass(10_000).await;
+        turns(&call, 4).await;
+        pass(31_000).await;
+        assert_eq!((scribe.begun(), summaries(&call).len()), (2, 2));
+        turns(&call, 4).await;
+        assert!(scribe.begun() <= 3);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_it_rests_it_is_left_alone() {
+    let scribe = Scribe::new([Does::Fails]);
+    let mut settings = settings();
+    settings.summary_backoff = Duration::from_secs(600);
+    let call = builder(&Scripted::default()).summarizer(scribe.clone()).settings(settings).open().unwrap();
+    turns(&call, 40).await;
+    assert_eq!(scribe.begun(), 1);
+    assert!(summaries(&call).len() > 5);
+    assert!(call.with_manager(|manager| manager.messages().count()) <= 8);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_summary_that_saves_too_little_is_skipped() {
+    const WORDY: &str = "The caller said a great deal, and what the caller said was answered at length, as will be told \
+        now in more words than it took: the caller would like to know what became of the last order, made weeks ago; \
+        and again would like to know it; and once more would like to know what became of the order that did not come; \
+        then the caller said it again; and it was answered, and the caller said it again; and it was answered again.";
+    let scribe = Scribe::new([Does::Says(0, WORDY)]);
+    let call = with(&Scripted::default(), &scribe).open().unwrap();
+    turns(&call, 4).await;
+    pass(1).await;
+    assert_eq!((scribe.begun(), summaries(&call).len()), (1, 0));
+    assert_eq!(call.totals().summaries_skipped, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_summary_of_what_has_changed_covers_only_what_has_not() {
+    let model = Scripted::default();
+    let scribe = Scribe::new([Does::Says(5_000, "An order is late.")]);
+    let call = with(&model, &scribe).open().unwrap();
+    let (_, first) = turn(&call, LONG).await;
+    turns(&call, 3).await;
+    pass(1).await;
+    assert_eq!(scribe.begun(), 1);
+    // What was heard of the first answer is known better now: nothing in front of it is left to be covered.
+    let _ = first;
+    pass(5_000).await;
+    assert_eq!(summaries(&call).len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_window_has_a_limit_whatever_becomes_of_summaries() {
+    let mut settings = settings();
+    settings.policy = Policy::default().without_messages().without_tokens();
+    settings.max_window = Tokens::new(400);
+    let model = Scripted::default();
+    let call = builder(&model).settings(settings.clone()).open().unwrap();
+    turns(&call, 40).await;
+    let largest = |model: &Scripted| {
+        let texts = |request: &verbale::model::ModelRequest| {
+            request.messages.iter().flat_map(|message| message.contents().texts()).map(|text| text.len()).sum::<usize>()
+        };
+        model.requests().iter().map(texts).max().unwrap()
+    };
+    assert!(largest(&model) < 1_600, "{}", largest(&model));
+    assert!(!summaries(&call).is_empty());
+
+    // An open call holds back every summary.
+    let hangs = |_: verbale::Invocation| std::future::pending();
+    let spec = || {
+        let schema = verbale::Value::map([("type", verbale::Value::from("object"))]).unwrap();
+        verbale::model::ToolSpec::new("hangs", "It hangs.", schema).unwrap()
+    };
+    settings.tool_within = Duration::from_secs(100_000);
+    let model = Scripted::new([calls("One moment. ", "c1", "hangs"), words("It runs.")]);
+    let call = builder(&model).tool(spec(), hangs).settings(settings).open().unwrap();
+    call.caller_said("Please").unwrap();
+    let reply = call.reply().unwrap();
+    pass(1_000).await;
+    drop(reply);
+    turns(&call, 40).await;
+    assert_eq!(summaries(&call), [""; 0]);
+    assert!(largest(&model) < 1_600, "{}", largest(&model));
+    let last = model.requests().last().cloned().unwrap();
+    assert_eq!(last.messages[0].role(), Role::User);
+    assert!(last.record.as_deref().is_some_and(|record| record.contains("left out") && record.contains("c1")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_ends_does_not_wait_for_its_summary() {
+    let scribe = Scribe::new([Does::Hangs]);
+    let call = with(&Scripted::new([vec![Step::Hang]; 0]), &scribe).open().unwrap();
+    turns(&call, 4).await;
+    let begun = tokio::time::Instant::now();
+    call.close("hangup", Duration::from_secs(5)).await.unwrap();
+    assert_eq!((scribe.begun(), begun.elapsed()), (1, Duration::ZERO));
+}

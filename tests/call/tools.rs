@@ -1,0 +1,220 @@
+//! Tools: run here and by the service, while the caller waits, breaks in, or hangs up; each call has one outcome.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use verbale::call::{CallSettings, Effect, Ignored, ReplyEnd, ReplyEvent};
+use verbale::message::{InvocationError, InvocationId, InvocationResult, Outcome, ResultContent, ToolName};
+use verbale::model::{StopReason, ToolSpec};
+use verbale::{Invocation, Value};
+
+use crate::support::{Scripted, Step, builder, calls, pass, read, shown, window, words};
+
+fn spec(name: &str) -> ToolSpec {
+    ToolSpec::new(name, "What it does.", Value::map([("type", Value::from("object"))]).unwrap()).unwrap()
+}
+
+type Done = Result<Vec<ResultContent>, InvocationError>;
+
+async fn balance(_: Invocation) -> Done {
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    Ok(vec!["12.50".into()])
+}
+
+fn result(id: &str, tool: &str) -> InvocationResult {
+    let outcome = Outcome::Success(vec!["done".into()]);
+    InvocationResult::new(InvocationId::new(id).unwrap(), ToolName::new(tool).unwrap(), outcome)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_runs_and_the_model_is_asked_again() {
+    let model = Scripted::new([calls("One moment. ", "c1", "balance"), words("You have 12.50.")]);
+    let call = builder(&model).tool(spec("balance"), balance).open().unwrap();
+    call.caller_said("My balance?").unwrap();
+    let (text, end) = read(call.reply().unwrap()).await;
+    assert_eq!((text.as_str(), end), ("One moment. You have 12.50.", ReplyEnd::Complete(StopReason::EndTurn)));
+    assert_eq!(
+        shown(&call),
+        [
+            "user \"My balance?\"",
+            "assistant \"One moment. \" call(c1)",
+            "user result(c1: done)",
+            "assistant \"You have 12.50.\""
+        ]
+    );
+    let requests = model.requests();
+    assert_eq!((requests.len(), requests[0].tools.len(), requests[1].messages.len()), (2, 1, 3));
+    assert_eq!(model.cancelled(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_service_runs_a_tool() {
+    let model = Scripted::new([calls("", "c1", "transfer"), words("It is done.")]);
+    let call = builder(&model).external_tool(spec("transfer")).open().unwrap();
+    call.caller_said("Transfer it").unwrap();
+    let mut reply = call.reply().unwrap();
+    let Some(ReplyEvent::ToolCalled(invocation)) = reply.next().await else { panic!("no call") };
+    assert_eq!(call.open_invocations(), [invocation.id().clone()]);
+    assert_eq!(call.tool_result(result("c1", "other")), Effect::Ignored(Ignored::OtherTool));
+    assert_eq!(call.tool_result(result("c2", "transfer")), Effect::Ignored(Ignored::UnknownInvocation));
+    assert_eq!(call.tool_result(result("c1", "transfer")), Effect::Applied);
+    assert_eq!(call.tool_result(result("c1", "transfer")), Effect::Ignored(Ignored::SecondResult));
+    assert_eq!(read(reply).await.0, "It is done.");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_fails_is_told_to_the_model() {
+    let panics = |_: Invocation| async { panic!("a tool of the user's") };
+    let hangs = |_: Invocation| std::future::pending::<Done>();
+    let refuses = |_: Invocation| async { Err(InvocationError::new("no such account").unwrap().with_type("NotFound")) };
+    let model = Scripted::new([
+        vec![
+            Step::Say("Let me see. "),
+            Step::Call("c1", "panics"),
+            Step::Call("c2", "hangs"),
+            Step::Call("c3", "refuses"),
+            Step::Call("c4", "nobody"),
+            Step::Call("c5", "external"),
+            Step::Stop(StopReason::ToolUse),
+        ],
+        words("I could not."),
+    ]);
+    let call = builder(&model)
+        .tool(spec("panics"), panics)
+        .tool(spec("hangs"), hangs)
+        .tool(spec("refuses"), refuses)
+        .external_tool(spec("external"))
+        .open()
+        .unwrap();
+    call.caller_said("Do it all").unwrap();
+    assert_eq!(read(call.reply().unwrap()).await.0, "Let me see. I could not.");
+    let results = &shown(&call)[2];
+    for outcome in ["c1: OutcomeUnknown", "c2: OutcomeUnknown", "c3: NotFound", "c4: NotRun", "c5: OutcomeUnknown"] {
+        assert!(results.contains(outcome), "{outcome} in {results}");
+    }
+    assert_eq!(call.tool_result(result("c5", "external")), Effect::Ignored(Ignored::SecondResult));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_runs_to_its_end_when_the_caller_breaks_in() {
+    let runs = Arc::new(AtomicUsize::new(0));
+    let counted = runs.clone();
+    let slow = move |_: Invocation| {
+        let runs = counted.clone();
+        async move {
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            runs.fetch_add(1, Ordering::SeqCst);
+            Ok(vec!["transferred".into()])
+        }
+    };
+    let model = Scripted::new([calls("One moment. ", "c1", "transfer"), words("It runs."), words("It is done.")]);
+    let call = builder(&model).tool(spec("transfer"), slow).open().unwrap();
+    call.caller_said("Transfer it").unwrap();
+    let reply = call.reply().unwrap();
+    pass(500).await;
+    call.caller_said("Did you?").unwrap();
+    assert_eq!(read(reply).await.1, ReplyEnd::Interrupted);
+    assert_eq!(window(&call), ["user \"Transfer it\" \"Did you?\""]);
+    assert_eq!(read(call.reply().unwrap()).await.0, "It runs.");
+    // The model was told that the call is running, though it is not in the window.
+    assert!(
+        model.requests()[1].record.as_deref().is_some_and(|record| record.contains("c1")),
+        "{:?}",
+        model.requests()[1].record
+    );
+    pass(2_000).await;
+    assert_eq!(runs.load(Ordering::SeqCst), 1);
+    assert_eq!(shown(&call).last().unwrap(), "user result(c1: done)");
+    assert_eq!(read(call.reply().unwrap()).await.0, "It is done.");
+    assert_eq!(model.requests()[2].messages.len(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_was_cut_off_is_not_run() {
+    let model = Scripted::new([
+        vec![Step::Say("One "), Step::Call("c1", "balance"), Step::Wait(100), Step::Stop(StopReason::ToolUse)],
+        words("Yes."),
+    ]);
+    let call = builder(&model).tool(spec("balance"), balance).open().unwrap();
+    call.caller_said("My balance?").unwrap();
+    let reply = call.reply().unwrap();
+    pass(50).await;
+    call.caller_started_speaking(call.now_ms());
+    assert_eq!(read(reply).await.1, ReplyEnd::Interrupted);
+    call.caller_said("No, wait").unwrap();
+    assert_eq!(
+        shown(&call)[1..],
+        [
+            "assistant \"One \" call(c1) heard \"\" by estimate llmInterrupted speechInterrupted",
+            "user result(c1: NotRun) \"No, wait\""
+        ]
+    );
+    assert_eq!(read(call.reply().unwrap()).await.0, "Yes.");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_id_that_was_used_before_is_replaced() {
+    let twice = vec![
+        Step::Say("Both. "),
+        Step::Call("c1", "balance"),
+        Step::Call("c1", "balance"),
+        Step::Stop(StopReason::ToolUse),
+    ];
+    let model = Scripted::new([calls("One moment. ", "c1", "balance"), twice, words("You have 12.50.")]);
+    let call = builder(&model).tool(spec("balance"), balance).open().unwrap();
+    call.caller_said("My balance?").unwrap();
+    assert_eq!(read(call.reply().unwrap()).await.0, "One moment. Both. You have 12.50.");
+    assert_eq!(shown(&call)[3], "assistant \"Both. \" call(c1-2) call(c1-3)");
+    assert_eq!(shown(&call)[4], "user result(c1-2: done) result(c1-3: done)");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_loop_of_tools_ends() {
+    let mut settings = CallSettings::default();
+    settings.max_tool_rounds = 2;
+    let model = Scripted::new([calls("", "c1", "balance"), calls("", "c2", "balance"), words("I give up.")]);
+    let call = builder(&model).tool(spec("balance"), balance).settings(settings).open().unwrap();
+    call.caller_said("My balance?").unwrap();
+    assert_eq!(read(call.reply().unwrap()).await.0, "I give up.");
+    let tools: Vec<usize> = model.requests().iter().map(|request| request.tools.len()).collect();
+    assert_eq!(tools, [1, 1, 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_does_not_wait_for_a_slow_tool_without_a_word() {
+    let slow = |_: Invocation| async {
+        tokio::time::sleep(Duration::from_secs(12)).await;
+        Ok(vec!["late".into()])
+    };
+    let model = Scripted::new([calls("", "c1", "slow"), words("Here it is.")]);
+    let call = builder(&model).tool(spec("slow"), slow).open().unwrap();
+    call.caller_said("Please").unwrap();
+    let begun = tokio::time::Instant::now();
+    let (text, end) = read(call.reply().unwrap()).await;
+    assert!(text.contains("sorry") && matches!(end, ReplyEnd::Apologised(Some(_))), "{text} {end:?}");
+    assert_eq!(begun.elapsed(), Duration::from_secs(8));
+    pass(5_000).await;
+    assert!(call.is_answerable());
+    assert_eq!(read(call.reply().unwrap()).await.0, "Here it is.");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_ends_waits_for_its_tools_half_of_the_time() {
+    for (takes_s, outcome) in [(2, "done"), (6, "OutcomeUnknown")] {
+        let slow = move |_: Invocation| async move {
+            tokio::time::sleep(Duration::from_secs(takes_s)).await;
+            Ok(vec!["transferred".into()])
+        };
+        let model = Scripted::new([calls("", "c1", "transfer")]);
+        let call = builder(&model).tool(spec("transfer"), slow).open().unwrap();
+        call.caller_said("Transfer it").unwrap();
+        let reply = call.reply().unwrap();
+        pass(500).await;
+        call.close("hangup", Duration::from_secs(10)).await.unwrap();
+        assert_eq!(read(reply).await.1, ReplyEnd::Interrupted);
+        assert_eq!(shown(&call).last().unwrap(), &format!("user result(c1: {outcome})"));
+        pass(10_000).await;
+        assert_eq!(shown(&call).len(), 3);
+    }
+}
