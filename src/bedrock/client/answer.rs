@@ -35,7 +35,10 @@ pub(super) struct Answer {
 enum State {
     Asked(ModelRequest),
     Prepared(Box<ConverseInput>),
-    Streaming { receiver: Box<EventReceiver<Event, Exception>>, until: Until },
+    Streaming {
+        receiver: Box<EventReceiver<Event, Exception>>,
+        until: Until,
+    },
     /// Behind the stop: only the usage may come.
     Stopped(Box<EventReceiver<Event, Exception>>),
     /// The answer is here as a whole.
@@ -47,12 +50,7 @@ enum State {
 type Step = Result<(Option<ModelEvent>, State), ModelError>;
 
 impl Answer {
-    pub(super) fn new(
-        client: Client,
-        settings: Arc<BedrockSettings>,
-        purpose: Purpose,
-        request: ModelRequest,
-    ) -> Self {
+    pub(super) fn new(client: Client, settings: Arc<BedrockSettings>, purpose: Purpose, request: ModelRequest) -> Self {
         let whole = Instant::now();
         Self { client, settings, purpose, reading: Reading::default(), whole, state: State::Asked(request) }
     }
@@ -129,7 +127,10 @@ impl Answer {
     }
 
     /// The answer is whole: what goes wrong now costs the usage at most.
-    async fn receive_usage(&mut self, mut receiver: Box<EventReceiver<Event, Exception>>) -> (Option<ModelEvent>, State) {
+    async fn receive_usage(
+        &mut self,
+        mut receiver: Box<EventReceiver<Event, Exception>>,
+    ) -> (Option<ModelEvent>, State) {
         let until = self.whole.min(Instant::now() + USAGE_WAIT);
         let mut usage = None;
         while let Ok(Ok(Some(event))) = timeout_at(until, receiver.recv()).await {

@@ -38,8 +38,7 @@ pub const SUMMARY_TIMEOUT: Duration = Duration::from_secs(60);
 ///
 /// Build one client, and clone it: a clone shares its connections.
 pub fn turn_client(config: Builder) -> Builder {
-    let retries =
-        RetryConfig::standard().with_max_attempts(TURN_ATTEMPTS).with_initial_backoff(TURN_BACKOFF);
+    let retries = RetryConfig::standard().with_max_attempts(TURN_ATTEMPTS).with_initial_backoff(TURN_BACKOFF);
     config
         .retry_config(retries)
         .retry_partition(RetryPartition::new("verbale-turns"))
@@ -59,8 +58,7 @@ pub fn turn_client(config: Builder) -> Builder {
 /// let client = aws_sdk_bedrockruntime::Client::from_conf(config);
 /// ```
 pub fn summary_client(config: Builder) -> Builder {
-    let timeouts =
-        TimeoutConfig::builder().connect_timeout(CONNECT_TIMEOUT).operation_timeout(SUMMARY_TIMEOUT).build();
+    let timeouts = TimeoutConfig::builder().connect_timeout(CONNECT_TIMEOUT).operation_timeout(SUMMARY_TIMEOUT).build();
     config
         .retry_config(RetryConfig::standard())
         .retry_partition(RetryPartition::new("verbale-summaries"))

@@ -20,6 +20,9 @@ where
     E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
 {
     let failure = match &error {
+        SdkError::ServiceError(service) if service.raw().status().is_success() => {
+            Failure::Malformed("Bedrock's response".to_owned())
+        }
         SdkError::ServiceError(service) => Refusal {
             code: service.err().code(),
             status: Some(service.raw().status().as_u16()),
@@ -37,8 +40,8 @@ where
         }
         SdkError::DispatchFailure(_) => Failure::Unreachable,
         SdkError::ConstructionFailure(_) => Failure::Invalid("the SDK could not build the request".to_owned()),
-        // The body, which does not parse, is part of the error.
-        _ => return ModelError::new(Failure::Malformed("no response of Bedrock".to_owned()), received),
+        // The head had come, and the body did not come to its end.
+        _ => Failure::Cut,
     };
     let is_safe = matches!(error, SdkError::TimeoutError(_) | SdkError::DispatchFailure(_));
     let told = ModelError::new(failure, received);

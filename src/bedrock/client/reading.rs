@@ -7,6 +7,7 @@ use aws_sdk_bedrockruntime::types::{
     self, ContentBlock, ContentBlockDelta, ContentBlockStart, ConverseStreamOutput as Event, TokenUsage,
     ToolUseBlockStart,
 };
+use aws_smithy_types::Document;
 use serde_json::Value as Json;
 
 use crate::bedrock::document::from_document;
@@ -81,7 +82,11 @@ impl Reading {
             events.extend(match block {
                 ContentBlock::Text(text) => self.text(text),
                 ContentBlock::ToolUse(call) => {
-                    let arguments = from_document(&call.input).map_err(|error| error.to_string());
+                    let arguments = match &call.input {
+                        // What the model wrote and is no JSON, nothing included.
+                        Document::String(input) => arguments(input),
+                        input => from_document(input).map_err(|error| error.to_string()),
+                    };
                     self.call(call.tool_use_id, call.name, arguments)
                 }
                 _ => None,
@@ -129,7 +134,9 @@ impl Reading {
         let is_cut = matches!(reason, StopReason::MaxTokens | StopReason::ContextFull | StopReason::Filtered);
         match self.unreadable.take() {
             Some(why) if !is_cut => Err(Failure::Malformed(format!("a tool call: {why}"))),
-            None if !is_cut && !self.open.is_empty() => Err(Failure::Malformed("a tool call without an end".to_owned())),
+            None if !is_cut && !self.open.is_empty() => {
+                Err(Failure::Malformed("a tool call without an end".to_owned()))
+            }
             _ => Ok(ModelEvent::Stop(reason)),
         }
     }

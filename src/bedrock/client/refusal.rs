@@ -64,7 +64,9 @@ impl Refusal<'_> {
 
     fn kind(&self) -> &'static Kind {
         match (self.code.unwrap_or_default(), self.status) {
-            ("ThrottlingException" | "ServiceQuotaExceededException" | "TooManyRequestsException", _) => &Kind::Throttled,
+            ("ThrottlingException" | "ServiceQuotaExceededException" | "TooManyRequestsException", _) => {
+                &Kind::Throttled
+            }
             ("ModelNotReadyException" | "ModelTimeoutException" | "ModelErrorException", _)
             | ("ModelStreamErrorException" | "InternalServerException" | "ServiceUnavailableException", _) => {
                 &Kind::Unavailable
@@ -93,7 +95,10 @@ impl Refusal<'_> {
                 told.extend(message.chars().filter(|c| !c.is_control()));
             }
             (None, Some(message)) => {
-                told.push_str(&format!("; its message of {} bytes may quote the request, and is left out", message.len()));
+                told.push_str(&format!(
+                    "; its message of {} bytes may quote the request, and is left out",
+                    message.len()
+                ));
             }
             (None, None) => {}
         }
@@ -119,7 +124,9 @@ mod tests {
         let unknown = "ValidationException, status 400, request r-1; its message of 11 bytes may quote the request, and is \
                        left out";
         let odd = |what: &str, status: u16| {
-            format!("{what}, status {status}, request r-1; its message of 1 bytes may quote the request, and is left out")
+            format!(
+                "{what}, status {status}, request r-1; its message of 1 bytes may quote the request, and is left out"
+            )
         };
         for (code, status, message, expected) in [
             ("ValidationException", 400, "Input is too long for requested model.", Failure::Refused(too_long.into())),

@@ -1,9 +1,9 @@
 //! What comes of the events that Bedrock sends, one after the other.
 
 use aws_sdk_bedrockruntime::types::{
-    ContentBlockDeltaEvent, ContentBlockStartEvent, ContentBlockStopEvent, ConversationRole, ConverseStreamMetadataEvent,
-    Message, MessageStartEvent, MessageStopEvent, ReasoningContentBlock, ReasoningContentBlockDelta, ReasoningTextBlock,
-    ToolUseBlock, ToolUseBlockDelta,
+    ContentBlockDeltaEvent, ContentBlockStartEvent, ContentBlockStopEvent, ConversationRole,
+    ConverseStreamMetadataEvent, Message, MessageStartEvent, MessageStopEvent, ReasoningContentBlock,
+    ReasoningContentBlockDelta, ReasoningTextBlock, ToolUseBlock, ToolUseBlockDelta,
 };
 use serde_json::json;
 

@@ -2,8 +2,8 @@
 
 use aws_sdk_bedrockruntime::primitives::Blob;
 use aws_sdk_bedrockruntime::types::{
-    CachePointBlock, CachePointType, DocumentBlock, DocumentFormat, DocumentSource, ImageBlock, ImageFormat, ImageSource,
-    Tool, ToolConfiguration, ToolInputSchema, ToolResultBlock, ToolResultContentBlock, ToolResultStatus,
+    CachePointBlock, CachePointType, DocumentBlock, DocumentFormat, DocumentSource, ImageBlock, ImageFormat,
+    ImageSource, Tool, ToolConfiguration, ToolInputSchema, ToolResultBlock, ToolResultContentBlock, ToolResultStatus,
     ToolSpecification, ToolUseBlock,
 };
 use aws_smithy_types::Document;
@@ -130,7 +130,12 @@ fn turns_are_mended() {
         &["messages.0: there was no message; a user message of `...` was put in front"],
     );
     assert_mended(
-        vec![assistant([text("Hello")]), user([text("a"), text(" \u{200b}")]), user([text("b")]), assistant([text("")])],
+        vec![
+            assistant([text("Hello")]),
+            user([text("a"), text(" \u{200b}")]),
+            user([text("b")]),
+            assistant([text("")]),
+        ],
         json!([[{"text": "..."}], [{"text": "Hello"}], [{"text": "a"}, {"text": "b"}]]),
         &[
             "messages.1: blank texts were left out",
@@ -198,7 +203,11 @@ fn what_tools_were_given_and_gave_is_mended() {
     assert_mended(
         vec![
             user([text("x")]),
-            assistant([call_of("a", "get_user", Document::from("Mia")), call_of("b", "get_user", Document::Null), call("c")]),
+            assistant([
+                call_of("a", "get_user", Document::from("Mia")),
+                call_of("b", "get_user", Document::Null),
+                call("c"),
+            ]),
             user([
                 result_of("a", ToolResultStatus::Success, parts),
                 result_of("b", ToolResultStatus::Error, vec![ToolResultContentBlock::Text("\n".into())]),
@@ -271,8 +280,7 @@ fn attachments_are_mended() {
             "messages.2.content.0: an image, of which there were too many, became a text in a tool's result",
         ],
     );
-    let document_json =
-        |name: &str| json!({"document": {"format": "pdf", "name": name, "source": {"bytes": "AA=="}}});
+    let document_json = |name: &str| json!({"document": {"format": "pdf", "name": name, "source": {"bytes": "AA=="}}});
     assert_mended(
         vec![user([
             document("old"),
@@ -304,9 +312,11 @@ fn attachments_are_mended() {
 fn prompts_tools_and_cache_points_are_mended() {
     let point = || ContentBlock::CachePoint(cache_point());
     let mut profile = small();
-    for (places, left) in
-        [(CachePlaces::Everywhere, (1, 1, 2)), (CachePlaces::SystemAndTexts, (0, 1, 1)), (CachePlaces::Nowhere, (0, 0, 0))]
-    {
+    for (places, left) in [
+        (CachePlaces::Everywhere, (1, 1, 2)),
+        (CachePlaces::SystemAndTexts, (0, 1, 1)),
+        (CachePlaces::Nowhere, (0, 0, 0)),
+    ] {
         profile.cache_points = places;
         let mut input = input(vec![
             user([text("x"), point()]),
@@ -337,7 +347,8 @@ fn prompts_tools_and_cache_points_are_mended() {
         assert_eq!(validate(&input, &profile), []);
         let tools = input.tool_config().unwrap().tools();
         let in_messages = input.messages().iter().flat_map(|message| message.content());
-        let counts = (tools.len() - 1, input.system().len() - 1, in_messages.filter(|block| block.is_cache_point()).count());
+        let counts =
+            (tools.len() - 1, input.system().len() - 1, in_messages.filter(|block| block.is_cache_point()).count());
         assert_eq!(counts, left, "{places:?}");
     }
 }

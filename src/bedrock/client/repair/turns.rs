@@ -23,7 +23,8 @@ pub(super) fn join(messages: &mut Vec<Message>, repairs: &mut Repairs) {
     }
     let starts_with = joined.first().map(|first| first.role != ConversationRole::User);
     if starts_with != Some(false) {
-        let what = if starts_with.is_none() { "there was no message" } else { "the conversation started with the assistant" };
+        let what =
+            if starts_with.is_none() { "there was no message" } else { "the conversation started with the assistant" };
         repairs.add(Place::Message(0), format_args!("{what}; a user message of `...` was put in front"));
         joined.insert(0, silence(ConversationRole::User));
     }

@@ -11,7 +11,13 @@ fn words() -> impl Strategy<Value = String> {
 }
 
 fn name() -> impl Strategy<Value = String> {
-    prop_oneof![Just("report".to_owned()), Just("Report".to_owned()), Just(String::new()), ".{0,5}", Just("n".repeat(201))]
+    prop_oneof![
+        Just("report".to_owned()),
+        Just("Report".to_owned()),
+        Just(String::new()),
+        ".{0,5}",
+        Just("n".repeat(201))
+    ]
 }
 
 fn json_value() -> impl Strategy<Value = Document> {
@@ -46,7 +52,8 @@ fn messages() -> impl Strategy<Value = Vec<Message>> {
 }
 
 fn profile() -> impl Strategy<Value = Profile> {
-    let places = prop_oneof![Just(CachePlaces::Nowhere), Just(CachePlaces::SystemAndTexts), Just(CachePlaces::Everywhere)];
+    let places =
+        prop_oneof![Just(CachePlaces::Nowhere), Just(CachePlaces::SystemAndTexts), Just(CachePlaces::Everywhere)];
     (any::<[bool; 3]>(), places, 0..4usize, 0..3usize).prop_map(|(flags, places, points, attachments)| {
         let mut profile = small();
         [profile.must_end_with_user, profile.tool_results_first, profile.text_beside_tools] = flags;
