@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use aws_sdk_bedrockruntime::Client;
+use futures_util::StreamExt;
 use tokio::time::Instant;
 use verbale::bedrock::stand_in::{Reply, StandIn};
 use verbale::bedrock::{BedrockModel, BedrockSettings, Deadlines, SUMMARY_TIMEOUT, summary_client};
-use verbale::model::{Failure, ModelEvent, StopReason, Wait};
+use verbale::model::{Failure, Model, ModelEvent, StopReason, Wait};
 
 use super::{CLAUDE, ask, claude, fail, for_summaries, for_turns, question, text};
 
@@ -58,6 +59,27 @@ async fn what_comes_in_time_is_told() {
     let events = ask(&model, question()).await.unwrap();
     assert_eq!(events[..3], [text("a"), text(" b"), ModelEvent::Stop(StopReason::EndTurn)]);
     assert!(matches!(events[3..], [ModelEvent::Usage(_)]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_reader_may_take_its_time() {
+    let stand_in = StandIn::new();
+    let model = for_turns(&stand_in, BedrockSettings::new(CLAUDE).with_deadlines(short()));
+    stand_in.reply(Reply::text("a b c").between_events(Duration::from_millis(290)));
+    let mut answer = model.generate(question());
+    assert_eq!(answer.next().await.unwrap().unwrap(), text("a"));
+    tokio::time::sleep(Duration::from_millis(310)).await;
+    assert_eq!(answer.next().await.unwrap().unwrap(), text(" b"));
+    assert_eq!(answer.next().await.unwrap().unwrap(), text(" c"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deadline_without_end_is_one_in_many_years() {
+    let stand_in = StandIn::new();
+    let endless = short().with_first_token(Duration::MAX).with_whole_answer(Duration::MAX);
+    let model = for_turns(&stand_in, BedrockSettings::new(CLAUDE).with_deadlines(endless));
+    stand_in.reply(Reply::text("a").first_token_after(Duration::from_secs(86_400)));
+    assert_eq!(ask(&model, question()).await.unwrap()[0], text("a"));
 }
 
 #[tokio::test(start_paused = true)]
