@@ -81,3 +81,24 @@ pub(super) fn of_stream(error: SdkError<Exception, RawMessage>, received: Receiv
         _ => ModelError::new(Failure::Malformed("an event of the stream".to_owned()), received),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn a_stream_that_ends_within_an_event_is_cut() {
+        let received = Received { text_bytes: 7, invocations: 1 };
+        let broken = |raw| of_stream(SdkError::response_error("4711", raw), received);
+        for (raw, failure) in [
+            (RawMessage::Invalid(Some(Bytes::from_static(b"4711"))), Failure::Cut),
+            (RawMessage::Invalid(None), Failure::Malformed("an event of the stream".to_owned())),
+        ] {
+            let error = broken(raw);
+            assert_eq!((error.kind(), error.received()), (&failure, received));
+            assert!(!format!("{error:?}").contains("4711"));
+        }
+    }
+}

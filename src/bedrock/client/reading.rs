@@ -157,12 +157,14 @@ fn arguments(input: &str) -> Result<Value, String> {
 /// Bedrock counts what its cache read and wrote apart from the input.
 fn usage(tokens: &TokenUsage) -> Usage {
     let count = |tokens: i32| u64::try_from(tokens).unwrap_or(0);
-    let mut usage = Usage::default();
-    usage.cache_read_tokens = tokens.cache_read_input_tokens.map_or(0, count);
-    usage.cache_write_tokens = tokens.cache_write_input_tokens.map_or(0, count);
-    usage.input_tokens = count(tokens.input_tokens) + usage.cache_read_tokens + usage.cache_write_tokens;
-    usage.output_tokens = count(tokens.output_tokens);
-    usage
+    let cache_read_tokens = tokens.cache_read_input_tokens.map_or(0, count);
+    let cache_write_tokens = tokens.cache_write_input_tokens.map_or(0, count);
+    Usage {
+        input_tokens: count(tokens.input_tokens) + cache_read_tokens + cache_write_tokens,
+        cache_read_tokens,
+        cache_write_tokens,
+        output_tokens: count(tokens.output_tokens),
+    }
 }
 
 #[cfg(test)]
