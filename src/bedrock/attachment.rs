@@ -65,7 +65,7 @@ impl Attachment {
                 Ok(Self::Video(video.map_err(BedrockError::build("a video block"))?))
             }
             // Converse has a block for sound, but the models that hold a dialogue in it refuse the whole request.
-            (MediaKind::Audio, _) | (_, None) => Ok(Self::told_media(media)),
+            (MediaKind::Audio, _) | (_, None) => Ok(Self::Text(told_media(media))),
         }
     }
 
@@ -75,7 +75,7 @@ impl Attachment {
     pub(super) fn document(document: &Document, id: MessageId) -> Result<Self, BedrockError> {
         const KNOWN: &str = "application/pdf, text/plain, text/markdown, text/html, text/csv, or one of Word or Excel";
         let Some(source) = Located::new(&document.source) else {
-            return Ok(Self::told_document(document));
+            return Ok(Self::Text(told_document(document)));
         };
         let format = media_type(&document.mime_type, document_format).ok_or(BedrockError::UnknownFormat {
             id,
@@ -86,18 +86,18 @@ impl Attachment {
         let document = DocumentBlock::builder().format(format).name(name).source(source.into()).build();
         Ok(Self::Document(document.map_err(BedrockError::build("a document block"))?))
     }
+}
 
-    /// The media as a text, where the model cannot be given it.
-    pub(super) fn told_media(media: &Media) -> Self {
-        let label = media.prompt_hint.as_ref().or(media.mime_type.as_ref());
-        Self::Text(unavailable(media.kind.as_str(), label.map(Text::as_str)))
-    }
+/// The media as a text, where the model cannot be given it.
+pub(super) fn told_media(media: &Media) -> String {
+    let label = media.prompt_hint.as_ref().or(media.mime_type.as_ref());
+    unavailable(media.kind.as_str(), label.map(Text::as_str))
+}
 
-    /// The document as a text, where the model cannot be given it.
-    pub(super) fn told_document(document: &Document) -> Self {
-        let label = document.title.as_ref().or(document.mime_type.as_ref());
-        Self::Text(unavailable("document", label.map(Text::as_str)))
-    }
+/// The document as a text, where the model cannot be given it.
+pub(super) fn told_document(document: &Document) -> String {
+    let label = document.title.as_ref().or(document.mime_type.as_ref());
+    unavailable("document", label.map(Text::as_str))
 }
 
 /// Data that Bedrock can read.

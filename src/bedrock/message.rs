@@ -2,7 +2,7 @@
 
 use aws_sdk_bedrockruntime::types::{self, ContentBlock, ConversationRole};
 
-use super::attachment::Attachment;
+use super::attachment::{Attachment, told_document, told_media};
 use super::error::BedrockError;
 use super::tool::{tool_result, tool_use};
 use crate::message::{Content, Message, MessageWrapper, Role};
@@ -70,11 +70,11 @@ fn content_blocks(message: &Message) -> Result<Vec<ContentBlock>, BedrockError> 
             content if content.is_blank() => continue,
             Content::Text(text) => ContentBlock::Text(text.as_str().to_owned()),
             Content::Media(media) if message.role() == Role::User => Attachment::media(media, message.id())?.into(),
-            Content::Media(media) => Attachment::told_media(media).into(),
+            Content::Media(media) => ContentBlock::Text(told_media(media)),
             Content::Document(document) if message.role() == Role::User => {
                 Attachment::document(document, message.id())?.into()
             }
-            Content::Document(document) => Attachment::told_document(document).into(),
+            Content::Document(document) => ContentBlock::Text(told_document(document)),
             Content::Invocation(invocation) => ContentBlock::ToolUse(tool_use(invocation)?),
             Content::InvocationResult(result) => ContentBlock::ToolResult(tool_result(result, message.id())?),
             Content::Unknown(_) => continue,

@@ -1,7 +1,8 @@
-//! Amazon Bedrock's Converse: what a conversation looks like there, and whether Bedrock would take it. No network.
+//! Amazon Bedrock's Converse: what a conversation looks like there, whether Bedrock would take it, and the model behind it.
 //!
-//! Owns [`BedrockMessage`], the request ([`ConverseRequest`]), the rules ([`validate()`]) and the JSON of messages
-//! ([`to_json`]). Types of the AWS SDK appear here and nowhere above.
+//! Owns [`BedrockMessage`], the request ([`ConverseRequest`]), the rules ([`validate()`]) and what mends it ([`repair()`]), the
+//! JSON of messages ([`to_json`]), and the client ([`BedrockModel`]), which alone does I/O.
+//! Types of the AWS SDK appear here and nowhere above.
 //!
 //! ```
 //! use aws_sdk_bedrockruntime::types::{ContentBlock, ConversationRole, Message};

@@ -22,13 +22,20 @@ pub enum ModelEvent {
 }
 
 /// Something that was changed in a request, in words that tell nothing of what was said.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Repair(Text);
 
 impl Repair {
     /// A repair, said so that whoever made the request can mend it there.
     pub fn new(what: impl Into<Text>) -> Self {
         Self(what.into())
+    }
+}
+
+/// With the words, which are not a caller's.
+impl fmt::Debug for Repair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Repair").field(&self.0.as_str()).finish()
     }
 }
 

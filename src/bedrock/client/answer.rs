@@ -37,7 +37,7 @@ enum State {
     Prepared(Box<ConverseInput>),
     Streaming {
         receiver: Box<EventReceiver<Event, Exception>>,
-        until: Until,
+        first: Until,
     },
     /// Behind the stop: only the usage may come.
     Stopped(Box<EventReceiver<Event, Exception>>),
@@ -61,7 +61,7 @@ impl Answer {
             let step = match std::mem::replace(&mut self.state, State::Ended) {
                 State::Asked(request) => self.prepare(request),
                 State::Prepared(input) => self.send(*input).await,
-                State::Streaming { receiver, until } => self.receive(receiver, until).await,
+                State::Streaming { receiver, first } => self.receive(receiver, first).await,
                 State::Stopped(receiver) => Ok(self.receive_usage(receiver).await),
                 State::Telling(mut events) => match events.pop_front() {
                     Some(event) => Ok((Some(event), State::Telling(events))),
@@ -82,7 +82,7 @@ impl Answer {
     }
 
     fn prepare(&mut self, request: ModelRequest) -> Step {
-        self.whole = Instant::now() + self.settings.deadlines.whole_answer;
+        self.whole = later(self.settings.deadlines.whole_answer);
         let caches = self.purpose == Purpose::Turns;
         let (input, repairs) = prepare(request, &self.settings, caches).map_err(|failure| self.failed(failure))?;
         let state = State::Prepared(Box::new(input));
@@ -100,10 +100,10 @@ impl Answer {
         if self.purpose == Purpose::Summaries || has_tools && !self.settings.profile.tools_while_streaming {
             return self.send_for_whole(input).await;
         }
-        let until = self.until(Wait::FirstToken);
-        let sent = until.bound(send::for_stream(&self.client, input)).await.map_err(|failure| self.failed(failure))?;
-        let output = sent.map_err(|error| of_send(error, self.reading.received(), until.waited()))?;
-        Ok((None, State::Streaming { receiver: Box::new(output.stream), until }))
+        let first = self.until(Wait::FirstToken);
+        let sent = first.bound(send::for_stream(&self.client, input)).await.map_err(|failure| self.failed(failure))?;
+        let output = sent.map_err(|error| of_send(error, self.reading.received(), first.waited()))?;
+        Ok((None, State::Streaming { receiver: Box::new(output.stream), first }))
     }
 
     async fn send_for_whole(&mut self, input: ConverseInput) -> Step {
@@ -114,7 +114,9 @@ impl Answer {
         Ok((None, State::Telling(events.into())))
     }
 
-    async fn receive(&mut self, mut receiver: Box<EventReceiver<Event, Exception>>, until: Until) -> Step {
+    async fn receive(&mut self, mut receiver: Box<EventReceiver<Event, Exception>>, first: Until) -> Step {
+        // From being asked on: what the reader does between two pieces is not the model's time.
+        let until = if self.reading.has_begun() { self.until(Wait::NextEvent) } else { first };
         let received = until.bound(receiver.recv()).await.map_err(|failure| self.failed(failure))?;
         let event = received.map_err(|error| of_stream(error, self.reading.received()))?;
         let event = event.ok_or_else(|| self.failed(Failure::Truncated))?;
@@ -122,8 +124,7 @@ impl Answer {
         if matches!(event, Some(ModelEvent::Stop(_))) {
             return Ok((event, State::Stopped(receiver)));
         }
-        let until = if self.reading.has_begun() { self.until(Wait::NextEvent) } else { until };
-        Ok((event, State::Streaming { receiver, until }))
+        Ok((event, State::Streaming { receiver, first }))
     }
 
     /// The answer is whole: what goes wrong now costs the usage at most.
@@ -131,12 +132,11 @@ impl Answer {
         &mut self,
         mut receiver: Box<EventReceiver<Event, Exception>>,
     ) -> (Option<ModelEvent>, State) {
-        let until = self.whole.min(Instant::now() + USAGE_WAIT);
+        let until = self.whole.min(later(USAGE_WAIT));
         let mut usage = None;
         while let Ok(Ok(Some(event))) = timeout_at(until, receiver.recv()).await {
-            match self.reading.read(event) {
-                Ok(Some(ModelEvent::Usage(tokens))) => usage = Some(ModelEvent::Usage(tokens)),
-                _ => {}
+            if let Ok(Some(tokens @ ModelEvent::Usage(_))) = self.reading.read(event) {
+                usage = Some(tokens);
             }
         }
         if usage.is_none() {
@@ -153,16 +153,23 @@ impl Answer {
             Wait::Connection | Wait::FirstToken => deadlines.first_token,
             Wait::WholeAnswer => deadlines.whole_answer,
         };
-        let from = Instant::now();
-        if wait == Wait::WholeAnswer || from + after >= self.whole {
+        let (from, at) = (Instant::now(), later(after));
+        if wait == Wait::WholeAnswer || at >= self.whole {
             return Until { from, at: self.whole, wait: Wait::WholeAnswer, after: deadlines.whole_answer };
         }
-        Until { from, at: from + after, wait, after }
+        Until { from, at, wait, after }
     }
 
     fn failed(&self, failure: Failure) -> ModelError {
         ModelError::new(failure, self.reading.received())
     }
+}
+
+/// So long from now, or in 30 years, where the clock does not reach so far.
+fn later(after: Duration) -> Instant {
+    const FAR: Duration = Duration::from_secs(30 * 365 * 86_400);
+    let now = Instant::now();
+    now.checked_add(after).unwrap_or(now + FAR)
 }
 
 /// A deadline, and what is told when it has passed.

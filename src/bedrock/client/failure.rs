@@ -20,6 +20,9 @@ where
     E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
 {
     let failure = match &error {
+        SdkError::ServiceError(service) if service.raw().status().is_success() => {
+            Failure::Malformed("Bedrock's response".to_owned())
+        }
         SdkError::ServiceError(service) => Refusal {
             code: service.err().code(),
             status: Some(service.raw().status().as_u16()),
@@ -37,8 +40,8 @@ where
         }
         SdkError::DispatchFailure(_) => Failure::Unreachable,
         SdkError::ConstructionFailure(_) => Failure::Invalid("the SDK could not build the request".to_owned()),
-        // The body, which does not parse, is part of the error.
-        _ => return ModelError::new(Failure::Malformed("no response of Bedrock".to_owned()), received),
+        // The head had come, and the body did not come to its end.
+        _ => Failure::Cut,
     };
     let is_safe = matches!(error, SdkError::TimeoutError(_) | SdkError::DispatchFailure(_));
     let told = ModelError::new(failure, received);
@@ -76,5 +79,26 @@ pub(super) fn of_stream(error: SdkError<Exception, RawMessage>, received: Receiv
             ModelError::new(Failure::Cut, received)
         }
         _ => ModelError::new(Failure::Malformed("an event of the stream".to_owned()), received),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn a_stream_that_ends_within_an_event_is_cut() {
+        let received = Received { text_bytes: 7, invocations: 1 };
+        let broken = |raw| of_stream(SdkError::response_error("4711", raw), received);
+        for (raw, failure) in [
+            (RawMessage::Invalid(Some(Bytes::from_static(b"4711"))), Failure::Cut),
+            (RawMessage::Invalid(None), Failure::Malformed("an event of the stream".to_owned())),
+        ] {
+            let error = broken(raw);
+            assert_eq!((error.kind(), error.received()), (&failure, received));
+            assert!(!format!("{error:?}").contains("4711"));
+        }
     }
 }

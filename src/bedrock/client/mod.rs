@@ -7,6 +7,7 @@ mod answer;
 mod cache;
 mod config;
 mod failure;
+mod formats;
 mod prepare;
 mod reading;
 mod refusal;
@@ -37,6 +38,40 @@ use answer::Answer;
 ///
 /// Reasoning is neither told nor kept. Read the answer to its end: the last event behind the stop is the usage, and a
 /// connection that is left before it cannot be used again.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use aws_sdk_bedrockruntime::Client;
+/// use futures_util::StreamExt;
+/// use verbale::bedrock::stand_in::{Reply, StandIn};
+/// use verbale::bedrock::{BedrockModel, BedrockSettings, turn_client};
+/// use verbale::model::{Model, ModelEvent, ModelRequest, StopReason};
+/// use verbale::{BedrockMessage, MessageWrapper, MessagesManager};
+///
+/// // A Bedrock in this process; `turn_client` shows how the real one is reached.
+/// let bedrock = StandIn::new();
+/// bedrock.reply(Reply::text("It arrives on Friday."));
+/// let client = Client::from_conf(turn_client(bedrock.sdk_config()).build());
+/// let model = BedrockModel::for_turns(client, BedrockSettings::new("eu.anthropic.claude-sonnet-5"));
+///
+/// let mut manager = MessagesManager::<BedrockMessage>::new();
+/// manager.add_user("When does it arrive?")?;
+/// let mut request = ModelRequest::new(manager.messages().map(|message| message.message().clone()).collect());
+/// request.system = Some("You answer the phone of a parcel service.".into());
+///
+/// let mut answer = model.generate(request);
+/// let (mut said, mut stop) = (String::new(), None);
+/// while let Some(event) = answer.next().await {
+///     match event? {
+///         ModelEvent::Text(piece) => said.push_str(&piece),
+///         ModelEvent::Stop(reason) => stop = Some(reason),
+///         _ => {}
+///     }
+/// }
+/// assert_eq!((said.as_str(), stop), ("It arrives on Friday.", Some(StopReason::EndTurn)));
+/// # Ok(()) }
+/// ```
 #[derive(Clone)]
 pub struct BedrockModel {
     client: Client,

@@ -7,6 +7,7 @@ use aws_sdk_bedrockruntime::types::{
     self, ContentBlock, ContentBlockDelta, ContentBlockStart, ConverseStreamOutput as Event, TokenUsage,
     ToolUseBlockStart,
 };
+use aws_smithy_types::Document;
 use serde_json::Value as Json;
 
 use crate::bedrock::document::from_document;
@@ -81,7 +82,11 @@ impl Reading {
             events.extend(match block {
                 ContentBlock::Text(text) => self.text(text),
                 ContentBlock::ToolUse(call) => {
-                    let arguments = from_document(&call.input).map_err(|error| error.to_string());
+                    let arguments = match &call.input {
+                        // What the model wrote and is no JSON, nothing included.
+                        Document::String(input) => arguments(input),
+                        input => from_document(input).map_err(|error| error.to_string()),
+                    };
                     self.call(call.tool_use_id, call.name, arguments)
                 }
                 _ => None,
@@ -152,12 +157,14 @@ fn arguments(input: &str) -> Result<Value, String> {
 /// Bedrock counts what its cache read and wrote apart from the input.
 fn usage(tokens: &TokenUsage) -> Usage {
     let count = |tokens: i32| u64::try_from(tokens).unwrap_or(0);
-    let mut usage = Usage::default();
-    usage.cache_read_tokens = tokens.cache_read_input_tokens.map_or(0, count);
-    usage.cache_write_tokens = tokens.cache_write_input_tokens.map_or(0, count);
-    usage.input_tokens = count(tokens.input_tokens) + usage.cache_read_tokens + usage.cache_write_tokens;
-    usage.output_tokens = count(tokens.output_tokens);
-    usage
+    let cache_read_tokens = tokens.cache_read_input_tokens.map_or(0, count);
+    let cache_write_tokens = tokens.cache_write_input_tokens.map_or(0, count);
+    Usage {
+        input_tokens: count(tokens.input_tokens) + cache_read_tokens + cache_write_tokens,
+        cache_read_tokens,
+        cache_write_tokens,
+        output_tokens: count(tokens.output_tokens),
+    }
 }
 
 #[cfg(test)]

@@ -12,6 +12,8 @@ pub(super) async fn for_stream(
     client: &Client,
     input: ConverseInput,
 ) -> Result<ConverseStreamOutput, SdkError<ConverseStreamError, HttpResponse>> {
+    // Nothing else in a request has an order that changes.
+    let has_tools = input.tool_config.is_some();
     let request = client
         .converse_stream()
         .set_model_id(input.model_id)
@@ -19,13 +21,17 @@ pub(super) async fn for_stream(
         .set_messages(input.messages)
         .set_tool_config(input.tool_config)
         .set_inference_config(input.inference_config);
-    request.customize().mutate_request(stabilise).send().await
+    let request = request.customize();
+    let request = if has_tools { request.mutate_request(stabilise) } else { request };
+    request.send().await
 }
 
 pub(super) async fn for_whole(
     client: &Client,
     input: ConverseInput,
 ) -> Result<ConverseOutput, SdkError<ConverseError, HttpResponse>> {
+    // Nothing else in a request has an order that changes.
+    let has_tools = input.tool_config.is_some();
     let request = client
         .converse()
         .set_model_id(input.model_id)
@@ -33,5 +39,7 @@ pub(super) async fn for_whole(
         .set_messages(input.messages)
         .set_tool_config(input.tool_config)
         .set_inference_config(input.inference_config);
-    request.customize().mutate_request(stabilise).send().await
+    let request = request.customize();
+    let request = if has_tools { request.mutate_request(stabilise) } else { request };
+    request.send().await
 }

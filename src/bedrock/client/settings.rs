@@ -18,7 +18,7 @@ use crate::bedrock::validate::Profile;
 /// let settings = BedrockSettings::new("eu.anthropic.claude-haiku-4-5-20251001-v1:0")
 ///     .with_max_tokens(300)
 ///     .with_temperature(0.3)
-///     .with_deadlines(Deadlines { first_token: Duration::from_secs(3), ..Deadlines::default() });
+///     .with_deadlines(Deadlines::default().with_first_token(Duration::from_secs(3)));
 /// assert_eq!(settings.model_id(), "eu.anthropic.claude-haiku-4-5-20251001-v1:0");
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +36,7 @@ pub struct BedrockSettings {
 /// How long an answer is waited for. How long a connection may take is set with the client:
 /// [`turn_client`](super::turn_client).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Deadlines {
     /// From asking to the first piece of the answer, connecting and a second attempt included. Not for an answer that
     /// comes whole.
@@ -54,6 +55,26 @@ impl Default for Deadlines {
             between_events: Duration::from_secs(3),
             whole_answer: Duration::from_secs(30),
         }
+    }
+}
+
+impl Deadlines {
+    /// The same with another one for the first piece of the answer.
+    #[must_use]
+    pub fn with_first_token(self, first_token: Duration) -> Self {
+        Self { first_token, ..self }
+    }
+
+    /// The same with another one between two pieces of the answer.
+    #[must_use]
+    pub fn with_between_events(self, between_events: Duration) -> Self {
+        Self { between_events, ..self }
+    }
+
+    /// The same with another one for the whole answer.
+    #[must_use]
+    pub fn with_whole_answer(self, whole_answer: Duration) -> Self {
+        Self { whole_answer, ..self }
     }
 }
 

@@ -59,12 +59,7 @@ fn invocation(id: &str, arguments: serde_json::Value) -> ModelEvent {
 }
 
 fn all_tokens() -> ModelEvent {
-    let mut usage = Usage::default();
-    usage.input_tokens = 137;
-    usage.cache_read_tokens = 100;
-    usage.cache_write_tokens = 30;
-    usage.output_tokens = 5;
-    ModelEvent::Usage(usage)
+    ModelEvent::Usage(Usage { input_tokens: 137, cache_read_tokens: 100, cache_write_tokens: 30, output_tokens: 5 })
 }
 
 #[test]

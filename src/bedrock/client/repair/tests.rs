@@ -237,8 +237,7 @@ fn what_tools_were_given_and_gave_is_mended() {
 
 #[test]
 fn texts_are_parted_from_tools_where_the_model_asks_for_it() {
-    let mut profile = Profile::default();
-    profile.text_beside_tools = false;
+    let profile = Profile { text_beside_tools: false, ..Profile::default() };
     let messages = vec![user([text("x")]), assistant([text("y"), call("a")]), user([result("a"), text("z")])];
     let (contents, told) = mended_for(&profile, messages);
     let expected = json!([

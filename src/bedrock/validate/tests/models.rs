@@ -46,8 +46,7 @@ fn texts_stand_apart_from_tools_where_the_model_asks_for_it() {
     let wording = |m: usize, kind: &str| {
         format!("messages.{m}.content: Conversation blocks and tool {kind} blocks cannot be provided in the same turn.")
     };
-    let mut apart = Profile::default();
-    apart.text_beside_tools = false;
+    let apart = Profile { text_beside_tools: false, ..Profile::default() };
     let messages = [user([text("x")]), assistant([text("y"), call("a")]), user([result("a"), text("z")])];
     let told: Vec<_> = validate(&input(messages), &apart).iter().map(Violation::to_string).collect();
     assert_eq!(told, [wording(1, "use"), wording(2, "result")]);

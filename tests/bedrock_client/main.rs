@@ -1,0 +1,93 @@
+//! A model at Bedrock, through the real SDK client, against a Bedrock in this process.
+#![cfg(feature = "test-util")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "helpers of tests")]
+
+mod answers;
+mod connections;
+mod deadlines;
+mod failures;
+mod prefix;
+mod requests;
+
+use aws_sdk_bedrockruntime::Client;
+use futures_util::StreamExt;
+use serde_json::{Value as Json, json};
+use verbale::bedrock::stand_in::StandIn;
+use verbale::bedrock::{BedrockModel, BedrockSettings, summary_client, turn_client};
+use verbale::model::{Failure, Model, ModelError, ModelEvent, ModelRequest, Received, ToolSpec};
+use verbale::{MessageWrapper, MessagesManager, PlainMessage, Value};
+
+const CLAUDE: &str = "eu.anthropic.claude-sonnet-5";
+const LLAMA: &str = "us.meta.llama4-maverick-17b-instruct-v1:0";
+
+fn for_turns(stand_in: &StandIn, settings: BedrockSettings) -> BedrockModel {
+    BedrockModel::for_turns(Client::from_conf(turn_client(stand_in.sdk_config()).build()), settings)
+}
+
+fn for_summaries(stand_in: &StandIn, settings: BedrockSettings) -> BedrockModel {
+    BedrockModel::for_summaries(Client::from_conf(summary_client(stand_in.sdk_config()).build()), settings)
+}
+
+/// The model for turns with its defaults.
+fn claude(stand_in: &StandIn) -> BedrockModel {
+    for_turns(stand_in, BedrockSettings::new(CLAUDE))
+}
+
+/// The caller asks something.
+fn question() -> ModelRequest {
+    let mut manager = MessagesManager::<PlainMessage>::new();
+    manager.add_user("When does it arrive?").unwrap();
+    window(&manager)
+}
+
+fn window(manager: &MessagesManager<PlainMessage>) -> ModelRequest {
+    ModelRequest::new(manager.messages().map(|message| message.message().clone()).collect())
+}
+
+fn tool(name: &str) -> ToolSpec {
+    let properties: Json = (0..9).map(|number| (format!("property_{number}"), json!({"type": "string"}))).collect();
+    ToolSpec {
+        name: verbale::message::ToolName::new(name).unwrap(),
+        description: "Looks up a parcel.".into(),
+        input_schema: Value::try_from(json!({"type": "object", "properties": properties})).unwrap(),
+    }
+}
+
+async fn ask(model: &BedrockModel, request: ModelRequest) -> Result<Vec<ModelEvent>, (Vec<ModelEvent>, ModelError)> {
+    let mut events = Vec::new();
+    let mut answer = model.generate(request);
+    while let Some(event) = answer.next().await {
+        match event {
+            Ok(event) => events.push(event),
+            Err(error) => {
+                assert!(answer.next().await.is_none(), "an error is the last item");
+                return Err((events, error));
+            }
+        }
+    }
+    assert!(answer.next().await.is_none(), "the end stays");
+    Ok(events)
+}
+
+/// What goes wrong, and what came before; nothing of what was said is in the error, whichever way it is shown.
+async fn fail(model: &BedrockModel, request: ModelRequest) -> (Failure, Received) {
+    let (events, error) = ask(model, request).await.unwrap_err();
+    let told = events.iter().fold(Received::default(), |received, event| match event {
+        ModelEvent::Text(text) => Received { text_bytes: received.text_bytes + text.len(), ..received },
+        ModelEvent::Invocation(_) => Received { invocations: received.invocations + 1, ..received },
+        _ => received,
+    });
+    assert_eq!(error.received(), told);
+    let mut shown = format!("{error} {error:?}");
+    let mut source = std::error::Error::source(&error);
+    while let Some(cause) = source {
+        shown.push_str(&format!(" {cause} {cause:?}"));
+        source = cause.source();
+    }
+    assert!(!shown.contains("arrive") && !shown.contains("4711"), "{shown}");
+    (error.kind().clone(), error.received())
+}
+
+fn text(text: &str) -> ModelEvent {
+    ModelEvent::Text(text.into())
+}

@@ -1,0 +1,108 @@
+//! The bytes in front of a cache point are those of the turn before.
+
+use serde_json::json;
+use verbale::bedrock::stand_in::{Reply, StandIn};
+use verbale::bedrock::{BedrockSettings, Profile};
+use verbale::model::ModelRequest;
+use verbale::{Content, Invocation, MessagesManager, PlainMessage, Value};
+
+use super::{CLAUDE, ask, claude, for_turns, question, tool, window};
+
+const POINT: &str = r#"{"cachePoint":{"type":"default"}}"#;
+const NOVA: &str = "eu.amazon.nova-lite-v1:0";
+
+fn asked(manager: &MessagesManager<PlainMessage>) -> ModelRequest {
+    let mut request = window(manager);
+    request.tools = [tool("get_parcel"), tool("get_time")].into();
+    request.system = Some("You answer the phone of a parcel service.".into());
+    request.record = Some("The caller is Mia.".into());
+    request
+}
+
+/// A call in which tools are asked, turn by turn; each request's body.
+async fn bodies(stand_in: &StandIn, settings: BedrockSettings) -> Vec<String> {
+    let model = for_turns(stand_in, settings);
+    let mut manager = MessagesManager::<PlainMessage>::new();
+    for turn in 0..4 {
+        manager.add_user(format!("And parcel {turn}?").as_str()).unwrap();
+        ask(&model, asked(&manager)).await.unwrap();
+        let arguments = json!({"id": turn, "a": 1, "b": 2.5, "c": {"x": 1, "y": 2, "z": 3}, "d": [], "e": null});
+        let call = Invocation::new(format!("call_{turn}"), "get_parcel", Value::try_from(arguments.clone()).unwrap());
+        let call = call.unwrap();
+        manager.add_assistant(["One moment.".into(), Content::from(call.clone())]).unwrap();
+        manager.add_user(Content::from(call.success([Value::try_from(arguments).unwrap()]))).unwrap();
+        ask(&model, asked(&manager)).await.unwrap();
+        manager.add_assistant("In Milan.").unwrap();
+    }
+    stand_in.take_requests().iter().map(|request| String::from_utf8(request.body().to_vec()).unwrap()).collect()
+}
+
+/// The messages as they were sent, without cache points, and all behind them.
+fn parts(body: &str) -> (String, &str) {
+    let (messages, behind) = body.split_once(r#"],"system":"#).unwrap();
+    let messages = messages.replace(&format!(",{POINT}"), "");
+    assert!(messages.starts_with(r#"{"messages":["#) && !messages.contains("cachePoint"));
+    (messages, behind)
+}
+
+#[tokio::test]
+async fn what_was_sent_is_sent_again_byte_by_byte() {
+    for model_id in [CLAUDE, NOVA] {
+        let stand_in = StandIn::new();
+        let bodies = bodies(&stand_in, BedrockSettings::new(model_id)).await;
+        assert_eq!((bodies.len(), stand_in.counters().refused), (8, 0));
+        for two in bodies.windows(2) {
+            let ((before, prompts), (now, same_prompts)) = (parts(&two[0]), parts(&two[1]));
+            assert!(now.starts_with(&before), "\n{before}\n{now}");
+            assert_eq!(same_prompts, prompts);
+        }
+        // Another process sends the same bytes.
+        assert_eq!(self::bodies(&StandIn::new(), BedrockSettings::new(model_id)).await, bodies);
+    }
+}
+
+#[tokio::test]
+async fn a_cache_point_stands_where_the_turn_before_had_one() {
+    let stand_in = StandIn::new();
+    let bodies = bodies(&stand_in, BedrockSettings::new(CLAUDE)).await;
+    for two in bodies.windows(2) {
+        let points: Vec<_> = two.iter().map(|body| body.matches(POINT).count()).collect();
+        assert!(points.iter().all(|points| (3..=4).contains(points)), "{points:?}");
+        // What stands in front of the last point of the turn before stands in front of a point again.
+        let (before, now) = (messages_before_last_point(&two[0]), &two[1]);
+        let read = now.match_indices(POINT).any(|(at, _)| now[..at].replace(&format!(",{POINT}"), "") == before);
+        assert!(read, "\n{before}\n{now}");
+    }
+    let last = bodies.last().unwrap();
+    let prompt = format!(r#""system":[{{"text":"You answer the phone of a parcel service."}},{POINT},{{"text":"#);
+    assert!(last.contains(&prompt) && last.ends_with(&format!("{POINT}]}}}}")), "{last}");
+}
+
+fn messages_before_last_point(body: &str) -> String {
+    let (messages, _) = body.split_once(r#"],"system":"#).unwrap();
+    messages[..messages.rfind(POINT).unwrap()].replace(&format!(",{POINT}"), "")
+}
+
+#[tokio::test]
+async fn cache_points_are_left_out_where_they_are_not_taken_or_wanted() {
+    let stand_in = StandIn::new();
+    for (settings, points) in [
+        (BedrockSettings::new("openai.gpt-oss-120b-1:0"), 0),
+        (BedrockSettings::new(CLAUDE).with_cache_points(false), 0),
+        // Behind the system prompt and the caller's words, not behind results or at the tools.
+        (BedrockSettings::new(NOVA), 2),
+        (BedrockSettings::new(CLAUDE), 4),
+    ] {
+        let bodies = bodies(&stand_in, settings.clone()).await;
+        assert_eq!(bodies[6].matches(POINT).count(), points, "{}", settings.model_id());
+    }
+    let mut few = Profile::for_model(CLAUDE);
+    few.max_cache_points = 1;
+    let bodies = bodies(&stand_in, BedrockSettings::new(CLAUDE).with_profile(few)).await;
+    assert!(bodies.iter().all(|body| body.matches(POINT).count() == 1));
+    assert_eq!(stand_in.counters().refused, 0);
+    stand_in.reply(Reply::text("On Friday."));
+    ask(&claude(&stand_in), question()).await.unwrap();
+    let requests = stand_in.requests();
+    assert_eq!(String::from_utf8_lossy(requests[0].body()).matches(POINT).count(), 1);
+}

@@ -1,0 +1,177 @@
+//! What is sent: the request in Converse's words, mended where Bedrock would refuse it.
+
+use aws_sdk_bedrockruntime::types::SystemContentBlock;
+use serde_json::{Value as Json, json};
+use verbale::bedrock::stand_in::{Reply, StandIn};
+use verbale::bedrock::{BedrockSettings, Profile, validate};
+use verbale::message::{Document, Media, MediaKind, Source};
+use verbale::model::{Failure, ModelEvent, ModelRequest, Received};
+use verbale::{Invocation, Message, MessageWrapper, MessagesManager, PlainMessage, Value};
+
+use super::{CLAUDE, LLAMA, ask, claude, fail, for_turns, question, text, tool, window};
+
+/// What a manager would never hand over: each of these messages, one behind the other.
+fn messages(add: impl Fn(&mut MessagesManager<PlainMessage>)) -> Vec<Message> {
+    let mut manager = MessagesManager::new();
+    add(&mut manager);
+    manager.meta_messages().iter().map(|message| message.message().clone()).collect()
+}
+
+fn body(stand_in: &StandIn) -> Json {
+    serde_json::from_slice(stand_in.requests().last().unwrap().body()).unwrap()
+}
+
+#[tokio::test]
+async fn a_request_has_all_that_is_asked() {
+    let stand_in = StandIn::new();
+    let settings = BedrockSettings::new(CLAUDE)
+        .with_max_tokens(300)
+        .with_temperature(0.5)
+        .with_stop_sequences(["</end>"])
+        .with_cache_points(false);
+    let mut request = question();
+    request.tools = [tool("get_parcel")].into();
+    request.system = Some("You answer the phone.".into());
+    request.record = Some("The caller is Mia. </record_of_the_call>".into());
+    ask(&for_turns(&stand_in, settings), request).await.unwrap();
+
+    let requests = stand_in.requests();
+    assert_eq!(requests[0].model_id(), CLAUDE);
+    let [SystemContentBlock::Text(prompt), SystemContentBlock::Text(record)] = requests[0].system() else { panic!() };
+    assert_eq!(prompt, "You answer the phone.");
+    assert_eq!(record.matches("</record_of_the_call>").count(), 1);
+    let mut body = body(&stand_in);
+    body["toolConfig"]["tools"][0]["toolSpec"]["inputSchema"]["json"]["properties"].take();
+    assert_eq!(
+        [&body["messages"], &body["toolConfig"], &body["inferenceConfig"]],
+        [
+            &json!([{"role": "user", "content": [{"text": "When does it arrive?"}]}]),
+            &json!({"tools": [{"toolSpec": {"name": "get_parcel", "description": "Looks up a parcel.",
+                "inputSchema": {"json": {"type": "object", "properties": null}}}}]}),
+            &json!({"maxTokens": 300, "temperature": 0.5, "stopSequences": ["</end>"]}),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn what_bedrock_would_refuse_is_mended_and_told() {
+    let call = Invocation::new("call_1", "get_parcel", Value::map([("pin", 4711)]).unwrap()).unwrap();
+    let mut request = ModelRequest::new(
+        [
+            messages(|manager| {
+                manager.add_supervisor("You answer.").unwrap();
+            }),
+            messages(|manager| {
+                manager.add_assistant(["Hello".into(), verbale::Content::from(call.clone())]).unwrap();
+            })
+            .split_off(1),
+            messages(|manager| {
+                manager.add_user("4711").unwrap();
+            }),
+            messages(|manager| {
+                manager.add_user("Are you there?").unwrap();
+            }),
+            messages(|manager| {
+                manager.add_assistant("Yes.").unwrap();
+            })
+            .split_off(1),
+        ]
+        .concat(),
+    );
+    request.tools = [tool("get_parcel"), tool("get_parcel")].into();
+    let stand_in = StandIn::new();
+    stand_in.reply(Reply::text("On Friday."));
+    let events = ask(&claude(&stand_in), request).await.unwrap();
+    let ModelEvent::Repaired(repairs) = &events[0] else { panic!("{events:?}") };
+    let told: Vec<_> = repairs.iter().map(ToString::to_string).collect();
+    let (left_out, told) = told.split_first().unwrap();
+    assert!(left_out.starts_with("left out: message ") && left_out.contains(" is a supervisor message"), "{left_out}");
+    assert_eq!(
+        told,
+        [
+            "toolConfig.tools: tools were left out whose name another one has",
+            "messages.2: the message went into the one before, which has the same role",
+            "messages.0: the conversation started with the assistant; a user message of `...` was put in front",
+            "messages.1.content.1: a tool call that cannot stand or has no result became a text",
+            "messages.4: the conversation ended with the assistant; a user message of `...` was put behind it",
+        ]
+    );
+    assert!(!format!("{told:?}").contains("4711"));
+    assert_eq!(events[1], text("On"));
+    // The stand-in, which refuses what Bedrock refuses, has taken it.
+    assert_eq!((stand_in.counters().requests, stand_in.counters().refused), (1, 0));
+    let roles: Vec<_> = body(&stand_in)["messages"].as_array().unwrap().iter().map(|one| one["role"].clone()).collect();
+    assert_eq!(roles, ["user", "assistant", "user", "assistant", "user"]);
+}
+
+#[tokio::test]
+async fn a_model_with_rules_of_its_own_gets_what_it_takes() {
+    let mut manager = MessagesManager::<PlainMessage>::new();
+    let call = Invocation::new("call_1", "get_parcel", Value::Null).unwrap();
+    manager.add_user("Where is it?").unwrap();
+    manager.add_assistant(["One moment.".into(), verbale::Content::from(call.clone())]).unwrap();
+    manager.add_user([call.success(["In Milan."]).into(), verbale::Content::from("Hello?")]).unwrap();
+    let mut request = window(&manager);
+    request.tools = [tool("get_parcel")].into();
+    let stand_in = StandIn::new();
+    let events = ask(&for_turns(&stand_in, BedrockSettings::new(LLAMA)), request).await.unwrap();
+    assert!(matches!(&events[0], ModelEvent::Repaired(repairs) if repairs.len() == 2));
+    assert_eq!(stand_in.requests()[0].messages().len(), 7);
+    assert_eq!(validate(stand_in.requests()[0].input(), &Profile::for_model(LLAMA)), []);
+}
+
+#[tokio::test]
+async fn what_cannot_be_mended_is_never_sent() {
+    let stand_in = StandIn::new();
+    let invalid = |why: &str| (Failure::Invalid(why.to_owned()), Received::default());
+    let mut request = question();
+    let mut no_object = tool("get_parcel");
+    no_object.input_schema = Value::Null;
+    request.tools = [tool("get_time"), no_object].into();
+    let why = "ToolSchemaIsObject at toolConfig.tools.1: The value at toolConfig.tools.1.toolSpec.inputSchema.json.type \
+               must be one of the following: object.";
+    assert_eq!(fail(&claude(&stand_in), request).await, invalid(why));
+
+    let settings = || BedrockSettings::new(CLAUDE);
+    for (settings, why) in [
+        (settings().with_temperature(1.1), "the temperature has to be from 0 to 1"),
+        (settings().with_temperature(f32::NAN), "the temperature has to be from 0 to 1"),
+        (settings().with_top_p(-0.1), "top_p has to be from 0 to 1"),
+        (settings().with_max_tokens(0), "max_tokens has to be from 1 to 2,147,483,647"),
+        (settings().with_max_tokens(u32::MAX), "max_tokens has to be from 1 to 2,147,483,647"),
+        (settings().with_stop_sequences([""]), "a stop sequence is empty"),
+    ] {
+        assert_eq!(fail(&for_turns(&stand_in, settings), question()).await, invalid(why));
+    }
+    assert_eq!(stand_in.counters().requests, 0);
+}
+
+#[tokio::test]
+async fn an_attachment_whose_kind_is_not_known_is_told_as_a_text() {
+    let bytes = || Source::Bytes(b"4711".as_slice().into());
+    let result = Invocation::new("call_1", "get_parcel", Value::Null).unwrap();
+    let unknown = || Media::new(MediaKind::Image, bytes()).with_prompt_hint("the receipt");
+    let mut manager = MessagesManager::<PlainMessage>::new();
+    manager.add_user(["Here.".into(), verbale::Content::from(unknown())]).unwrap();
+    manager.add_user(verbale::Content::from(Document::new(bytes()).with_mime_type("application/zip"))).unwrap();
+    manager.add_assistant(verbale::Content::from(result.clone())).unwrap();
+    let parts = [verbale::message::ResultContent::Media(Box::new(unknown()))];
+    manager.add_user(verbale::Content::from(result.success(parts))).unwrap();
+    let mut request = window(&manager);
+    request.tools = [tool("get_parcel")].into();
+    let stand_in = StandIn::new();
+    let model = for_turns(&stand_in, BedrockSettings::new(CLAUDE).with_cache_points(false));
+    let events = ask(&model, request).await.unwrap();
+    let ModelEvent::Repaired(repairs) = &events[0] else { panic!("{events:?}") };
+    let told = format!("{repairs:?}");
+    assert!(repairs.len() == 3 && !told.contains("receipt"), "{told}");
+    let body = body(&stand_in);
+    assert_eq!(
+        [&body["messages"][0]["content"], &body["messages"][2]["content"][0]["toolResult"]["content"]],
+        [
+            &json!([{"text": "Here."}, {"text": "[image \"the receipt\": not available to the model]"},
+                {"text": "[document \"application/zip\": not available to the model]"}]),
+            &json!([{"text": "[image \"the receipt\": not available to the model]"}]),
+        ]
+    );
+}
