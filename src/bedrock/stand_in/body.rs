@@ -13,7 +13,6 @@ use tokio::time::Sleep;
 use super::counters::Ticket;
 
 /// What happens next in a body.
-#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
     Send(Bytes),
     Wait(Duration),
