@@ -69,6 +69,20 @@ async fn a_connection_that_was_read_to_the_end_serves_again() {
 }
 
 #[tokio::test]
+async fn a_connection_comes_back_behind_the_last_event() {
+    let stand_in = StandIn::new();
+    let (_server, client) = served(&stand_in).await;
+    for _ in 0..20 {
+        let mut events = stream(&client).await.unwrap();
+        while !events.recv().await.unwrap().unwrap().is_metadata() {}
+    }
+    let counters = stand_in.counters();
+    assert_eq!((counters.finished, counters.cancelled), (20, 0));
+    // Two, for it comes back a moment later than the next one is asked for.
+    assert!(counters.connections <= 2, "{counters:?}");
+}
+
+#[tokio::test]
 async fn a_server_that_is_dropped_breaks_what_is_on_its_way_and_listens_no_more() {
     let stand_in = StandIn::new();
     let (server, client) = served(&stand_in).await;

@@ -1,6 +1,6 @@
 //! What goes wrong in a stream.
 
-use aws_sdk_bedrockruntime::error::{DisplayErrorContext, ProvideErrorMetadata};
+use aws_sdk_bedrockruntime::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
 use aws_sdk_bedrockruntime::types::error::ConverseStreamOutputError;
 use verbale::bedrock::stand_in::{Exception, Reply, StandIn};
 
@@ -52,7 +52,7 @@ async fn a_connection_that_breaks_is_an_error_behind_what_came() {
         let (events, error) = rest(stream(&client).await.unwrap()).await;
         assert_eq!(events, TWO);
         let error = error.unwrap();
-        assert!(error.as_service_error().is_none(), "{error:?}");
+        assert!(matches!(error, SdkError::DispatchFailure(_)), "{error:?}");
         // Behind the last event there is nothing to be cut: that one is.
         stand_in.reply(reply().cut_after(99));
         let (events, error) = rest(stream(&client).await.unwrap()).await;

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use aws_sdk_bedrockruntime::Client;
+use aws_sdk_bedrockruntime::config::timeout::{TimeoutConfig, TimeoutConfigBuilder};
+use aws_sdk_bedrockruntime::error::SdkError;
 use tokio::time::{Instant, timeout};
 use verbale::bedrock::stand_in::{Exception, Reply, StandIn};
 
@@ -88,6 +90,31 @@ async fn a_hang_before_the_answer_lasts() {
     assert!(timeout(LONG, whole(&client).send()).await.is_err());
     let counters = stand_in.counters();
     assert_eq!((counters.requests, counters.finished, counters.cancelled), (2, 0, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_outs_of_the_sdk_end_a_hang() {
+    let stand_in = StandIn::new();
+    let of = |timeouts: TimeoutConfigBuilder| {
+        Client::from_conf(stand_in.sdk_config().timeout_config(timeouts.build()).build())
+    };
+    for timeouts in [
+        TimeoutConfig::builder().read_timeout(FIRST),
+        TimeoutConfig::builder().operation_attempt_timeout(FIRST),
+        TimeoutConfig::builder().operation_timeout(FIRST),
+    ] {
+        stand_in.reply(slow().hang_before());
+        let start = Instant::now();
+        let error = timeout(LONG, stream(&of(timeouts))).await.unwrap().unwrap_err();
+        assert_eq!(start.elapsed(), FIRST);
+        let is_read_timeout = matches!(&error, SdkError::DispatchFailure(failure) if failure.is_timeout());
+        assert!(is_read_timeout || matches!(error, SdkError::TimeoutError(_)), "{error:?}");
+    }
+    // None of them covers what comes behind the head.
+    stand_in.reply(slow().hang_after(2));
+    let mut events = stream(&of(TimeoutConfig::builder().read_timeout(2 * FIRST))).await.unwrap();
+    assert!(events.recv().await.unwrap().is_some() && events.recv().await.unwrap().is_some());
+    assert!(timeout(LONG, events.recv()).await.is_err());
 }
 
 #[tokio::test(start_paused = true)]

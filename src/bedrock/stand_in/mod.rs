@@ -119,7 +119,7 @@ impl StandIn {
     }
 
     /// The settings of an SDK client that asks it without a socket, for what a test adds: dummy credentials, a region,
-    /// one attempt, no stalled-stream protection, no time-outs.
+    /// one attempt, so that each request takes one reply, no stalled-stream protection, no time-outs.
     ///
     /// ```
     /// # use verbale::bedrock::stand_in::StandIn;
