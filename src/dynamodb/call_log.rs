@@ -51,6 +51,13 @@ impl CallLog for DynamoLog {
         })
     }
 
+    fn read_header<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, Option<CallHeader>> {
+        Box::pin(async move {
+            let read = self.read_header(call_id).await;
+            read.map(|(header, _)| header).map_err(|error| at("reading the header of", call_id, None, error))
+        })
+    }
+
     fn list_calls<'a>(&'a self, query: &'a CallQuery) -> LogFuture<'a, CallPage> {
         Box::pin(async move {
             let listed = self.list(query).await;

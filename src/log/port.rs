@@ -65,6 +65,13 @@ pub trait CallLog: Send + Sync {
     /// Errors: something that does not read as a record; a backend that failed.
     fn read_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall>;
 
+    /// A call's header alone, as [`read_call`](Self::read_call) gives it.
+    ///
+    /// Errors: something that does not read as a header; a backend that failed.
+    fn read_header<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, Option<CallHeader>> {
+        Box::pin(async move { Ok(self.read_call(call_id).await?.header) })
+    }
+
     /// The opened calls of a day, newest first, a page at a time. A call that was opened or erased just now may be
     /// missing or there for a moment, where the backend says so; one that was erased cannot be read all the same.
     ///
@@ -109,6 +116,10 @@ impl<L: CallLog + ?Sized> CallLog for Arc<L> {
 
     fn read_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
         (**self).read_call(call_id)
+    }
+
+    fn read_header<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, Option<CallHeader>> {
+        (**self).read_header(call_id)
     }
 
     fn list_calls<'a>(&'a self, query: &'a CallQuery) -> LogFuture<'a, CallPage> {

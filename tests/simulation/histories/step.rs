@@ -126,9 +126,9 @@ impl World {
         let writer = &self.processes[process].writer;
         for call in &mut self.calls {
             let header = call.header.clone();
-            // Whoever is to go on with a new task has not been taken over.
-            call.zombies.retain(|zombie| zombie.process != process);
-            for owner in call.owner.iter_mut().filter(|owner| owner.process == process) {
+            // Whoever was taken over does not know it, or has forgotten it with the task.
+            let owners = call.zombies.iter_mut().chain(&mut call.owner);
+            for owner in owners.filter(|owner| owner.process == process) {
                 let claim = owner.claim.clone();
                 let way = if claim.epoch() == 1 { writer.open(header.clone()).unwrap() } else { writer.call(claim) };
                 owner.manager.take_back();
@@ -202,6 +202,8 @@ impl World {
             tokio::time::timeout(Duration::from_secs(60), self.processes[call.home].writer.erase(&call.id)).await;
         assert!(!matches!(erased, Ok(Ok(()))), "call {} is held, and was erased", call.id);
         if self.dice.chance(0.5) {
+            // What was given up may be done once the call is released.
+            call.is_erasing |= !matches!(erased, Ok(Err(LogError::Held { .. })));
             call.is_held = self.log.change_call(&call.id, &CallChange::Release).await.is_err();
         }
     }
