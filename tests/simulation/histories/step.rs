@@ -104,7 +104,10 @@ impl World {
         for call in &mut self.calls {
             call.zombies.retain(|zombie| zombie.process != process);
             if let Some(owner) = call.owner.take_if(|owner| owner.process == process) {
-                call.promise(&owner.kept(level));
+                match level {
+                    Durability::Stored => call.promise(&owner.kept(level)),
+                    _ => call.promise_at_home(&owner.kept(level)),
+                }
             }
         }
         self.restart(process).await;
@@ -122,6 +125,8 @@ impl World {
         }
         self.trace.say(format!("the task of process {process} dies"));
         self.trace.count("task died", 1);
+        let was_taken_over = self.calls.iter().flat_map(|call| &call.zombies).any(|zombie| zombie.process == process);
+        self.trace.count("task of a fenced writer died", u64::from(was_taken_over));
         self.restart(process).await;
         let writer = &self.processes[process].writer;
         for call in &mut self.calls {
@@ -152,7 +157,7 @@ impl World {
         let call = &mut self.calls[index];
         self.trace.say(format!("process {rival} takes call {} over", call.id));
         self.trace.count("call taken over", 1);
-        call.home = rival;
+        call.move_to(rival);
         if let Some(owner) = call.owner.take() {
             self.calls[index].zombies.push(owner);
         }
