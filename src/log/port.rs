@@ -18,10 +18,10 @@ pub type LogFuture<'a, T, E = LogError> = Pin<Box<dyn Future<Output = Result<T, 
 /// - **Putting needs no order and can be repeated.** Of each message the log keeps the newest revision it was ever
 ///   given, in whatever order, however often. What is put is there once the future is ready.
 /// - **One writer a call.** Once a call was [resumed](Self::resume_call), what its older writers put is refused
-///   ([`LogError::Fenced`]) and not there, however late it comes; what they had stored before stays. Of what comes out of
-///   the order of its list a backend may only promise that no read shows it. It says so; who writes out of order asks
-///   [the header](Self::read_header) behind it, which has the newer epoch from before the call is read. Another message in the same
-///   place, or other contents at the same revision, is a [conflict](LogError::is_conflict), and what was there stays.
+///   ([`LogError::Fenced`]) and not there, however late it comes; what they had stored before stays. Of what comes out
+///   of the order of its list a backend may only promise that no read shows it. It says so; who writes out of order
+///   asks [the header](Self::read_header) behind it, which has the newer epoch before the call is read. Another message
+///   in the same place, or other contents at the same revision, is a [conflict](LogError::is_conflict), and what was there stays.
 /// - **What is reported is so.** A [`Stored`] is in the log; a failed record is not, or, after an error that
 ///   [may pass](LogError::is_retryable), it is not known to be.
 /// - **Erased is erased.** Once [`erase_call`](Self::erase_call) is done, the call is neither read nor listed, however

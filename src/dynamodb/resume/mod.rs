@@ -42,9 +42,10 @@ impl DynamoLog {
     /// Takes a call over: fences its older writers, then reads it. What is read stays, and nothing of theirs comes
     /// after it. See [`resume_call`](crate::log::CallLog::resume_call).
     ///
-    /// It takes two writes of the header (and a refused one where it was resumed before), a consistent read of the call, a write of each message and summary (as many
-    /// write units as they took), and one of a write unit for a fence behind each message that no summary covers, and one
-    /// more; eight requests at a time. One more pass where the older writer wrote meanwhile.
+    /// It takes two writes of the header (and a refused one where it was resumed before), a consistent read of the call,
+    /// a write of each message and summary (as many write units as they took), and one of a write unit for a fence behind
+    /// each message that no summary covers, and one more; eight requests at a time. One more pass where the older writer
+    /// wrote meanwhile.
     ///
     /// Errors: never opened, or expired; erased; fenced, where a third one resumed it at the same time; the older writer
     /// was too quick, again and again; an item that does not read as a record; a request that failed. Resume it again

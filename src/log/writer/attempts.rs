@@ -8,7 +8,6 @@ use tokio::task::{Id, JoinError};
 use super::call::{Gap, Key, Waiting};
 use super::operation::Outcome;
 use super::shared::Weighed;
-use super::spooling::Spooling;
 use super::{Durability, Part, Trouble, WriterTask, reason_of, unpoisoned};
 use crate::log::spool::SpoolChange;
 use crate::log::{CallId, LogError, Opening, RecordKey, Remedy, Stored};
@@ -20,7 +19,7 @@ const MAX_HURRIED_BACKOFF: Duration = Duration::from_secs(1);
 impl WriterTask {
     /// Starts what is due, as far as there is room.
     pub(super) fn start_attempts(&mut self) {
-        let is_spool_known = self.spooling.as_ref().is_none_or(Spooling::is_known);
+        let is_spool_known = self.is_spool_known();
         while self.running.len() < self.settings.parallel.max(1) {
             let Some(key) = self.next_due() else { return };
             let Some(state) = self.calls.get_mut(&key) else { continue };

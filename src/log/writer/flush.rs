@@ -7,7 +7,6 @@ use tokio::time::Instant;
 
 use super::call::{CallState, Key, key_of};
 use super::shared::{Order, Orders, Shared};
-use super::spooling::Spooling;
 use super::{Durability, Part, Unstored, WriterTask, after};
 use crate::log::CallId;
 
@@ -41,7 +40,7 @@ impl WriterTask {
     pub(super) fn answer_flushes(&mut self) {
         let now = Instant::now();
         let oldest = self.outstanding.keys().next().copied().unwrap_or(u64::MAX);
-        let is_spool_known = self.spooling.as_ref().is_none_or(Spooling::is_known);
+        let is_spool_known = self.is_spool_known();
         let mut left = Vec::new();
         for flush in std::mem::take(&mut self.flushes) {
             let is_done = is_spool_known
@@ -63,8 +62,7 @@ impl WriterTask {
     pub(super) fn unstored(&self, of: Option<&CallId>, up_to: u64) -> Vec<Unstored> {
         let is_of = |call_id: &CallId| of.is_none_or(|of| of == call_id);
         let aside = self.unstored_aside().filter(|unstored| unstored.call_id.as_ref().is_some_and(is_of));
-        let is_unknown = !self.spooling.as_ref().is_none_or(Spooling::is_known);
-        let unknown = is_unknown.then_some(Unstored {
+        let unknown = (!self.is_spool_known()).then_some(Unstored {
             call_id: None,
             part: Part::Spool,
             level: Durability::Spooled,

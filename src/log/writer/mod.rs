@@ -4,8 +4,8 @@
 //! keeps the newest revision of each message, writes the records of a call in the order of its list, several calls at
 //! once, tries again what failed, and tells the manager what the log has. Read `call_writer.rs`, `task.rs`, `call.rs`.
 //!
-//! Where it has a [redactor](WriterSettings::redactor), the task [redacts](crate::log::redact) each record as it comes in:
-//! what waits, in memory or in the spool, is already as it may be written.
+//! Where it has a [redactor](WriterSettings::redactor), the task [redacts](crate::log::redact) each record as it comes
+//! in: what waits, in memory or in the spool, is already as it may be written.
 //!
 //! Three [levels](Durability): *accepted* (in memory), *spooled* (in the [spool](crate::log::Spool), where there is
 //! one), *stored*.
@@ -118,6 +118,10 @@ impl LogWriter {
     }
 
     /// The way into the log of a call that is open, or that is not to be listed.
+    ///
+    /// What an earlier handle, or an earlier life of the process, left out of the log is not known here: so the header is
+    /// read before and behind each batch, to see whether another process has taken the call over. [Resuming](Self::resume)
+    /// it saves that.
     ///
     /// A manager belongs to its handle, which tells it what the log has: with another one,
     /// [take back](MessagesManager::take_back) first what was handed over.

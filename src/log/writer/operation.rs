@@ -40,7 +40,7 @@ pub(super) struct Attempts {
 const BATCH_BYTES: usize = 1 << 20;
 
 impl Attempts {
-    /// Makes one. `has_gap`: whether records of the call may be missing in the log.
+    /// Makes one. `has_gap`: whether the log may lack a record in front of those that are to be put.
     pub async fn make(self, claim: Claim, has_gap: bool, step: Step) -> Outcome {
         let call_id = claim.call_id();
         match step {
@@ -62,9 +62,9 @@ impl Attempts {
 
     /// Each record has the whole time for itself, so that what was stored before one that hangs is known to be.
     ///
-    /// What stands behind a gap meets no fence: there the header tells whether the call was taken over. If it was not,
-    /// once a record is stored, then whoever takes it over later finds the record. Before that it is asked, too, so that
-    /// a writer that has lost its call leaves nothing behind the fences of one that did not come to its end.
+    /// What stands behind a gap meets no fence: there the header tells whether the call was taken over. If it was not
+    /// once a record is stored, whoever takes it over later finds the record. It is read before that, too, so that a
+    /// writer that has lost its call leaves nothing behind the fences of one that did not come to the end of resuming.
     async fn put(&self, claim: &Claim, has_gap: bool, records: Vec<Record>, is_spooled: bool) -> Outcome {
         let (mut stored, mut failed) = (Vec::new(), Vec::new());
         let mut before_gap = has_gap.then_some(0);
