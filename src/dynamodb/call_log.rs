@@ -10,7 +10,7 @@ use crate::message::Record;
 /// The table as the port wants it: the methods of [`DynamoLog`] without what they cost. What was erased is refused; a
 /// message that had never arrived may be stored behind the mark, where nobody reads it: see [`DynamoLog::erase`]. An older
 /// writer of a call that was resumed is refused as long as it writes its records in the order of its list; what it
-/// puts further behind may be stored, where nobody reads it: see [`DynamoLog::resume`].
+/// puts further behind may be stored, where nobody reads it: see [`DynamoLog::resume`]. The header says who is the writer.
 /// A list may lag behind by a moment. The client's time-outs bound every wait: take one from
 /// [`log_client`](super::log_client).
 impl CallLog for DynamoLog {
@@ -48,6 +48,13 @@ impl CallLog for DynamoLog {
         Box::pin(async move {
             let read = self.read(call_id).await;
             read.map(|(call, _)| call).map_err(|error| at("reading", call_id, None, error))
+        })
+    }
+
+    fn read_header<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, Option<CallHeader>> {
+        Box::pin(async move {
+            let read = self.read_header(call_id).await;
+            read.map(|(header, _)| header).map_err(|error| at("reading the header of", call_id, None, error))
         })
     }
 

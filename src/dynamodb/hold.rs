@@ -78,25 +78,9 @@ impl DynamoLog {
     }
 
     async fn live_header(&self, call_id: &CallId) -> Result<(CallHeader, Cost), DynamoError> {
-        let answer = self
-            .client
-            .get_item()
-            .table_name(&*self.table)
-            .key(names::PARTITION_KEY, AttributeValue::S(call_id.partition_key()))
-            .key(names::SORT_KEY, AttributeValue::S(names::HEADER.to_owned()))
-            .consistent_read(true)
-            .return_consumed_capacity(ReturnConsumedCapacity::Total)
-            .send()
-            .await;
-        let output = answer.map_err(|error| {
-            let subject = format_args!("the header of call {call_id} in table {}", self.table);
-            DynamoError::request("GetItem", subject, error)
-        })?;
-        match output.item() {
-            Some(found) if self.is_live(found) => {
-                Ok((header::from_item(found)?, Cost::of_read(output.consumed_capacity())))
-            }
-            found => Err(not_there(call_id, found)),
+        match self.header_item(call_id).await? {
+            (Some(found), cost) if self.is_live(&found) => Ok((header::from_item(&found)?, cost)),
+            (found, _) => Err(not_there(call_id, found.as_ref())),
         }
     }
 

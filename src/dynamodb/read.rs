@@ -3,7 +3,7 @@
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnConsumedCapacity};
 
 use super::{Cost, DynamoError, DynamoLog, Item, from_item, header, item, names};
-use crate::log::{CallId, LoggedCall};
+use crate::log::{CallHeader, CallId, LoggedCall};
 use crate::manager::MessagesManager;
 use crate::message::MessageWrapper;
 
@@ -49,6 +49,35 @@ impl DynamoLog {
         let header = items.header.as_ref().map(header::from_item).transpose()?;
         let records = items.into_shown(now_s).map(from_item).collect::<Result<_, _>>()?;
         Ok((LoggedCall::new(header, records), cost))
+    }
+
+    /// The header of a call alone, read consistently; `None` where it was never opened, was erased, or has expired.
+    /// It takes one request, and one read unit.
+    ///
+    /// Errors: an item that does not read as a header; a request that failed.
+    pub async fn read_header(&self, call_id: &CallId) -> Result<(Option<CallHeader>, Cost), DynamoError> {
+        let (found, cost) = self.header_item(call_id).await?;
+        let live = found.filter(|found| self.is_live(found));
+        Ok((live.as_ref().map(header::from_item).transpose()?, cost))
+    }
+
+    pub(super) async fn header_item(&self, call_id: &CallId) -> Result<(Option<Item>, Cost), DynamoError> {
+        let answer = self
+            .client
+            .get_item()
+            .table_name(&*self.table)
+            .key(names::PARTITION_KEY, AttributeValue::S(call_id.partition_key()))
+            .key(names::SORT_KEY, AttributeValue::S(names::HEADER.to_owned()))
+            .consistent_read(true)
+            .return_consumed_capacity(ReturnConsumedCapacity::Total)
+            .send()
+            .await;
+        let output = answer.map_err(|error| {
+            let subject = format_args!("the header of call {call_id} in table {}", self.table);
+            DynamoError::request("GetItem", subject, error)
+        })?;
+        let cost = Cost::of_read(output.consumed_capacity());
+        Ok((output.item, cost))
     }
 
     pub(super) async fn items(&self, call_id: &CallId) -> Result<(CallItems, Cost), DynamoError> {

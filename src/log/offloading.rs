@@ -175,6 +175,10 @@ impl<L: CallLog, S: ContentStore> CallLog for Offloading<L, S> {
         Box::pin(async move { Ok(self.hydrated(self.log.read_call(call_id).await?).await) })
     }
 
+    fn read_header<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, Option<CallHeader>> {
+        self.log.read_header(call_id)
+    }
+
     fn list_calls<'a>(&'a self, query: &'a CallQuery) -> LogFuture<'a, CallPage> {
         self.log.list_calls(query)
     }

@@ -18,9 +18,10 @@ pub type LogFuture<'a, T, E = LogError> = Pin<Box<dyn Future<Output = Result<T, 
 /// - **Putting needs no order and can be repeated.** Of each message the log keeps the newest revision it was ever
 ///   given, in whatever order, however often. What is put is there once the future is ready.
 /// - **One writer a call.** Once a call was [resumed](Self::resume_call), what its older writers put is refused
-///   ([`LogError::Fenced`]) and not there, however late it comes; what they had stored before stays. Of what comes out of
-///   the order of its list a backend may only promise that no read shows it. It says so. Another message in the same
-///   place, or other contents at the same revision, is a [conflict](LogError::is_conflict), and what was there stays.
+///   ([`LogError::Fenced`]) and not there, however late it comes; what they had stored before stays. Of what comes out
+///   of the order of its list a backend may only promise that no read shows it. It says so; who writes out of order
+///   asks [the header](Self::read_header) behind it, which has the newer epoch before the call is read. Another message
+///   in the same place, or other contents at the same revision, is a [conflict](LogError::is_conflict), and what was there stays.
 /// - **What is reported is so.** A [`Stored`] is in the log; a failed record is not, or, after an error that
 ///   [may pass](LogError::is_retryable), it is not known to be.
 /// - **Erased is erased.** Once [`erase_call`](Self::erase_call) is done, the call is neither read nor listed, however
@@ -64,6 +65,13 @@ pub trait CallLog: Send + Sync {
     ///
     /// Errors: something that does not read as a record; a backend that failed.
     fn read_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall>;
+
+    /// A call's header alone, as [`read_call`](Self::read_call) gives it.
+    ///
+    /// Errors: something that does not read as a header; a backend that failed.
+    fn read_header<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, Option<CallHeader>> {
+        Box::pin(async move { Ok(self.read_call(call_id).await?.header) })
+    }
 
     /// The opened calls of a day, newest first, a page at a time. A call that was opened or erased just now may be
     /// missing or there for a moment, where the backend says so; one that was erased cannot be read all the same.
@@ -109,6 +117,10 @@ impl<L: CallLog + ?Sized> CallLog for Arc<L> {
 
     fn read_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
         (**self).read_call(call_id)
+    }
+
+    fn read_header<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, Option<CallHeader>> {
+        (**self).read_header(call_id)
     }
 
     fn list_calls<'a>(&'a self, query: &'a CallQuery) -> LogFuture<'a, CallPage> {

@@ -1,7 +1,7 @@
 //! What every `CallLog` owes of calls as a whole, case by case: one writer, endings, holds, expiry.
 
 use verbale::clock::{Clock, ManualClock};
-use verbale::log::{CallChange, CallHeader, CallLog, Claim, Ending, LogError, LoggedCall, Put};
+use verbale::log::{CallChange, CallHeader, CallId, CallLog, Claim, Ending, LogError, LoggedCall, Put};
 use verbale::{MessagesManager, PlainMessage, Record, Tail};
 
 use super::conformance::{call, calls_of, day, first, header, message, put, put_as, read, summary};
@@ -16,6 +16,13 @@ pub async fn all(log: &dyn CallLog, clock: &ManualClock) {
     what_is_held_is_not_erased(log).await;
     what_has_expired_is_gone(log, clock).await;
     what_is_held_does_not_expire(log, clock).await;
+}
+
+/// A header that is read alone is that of the call.
+async fn read_call(log: &dyn CallLog, call_id: &CallId) -> LoggedCall {
+    let call = log.read_call(call_id).await.unwrap();
+    assert_eq!(log.read_header(call_id).await.unwrap(), call.header);
+    call
 }
 
 pub async fn open(log: &dyn CallLog, header: &CallHeader) -> Claim {
@@ -66,7 +73,7 @@ async fn an_older_writer_is_refused_and_told(log: &dyn CallLog) {
     }
     let error = log.change_call(old.call_id(), &close(&old, "hangup")).await.unwrap_err();
     assert!(error.is_fenced() && !error.is_retryable(), "{error:?}");
-    assert_eq!(log.read_call(old.call_id()).await.unwrap(), LoggedCall::new(Some(header), stored.to_vec()));
+    assert_eq!(read_call(log, old.call_id()).await, LoggedCall::new(Some(header), stored.to_vec()));
 
     let added = [message(2, 3), message(2, 3), message(3, 1), summary(3, 2), message(4, 1), message(2, 1)];
     let expected = [Put::Written, Put::AlreadyThere, Put::AlreadyThere, Put::Written, Put::Written, Put::NewerKept];
@@ -100,7 +107,7 @@ async fn each_writer_has_its_own_epoch(log: &dyn CallLog) {
     assert_eq!(read(log, claims[0].call_id()).await, [0, 1, 2, 3, 4].map(|seq| message(seq, 1)));
     let listed = calls_of(log, &query).await;
     assert_eq!(listed.iter().map(CallHeader::epoch).collect::<Vec<_>>(), [5]);
-    assert_eq!(log.read_call(claims[0].call_id()).await.unwrap().header.as_ref(), listed.first());
+    assert_eq!(read_call(log, claims[0].call_id()).await.header.as_ref(), listed.first());
 }
 
 async fn a_conversation_goes_on_in_another_process(log: &dyn CallLog) {
@@ -137,8 +144,8 @@ async fn what_was_never_opened_or_is_erased_is_not_changed(log: &dyn CallLog) {
         let error = log.resume_call(call_id).await.unwrap_err();
         assert!(matches!(error, LogError::NotOpened { .. }), "{error:?}");
     }
-    assert_eq!(log.read_call(&unknown).await.unwrap(), LoggedCall::default());
-    assert_eq!(log.read_call(&unopened).await.unwrap(), LoggedCall::new(None, vec![message(0, 1)]));
+    assert_eq!(read_call(log, &unknown).await, LoggedCall::default());
+    assert_eq!(read_call(log, &unopened).await, LoggedCall::new(None, vec![message(0, 1)]));
 
     let claim = open(log, &header("erased for good", day(53).0)).await;
     put_as(log, &claim, &[message(0, 1), summary(0, 1), message(1, 1)]).await;
@@ -155,7 +162,7 @@ async fn what_was_never_opened_or_is_erased_is_not_changed(log: &dyn CallLog) {
             assert!(error.failed[0].1.is_erased(), "{error:?}");
         }
     }
-    assert!(log.read_call(&erased).await.unwrap().is_empty());
+    assert!(read_call(log, &erased).await.is_empty());
 }
 
 async fn a_call_ends_once(log: &dyn CallLog) {
@@ -168,10 +175,7 @@ async fn a_call_ends_once(log: &dyn CallLog) {
     // The first one stays.
     assert_eq!(change(log, &claim, close(&claim, "transfer")).await, ended);
     assert_eq!(calls_of(log, &query).await, vec![ended.clone()]);
-    assert_eq!(
-        log.read_call(claim.call_id()).await.unwrap(),
-        LoggedCall::new(Some(ended.clone()), vec![message(0, 1)])
-    );
+    assert_eq!(read_call(log, claim.call_id()).await, LoggedCall::new(Some(ended.clone()), vec![message(0, 1)]));
     // To open it again changes nothing.
     log.open_call(&header("ended", at_ms)).await.unwrap();
     assert_eq!(calls_of(log, &query).await, [ended]);
@@ -212,7 +216,7 @@ async fn what_is_held_is_not_erased(log: &dyn CallLog) {
         assert_eq!(change(log, &claim, CallChange::Release).await, opened);
     }
     log.erase_call(claim.call_id()).await.unwrap();
-    assert!(log.read_call(claim.call_id()).await.unwrap().is_empty());
+    assert!(read_call(log, claim.call_id()).await.is_empty());
 }
 
 async fn what_has_expired_is_gone(log: &dyn CallLog, clock: &ManualClock) {
@@ -226,10 +230,10 @@ async fn what_has_expired_is_gone(log: &dyn CallLog, clock: &ManualClock) {
     }
     clock.set((now_s + 10) * 1_000 - 1);
     assert_eq!(calls_of(log, &query).await, [soon.clone(), later.clone()]);
-    assert_eq!(log.read_call(soon.call_id()).await.unwrap().header, Some(soon.clone()));
+    assert_eq!(read_call(log, soon.call_id()).await.header, Some(soon.clone()));
     clock.advance(1);
     assert_eq!(calls_of(log, &query).await, vec![later.clone()]);
-    assert!(log.read_call(soon.call_id()).await.unwrap().is_empty());
+    assert!(read_call(log, soon.call_id()).await.is_empty());
     assert!(matches!(log.resume_call(soon.call_id()).await.unwrap_err(), LogError::NotOpened { .. }));
     for change in [CallChange::Resume, close(&claims[0], "hangup"), CallChange::Hold, CallChange::Release] {
         let error = log.change_call(soon.call_id(), &change).await.unwrap_err();
@@ -243,7 +247,7 @@ async fn what_has_expired_is_gone(log: &dyn CallLog, clock: &ManualClock) {
     put_as(log, &resumed, &[message(2, 1)]).await;
     assert_eq!(read(log, later.call_id()).await.len(), 3);
     clock.advance(10_000);
-    assert!(log.read_call(later.call_id()).await.unwrap().is_empty());
+    assert!(read_call(log, later.call_id()).await.is_empty());
     assert_eq!(calls_of(log, &query).await, []);
 }
 
@@ -260,7 +264,7 @@ async fn what_is_held_does_not_expire(log: &dyn CallLog, clock: &ManualClock) {
     // Of a claim from before the hold, too.
     put_as(log, &claim, &[message(1, 1)]).await;
     let all = [message(0, 1), summary(0, 1), message(1, 1)];
-    assert_eq!(log.read_call(claim.call_id()).await.unwrap(), LoggedCall::new(Some(held), all.to_vec()));
+    assert_eq!(read_call(log, claim.call_id()).await, LoggedCall::new(Some(held), all.to_vec()));
 
     let resumed = log.resume_call(claim.call_id()).await.unwrap();
     assert_eq!(resumed.records, all);
@@ -273,6 +277,6 @@ async fn what_is_held_does_not_expire(log: &dyn CallLog, clock: &ManualClock) {
 
     let released = change(log, &new, CallChange::Release).await;
     assert_eq!((released.is_held(), released.expires_at_s()), (false, Some(expires_at_s)));
-    assert!(log.read_call(claim.call_id()).await.unwrap().is_empty());
+    assert!(read_call(log, claim.call_id()).await.is_empty());
     assert_eq!(calls_of(log, &query).await, []);
 }

@@ -46,6 +46,41 @@ async fn a_commit_that_failed_at_its_last_write_keeps_nothing_back() {
     }
 }
 
+/// Then the spool has a newer revision than its writer knows of. Whichever of the two is stored settles both.
+#[tokio::test(start_paused = true)]
+async fn a_newer_revision_whose_commit_failed_and_was_done_leaves_nothing_behind() {
+    let all = (0..24).flat_map(|writes| [(writes, Duration::ZERO), (writes, Duration::from_secs(60))]);
+    for (writes, is_spool_mended_for) in all {
+        let memory = SpoolMemory::new();
+        let log = Arc::new(Faulty::new());
+        let spool = spool(&memory, 1 << 20);
+        let writer = started(&log, settings().with_spool(spool.clone()));
+        let call = writer.call(claim("CA1"));
+        let mut manager = Manager::new();
+        log.always(&call_id("CA1"), Next::Unavailable);
+        let id = manager.add_user("Hi").unwrap().id();
+        call.hand_over(&mut manager, Tail::Include).unwrap();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(writer.status().spooled, 1);
+        memory.fail_after(Some(writes));
+        manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, START_MS);
+        call.hand_over(&mut manager, Tail::Include).unwrap();
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        balanced(&writer.status());
+        memory.fail_after(None);
+        tokio::time::sleep(is_spool_mended_for).await;
+        log.always(&call_id("CA1"), Next::Go);
+        let flushed = tokio::time::timeout(SOON * 2, writer.flush(SOON)).await;
+        assert_eq!(flushed.expect("the writer goes round in circles"), [], "after {writes} writes");
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert!(stored(&log, "CA1").await == manager);
+        let status = writer.status();
+        balanced(&status);
+        let counted = (status.queued, status.spooled, spool.pending_bytes());
+        assert_eq!(counted, (0, 0, 0), "after {writes} writes: {status:?}");
+    }
+}
+
 /// The order of the list is what fencing relies on.
 #[tokio::test(start_paused = true)]
 async fn a_small_record_does_not_overtake_a_large_one_through_the_spool() {

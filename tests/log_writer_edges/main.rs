@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod bounds;
+mod gaps;
 mod scripted;
 
 use std::pin::pin;
@@ -17,7 +18,7 @@ use verbale::clock::SeededRandomness;
 use verbale::dynamodb::{DynamoLog, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{
-    CallHeader, CallId, CallLog, Claim, Ending, LogWriter, Part, Spool, SpoolMemory, SpoolSettings, Status,
+    CallHeader, CallId, CallLog, Claim, Ending, LogWriter, Part, Spool, SpoolMemory, SpoolSettings, Status, Unstored,
     WriterSettings,
 };
 use verbale::{MessageWrapper, MessagesManager, PlainMessage, Tail, Timing};

@@ -1,6 +1,7 @@
 //! A log in memory that waits, fails and refuses as it is told, and remembers what it stored in which order.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -35,6 +36,9 @@ pub struct Scripted {
     /// Records that are refused, by `seq` and revision.
     refused: Mutex<HashSet<(u32, u32)>>,
     kept: Mutex<HashMap<CallId, Vec<Kept>>>,
+    header_reads: AtomicUsize,
+    /// Behind so many reads of a header from now on, another process takes the call over.
+    take_over_behind: AtomicUsize,
 }
 
 impl Default for Scripted {
@@ -46,7 +50,8 @@ impl Default for Scripted {
 impl Scripted {
     /// In front of another log, which does what is let through.
     pub fn over(log: Arc<dyn CallLog>) -> Self {
-        Self { log, modes: Mutex::default(), refused: Mutex::default(), kept: Mutex::default() }
+        let (modes, refused, kept, header_reads, take_over_behind) = Default::default();
+        Self { log, modes, refused, kept, header_reads, take_over_behind }
     }
 
     pub fn set(&self, call_id: &CallId, mode: Mode) {
@@ -64,6 +69,14 @@ impl Scripted {
     /// Another process takes a call over, whatever the mode is.
     pub async fn resume_call_beside(&self, call_id: &CallId) {
         self.log.change_call(call_id, &CallChange::Resume).await.unwrap();
+    }
+
+    pub fn take_over_behind_header_read(&self, number: usize) {
+        self.take_over_behind.store(number, Ordering::Relaxed);
+    }
+
+    pub fn header_reads(&self) -> usize {
+        self.header_reads.load(Ordering::Relaxed)
     }
 
     fn mode(&self, call_id: &CallId) -> Mode {
@@ -125,6 +138,18 @@ impl CallLog for Scripted {
 
     fn read_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
         self.log.read_call(call_id)
+    }
+
+    fn read_header<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, Option<CallHeader>> {
+        Box::pin(async move {
+            self.pass(call_id).await?;
+            let header = self.log.read_header(call_id).await;
+            self.header_reads.fetch_add(1, Ordering::Relaxed);
+            if self.take_over_behind.fetch_sub(1, Ordering::Relaxed) == 1 {
+                self.resume_call_beside(call_id).await;
+            }
+            header
+        })
     }
 
     fn list_calls<'a>(&'a self, query: &'a CallQuery) -> LogFuture<'a, CallPage> {

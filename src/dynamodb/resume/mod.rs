@@ -17,7 +17,8 @@
 //!   the fence. A writer writes in the order of its list, so that of each put this comes first, and it is told.
 //! - *Anything else*: a message behind one that the writer had set aside, or one that was put out of order. Its place is
 //!   empty, so that it is stored, with its old epoch. It is never read, for it is older than `fenced`, and every put of
-//!   the new writer writes it over.
+//!   the new writer writes it over. So there a writer reads the header once the message is stored, and takes it as stored
+//!   if the epoch is still its own: step 1 is then to come, and step 2 reads the message.
 //!
 //! Two that resume one call at once have two epochs: the lower one meets the higher one in an item, a fence or the header,
 //! and ends as fenced. Whoever did not get to step 3 has no claim, and has written nothing but epochs and fences.
@@ -41,9 +42,10 @@ impl DynamoLog {
     /// Takes a call over: fences its older writers, then reads it. What is read stays, and nothing of theirs comes
     /// after it. See [`resume_call`](crate::log::CallLog::resume_call).
     ///
-    /// It takes two writes of the header (and a refused one where it was resumed before), a consistent read of the call, a write of each message and summary (as many
-    /// write units as they took), and one of a write unit for a fence behind each message that no summary covers, and one
-    /// more; eight requests at a time. One more pass where the older writer wrote meanwhile.
+    /// It takes two writes of the header (and a refused one where it was resumed before), a consistent read of the call,
+    /// a write of each message and summary (as many write units as they took), and one of a write unit for a fence behind
+    /// each message that no summary covers, and one more; eight requests at a time. One more pass where the older writer
+    /// wrote meanwhile.
     ///
     /// Errors: never opened, or expired; erased; fenced, where a third one resumed it at the same time; the older writer
     /// was too quick, again and again; an item that does not read as a record; a request that failed. Resume it again

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use super::call::Key;
+use super::call::{Gap, Key, key_of};
 use super::shared::{CallShared, Weighed};
 use super::{Durability, Part, Unstored, WriterTask, reason_of};
 use crate::log::spool::SpoolChange;
@@ -60,6 +60,9 @@ impl WriterTask {
         is_unredacted: bool,
     ) {
         self.shared.counters.queued.subtract(1);
+        if let Some(state) = self.calls.get_mut(&key_of(&call.claim)) {
+            state.gap = Gap::Left;
+        }
         let (call_id, key) = (call.claim.call_id().clone(), RecordKey::of(&record));
         self.say_aside(&call_id, key, &reason);
         let set_aside = SetAside { call_id: call_id.clone(), reason, record, is_unredacted };

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use tokio::task::{Id, JoinError};
 
-use super::call::{Key, Waiting};
+use super::call::{Gap, Key, Waiting};
 use super::operation::Outcome;
 use super::shared::Weighed;
 use super::{Durability, Part, Trouble, WriterTask, reason_of, unpoisoned};
 use crate::log::spool::SpoolChange;
-use crate::log::{CallId, LogError, RecordKey, Remedy, Stored};
-use crate::message::{MessageId, Position, Record};
+use crate::log::{CallId, LogError, Opening, RecordKey, Remedy, Stored};
+use crate::message::{MessageId, Record};
 
 /// The longest wait behind a failure while somebody waits for all to be stored.
 const MAX_HURRIED_BACKOFF: Duration = Duration::from_secs(1);
@@ -19,12 +19,14 @@ const MAX_HURRIED_BACKOFF: Duration = Duration::from_secs(1);
 impl WriterTask {
     /// Starts what is due, as far as there is room.
     pub(super) fn start_attempts(&mut self) {
+        let is_spool_known = self.is_spool_known();
         while self.running.len() < self.settings.parallel.max(1) {
             let Some(key) = self.next_due() else { return };
             let Some(state) = self.calls.get_mut(&key) else { continue };
             if let Some(step) = state.next_step(self.settings.batch) {
                 state.is_busy = true;
-                let attempt = self.attempts.clone().make(state.claim.clone(), step);
+                let has_gap = state.gap != Gap::None || !is_spool_known;
+                let attempt = self.attempts.clone().make(state.claim.clone(), has_gap, step);
                 let id = self.running.spawn(attempt).id();
                 self.keys.insert(id, key);
             }
@@ -42,10 +44,6 @@ impl WriterTask {
         let claim = state.claim.clone();
         match outcome {
             Some(Outcome::Opened(result)) => self.opened(&key, result),
-            Some(Outcome::Put { records, is_spooled: true, .. }) if records.is_empty() => {
-                let operation = format!("reading call {} in the spool", claim.call_id());
-                self.failed(&key, LogError::backend(operation, Remedy::Operator, "what was spooled is not there"));
-            }
             Some(Outcome::Put { records, is_spooled, stored, failed }) => {
                 self.put(&key, &records, stored, failed);
                 if is_spooled {
@@ -66,7 +64,7 @@ impl WriterTask {
         self.settle(&key);
     }
 
-    fn opened(&mut self, key: &Key, result: Result<(), LogError>) {
+    fn opened(&mut self, key: &Key, result: Result<Opening, LogError>) {
         match result {
             Err(error) if error.remedy() != Remedy::None => {
                 if let Some(state) = self.calls.get_mut(key) {
@@ -81,7 +79,14 @@ impl WriterTask {
                 self.refuse_part(key, Part::Header, &error);
                 self.header_is_settled(key);
             }
-            Ok(()) => self.header_is_settled(key),
+            Ok(opening) => {
+                self.header_is_settled(key);
+                // Nobody has written it before, nor taken it over.
+                let state = self.calls.get_mut(key).filter(|state| state.gap == Gap::Unknown);
+                if let (Opening::Opened, Some(state)) = (opening, state) {
+                    state.gap = Gap::None;
+                }
+            }
         }
         self.succeeded(key);
     }
@@ -149,11 +154,11 @@ impl WriterTask {
 
     /// The log holds a record: this revision of it.
     fn stored(&mut self, key: &Key, record: &Record) {
-        let (position, revision) = (record.position(), record.revision());
+        let RecordKey { position, revision, .. } = RecordKey::of(record);
         if self.shared.acknowledge_at == Durability::Stored {
             self.acknowledge(key, record);
         }
-        if let Some(waiting) = self.take_waiting(key, position, revision) {
+        if let Some(waiting) = self.take_waiting(key, RecordKey::of(record)) {
             self.shared.give_back(&waiting.call, waiting.bytes);
             self.shared.counters.queued.subtract(1);
             self.shared.counters.stored.add(1);
@@ -162,20 +167,18 @@ impl WriterTask {
                 self.acknowledge(key, record);
             }
         }
-        let spooled =
-            self.calls.get(key).and_then(|state| state.spooled.get(&position)).map(|spooled| spooled.revision);
-        if let Some(older) = spooled.filter(|spooled| *spooled <= revision)
-            && self.take_spooled(key, position, older)
+        let spooled = self.calls.get(key).and_then(|state| state.spooled.get(&position)).map(|spooled| spooled.key);
+        if let Some(spooled) = spooled.filter(|spooled| spooled.revision <= revision)
+            && self.take_spooled(key, spooled)
         {
             self.shared.counters.spooled.subtract(1);
             self.note(SpoolChange::Shipped(key.0.clone(), RecordKey::of(record)));
-            if older == revision {
+            if spooled.revision == revision {
                 self.shared.counters.stored.add(1);
             } else {
                 // The spool has it still, or, where a commit failed and was done, the newer one.
                 self.shared.counters.replaced.add(1);
-                let older = RecordKey { revision: older, ..RecordKey::of(record) };
-                self.note(SpoolChange::Shipped(key.0.clone(), older));
+                self.note(SpoolChange::Shipped(key.0.clone(), spooled));
             }
         }
     }
@@ -187,19 +190,20 @@ impl WriterTask {
     }
 
     /// Removes a record from memory, if it is still this revision. Its room is still to be given back.
-    pub(super) fn take_waiting(&mut self, key: &Key, position: Position, revision: u32) -> Option<Waiting> {
+    pub(super) fn take_waiting(&mut self, key: &Key, record: RecordKey) -> Option<Waiting> {
         let state = self.calls.get_mut(key)?;
-        state.waiting.get(&position).filter(|waiting| waiting.record.revision() == revision)?;
-        let waiting = state.waiting.remove(&position)?;
+        state.waiting.get(&record.position).filter(|waiting| waiting.record.revision() == record.revision)?;
+        let waiting = state.waiting.remove(&record.position)?;
         self.settle_number(waiting.number);
         Some(waiting)
     }
 
     /// Forgets that a record is in the spool, if it is still this revision.
-    pub(super) fn take_spooled(&mut self, key: &Key, position: Position, revision: u32) -> bool {
+    pub(super) fn take_spooled(&mut self, key: &Key, record: RecordKey) -> bool {
         let Some(state) = self.calls.get_mut(key) else { return false };
-        let is_it = state.spooled.get(&position).is_some_and(|spooled| spooled.revision == revision);
-        if is_it && let Some(spooled) = state.spooled.remove(&position) {
+        let found = state.spooled.get(&record.position);
+        let is_it = found.is_some_and(|spooled| spooled.key.revision == record.revision);
+        if is_it && let Some(spooled) = state.spooled.remove(&record.position) {
             self.settle_number(spooled.number);
         }
         is_it
@@ -208,12 +212,15 @@ impl WriterTask {
     /// The log will never take a record.
     pub(super) fn refuse(&mut self, key: &Key, record: RecordKey, error: &LogError) {
         let reason = reason_of(error);
-        let has_newer = self.calls.get(key).is_some_and(|state| state.has_newer(record));
-        if let Some(waiting) = self.take_waiting(key, record.position, record.revision) {
+        let Some(state) = self.calls.get_mut(key) else { return };
+        // Where a newer one is still to come, too: others may go first.
+        state.gap = Gap::Left;
+        let has_newer = state.has_newer(record);
+        if let Some(waiting) = self.take_waiting(key, record) {
             let weighed = Weighed { record: waiting.record, bytes: waiting.bytes };
             self.put_aside(&waiting.call, weighed, reason.clone());
         }
-        if self.take_spooled(key, record.position, record.revision) {
+        if self.take_spooled(key, record) {
             if has_newer {
                 // The newer one may be taken, and takes its place.
                 self.shared.counters.spooled.subtract(1);

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::shared::{CallShared, Weighed};
 use super::{Durability, NotAccepted, Part, Unstored};
 use crate::log::{CallHeader, CallId, Claim, Ending, LogError, RecordKey};
-use crate::message::{MessageId, Position, Record};
+use crate::message::{Position, Record};
 
 /// Which call, and which of its writers.
 pub(super) type Key = (CallId, u32);
@@ -30,6 +30,7 @@ pub(super) struct CallState {
     pub waiting: BTreeMap<Position, Waiting>,
     /// In the spool, likewise.
     pub spooled: BTreeMap<Position, Spooled>,
+    pub gap: Gap,
     /// Whether an attempt is being made, or what it did is being written down in the spool.
     pub is_busy: bool,
     /// Whether records go before the header, whose last attempt failed.
@@ -51,6 +52,18 @@ pub(super) struct Waiting {
     pub is_committing: bool,
 }
 
+/// Whether the log lacks a record in front of those that are still to come. Behind it no fence meets a writer that has
+/// lost its call: see `dynamodb/resume/mod.rs`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Gap {
+    /// All is written in its order: the call began here, or was resumed here.
+    None,
+    /// An earlier life of the process may have left one.
+    Unknown,
+    /// Something was set aside.
+    Left,
+}
+
 /// Where a record that waits in memory goes next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
@@ -60,8 +73,7 @@ pub(super) enum Place {
 
 pub(super) struct Spooled {
     pub number: u64,
-    pub id: MessageId,
-    pub revision: u32,
+    pub key: RecordKey,
 }
 
 /// What to do next for a call.
@@ -94,6 +106,7 @@ impl CallState {
             ending: None,
             waiting: BTreeMap::new(),
             spooled: BTreeMap::new(),
+            gap: Gap::Unknown,
             is_busy: false,
             header_waits: false,
             failures: 0,
@@ -109,13 +122,16 @@ impl CallState {
             // What it was opened with may have come later than the first handle.
             self.claim = handle.claim.clone();
         }
+        if self.gap == Gap::Unknown {
+            self.gap = handle.gap;
+        }
     }
 
     /// Takes a record in.
     pub fn arrive(&mut self, number: u64, weighed: &Weighed, call: &Arc<CallShared>, place: Place) -> Arrival {
         let record = &weighed.record;
         let (position, id, revision) = (record.position(), record.id(), record.revision());
-        let of_spool = self.spooled.get(&position).map(|spooled| (spooled.id, spooled.revision));
+        let of_spool = self.spooled.get(&position).map(|spooled| (spooled.key.id, spooled.key.revision));
         let of_memory = self.waiting.get(&position).map(|waiting| (waiting.record.id(), waiting.record.revision()));
         for (found, found_revision) in of_spool.into_iter().chain(of_memory) {
             if found != id {
@@ -191,16 +207,11 @@ impl CallState {
     /// The records that wait, in the spool and in memory: of a message that waits in both, the older revision first.
     pub fn keys(&self) -> Vec<RecordKey> {
         let waiting = self.waiting.values().map(|waiting| RecordKey::of(&waiting.record));
-        let spooled = self.spooled.iter().map(|(position, spooled)| RecordKey {
-            position: *position,
-            id: spooled.id,
-            revision: spooled.revision,
-        });
-        spooled.chain(waiting).collect()
+        self.spooled.values().map(|spooled| spooled.key).chain(waiting).collect()
     }
 
     /// Refuses all that is still to come.
-    pub fn is_over(&mut self, error: &Arc<LogError>) {
+    pub fn end(&self, error: &Arc<LogError>) {
         for handle in &self.handles {
             // The first reason stays.
             let _ = handle.over.set(NotAccepted::Over(error.clone()));
@@ -210,7 +221,7 @@ impl CallState {
     /// Whether a newer revision of a message waits, or is in the spool.
     pub fn has_newer(&self, key: RecordKey) -> bool {
         let of_memory = self.waiting.get(&key.position).map(|waiting| waiting.record.revision());
-        let of_spool = self.spooled.get(&key.position).map(|spooled| spooled.revision);
+        let of_spool = self.spooled.get(&key.position).map(|spooled| spooled.key.revision);
         of_memory.max(of_spool).is_some_and(|revision| revision > key.revision)
     }
 
@@ -226,11 +237,8 @@ impl CallState {
         let is_before = move |number: &u64| *number <= up_to;
         let opening = self.opening.iter().filter(move |(number, _)| is_before(number));
         let opening = opening.map(move |_| part(Part::Header, Durability::Accepted));
-        let spooled = self.spooled.iter().filter(move |(_, spooled)| is_before(&spooled.number));
-        let spooled = spooled.map(move |(position, spooled)| {
-            let key = RecordKey { position: *position, id: spooled.id, revision: spooled.revision };
-            part(Part::of(key), Durability::Spooled)
-        });
+        let spooled = self.spooled.values().filter(move |spooled| is_before(&spooled.number));
+        let spooled = spooled.map(move |spooled| part(Part::of(spooled.key), Durability::Spooled));
         let waiting = self.waiting.values().filter(move |waiting| is_before(&waiting.number));
         let waiting = waiting.map(move |waiting| part(Part::of(RecordKey::of(&waiting.record)), Durability::Accepted));
         let ending = self.ending.iter().filter(move |(number, _)| is_before(number));

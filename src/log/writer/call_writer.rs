@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::time::timeout_at;
 
+use super::call::Gap;
 use super::shared::{CallShared, Order, Orders, Shared, Weighed};
 use super::{Durability, Unstored, after, unpoisoned};
 use crate::log::{CallHeader, Claim, Ending, LogError};
@@ -54,8 +55,8 @@ pub struct Unfinished {
 }
 
 impl CallWriter {
-    pub(super) fn new(claim: Claim, shared: Arc<Shared>, orders: Orders) -> Self {
-        let call = Arc::new(CallShared::new(claim));
+    pub(super) fn new(claim: Claim, gap: Gap, shared: Arc<Shared>, orders: Orders) -> Self {
+        let call = Arc::new(CallShared::new(claim, gap));
         // Without a task nothing is accepted, and that is told.
         let _ = orders.send(Order::Begin(call.clone()));
         Self { call, shared, orders }

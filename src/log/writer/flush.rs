@@ -7,7 +7,6 @@ use tokio::time::Instant;
 
 use super::call::{CallState, Key, key_of};
 use super::shared::{Order, Orders, Shared};
-use super::spooling::Spooling;
 use super::{Durability, Part, Unstored, WriterTask, after};
 use crate::log::CallId;
 
@@ -31,8 +30,8 @@ pub(super) async fn flush(orders: &Orders, shared: &Shared, of: Option<CallId>, 
 impl WriterTask {
     /// Has all that waits attempted now.
     pub(super) fn hurry(&mut self, of: Option<&CallId>) {
-        let waits = |state: &&CallState| state.has_work() && of.is_none_or(|of| of == state.claim.call_id());
-        let keys: Vec<Key> = self.calls.values().filter(waits).map(|state| key_of(&state.claim)).collect();
+        let waits = self.calls_of(of).filter(|state| state.has_work());
+        let keys: Vec<Key> = waits.map(|state| key_of(&state.claim)).collect();
         for key in keys {
             self.schedule(&key, Duration::ZERO);
         }
@@ -41,13 +40,13 @@ impl WriterTask {
     pub(super) fn answer_flushes(&mut self) {
         let now = Instant::now();
         let oldest = self.outstanding.keys().next().copied().unwrap_or(u64::MAX);
-        let is_spool_known = self.spooling.as_ref().is_none_or(Spooling::is_known);
+        let is_spool_known = self.is_spool_known();
         let mut left = Vec::new();
         for flush in std::mem::take(&mut self.flushes) {
             let is_done = is_spool_known
                 && match &flush.of {
                     None => oldest > flush.up_to,
-                    Some(of) => self.calls_of(of).all(|state| state.unstored(flush.up_to).next().is_none()),
+                    of => self.calls_of(of.as_ref()).all(|state| state.unstored(flush.up_to).next().is_none()),
                 };
             if is_done || now >= flush.until {
                 // Whoever asked and is gone does not want to know.
@@ -62,24 +61,21 @@ impl WriterTask {
     /// What was accepted up to a number and is not stored, of one call or of all; and what is set aside.
     pub(super) fn unstored(&self, of: Option<&CallId>, up_to: u64) -> Vec<Unstored> {
         let is_of = |call_id: &CallId| of.is_none_or(|of| of == call_id);
-        let calls: Vec<&CallState> = match of {
-            Some(of) => self.calls_of(of).collect(),
-            None => self.calls.values().collect(),
-        };
         let aside = self.unstored_aside().filter(|unstored| unstored.call_id.as_ref().is_some_and(is_of));
-        let is_unknown = !self.spooling.as_ref().is_none_or(Spooling::is_known);
-        let unknown = is_unknown.then_some(Unstored {
+        let unknown = (!self.is_spool_known()).then_some(Unstored {
             call_id: None,
             part: Part::Spool,
             level: Durability::Spooled,
             is_set_aside: false,
             error: None,
         });
-        unknown.into_iter().chain(calls.into_iter().flat_map(|state| state.unstored(up_to))).chain(aside).collect()
+        unknown.into_iter().chain(self.calls_of(of).flat_map(|state| state.unstored(up_to))).chain(aside).collect()
     }
 
-    /// What is known of a call, of each of its epochs.
-    pub(super) fn calls_of(&self, call_id: &CallId) -> impl Iterator<Item = &CallState> {
-        self.calls.range((call_id.clone(), 0)..=(call_id.clone(), u32::MAX)).map(|(_, state)| state)
+    /// What is known of a call, of each of its epochs, or of all calls.
+    fn calls_of(&self, of: Option<&CallId>) -> impl Iterator<Item = &CallState> {
+        let all = of.is_none().then(|| self.calls.values());
+        let one = of.map(|of| self.calls.range((of.clone(), 0)..=(of.clone(), u32::MAX)).map(|(_, state)| state));
+        all.into_iter().flatten().chain(one.into_iter().flatten())
     }
 }

@@ -4,8 +4,8 @@
 //! keeps the newest revision of each message, writes the records of a call in the order of its list, several calls at
 //! once, tries again what failed, and tells the manager what the log has. Read `call_writer.rs`, `task.rs`, `call.rs`.
 //!
-//! Where it has a [redactor](WriterSettings::redactor), the task [redacts](crate::log::redact) each record as it comes in:
-//! what waits, in memory or in the spool, is already as it may be written.
+//! Where it has a [redactor](WriterSettings::redactor), the task [redacts](crate::log::redact) each record as it comes
+//! in: what waits, in memory or in the spool, is already as it may be written.
 //!
 //! Three [levels](Durability): *accepted* (in memory), *spooled* (in the [spool](crate::log::Spool), where there is
 //! one), *stored*.
@@ -73,6 +73,7 @@ pub use unstored::{Part, Unstored};
 use super::{CallHeader, CallId, CallLog, Claim, LogError, RecordKey, SetAside, Spool, SpoolError};
 use crate::manager::{MessagesManager, RestoreError};
 use crate::message::MessageWrapper;
+use call::Gap;
 use shared::{Budget, Order, Orders, Shared};
 use status::Counters;
 
@@ -118,10 +119,18 @@ impl LogWriter {
 
     /// The way into the log of a call that is open, or that is not to be listed.
     ///
+    /// What an earlier handle, or an earlier life of the process, left out of the log is not known here: so the header is
+    /// read before and behind each batch, to see whether another process has taken the call over. [Resuming](Self::resume)
+    /// it saves that.
+    ///
     /// A manager belongs to its handle, which tells it what the log has: with another one,
     /// [take back](MessagesManager::take_back) first what was handed over.
     pub fn call(&self, claim: Claim) -> CallWriter {
-        CallWriter::new(claim, self.shared.clone(), self.orders.clone())
+        self.call_behind(claim, Gap::Unknown)
+    }
+
+    fn call_behind(&self, claim: Claim, gap: Gap) -> CallWriter {
+        CallWriter::new(claim, gap, self.shared.clone(), self.orders.clone())
     }
 
     /// Goes on with a call that another process, or an earlier life of this one, was writing: writes what the spool
@@ -146,12 +155,13 @@ impl LogWriter {
         let claim = logged.claim().ok_or_else(|| LogError::NotOpened { call_id: call_id.clone() })?;
         let manager = MessagesManager::restore(logged.records)
             .map_err(|source| ResumeError::NoConversation { call_id: call_id.clone(), source })?;
-        Ok((manager, self.call(claim)))
+        Ok((manager, self.call_behind(claim, Gap::None)))
     }
 
     /// Waits until all that was accepted before, of all calls, is stored, and tells what is not, within a time: nothing,
-    /// if all is well. For one call, ask its [`CallWriter`]. What is spooled but not stored is told too, as [spooled](Durability::Spooled), and so is what was set
-    /// aside.
+    /// if all is well. For one call, ask its [`CallWriter`].
+    ///
+    /// What is spooled but not stored is told too, as [spooled](Durability::Spooled), and so is what was set aside.
     pub async fn flush(&self, within: Duration) -> Vec<Unstored> {
         self.flush_of(None, within).await
     }

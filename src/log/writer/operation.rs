@@ -1,17 +1,18 @@
 //! One attempt at one thing: a future of its own, with a deadline.
 
+use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::timeout;
 
 use super::call::Step;
-use crate::log::{CallChange, CallLog, Claim, LogError, Remedy, Spool, SpoolError, Stored};
+use crate::log::{CallChange, CallLog, Claim, LogError, Opening, Remedy, Spool, SpoolError, Stored};
 use crate::message::{MessageId, Record};
 
 /// What an attempt came to.
 pub(super) enum Outcome {
-    Opened(Result<(), LogError>),
+    Opened(Result<Opening, LogError>),
     /// What was sent, and what became of it.
     Put {
         records: Vec<Record>,
@@ -22,7 +23,7 @@ pub(super) enum Outcome {
     Closed(Result<(), LogError>),
     Erased(Result<(), LogError>),
     /// The spool did not give the records.
-    Unread(SpoolError),
+    Unread(Box<dyn Error + Send + Sync>),
 }
 
 /// What attempts need.
@@ -39,17 +40,16 @@ pub(super) struct Attempts {
 const BATCH_BYTES: usize = 1 << 20;
 
 impl Attempts {
-    /// Makes one.
-    pub async fn make(self, claim: Claim, step: Step) -> Outcome {
+    /// Makes one. `has_gap`: whether the log may lack a record in front of those that are to be put.
+    pub async fn make(self, claim: Claim, has_gap: bool, step: Step) -> Outcome {
         let call_id = claim.call_id();
         match step {
-            Step::Open(header) => {
-                Outcome::Opened(self.within("opening", &claim, self.log.open_call(&header)).await.map(drop))
-            }
-            Step::Put(records) => self.put(&claim, records, false).await,
+            Step::Open(header) => Outcome::Opened(self.within("opening", &claim, self.log.open_call(&header)).await),
+            Step::Put(records) => self.put(&claim, has_gap, records, false).await,
             Step::PutSpooled => match self.read_spool(&claim).await {
-                Ok(records) => self.put(&claim, records, true).await,
-                Err(error) => Outcome::Unread(error),
+                Ok(records) if records.is_empty() => Outcome::Unread("what was spooled is not there".into()),
+                Ok(records) => self.put(&claim, has_gap, records, true).await,
+                Err(error) => Outcome::Unread(error.into()),
             },
             Step::Close(ending) => {
                 let change = CallChange::Close { claim: claim.clone(), ending };
@@ -61,8 +61,19 @@ impl Attempts {
     }
 
     /// Each record has the whole time for itself, so that what was stored before one that hangs is known to be.
-    async fn put(&self, claim: &Claim, records: Vec<Record>, is_spooled: bool) -> Outcome {
+    ///
+    /// What stands behind a gap meets no fence: there the header tells whether the call was taken over. If it was not
+    /// once a record is stored, whoever takes it over later finds the record. It is read before that, too, so that a
+    /// writer that has lost its call leaves nothing behind the fences of one that did not come to the end of resuming.
+    async fn put(&self, claim: &Claim, has_gap: bool, records: Vec<Record>, is_spooled: bool) -> Outcome {
         let (mut stored, mut failed) = (Vec::new(), Vec::new());
+        let mut before_gap = has_gap.then_some(0);
+        if let (true, Some(first)) = (has_gap, records.first())
+            && let Err(error) = self.check(claim).await
+        {
+            failed.push((first.id(), error));
+            return Outcome::Put { records, is_spooled, stored, failed };
+        }
         for record in &records {
             let put = timeout(self.time, self.log.put_records(claim, std::slice::from_ref(record))).await;
             match put {
@@ -71,11 +82,32 @@ impl Attempts {
                 Err(elapsed) => failed.push((record.id(), late("logging", claim, elapsed))),
             }
             // What is wrong with one record only does not keep the others.
-            if failed.last().is_some_and(|(_, error)| error.is_of_all_records()) {
-                break;
+            match failed.last() {
+                Some((_, error)) if error.is_of_all_records() => break,
+                Some(_) => before_gap = before_gap.or(Some(stored.len())),
+                None => {}
             }
         }
+        if let Some(before) = before_gap
+            && let Some(behind) = stored.get(before).map(|behind| behind.id)
+            && let Err(error) = self.check(claim).await
+        {
+            stored.truncate(before);
+            failed.push((behind, error));
+        }
         Outcome::Put { records, is_spooled, stored, failed }
+    }
+
+    /// Whether this is still the call's newest writer.
+    async fn check(&self, claim: &Claim) -> Result<(), LogError> {
+        let header = self.within("checking", claim, self.log.read_header(claim.call_id())).await?;
+        match header.map(|header| header.epoch()).filter(|current| *current > claim.epoch()) {
+            Some(current) => {
+                let (call_id, epoch) = (claim.call_id().clone(), claim.epoch());
+                Err(LogError::Fenced { call_id, epoch, current })
+            }
+            None => Ok(()),
+        }
     }
 
     async fn within<T>(

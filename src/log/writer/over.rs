@@ -16,7 +16,7 @@ impl WriterTask {
     pub(super) fn fence(&mut self, key: &Key, error: LogError) {
         let Some(state) = self.calls.get_mut(key) else { return };
         let error = Arc::new(error);
-        state.is_over(&error);
+        state.end(&error);
         for record in state.keys() {
             self.refuse(key, record, &error);
         }
@@ -54,14 +54,14 @@ impl WriterTask {
     /// The call was erased: nothing of it is kept.
     pub(super) fn forget(&mut self, key: &Key, error: LogError) {
         let Some(state) = self.calls.get_mut(key) else { return };
-        state.is_over(&Arc::new(error));
+        state.end(&Arc::new(error));
         for record in state.keys() {
-            if let Some(waiting) = self.take_waiting(key, record.position, record.revision) {
+            if let Some(waiting) = self.take_waiting(key, record) {
                 self.shared.give_back(&waiting.call, waiting.bytes);
                 self.shared.counters.queued.subtract(1);
                 self.shared.counters.erased.add(1);
             }
-            if self.take_spooled(key, record.position, record.revision) {
+            if self.take_spooled(key, record) {
                 self.shared.counters.spooled.subtract(1);
                 self.shared.counters.erased.add(1);
             }

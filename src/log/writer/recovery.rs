@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::WriterTask;
 use super::aside::Kept;
-use super::call::{CallState, Spooled, key_of};
+use super::call::{CallState, Gap, Spooled, key_of};
 use crate::log::spool::SpooledCall;
 
 impl WriterTask {
@@ -18,6 +18,8 @@ impl WriterTask {
             let numbers: Vec<u64> = call.records.iter().map(|_| self.number()).collect();
             let [opening, ending] = [self.number(), self.number()];
             let state = self.calls.entry(key.clone()).or_insert_with(|| CallState::new(call.claim.clone()));
+            // Of what was set aside, some may be taken, and be found no more.
+            state.gap = Gap::Left;
             // What a handle has brought in the meantime is newer.
             let is_opening = state.opening.is_none() && call.opening.is_some();
             let is_ending = state.ending.is_none() && call.ending.is_some();
@@ -27,9 +29,8 @@ impl WriterTask {
             if is_ending {
                 state.ending = call.ending.map(|how| (ending, how));
             }
-            for ((record, _), number) in call.records.iter().zip(numbers) {
-                let spooled = Spooled { number, id: record.id, revision: record.revision };
-                state.spooled.insert(record.position, spooled);
+            for ((key, _), number) in call.records.iter().zip(numbers) {
+                state.spooled.insert(key.position, Spooled { number, key: *key });
             }
             for (number, is_used) in [(opening, is_opening), (ending, is_ending)] {
                 if !is_used {

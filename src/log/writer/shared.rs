@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
 
+use super::call::Gap;
 use super::status::Counters;
 use super::{Durability, NotAccepted, Part, Unstored, WhenFull};
 use crate::log::{CallHeader, CallId, Claim, Ending, LogError, RecordKey, Remedy, SetAside};
@@ -110,6 +111,8 @@ pub(super) struct Shared {
 /// What the handle of a call and the task share.
 pub(super) struct CallShared {
     pub claim: Claim,
+    /// Whether the log lacks something of the call.
+    pub gap: Gap,
     pub bytes: AtomicUsize,
     /// What the manager is to be told.
     pub receipts: Mutex<Receipt>,
@@ -118,8 +121,8 @@ pub(super) struct CallShared {
 }
 
 impl CallShared {
-    pub fn new(claim: Claim) -> Self {
-        Self { claim, bytes: AtomicUsize::new(0), receipts: Mutex::default(), over: OnceLock::new() }
+    pub fn new(claim: Claim, gap: Gap) -> Self {
+        Self { claim, gap, bytes: AtomicUsize::new(0), receipts: Mutex::default(), over: OnceLock::new() }
     }
 }
 

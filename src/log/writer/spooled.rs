@@ -8,14 +8,15 @@ use crate::message::Record;
 impl WriterTask {
     /// The spool holds a record.
     pub(super) fn spooled(&mut self, key: &Key, record: &Record) {
-        let (position, id, revision) = (record.position(), record.id(), record.revision());
+        let record_key = RecordKey::of(record);
+        let RecordKey { position, id, revision } = record_key;
         if self.shared.acknowledge_at == Durability::Spooled {
             self.acknowledge(key, record);
         }
         let waiting = self.calls.get(key).and_then(|state| state.waiting.get(&position));
         let Some(waiting) = waiting.filter(|waiting| waiting.record.id() == id) else {
             // Its call was over in the meantime, and the record set aside, or forgotten.
-            return self.spooled_too_late(&key.0, RecordKey::of(record));
+            return self.spooled_too_late(&key.0, record_key);
         };
         let is_newest = waiting.record.revision() == revision;
         let mut number = waiting.number;
@@ -34,7 +35,7 @@ impl WriterTask {
         if is_newest {
             state.waiting.remove(&position);
         }
-        if let Some(older) = state.spooled.insert(position, Spooled { number, id, revision }) {
+        if let Some(older) = state.spooled.insert(position, Spooled { number, key: record_key }) {
             self.shared.counters.spooled.subtract(1);
             self.shared.counters.replaced.add(1);
             // Who waits for the older one waits for what replaced it.
@@ -58,7 +59,7 @@ impl WriterTask {
     /// A record that was handed over again is in the spool already.
     pub(super) fn acknowledge_if_spooled(&self, key: &Key, record: &Record) {
         let spooled = self.calls.get(key).and_then(|state| state.spooled.get(&record.position()));
-        let is_spooled = spooled.is_some_and(|spooled| spooled.revision >= record.revision());
+        let is_spooled = spooled.is_some_and(|spooled| spooled.key.revision >= record.revision());
         if is_spooled && self.shared.acknowledge_at == Durability::Spooled {
             self.acknowledge(key, record);
         }

@@ -73,10 +73,6 @@ impl Spooling {
         self.retry_at.is_none()
     }
 
-    pub fn is_known(&self) -> bool {
-        self.is_known
-    }
-
     pub fn is_idle(&self) -> bool {
         self.is_known && self.running.is_empty() && self.notes.is_empty() && self.wanted.is_empty()
     }
@@ -232,6 +228,11 @@ impl WriterTask {
         for key in committing.chain(wanted.into_iter().map(|(key, _)| key)) {
             self.go_past_the_spool(&key);
         }
+    }
+
+    /// Whether it is known what an earlier life of the process left.
+    pub(super) fn is_spool_known(&self) -> bool {
+        self.spooling.as_ref().is_none_or(|spooling| spooling.is_known)
     }
 
     /// Writes down in the spool what was done.

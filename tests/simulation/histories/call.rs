@@ -29,6 +29,8 @@ pub struct Call {
     pub accepted: BTreeMap<(Position, MessageId, u32), Vec<Record>>,
     /// What was acknowledged to those who forgot it.
     pub promised: Newest,
+    /// Likewise, but the log may not have it yet: it is in the spool of the call's home.
+    pub promised_at_home: Newest,
     pub was_resumed: bool,
     pub has_large: bool,
     pub is_held: bool,
@@ -68,6 +70,7 @@ impl Call {
             zombies: Vec::new(),
             accepted: BTreeMap::new(),
             promised: Newest::new(),
+            promised_at_home: Newest::new(),
             was_resumed: false,
             has_large: false,
             is_held: false,
@@ -101,12 +104,18 @@ impl Call {
 
     /// What somebody was told to be in the log stays there.
     pub fn promise(&mut self, acknowledged: &Newest) {
-        for (place, (id, revision)) in acknowledged {
-            let known = self.promised.entry(*place).or_insert((*id, *revision));
-            if known.0 == *id {
-                known.1 = known.1.max(*revision);
-            }
-        }
+        add(&mut self.promised, acknowledged);
+    }
+
+    /// What somebody was told to survive the process is there for who goes on in it.
+    pub fn promise_at_home(&mut self, acknowledged: &Newest) {
+        add(&mut self.promised_at_home, acknowledged);
+    }
+
+    /// Another process is to go on with it: what the spool of the last one has is set aside there.
+    pub fn move_to(&mut self, home: usize) {
+        self.home = home;
+        self.promised_at_home.clear();
     }
 
     /// Owner and zombies in a process.
@@ -157,6 +166,15 @@ impl Call {
             Err(error) => panic!("call {}: {error}", self.id),
         }
         owner.look();
+    }
+}
+
+fn add(promised: &mut Newest, acknowledged: &Newest) {
+    for (place, (id, revision)) in acknowledged {
+        let known = promised.entry(*place).or_insert((*id, *revision));
+        if known.0 == *id {
+            known.1 = known.1.max(*revision);
+        }
     }
 }
 

@@ -104,7 +104,10 @@ impl World {
         for call in &mut self.calls {
             call.zombies.retain(|zombie| zombie.process != process);
             if let Some(owner) = call.owner.take_if(|owner| owner.process == process) {
-                call.promise(&owner.kept(level));
+                match level {
+                    Durability::Stored => call.promise(&owner.kept(level)),
+                    _ => call.promise_at_home(&owner.kept(level)),
+                }
             }
         }
         self.restart(process).await;
@@ -122,13 +125,15 @@ impl World {
         }
         self.trace.say(format!("the task of process {process} dies"));
         self.trace.count("task died", 1);
+        let was_taken_over = self.calls.iter().flat_map(|call| &call.zombies).any(|zombie| zombie.process == process);
+        self.trace.count("task of a fenced writer died", u64::from(was_taken_over));
         self.restart(process).await;
         let writer = &self.processes[process].writer;
         for call in &mut self.calls {
             let header = call.header.clone();
-            // Whoever is to go on with a new task has not been taken over.
-            call.zombies.retain(|zombie| zombie.process != process);
-            for owner in call.owner.iter_mut().filter(|owner| owner.process == process) {
+            // Whoever was taken over does not know it, or has forgotten it with the task.
+            let owners = call.zombies.iter_mut().chain(&mut call.owner);
+            for owner in owners.filter(|owner| owner.process == process) {
                 let claim = owner.claim.clone();
                 let way = if claim.epoch() == 1 { writer.open(header.clone()).unwrap() } else { writer.call(claim) };
                 owner.manager.take_back();
@@ -152,7 +157,7 @@ impl World {
         let call = &mut self.calls[index];
         self.trace.say(format!("process {rival} takes call {} over", call.id));
         self.trace.count("call taken over", 1);
-        call.home = rival;
+        call.move_to(rival);
         if let Some(owner) = call.owner.take() {
             self.calls[index].zombies.push(owner);
         }
@@ -202,6 +207,8 @@ impl World {
             tokio::time::timeout(Duration::from_secs(60), self.processes[call.home].writer.erase(&call.id)).await;
         assert!(!matches!(erased, Ok(Ok(()))), "call {} is held, and was erased", call.id);
         if self.dice.chance(0.5) {
+            // What was given up may be done once the call is released.
+            call.is_erasing |= !matches!(erased, Ok(Err(LogError::Held { .. })));
             call.is_held = self.log.change_call(&call.id, &CallChange::Release).await.is_err();
         }
     }

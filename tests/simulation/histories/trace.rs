@@ -34,6 +34,7 @@ pub const HAPPENINGS: &[&str] = &[
     "record set aside",
     "revision replaced while it waited",
     "task died",
+    "task of a fenced writer died",
     "trouble told",
 ];
 

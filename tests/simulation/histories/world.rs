@@ -165,6 +165,9 @@ impl World {
                 self.trace.say(format!("call {} resumed as {:?}", call.id, writer.claim().epoch()));
                 self.trace.count("call resumed", 1);
                 let records = manager.records();
+                // The spool was emptied first.
+                let at_home = std::mem::take(&mut call.promised_at_home);
+                call.promise(&at_home);
                 check::restored(call, &records);
                 call.begin(home, writer, records, Arc::new(self.dynamo.clock()));
                 return true;
