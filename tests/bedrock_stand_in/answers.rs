@@ -56,10 +56,11 @@ async fn a_piece_can_be_larger_and_a_stop_reason_another() {
     }
 }
 
-fn text_and_two_calls() -> Reply {
+fn text_and_three_calls() -> Reply {
     Reply::text("One moment.")
         .tool_call("call_1", "get_booking", json!({"reference": "KL305T", "nested": [1, "é"]}))
         .raw_tool_call("call_2", "hang_up", "")
+        .raw_tool_call("call_3", "hang_up", "{no json")
         .usage(1, 2)
 }
 
@@ -67,7 +68,7 @@ fn text_and_two_calls() -> Reply {
 async fn tool_calls_come_in_pieces_behind_the_text() {
     let stand_in = StandIn::new();
     for (client, _server) in clients(&stand_in).await {
-        stand_in.reply(text_and_two_calls());
+        stand_in.reply(text_and_three_calls());
         let events = told(stream(&client).await.unwrap()).await;
         let input: String = events
             .iter()
@@ -92,6 +93,10 @@ async fn tool_calls_come_in_pieces_behind_the_text() {
                 "2 tool call_2 hang_up",
                 "2 input \"\"",
                 "2 stop",
+                "3 tool call_3 hang_up",
+                "3 input \"\"",
+                "3 input \"{no json\"",
+                "3 stop",
                 "stop tool_use",
                 "usage 1 2 3 None None, 0 ms",
             ]
@@ -104,16 +109,21 @@ async fn tool_calls_come_in_pieces_behind_the_text() {
 async fn converse_answers_the_same_in_one_piece() {
     let stand_in = StandIn::new();
     for (client, _server) in clients(&stand_in).await {
-        stand_in.reply(text_and_two_calls());
+        stand_in.reply(text_and_three_calls());
         let output = whole(&client).send().await.unwrap();
-        let [ContentBlock::Text(text), ContentBlock::ToolUse(one), ContentBlock::ToolUse(two)] = contents(&output)
+        let [
+            ContentBlock::Text(text),
+            ContentBlock::ToolUse(one),
+            ContentBlock::ToolUse(two),
+            ContentBlock::ToolUse(three),
+        ] = contents(&output)
         else {
             panic!("{:?}", contents(&output).len())
         };
         assert_eq!((text.as_str(), one.tool_use_id(), one.name()), ("One moment.", "call_1", "get_booking"));
         let input = json!({"reference": "KL305T", "nested": [1, "é"]});
         assert!(from_document(&one.input).unwrap() == Value::try_from(input).unwrap());
-        assert_eq!(two.input.as_string(), Some(""));
+        assert_eq!((two.input.as_string(), three.input.as_string()), (Some(""), Some("{no json")));
         assert_eq!(output.stop_reason, StopReason::ToolUse);
         let usage = output.usage.unwrap();
         assert_eq!((usage.input_tokens, usage.output_tokens, usage.total_tokens), (1, 2, 3));

@@ -4,6 +4,11 @@
 
 mod answers;
 mod asked;
+mod counting;
+mod faults;
+mod inside;
+mod timing;
+mod validation;
 
 use aws_sdk_bedrockruntime::Client;
 use verbale::bedrock::stand_in::{Server, StandIn};

@@ -13,7 +13,6 @@ use tokio::time::Sleep;
 use super::counters::Ticket;
 
 /// What happens next in a body.
-#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
     Send(Bytes),
     Wait(Duration),
@@ -60,7 +59,6 @@ impl Body {
                     ready!(sleep.as_mut().poll(context));
                     self.waiting = None;
                     self.steps.pop_front();
-                    self.finish_at_end();
                 }
                 Some(Step::Hang) => return Poll::Pending,
                 Some(Step::Flush) => {
@@ -95,10 +93,6 @@ impl http_body::Body for Body {
             Some(gone) => gone.as_mut().poll(context).map(|()| Some(Err(io::ErrorKind::ConnectionReset.into()))),
             None => Poll::Pending,
         }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.steps.is_empty()
     }
 
     /// Only what goes out in one piece has a length: a stream has none.

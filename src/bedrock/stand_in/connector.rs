@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use aws_sdk_bedrockruntime::config::RuntimeComponents;
 use aws_smithy_runtime_api::client::http::{
@@ -12,15 +13,20 @@ use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::http::StatusCode;
 use aws_smithy_types::body::SdkBody;
 use bytes::Bytes;
+use tokio::time::timeout;
 
 use super::service::{Response, Service};
 
 #[derive(Clone)]
-pub(super) struct Connector(Arc<Service>);
+pub(super) struct Connector {
+    service: Arc<Service>,
+    /// Until the head of an answer. The SDK leaves it to its connector; all other time-outs are its own.
+    read_timeout: Option<Duration>,
+}
 
 impl Connector {
     pub(super) fn new(service: Arc<Service>) -> Self {
-        Self(service)
+        Self { service, read_timeout: None }
     }
 }
 
@@ -31,26 +37,29 @@ impl fmt::Debug for Connector {
 }
 
 impl HttpClient for Connector {
-    fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
-        SharedHttpConnector::new(self.clone())
+    fn http_connector(&self, settings: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
+        SharedHttpConnector::new(Self { read_timeout: settings.read_timeout(), ..self.clone() })
     }
 }
 
 impl HttpConnector for Connector {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        let service = Arc::clone(&self.0);
+        let Self { service, read_timeout } = self.clone();
         HttpConnectorFuture::new(async move {
             let body = Bytes::copy_from_slice(request.body().bytes().unwrap_or_default());
-            sdk_response(service.answer(path(request.uri()), body).await)
+            let answer = service.answer(path(request.uri()), body);
+            sdk_response(match read_timeout {
+                Some(wait) => timeout(wait, answer).await.map_err(|elapsed| ConnectorError::timeout(elapsed.into()))?,
+                None => answer.await,
+            })
         })
     }
 }
 
-/// The path of an absolute URI.
+/// The path of an absolute URI; Converse has no query.
 fn path(uri: &str) -> &str {
     let behind_scheme = uri.split_once("://").map_or(uri, |(_, behind)| behind);
-    let path = behind_scheme.find('/').and_then(|start| behind_scheme.get(start..)).unwrap_or_default();
-    path.split('?').next().unwrap_or_default()
+    behind_scheme.find('/').and_then(|start| behind_scheme.get(start..)).unwrap_or_default()
 }
 
 fn sdk_response(response: Response) -> Result<HttpResponse, ConnectorError> {

@@ -10,11 +10,11 @@ pub struct Counters {
     pub connections: u64,
     /// Requests that came, whatever became of them.
     pub requests: u64,
-    /// Requests that were refused because Bedrock would not take them.
+    /// Requests that were refused: Bedrock would not take them, or the stand-in cannot read them.
     pub refused: u64,
     /// Answers that were given to their end, be it an error that the script says.
     pub finished: u64,
-    /// Answers that the client gave up before their end.
+    /// Answers that the client gave up before their end, or that ended with their [`Server`](super::Server).
     pub cancelled: u64,
 }
 

@@ -97,3 +97,26 @@ fn byte_pieces(text: &str) -> impl Iterator<Item = &str> {
         Some(piece).filter(|piece| !piece.is_empty())
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn pieces_are_the_text(text in "[ \\na-cé]{0,40}|.*", words in 1_usize..4) {
+            let pieces = word_pieces(&text, words);
+            prop_assert_eq!(pieces.concat(), text.as_str());
+            let full = pieces.len().saturating_sub(1);
+            for (at, piece) in pieces.into_iter().enumerate() {
+                let found = piece.split_whitespace().count();
+                prop_assert!(!piece.is_empty() && (found == words || at == full && found < words));
+            }
+            let pieces: Vec<_> = byte_pieces(&text).collect();
+            prop_assert_eq!(pieces.concat(), text.as_str());
+            prop_assert!(pieces.iter().all(|piece| !piece.is_empty() && piece.len() < INPUT_PIECE_BYTES + 4));
+        }
+    }
+}

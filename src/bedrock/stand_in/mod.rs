@@ -119,7 +119,7 @@ impl StandIn {
     }
 
     /// The settings of an SDK client that asks it without a socket, for what a test adds: dummy credentials, a region,
-    /// one attempt, no stalled-stream protection, no time-outs.
+    /// one attempt, so that each request takes one reply, no stalled-stream protection, no time-outs.
     ///
     /// ```
     /// # use verbale::bedrock::stand_in::StandIn;
@@ -136,7 +136,10 @@ impl StandIn {
         config("http://bedrock.invalid").http_client(Connector::new(Arc::clone(&self.0)))
     }
 
-    /// Listens on a free port of 127.0.0.1 as well, until what this gives is dropped. Needs a tokio runtime with I/O.
+    /// Listens on a free port of 127.0.0.1 as well, until what this gives is dropped.
+    ///
+    /// Needs a tokio runtime with I/O, whose clock runs: a paused one jumps to the next time-out while bytes are under
+    /// way.
     ///
     /// Errors: there is no port.
     pub async fn serve(&self) -> io::Result<Server> {

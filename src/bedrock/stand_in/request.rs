@@ -7,7 +7,7 @@ use aws_sdk_bedrockruntime::types::{ContentBlock, Message, SystemContentBlock, T
 use bytes::Bytes;
 
 /// A request of a client.
-#[derive(Clone, PartialEq)]
+#[derive(Clone)]
 pub struct Request {
     number: u64,
     is_streaming: bool,

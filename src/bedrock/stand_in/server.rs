@@ -36,6 +36,7 @@ impl Server {
         let listener = listener.tap_io(move |_| tally.count(|counters| counters.connections += 1));
         let router = Router::new().fallback(answer).with_state((service, until_dropped.clone()));
         let serving = axum::serve(listener, router).with_graceful_shutdown(dropped(until_dropped));
+        // It ends with its signal, and so do the connections that it serves.
         tokio::spawn(serving.into_future());
         // Not the SDK's own: that one would ask the proxy of the environment for the loopback interface.
         let http_client = aws_smithy_http_client::Builder::new().build_http();

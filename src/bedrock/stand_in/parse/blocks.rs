@@ -5,14 +5,14 @@ use aws_sdk_bedrockruntime::types::{
     AudioBlock, AudioSource, CachePointBlock, CitationsConfig, ContentBlock, DocumentBlock, DocumentContentBlock,
     DocumentSource, ErrorBlock, GuardrailConverseContentBlock, GuardrailConverseImageBlock,
     GuardrailConverseImageSource, GuardrailConverseTextBlock, ImageBlock, ImageSource, ReasoningContentBlock,
-    ReasoningTextBlock, S3Location, SearchResultBlock, SearchResultContentBlock, ToolReference, ToolResultBlock,
-    ToolResultContentBlock, ToolUseBlock, VideoBlock, VideoSource,
+    ReasoningTextBlock, S3Location, SearchResultBlock, SearchResultContentBlock, ToolAdditionBlock, ToolReference,
+    ToolRemovalBlock, ToolResultBlock, ToolResultContentBlock, ToolUseBlock, VideoBlock, VideoSource,
 };
-use aws_sdk_bedrockruntime::types::{ToolAdditionBlock, ToolRemovalBlock};
 
+use super::citations;
 use super::node::{Node, Unreadable};
 
-const KNOWN: &str = "a kind of block that the stand-in knows";
+pub(super) const KNOWN: &str = "a kind of block that the stand-in knows";
 
 pub(super) fn content_block(node: Node<'_>) -> Result<ContentBlock, Unreadable> {
     node.one_of(|kind, inner| {
@@ -27,6 +27,7 @@ pub(super) fn content_block(node: Node<'_>) -> Result<ContentBlock, Unreadable> 
             "cachePoint" => ContentBlock::CachePoint(cache_point(inner)?),
             "reasoningContent" => ContentBlock::ReasoningContent(reasoning(inner)?),
             "searchResult" => ContentBlock::SearchResult(search_result(inner)?),
+            "citationsContent" => ContentBlock::CitationsContent(citations::content(inner)?),
             "guardContent" => ContentBlock::GuardContent(guard_content(inner)?),
             "toolAddition" => {
                 let tool = inner.get("tool", tool_reference)?;
@@ -125,11 +126,8 @@ fn audio(node: Node<'_>) -> Result<AudioBlock, Unreadable> {
 fn document(node: Node<'_>) -> Result<DocumentBlock, Unreadable> {
     let content = |node: Node<'_>| Ok(DocumentContentBlock::Text(node.text("text")?.to_owned()));
     let source = |node: Node<'_>| {
-        // The list of `content` is a member of the union itself.
-        if let Some(blocks) = node.list("content", content)? {
-            return Ok(DocumentSource::Content(blocks));
-        }
         node.one_of(|kind, inner| match kind {
+            "content" => Ok(DocumentSource::Content(inner.items(content)?)),
             "bytes" => Ok(DocumentSource::Bytes(inner.as_blob()?)),
             "s3Location" => Ok(DocumentSource::S3Location(s3_location(inner)?)),
             "text" => Ok(DocumentSource::Text(inner.as_text()?.to_owned())),

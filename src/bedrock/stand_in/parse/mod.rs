@@ -3,12 +3,13 @@
 //! Owns the request as a whole; `blocks` what stands in messages, `node` a place in the JSON.
 
 mod blocks;
+mod citations;
 mod node;
 
 use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
 use aws_sdk_bedrockruntime::types::{
     AnyToolChoice, AutoToolChoice, ConversationRole, InferenceConfiguration, Message, SpecificToolChoice,
-    SystemContentBlock, Tool, ToolChoice, ToolConfiguration, ToolInputSchema, ToolSpecification,
+    SystemContentBlock, SystemTool, Tool, ToolChoice, ToolConfiguration, ToolInputSchema, ToolSpecification,
 };
 use serde_json::Value as Json;
 
@@ -36,14 +37,14 @@ pub(super) fn input(model_id: String, body: &[u8]) -> Result<ConverseInput, Unre
         .set_inference_config(root.get("inferenceConfig", inference_config)?)
         .set_tool_config(root.get("toolConfig", tool_config)?)
         .set_additional_model_request_fields(root.get("additionalModelRequestFields", |node| Ok(node.document()))?);
-    build.build().map_err(|_| Unreadable::new("a request"))
+    build.build().map_err(|_| Unreadable::new("whole"))
 }
 
 fn message(node: Node<'_>) -> Result<Message, Unreadable> {
     let role = node.text("role")?;
-    let role = ConversationRole::try_parse(role).map_err(|_| Unreadable::at("role", "user or assistant"))?;
+    let role = ConversationRole::try_parse(role).map_err(|_| Unreadable::at("role", "a role"))?;
     let content = node.list("content", blocks::content_block)?;
-    Message::builder().role(role).set_content(content).build().map_err(|_| Unreadable::new("a message"))
+    Message::builder().role(role).set_content(content).build().map_err(|_| Unreadable::new("whole"))
 }
 
 fn system_block(node: Node<'_>) -> Result<SystemContentBlock, Unreadable> {
@@ -71,7 +72,7 @@ fn tool_config(node: Node<'_>) -> Result<ToolConfiguration, Unreadable> {
         .set_tools(node.list("tools", tool)?)
         .set_tool_choice(node.get("toolChoice", tool_choice)?)
         .build()
-        .map_err(|_| Unreadable::at("tools", "a list"))
+        .map_err(|_| Unreadable::new("whole"))
 }
 
 fn tool(node: Node<'_>) -> Result<Tool, Unreadable> {
@@ -79,6 +80,10 @@ fn tool(node: Node<'_>) -> Result<Tool, Unreadable> {
         Ok(match kind {
             "toolSpec" => Tool::ToolSpec(tool_spec(inner)?),
             "cachePoint" => Tool::CachePoint(blocks::cache_point(inner)?),
+            "systemTool" => {
+                let tool = SystemTool::builder().name(inner.text("name")?).build();
+                Tool::SystemTool(tool.map_err(|_| Unreadable::new("whole"))?)
+            }
             _ => return Err(Unreadable::new("a kind of tool that the stand-in knows")),
         })
     })
@@ -88,11 +93,11 @@ fn tool_spec(node: Node<'_>) -> Result<ToolSpecification, Unreadable> {
     let schema = |node: Node<'_>| node.get("json", |json| Ok(ToolInputSchema::Json(json.document())));
     ToolSpecification::builder()
         .name(node.text("name")?)
-        .set_description(node.get("description", |node| Ok(node.as_text()?.to_owned()))?)
+        .set_description(node.optional_text("description")?)
         .set_input_schema(node.get("inputSchema", schema)?.flatten())
         .set_strict(node.get("strict", |node| node.as_bool())?)
         .build()
-        .map_err(|_| Unreadable::new("a tool"))
+        .map_err(|_| Unreadable::new("whole"))
 }
 
 fn tool_choice(node: Node<'_>) -> Result<ToolChoice, Unreadable> {
@@ -102,7 +107,7 @@ fn tool_choice(node: Node<'_>) -> Result<ToolChoice, Unreadable> {
             "any" => ToolChoice::Any(AnyToolChoice::builder().build()),
             "tool" => {
                 let tool = SpecificToolChoice::builder().name(inner.text("name")?).build();
-                ToolChoice::Tool(tool.map_err(|_| Unreadable::new("the choice of a tool"))?)
+                ToolChoice::Tool(tool.map_err(|_| Unreadable::new("whole"))?)
             }
             _ => return Err(Unreadable::new("auto, any or tool")),
         })
@@ -115,8 +120,15 @@ fn percent_decoded(text: &str) -> Option<String> {
     let mut bytes = parts.next()?.as_bytes().to_vec();
     for part in parts {
         let (digits, rest) = part.split_at_checked(2)?;
+        // A sign would be a number too.
+        if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return None;
+        }
         bytes.push(u8::from_str_radix(digits, 16).ok()?);
         bytes.extend_from_slice(rest.as_bytes());
     }
     String::from_utf8(bytes).ok()
 }
+
+#[cfg(test)]
+mod tests;

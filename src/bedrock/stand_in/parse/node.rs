@@ -70,13 +70,19 @@ impl<'a> Node<'a> {
     pub(super) fn list<T>(
         self,
         member: &str,
-        mut read: impl FnMut(Node<'a>) -> Result<T, Unreadable>,
+        read: impl FnMut(Node<'a>) -> Result<T, Unreadable>,
     ) -> Result<Option<Vec<T>>, Unreadable> {
-        self.get(member, |node| {
-            let items = node.0.as_array().ok_or_else(|| Unreadable::new("a list"))?;
-            let read = |(index, item)| read(Node(item)).map_err(|error| error.within(&usize::to_string(&index)));
-            items.iter().enumerate().map(read).collect()
-        })
+        self.get(member, |node| node.items(read))
+    }
+
+    /// What `read` makes of each item of this list.
+    pub(super) fn items<T>(
+        self,
+        mut read: impl FnMut(Node<'a>) -> Result<T, Unreadable>,
+    ) -> Result<Vec<T>, Unreadable> {
+        let items = self.0.as_array().ok_or_else(|| Unreadable::new("a list"))?;
+        let read = |(index, item)| read(Node(item)).map_err(|error| error.within(&usize::to_string(&index)));
+        items.iter().enumerate().map(read).collect()
     }
 
     /// What `read` makes of the one member of a union.

@@ -1,0 +1,143 @@
+//! What goes wrong before there is an answer, and in an answer that comes in one piece.
+
+use aws_sdk_bedrockruntime::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_bedrockruntime::operation::converse_stream::ConverseStreamError;
+use serde_json::json;
+use verbale::bedrock::stand_in::{Exception, Reply, StandIn};
+
+use super::asked::{contents, stream, whole};
+use super::clients;
+
+type Is = fn(&ConverseStreamError) -> bool;
+
+/// Status, code and message of a refusal.
+fn refusal<E: ProvideErrorMetadata>(error: &SdkError<E>) -> (u16, Option<&str>, Option<&str>) {
+    (error.raw_response().unwrap().status().as_u16(), error.code(), error.message())
+}
+
+#[tokio::test]
+async fn each_exception_comes_with_its_status_its_type_and_its_words() {
+    const FAILED: &str = "The system encountered an unexpected error during processing. Try your request again.";
+    let refusals: [(Reply, u16, &str, &str, Is); 11] = [
+        (
+            Reply::throttled(),
+            429,
+            "ThrottlingException",
+            "Too many requests, please wait before trying again.",
+            ConverseStreamError::is_throttling_exception,
+        ),
+        (
+            Reply::unavailable(),
+            503,
+            "ServiceUnavailableException",
+            "Bedrock is unable to process your request.",
+            ConverseStreamError::is_service_unavailable_exception,
+        ),
+        (
+            Reply::internal_error(),
+            500,
+            "InternalServerException",
+            FAILED,
+            ConverseStreamError::is_internal_server_exception,
+        ),
+        (
+            Reply::access_denied(),
+            403,
+            "AccessDeniedException",
+            "You don't have access to the model with the specified model ID.",
+            ConverseStreamError::is_access_denied_exception,
+        ),
+        (
+            Reply::validation("Input is too long for requested model."),
+            400,
+            "ValidationException",
+            "Input is too long for requested model.",
+            ConverseStreamError::is_validation_exception,
+        ),
+        (
+            Reply::refused(Exception::Validation),
+            400,
+            "ValidationException",
+            "The provided request is not valid. Check the request and try again.",
+            ConverseStreamError::is_validation_exception,
+        ),
+        (
+            Reply::model_timeout(),
+            408,
+            "ModelTimeoutException",
+            "Model has timed out in processing the request. Try your request again.",
+            ConverseStreamError::is_model_timeout_exception,
+        ),
+        (
+            Reply::model_not_ready(),
+            429,
+            "ModelNotReadyException",
+            "The model is not ready for inference requests. Try your request again.",
+            ConverseStreamError::is_model_not_ready_exception,
+        ),
+        (
+            Reply::refused(Exception::ModelError),
+            424,
+            "ModelErrorException",
+            FAILED,
+            ConverseStreamError::is_model_error_exception,
+        ),
+        (Reply::refused(Exception::ModelStreamError), 424, "ModelStreamErrorException", FAILED, |_| true),
+        (
+            Reply::refused(Exception::ResourceNotFound),
+            404,
+            "ResourceNotFoundException",
+            "Could not resolve the foundation model from the provided model identifier.",
+            ConverseStreamError::is_resource_not_found_exception,
+        ),
+    ];
+    let stand_in = StandIn::new();
+    for (client, _server) in clients(&stand_in).await {
+        for (reply, status, code, message, is) in refusals.clone() {
+            stand_in.reply(reply.clone());
+            stand_in.reply(reply);
+            let error = stream(&client).await.unwrap_err();
+            assert_eq!(refusal(&error), (status, Some(code), Some(message)));
+            assert!(is(error.as_service_error().unwrap()), "{code}");
+            let error = whole(&client).send().await.unwrap_err();
+            assert_eq!(refusal(&error), (status, Some(code), Some(message)));
+        }
+    }
+    let counters = stand_in.counters();
+    assert_eq!((counters.requests, counters.finished, counters.refused), (44, 44, 0));
+}
+
+#[tokio::test]
+async fn what_stands_between_may_answer_in_html() {
+    let stand_in = StandIn::new();
+    for (client, _server) in clients(&stand_in).await {
+        stand_in.reply(Reply::bad_gateway());
+        stand_in.reply(Reply::bad_gateway());
+        let error = stream(&client).await.unwrap_err();
+        assert_eq!(refusal(&error), (502, None, None));
+        assert_eq!(error.raw_response().unwrap().headers().get("content-type"), Some("text/html"));
+        assert_eq!(refusal(&whole(&client).send().await.unwrap_err()).0, 502);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_in_one_piece_can_be_refused_cut_and_unreadable() {
+    let stand_in = StandIn::new();
+    for (client, _server) in clients(&stand_in).await {
+        stand_in.reply(Reply::text("Hello there").exception_after(2, Exception::ModelError));
+        let error = whole(&client).send().await.unwrap_err();
+        assert_eq!((refusal(&error).0, refusal(&error).1), (424, Some("ModelErrorException")));
+
+        stand_in.reply(Reply::text("Hello there").cut_after(2));
+        let error = whole(&client).send().await.unwrap_err();
+        assert!(matches!(error, SdkError::ResponseError(_) | SdkError::DispatchFailure(_)), "{error:?}");
+
+        for reply in [Reply::text("Hello there").end_after(2), Reply::text("Hello there").malformed_after(2)] {
+            stand_in.reply(reply);
+            let error = whole(&client).send().await.unwrap_err();
+            assert!(error.raw_response().is_some_and(|response| response.status().as_u16() == 200), "{error:?}");
+        }
+        stand_in.reply(Reply::default().tool_call("call_1", "clock", json!({})));
+        assert_eq!(contents(&whole(&client).send().await.unwrap()).len(), 1);
+    }
+}

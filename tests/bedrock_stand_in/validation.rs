@@ -1,0 +1,163 @@
+//! What Bedrock would refuse is refused, in its words; and what is asked is read back as it was sent.
+
+use aws_sdk_bedrockruntime::error::ProvideErrorMetadata;
+use aws_sdk_bedrockruntime::types::{
+    CachePointBlock, CachePointType, ContentBlock, ConversationRole, InferenceConfiguration, SystemContentBlock, Tool,
+    ToolConfiguration, ToolInputSchema, ToolResultBlock, ToolResultContentBlock, ToolSpecification, ToolUseBlock,
+};
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use verbale::Value;
+use verbale::bedrock::stand_in::{Reply, StandIn};
+use verbale::bedrock::{to_document, to_json};
+
+use super::asked::{MODEL, said, streaming, told};
+use super::clients;
+
+const BLANK: &str = "The text field in the ContentBlock object at messages.2.content.0 is blank. Add text to the text \
+                     field, and try again.";
+
+#[tokio::test]
+async fn the_first_violation_is_told_in_the_words_of_bedrock() {
+    let stand_in = StandIn::new();
+    for (client, _server) in clients(&stand_in).await {
+        stand_in.reply(Reply::text("Fine."));
+        let blank = || {
+            streaming(&client)
+                .messages(said(ConversationRole::Assistant, "Yes?"))
+                .messages(said(ConversationRole::User, " "))
+        };
+        let error = blank().send().await.unwrap_err();
+        assert_eq!(error.raw_response().unwrap().status().as_u16(), 400);
+        assert_eq!(error.raw_response().unwrap().headers().get("x-amzn-errortype"), Some("ValidationException"));
+        assert_eq!(error.message(), Some(BLANK));
+        assert!(error.into_service_error().is_validation_exception());
+        let error = client.converse().model_id(MODEL).send().await.unwrap_err();
+        assert_eq!(
+            error.message(),
+            Some(
+                "A conversation must start with a user message. Try again with a conversation that starts with a user message."
+            )
+        );
+        // The reply is still there.
+        assert_eq!(told(streaming(&client).send().await.unwrap().stream).await[1], "0 text \"Fine.\"");
+    }
+    let counters = stand_in.counters();
+    assert_eq!((counters.requests, counters.refused, counters.finished), (6, 4, 6));
+    assert_eq!(stand_in.requests().len(), 6);
+}
+
+#[tokio::test]
+async fn models_differ_in_what_they_take() {
+    let stand_in = StandIn::new();
+    let [(client, _), _] = clients(&stand_in).await;
+    let prefilled = || streaming(&client).messages(said(ConversationRole::Assistant, "It is"));
+    told(prefilled().send().await.unwrap().stream).await;
+    let error = prefilled().model_id("us.anthropic.claude-sonnet-5").send().await.unwrap_err();
+    assert_eq!(
+        error.message(),
+        Some("This model does not support assistant message prefill. The conversation must end with a user message.")
+    );
+}
+
+#[tokio::test]
+async fn it_can_be_told_not_to_validate() {
+    let stand_in = StandIn::new().without_validation();
+    for (client, _server) in clients(&stand_in).await {
+        told(client.converse_stream().model_id("model").send().await.unwrap().stream).await;
+    }
+    assert_eq!(stand_in.counters().refused, 0);
+}
+
+#[tokio::test]
+async fn what_is_asked_is_read_back() {
+    let document = |json| to_document(&Value::try_from(json).unwrap());
+    let call = ToolUseBlock::builder().tool_use_id("call_1").name("clock").input(document(json!({"zone": "CET"})));
+    let result = ToolResultBlock::builder()
+        .tool_use_id("call_1")
+        .content(ToolResultContentBlock::Json(document(json!({"time": "12:03", "offset": -1.5, "dst": [true, null]}))));
+    let messages = [
+        said(ConversationRole::User, "What time is it? \u{1} é \"x\""),
+        message(ConversationRole::Assistant, ContentBlock::ToolUse(call.build().unwrap())),
+        message(ConversationRole::User, ContentBlock::ToolResult(result.build().unwrap())),
+    ];
+    let cache_point = CachePointBlock::builder().r#type(CachePointType::Default).build().unwrap();
+    let schema = ToolInputSchema::Json(document(json!({"type": "object"})));
+    let spec = ToolSpecification::builder().name("clock").description("Tells the time").input_schema(schema);
+    let tools = [Tool::ToolSpec(spec.build().unwrap()), Tool::CachePoint(cache_point.clone())];
+    let system = [SystemContentBlock::Text("You answer.".into()), SystemContentBlock::CachePoint(cache_point)];
+    let inference = InferenceConfiguration::builder().max_tokens(200).temperature(0.5).stop_sequences("END").build();
+
+    let stand_in = StandIn::new();
+    for (client, _server) in clients(&stand_in).await {
+        let asked = client
+            .converse_stream()
+            .model_id(MODEL)
+            .set_messages(Some(messages.to_vec()))
+            .set_system(Some(system.to_vec()))
+            .inference_config(inference.clone())
+            .tool_config(ToolConfiguration::builder().set_tools(Some(tools.to_vec())).build().unwrap());
+        told(asked.send().await.unwrap().stream).await;
+        let request = stand_in.requests().pop().unwrap();
+        assert_eq!(request.messages(), messages);
+        assert_eq!((request.system(), request.tools()), (&system[..], &tools[..]));
+        assert_eq!(request.input().inference_config, Some(inference.clone()));
+        assert_eq!((request.model_id(), request.last_text()), (MODEL, None));
+        let body: serde_json::Value = serde_json::from_slice(request.body()).unwrap();
+        assert_eq!(body["messages"], messages.iter().map(to_json).collect::<serde_json::Value>());
+    }
+    let requests = stand_in.requests();
+    assert_eq!(requests[0].body(), requests[1].body());
+}
+
+fn message(role: ConversationRole, block: ContentBlock) -> aws_sdk_bedrockruntime::types::Message {
+    aws_sdk_bedrockruntime::types::Message::builder().role(role).content(block).build().unwrap()
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_told() {
+    let stand_in = StandIn::new();
+    let server = stand_in.serve().await.unwrap();
+    for (path, body, status, told) in [
+        ("/model/m/converse", "{", "400 Bad Request", "The stand-in cannot read the request: the body is not JSON."),
+        (
+            "/model/m/converse-stream",
+            r#"{"messages":[{"role":"user","content":[{"text":"secret"},{"text":7}]}]}"#,
+            "400 Bad Request",
+            "The stand-in cannot read the request: messages.0.content.1.text is not a text.",
+        ),
+        (
+            "/model/m/invoke",
+            "{}",
+            "404 Not Found",
+            "The stand-in knows POST /model/{modelId}/converse and /converse-stream only.",
+        ),
+    ] {
+        let mut socket = TcpStream::connect(server.endpoint_url().strip_prefix("http://").unwrap()).await.unwrap();
+        let length = body.len();
+        let request =
+            format!("POST {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}");
+        socket.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{answer}");
+        assert!(answer.ends_with(&json!({"message": told}).to_string()), "{answer}");
+    }
+    let counters = stand_in.counters();
+    assert_eq!((counters.connections, counters.requests, counters.refused), (3, 3, 2));
+    assert!(stand_in.requests().is_empty());
+}
+
+#[tokio::test]
+async fn nothing_that_was_said_is_shown() {
+    let stand_in = StandIn::new();
+    let [(client, _), (_, server)] = clients(&stand_in).await;
+    let reply = Reply::text("sesame").tool_call("sesame", "sesame", json!("sesame"));
+    let shown = format!("{reply:?} {:?}", Reply::validation("sesame"));
+    stand_in.reply(reply);
+    told(streaming(&client).messages(said(ConversationRole::Assistant, "sesame")).send().await.unwrap().stream).await;
+    let shown = format!("{shown} {stand_in:?} {:?} {server:?}", stand_in.requests());
+    assert!(!shown.contains("sesame"), "{shown}");
+    assert!(shown.contains("Text(6 bytes)") && shown.contains(r#"[["text"], ["text"]]"#), "{shown}");
+}
