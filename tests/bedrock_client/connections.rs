@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use aws_sdk_bedrockruntime::Client;
+use aws_sdk_bedrockruntime::config::retry::RetryConfig;
 use futures_util::StreamExt;
 use tokio::time::Instant;
 use verbale::bedrock::stand_in::{Exception, Reply, StandIn};
@@ -63,6 +64,22 @@ async fn a_turn_is_tried_twice_and_soon() {
     assert_eq!(busy.counters().requests, 2);
     assert_eq!(fail(&for_summaries(&busy, BedrockSettings::new(CLAUDE)), question()).await.0, Failure::Throttled);
     assert_eq!(busy.counters().requests, 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn turns_have_a_budget_for_retries_that_nothing_else_uses_up() {
+    let busy = StandIn::answering(|_| Reply::throttled());
+    let retries = RetryConfig::standard().with_initial_backoff(TURN_BACKOFF);
+    let others = Client::from_conf(busy.sdk_config().retry_config(retries).build());
+    let others = BedrockModel::for_turns(others, BedrockSettings::new(CLAUDE));
+    for _ in 0..200 {
+        fail(&others, question()).await;
+    }
+    let before = busy.counters().requests;
+    fail(&others, question()).await;
+    assert_eq!(busy.counters().requests, before + 1, "their budget is used up");
+    fail(&claude(&busy), question()).await;
+    assert_eq!(busy.counters().requests, before + 3);
 }
 
 #[tokio::test]

@@ -97,6 +97,11 @@ async fn each_exception_in_the_answer_is_told_with_what_came_and_never_tried_aga
         }
         assert_eq!(stand_in.counters().requests, 3);
     }
+    let stand_in = StandIn::new();
+    stand_in.reply(Reply::text("On Friday").exception_after(2, Exception::ModelStreamError));
+    let told = "ModelStreamErrorException, request stand-in-1; its message of 85 bytes may quote the request, and is left \
+                out";
+    assert_eq!(fail(&claude(&stand_in), question()).await.0, Failure::Unavailable(told.to_owned()));
 }
 
 #[tokio::test]

@@ -69,6 +69,8 @@ async fn a_stream_can_end_without_its_stop() {
         stand_in.reply(reply().end_after(0));
         assert!(told(stream(&client).await.unwrap()).await.is_empty());
     }
+    let counters = stand_in.counters();
+    assert_eq!((counters.finished, counters.cancelled), (4, 0));
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aws_sdk_bedrockruntime::Client;
+use aws_sdk_bedrockruntime::operation::RequestId;
 use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
 use aws_sdk_bedrockruntime::primitives::event_stream::EventReceiver;
 use aws_sdk_bedrockruntime::types::ConverseStreamOutput as Event;
@@ -35,15 +36,19 @@ pub(super) struct Answer {
 enum State {
     Asked(ModelRequest),
     Prepared(Box<ConverseInput>),
-    Streaming {
-        receiver: Box<EventReceiver<Event, Exception>>,
-        first: Until,
-    },
+    Streaming(Box<Streaming>),
     /// Behind the stop: only the usage may come.
-    Stopped(Box<EventReceiver<Event, Exception>>),
+    Stopped(Box<Streaming>),
     /// The answer is here as a whole.
     Telling(VecDeque<ModelEvent>),
     Ended,
+}
+
+struct Streaming {
+    receiver: EventReceiver<Event, Exception>,
+    /// Until the first piece is here.
+    first: Until,
+    request_id: Option<String>,
 }
 
 /// What comes of a step: an event or none, and the state behind it.
@@ -61,7 +66,7 @@ impl Answer {
             let step = match std::mem::replace(&mut self.state, State::Ended) {
                 State::Asked(request) => self.prepare(request),
                 State::Prepared(input) => self.send(*input).await,
-                State::Streaming { receiver, first } => self.receive(receiver, first).await,
+                State::Streaming(stream) => self.receive(stream).await,
                 State::Stopped(receiver) => Ok(self.receive_usage(receiver).await),
                 State::Telling(mut events) => match events.pop_front() {
                     Some(event) => Ok((Some(event), State::Telling(events))),
@@ -103,7 +108,8 @@ impl Answer {
         let first = self.until(Wait::FirstToken);
         let sent = first.bound(send::for_stream(&self.client, input)).await.map_err(|failure| self.failed(failure))?;
         let output = sent.map_err(|error| of_send(error, self.reading.received(), first.waited()))?;
-        Ok((None, State::Streaming { receiver: Box::new(output.stream), first }))
+        let request_id = output.request_id().map(str::to_owned);
+        Ok((None, State::Streaming(Box::new(Streaming { receiver: output.stream, first, request_id }))))
     }
 
     async fn send_for_whole(&mut self, input: ConverseInput) -> Step {
@@ -114,27 +120,23 @@ impl Answer {
         Ok((None, State::Telling(events.into())))
     }
 
-    async fn receive(&mut self, mut receiver: Box<EventReceiver<Event, Exception>>, first: Until) -> Step {
+    async fn receive(&mut self, mut stream: Box<Streaming>) -> Step {
         // From being asked on: what the reader does between two pieces is not the model's time.
-        let until = if self.reading.has_begun() { self.until(Wait::NextEvent) } else { first };
-        let received = until.bound(receiver.recv()).await.map_err(|failure| self.failed(failure))?;
-        let event = received.map_err(|error| of_stream(error, self.reading.received()))?;
+        let until = if self.reading.has_begun() { self.until(Wait::NextEvent) } else { stream.first };
+        let received = until.bound(stream.receiver.recv()).await.map_err(|failure| self.failed(failure))?;
+        let event =
+            received.map_err(|error| of_stream(error, self.reading.received(), stream.request_id.as_deref()))?;
         let event = event.ok_or_else(|| self.failed(Failure::Truncated))?;
         let event = self.reading.read(event).map_err(|failure| self.failed(failure))?;
-        if matches!(event, Some(ModelEvent::Stop(_))) {
-            return Ok((event, State::Stopped(receiver)));
-        }
-        Ok((event, State::Streaming { receiver, first }))
+        let is_stop = matches!(event, Some(ModelEvent::Stop(_)));
+        Ok((event, if is_stop { State::Stopped(stream) } else { State::Streaming(stream) }))
     }
 
     /// The answer is whole: what goes wrong now costs the usage at most.
-    async fn receive_usage(
-        &mut self,
-        mut receiver: Box<EventReceiver<Event, Exception>>,
-    ) -> (Option<ModelEvent>, State) {
+    async fn receive_usage(&mut self, mut stream: Box<Streaming>) -> (Option<ModelEvent>, State) {
         let until = self.whole.min(later(USAGE_WAIT));
         let mut usage = None;
-        while let Ok(Ok(Some(event))) = timeout_at(until, receiver.recv()).await {
+        while let Ok(Ok(Some(event))) = timeout_at(until, stream.receiver.recv()).await {
             if let Ok(Some(tokens @ ModelEvent::Usage(_))) = self.reading.read(event) {
                 usage = Some(tokens);
             }

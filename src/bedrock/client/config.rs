@@ -64,3 +64,30 @@ pub fn summary_client(config: Builder) -> Builder {
         .retry_partition(RetryPartition::new("verbale-summaries"))
         .timeout_config(timeouts)
 }
+
+#[cfg(test)]
+mod tests {
+    use aws_sdk_bedrockruntime::Config;
+
+    use super::*;
+
+    #[test]
+    fn turns_and_summaries_share_nothing() {
+        let (turns, summaries) = (turn_client(Config::builder()).build(), summary_client(Config::builder()).build());
+        assert_eq!(turns.retry_partition(), Some(&RetryPartition::new("verbale-turns")));
+        assert_eq!(summaries.retry_partition(), Some(&RetryPartition::new("verbale-summaries")));
+
+        let retries = RetryConfig::standard().with_max_attempts(2).with_initial_backoff(Duration::from_millis(50));
+        assert_eq!(turns.retry_config(), Some(&retries));
+        assert_eq!(summaries.retry_config(), Some(&RetryConfig::standard()));
+
+        let times = |config: &Config| {
+            let timeouts = config.timeout_config().unwrap();
+            (timeouts.connect_timeout(), timeouts.operation_timeout())
+        };
+        let connect = Some(Duration::from_millis(900));
+        assert_eq!(times(&turns), (connect, None));
+        assert_eq!(times(&summaries), (connect, Some(Duration::from_secs(60))));
+        assert!(turns.stalled_stream_protection().is_some_and(|protection| !protection.download_enabled()));
+    }
+}

@@ -51,8 +51,12 @@ where
     }
 }
 
-/// In the answer. An exception there has no code of its own.
-pub(super) fn of_stream(error: SdkError<Exception, RawMessage>, received: Received) -> ModelError {
+/// In the answer. An exception there has neither a code of its own nor the id of the request.
+pub(super) fn of_stream(
+    error: SdkError<Exception, RawMessage>,
+    received: Received,
+    request_id: Option<&str>,
+) -> ModelError {
     match error {
         SdkError::ServiceError(service) => {
             let exception = service.err();
@@ -64,7 +68,7 @@ pub(super) fn of_stream(error: SdkError<Exception, RawMessage>, received: Receiv
                 Exception::ValidationException(_) => Some("ValidationException"),
                 other => other.code(),
             };
-            let refusal = Refusal { code, status: None, message: exception.message(), request_id: None };
+            let refusal = Refusal { code, status: None, message: exception.message(), request_id };
             ModelError::new(refusal.failure(), received)
         }
         SdkError::DispatchFailure(dispatch) => {
@@ -91,7 +95,7 @@ mod tests {
     #[test]
     fn a_stream_that_ends_within_an_event_is_cut() {
         let received = Received { text_bytes: 7, invocations: 1 };
-        let broken = |raw| of_stream(SdkError::response_error("4711", raw), received);
+        let broken = |raw| of_stream(SdkError::response_error("4711", raw), received, None);
         for (raw, failure) in [
             (RawMessage::Invalid(Some(Bytes::from_static(b"4711"))), Failure::Cut),
             (RawMessage::Invalid(None), Failure::Malformed("an event of the stream".to_owned())),

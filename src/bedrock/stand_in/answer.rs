@@ -12,7 +12,7 @@ use super::frames;
 use super::reply::{Block, Fault, Refusal, Reply};
 use super::request::Request;
 
-pub(super) const JSON: &str = "application/json";
+const JSON: &str = "application/json";
 const EVENT_STREAM: &str = "application/vnd.amazon.eventstream";
 
 /// The head of an answer, and the steps of its body.

@@ -14,7 +14,7 @@ pub struct Counters {
     pub refused: u64,
     /// Answers that were given to their end, be it an error that the script says.
     pub finished: u64,
-    /// Answers that the client gave up before their end.
+    /// Answers that the client gave up before their end, or that ended with their [`Server`](super::Server).
     pub cancelled: u64,
 }
 

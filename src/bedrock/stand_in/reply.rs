@@ -118,7 +118,7 @@ impl Reply {
     }
 }
 
-/// Refused, before there is an answer.
+/// Refused, before there is an answer. Of what else a reply can have, its first wait and `hang_before` hold.
 impl Reply {
     /// Refused with an exception, in the words of Bedrock.
     pub fn refused(exception: Exception) -> Self {
@@ -170,7 +170,7 @@ impl Reply {
     }
 }
 
-/// What goes wrong; of several the last. A number of events beyond the last one means the last one.
+/// What goes wrong; of several, the last that was set. A number beyond all events means at their end.
 impl Reply {
     /// The same, but no answer ever comes.
     pub fn hang_before(self) -> Self {

@@ -14,6 +14,8 @@
 pub struct Profile {
     /// Whether a conversation that ends with the assistant is refused, instead of continued.
     pub must_end_with_user: bool,
+    /// Whether a text of the assistant that ends the conversation, and is to be continued, may not end with white space.
+    pub last_text_trimmed: bool,
     /// Whether results of tools have to stand before anything else in their message.
     pub tool_results_first: bool,
     /// Whether a message with tool calls or results may say anything else.
@@ -54,6 +56,7 @@ impl Default for Profile {
     fn default() -> Self {
         Self {
             must_end_with_user: false,
+            last_text_trimmed: false,
             tool_results_first: false,
             text_beside_tools: true,
             tools_while_streaming: true,
@@ -97,6 +100,7 @@ impl Profile {
     pub fn claude() -> Self {
         Self {
             must_end_with_user: true,
+            last_text_trimmed: true,
             tool_results_first: true,
             cache_points: CachePlaces::Everywhere,
             ..Self::default()

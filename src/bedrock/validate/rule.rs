@@ -17,6 +17,9 @@ pub enum Rule {
     RolesAlternate,
     /// The last message is a user's; only some models ask for it. Wording seen.
     EndsWithUser,
+    /// A text of the assistant that ends the conversation ends with something said; only Claude asks for it. Wording
+    /// seen.
+    LastTextTrimmed,
     /// A message has contents. First sentence of the wording seen.
     ContentNotEmpty,
     /// A text, also in the system prompt and in a tool's result, says something. Wording seen for messages.

@@ -19,6 +19,7 @@ pub(super) fn check(input: &ConverseInput, profile: &Profile, violations: &mut V
             violations.add(Rule::ContentNotEmpty, Place::Message(m), wording);
         }
     }
+    check_last_text(input.messages(), profile, violations);
     check_texts(input, violations);
 }
 
@@ -53,6 +54,19 @@ fn check_roles(messages: &[Message], profile: &Profile, violations: &mut Violati
             Place::Message(messages.len() - 1),
             "This model does not support assistant message prefill. The conversation must end with a user message.",
         );
+    }
+}
+
+fn check_last_text(messages: &[Message], profile: &Profile, violations: &mut Violations) {
+    if profile.last_text_trimmed
+        && let Some(last) = messages.last().filter(|last| last.role == ConversationRole::Assistant)
+        && let Some(c) = last.content.iter().rposition(|block| !block.is_cache_point())
+        && let Some(ContentBlock::Text(text)) = last.content.get(c)
+        && text.ends_with(char::is_whitespace)
+    {
+        let wording = "The model returned the following errors: messages: final assistant content cannot end with \
+                       trailing whitespace";
+        violations.add(Rule::LastTextTrimmed, Place::Content(messages.len() - 1, c), wording);
     }
 }
 

@@ -152,6 +152,11 @@ fn turns_are_mended() {
         &["messages.2: the conversation ended with the assistant; a user message of `...` was put behind it"],
     );
     assert_eq!(mended_for(&Profile::default(), messages()), (json!([[{"text": "a"}], [{"text": "b"}]]), vec![]));
+    let cut_off = vec![user([text("a")]), assistant([text("Yes, "), ContentBlock::CachePoint(cache_point())])];
+    let older = Profile::for_model("anthropic.claude-haiku-4-5-20251001-v1:0");
+    let told = "messages.1: white space was cut off the end of the assistant's words, which end the conversation";
+    let contents = json!([[{"text": "a"}], [{"text": "Yes,"}, {"cachePoint": {"type": "default"}}]]);
+    assert_eq!(mended_for(&older, cut_off), (contents, vec![told.to_owned()]));
 }
 
 #[test]

@@ -31,11 +31,28 @@ pub(super) fn join(messages: &mut Vec<Message>, repairs: &mut Repairs) {
     *messages = joined;
 }
 
-/// The last one is a user's, where the model asks for it.
+/// The last one is a user's, where the model asks for it; else it may be the assistant's, which the model goes on with.
 pub(super) fn end(messages: &mut Vec<Message>, profile: &Profile, repairs: &mut Repairs) {
     if profile.must_end_with_user && messages.last().is_some_and(|last| last.role != ConversationRole::User) {
         let place = Place::Message(messages.len());
         repairs.add(place, "the conversation ended with the assistant; a user message of `...` was put behind it");
         messages.push(silence(ConversationRole::User));
+    }
+    trim_last_text(messages, profile, repairs);
+}
+
+/// The assistant may have been cut off between two words.
+fn trim_last_text(messages: &mut [Message], profile: &Profile, repairs: &mut Repairs) {
+    let m = messages.len().saturating_sub(1);
+    if profile.last_text_trimmed
+        && let Some(last) = messages.last_mut().filter(|last| last.role == ConversationRole::Assistant)
+        && let Some(ContentBlock::Text(text)) = last.content.iter_mut().rfind(|block| !block.is_cache_point())
+        && text.ends_with(char::is_whitespace)
+    {
+        text.truncate(text.trim_end().len());
+        repairs.add(
+            Place::Message(m),
+            "white space was cut off the end of the assistant's words, which end the conversation",
+        );
     }
 }

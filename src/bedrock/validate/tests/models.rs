@@ -53,3 +53,15 @@ fn texts_stand_apart_from_tools_where_the_model_asks_for_it() {
     let messages = [user([text("x")]), assistant([call("a")]), user([result("a")])];
     assert_eq!(validate(&input(messages), &apart), []);
 }
+
+#[test]
+fn a_text_to_go_on_with_ends_with_something_said() {
+    const WORDING: &str = "The model returned the following errors: messages: final assistant content cannot end with trailing whitespace";
+    let older = Profile::for_model("anthropic.claude-haiku-4-5-20251001-v1:0");
+    let ending_with = |words| input([user([text("x ")]), assistant([text("y "), text(words)])]);
+    let [violation] = &validate(&ending_with("Yes, "), &older)[..] else { panic!() };
+    assert_eq!((violation.rule(), violation.place()), (Rule::LastTextTrimmed, Place::Content(1, 1)));
+    assert_eq!(violation.to_string(), WORDING);
+    assert_eq!(validate(&ending_with("Yes,"), &older), []);
+    assert_eq!(validate(&ending_with("Yes, "), &Profile::default()), []);
+}

@@ -7,7 +7,13 @@ fn id() -> impl Strategy<Value = String> {
 }
 
 fn words() -> impl Strategy<Value = String> {
-    prop_oneof![Just(String::new()), Just(" \u{200b}".to_owned()), Just("[tool call: x]".to_owned()), ".{1,5}"]
+    prop_oneof![
+        Just(String::new()),
+        Just(" \u{200b}".to_owned()),
+        Just("[tool call: x]".to_owned()),
+        Just("x \n".to_owned()),
+        ".{1,5}"
+    ]
 }
 
 fn name() -> impl Strategy<Value = String> {
@@ -54,9 +60,14 @@ fn messages() -> impl Strategy<Value = Vec<Message>> {
 fn profile() -> impl Strategy<Value = Profile> {
     let places =
         prop_oneof![Just(CachePlaces::Nowhere), Just(CachePlaces::SystemAndTexts), Just(CachePlaces::Everywhere)];
-    (any::<[bool; 3]>(), places, 0..4usize, 0..3usize).prop_map(|(flags, places, points, attachments)| {
+    (any::<[bool; 4]>(), places, 0..4usize, 0..3usize).prop_map(|(flags, places, points, attachments)| {
         let mut profile = small();
-        [profile.must_end_with_user, profile.tool_results_first, profile.text_beside_tools] = flags;
+        [
+            profile.must_end_with_user,
+            profile.last_text_trimmed,
+            profile.tool_results_first,
+            profile.text_beside_tools,
+        ] = flags;
         profile.cache_points = places;
         profile.max_cache_points = points;
         profile.max_images = attachments;
@@ -69,7 +80,7 @@ fn profile() -> impl Strategy<Value = Profile> {
 fn said(messages: &[Message]) -> Vec<String> {
     let blocks = messages.iter().flat_map(|message| &message.content);
     let texts = blocks.filter_map(|block| block.as_text().ok()).filter(|text| !is_blank(text));
-    texts.map(|text| text.replace("\\[", "[")).collect()
+    texts.map(|text| text.replace("\\[", "[").trim_end().to_owned()).collect()
 }
 
 proptest! {
