@@ -13,6 +13,7 @@ use aws_sdk_dynamodb::error::ConnectorError;
 use aws_smithy_runtime_api::client::http::{
     HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
 };
+use tokio::sync::oneshot;
 use verbale::Record;
 use verbale::dynamodb::DynamoLog;
 use verbale::log::{CallChange, CallHeader, CallId, CallLog, Claim, LogError, LoggedCall, Put};
@@ -71,7 +72,8 @@ impl HttpConnector for Way {
                 Some(Event::Lost) => late(),
                 Some(Event::Unanswered) => connector.call(request).await.and(late()),
                 Some(Event::Before(between)) => {
-                    between.await;
+                    // In a task: this request may be given up when another one fails, what happened has happened.
+                    tokio::spawn(between).await.unwrap();
                     connector.call(request).await
                 }
                 None => connector.call(request).await,
@@ -139,10 +141,9 @@ async fn whatever_an_older_writer_brings_at_any_moment_is_read_by_who_resumes_or
         for number in 0.. {
             let old = begin(&log, &format!("{history} {number}")).await;
             let (ghost, claim, put) = (log.clone(), old.clone(), records.clone());
-            let outcome = Arc::new(Mutex::new(None));
-            let told = outcome.clone();
+            let (told, outcome) = oneshot::channel();
             let event = Event::Before(Box::pin(async move {
-                *told.lock().unwrap() = Some(ghost.put_records(&claim, &put).await);
+                told.send(ghost.put_records(&claim, &put).await).unwrap();
             }));
             let disturbed = Disturbed::new(&client, number, event);
             let resumed = disturbed.log.resume_call(old.call_id()).await.unwrap();
@@ -153,7 +154,7 @@ async fn whatever_an_older_writer_brings_at_any_moment_is_read_by_who_resumes_or
             let context = format!("{records:?} before request {number}");
             assert_eq!(log.read_call(old.call_id()).await.unwrap(), resumed, "{context}");
             // What it was told is so, unless it wrote out of the order of its list.
-            let stored = match outcome.lock().unwrap().take().unwrap() {
+            let stored = match outcome.await.unwrap() {
                 Ok(stored) => stored,
                 Err(error) => {
                     assert!(error.failed.iter().all(|(_, error)| error.is_fenced()), "{error:?} {context}");
@@ -200,17 +201,17 @@ async fn whatever_an_older_writer_brings_at_any_moment_is_read_by_who_resumes_or
 async fn of_two_that_resume_at_once_one_is_fenced() {
     for number in 0.. {
         let (log, client, old) = logged().await;
-        let outcome = Arc::new(Mutex::new(None));
-        let (third, told, call_id) = (log.clone(), outcome.clone(), old.call_id().clone());
+        let (told, outcome) = oneshot::channel();
+        let (third, call_id) = (log.clone(), old.call_id().clone());
         let event = Event::Before(Box::pin(async move {
-            *told.lock().unwrap() = Some(third.resume_call(&call_id).await.unwrap());
+            told.send(third.resume_call(&call_id).await.unwrap()).unwrap();
         }));
         let disturbed = Disturbed::new(&client, number, event);
         let first = disturbed.log.resume_call(old.call_id()).await;
         if !disturbed.has_happened() {
             break;
         }
-        let second = outcome.lock().unwrap().take().unwrap();
+        let second = outcome.await.unwrap();
         let (winner, current) = match first {
             // It had not raised the epoch yet.
             Ok(first) => {
@@ -232,12 +233,16 @@ async fn a_call_that_is_erased_while_it_is_resumed_stays_so() {
     for number in 0.. {
         let (log, client, old) = logged().await;
         let (eraser, call_id) = (log.clone(), old.call_id().clone());
-        let event = Event::Before(Box::pin(async move { eraser.erase_call(&call_id).await.unwrap() }));
+        let (told, erased) = oneshot::channel();
+        let event = Event::Before(Box::pin(async move {
+            told.send(eraser.erase_call(&call_id).await).unwrap();
+        }));
         let disturbed = Disturbed::new(&client, number, event);
         let resumed = disturbed.log.resume_call(old.call_id()).await;
         if !disturbed.has_happened() {
             break;
         }
+        erased.await.unwrap().unwrap();
         assert!(resumed.unwrap_err().is_erased(), "before request {number}");
         assert!(log.read_call(old.call_id()).await.unwrap().is_empty());
         for item in items(&client).await {
@@ -324,17 +329,17 @@ async fn a_call_whose_resuming_failed_anywhere_is_resumed_again() {
 async fn of_a_hold_and_an_erasing_at_once_one_is_refused() {
     for number in 0.. {
         let (log, client, old) = logged().await;
-        let (holder, call_id, outcome) = (log.clone(), old.call_id().clone(), Arc::new(Mutex::new(None)));
-        let told = outcome.clone();
+        let (holder, call_id) = (log.clone(), old.call_id().clone());
+        let (told, outcome) = oneshot::channel();
         let event = Event::Before(Box::pin(async move {
-            *told.lock().unwrap() = Some(holder.change_call(&call_id, &CallChange::Hold).await);
+            told.send(holder.change_call(&call_id, &CallChange::Hold).await).unwrap();
         }));
         let disturbed = Disturbed::new(&client, number, event);
         let erased = disturbed.log.erase_call(old.call_id()).await;
         if !disturbed.has_happened() {
             break;
         }
-        let held = outcome.lock().unwrap().take().unwrap();
+        let held = outcome.await.unwrap();
         let call = log.read_call(old.call_id()).await.unwrap();
         match (held, erased) {
             (Ok(held), Err(LogError::Held { .. })) => assert_eq!(call, LoggedCall::new(Some(held), begun())),
