@@ -30,6 +30,9 @@ const IN_TIME: Duration = Duration::from_secs(60);
 #[tokio::test(start_paused = true)]
 async fn every_recorded_conversation_is_replayed() {
     let recordings = recording::all();
+    if recordings.is_empty() {
+        return;
+    }
     let client = EmbeddedDynamo::in_memory().unwrap().client();
     create_table(&client, &Table::default()).await.unwrap();
     let log = Arc::new(DynamoLog::new(client));

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use aws_sdk_bedrockruntime::types::ContentBlock;
 use serde_json::{Value as Json, json};
 use verbale::MessageWrapper;
 use verbale::bedrock::stand_in::Request;
@@ -19,8 +18,8 @@ const MOST: usize = 20;
 /// system prompt with its outcome. Gives how many of the latter there were.
 pub fn check(recording: &Recording, call: &CallSession, requests: &[Arc<Request>]) -> usize {
     let ids = ids(call);
+    assert_eq!(ids.len(), recording.calls().count(), "{}", recording.name);
     let made: Vec<(&String, &Call)> = ids.iter().zip(recording.calls()).collect();
-    assert_eq!((ids.len(), made.len()), (recording.calls().count(), ids.len()), "{}", recording.name);
     let mut calls_before = 0;
     let mut checked = 0;
     for (request, answer) in requests.iter().zip(recording.answers()) {
@@ -63,7 +62,6 @@ fn shown(request: &Request) -> BTreeSet<&str> {
     let results: BTreeSet<&str> =
         blocks().filter_map(|block| block.as_tool_result().ok()).map(|result| result.tool_use_id.as_str()).collect();
     assert_eq!(results, calls);
-    assert!(!blocks().any(|block| matches!(block, ContentBlock::Text(text) if text.contains("tool_use_id"))));
     results
 }
 
