@@ -1,0 +1,122 @@
+//! What all parts share: what is said, a Bedrock that answers, and a live call in front of it.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use aws_sdk_bedrockruntime::config::Builder;
+use aws_sdk_bedrockruntime::{Client, types::SystemContentBlock};
+use verbale::bedrock::stand_in::{Reply, StandIn};
+use verbale::bedrock::{BedrockModel, BedrockSettings, summary_client, turn_client};
+use verbale::call::{CallBuilder, CallSession, CallSettings, ReplyEnd, ReplyEvent};
+use verbale::log::{CallHeader, CallId, LogWriter, MemoryLog, WriterSettings};
+use verbale::model::ModelSummarizer;
+use verbale::policy::Policy;
+
+use crate::figures::Taken;
+use crate::workload::{KEEP_TURNS, SUMMARISE_ABOVE, Words};
+
+pub const MODEL_ID: &str = "eu.anthropic.claude-haiku-4-5-20251001-v1:0";
+pub const SYSTEM: &str = "You answer the phone of an internet provider. Be short and friendly.";
+const START_MS: i64 = 1_744_815_823_058;
+
+/// When a stand-in answers.
+#[derive(Clone, Copy, Default)]
+pub struct Pace {
+    pub first_token: Duration,
+    pub between_events: Duration,
+}
+
+/// Answers with 25 words, three an event.
+pub fn turns(words: &Arc<Words>, pace: Pace) -> StandIn {
+    let words = words.clone();
+    StandIn::answering(move |request| {
+        Reply::text(words.text(0, 4 * request.number() + 2, 25))
+            .words_per_piece(NonZeroUsize::new(3).unwrap())
+            .first_token_after(pace.first_token)
+            .between_events(pace.between_events)
+    })
+}
+
+/// Answers with a summary.
+pub fn summaries(words: &Arc<Words>, after: Duration) -> StandIn {
+    let words = words.clone();
+    StandIn::answering(move |_| Reply::text(words.summary()).first_token_after(after))
+}
+
+/// What the caller says in a turn.
+pub fn said(words: &Words, call: u64, turn: u64) -> Vec<&str> {
+    let second = (turn % 8 == 7).then(|| words.text(call, 4 * turn + 1, 12));
+    [words.text(call, 4 * turn, 12)].into_iter().chain(second).collect()
+}
+
+/// Clients of both, which calls share.
+#[derive(Clone)]
+pub struct Models {
+    pub turns: Client,
+    summaries: Client,
+}
+
+impl Models {
+    pub fn new(turns: Builder, summaries: Builder) -> Self {
+        Self {
+            turns: Client::from_conf(turn_client(turns).build()),
+            summaries: Client::from_conf(summary_client(summaries).build()),
+        }
+    }
+
+    /// A call with summaries or without.
+    pub fn call(&self, summaries: bool) -> CallBuilder {
+        let settings = || BedrockSettings::new(MODEL_ID);
+        let summarizer = ModelSummarizer::new(BedrockModel::for_summaries(self.summaries.clone(), settings()));
+        let mut call_settings = CallSettings::default();
+        let policy = Policy::default().without_tokens().with_keep_turns(KEEP_TURNS);
+        call_settings.policy = match summaries {
+            true => policy.with_messages(2 * KEEP_TURNS..=SUMMARISE_ABOVE),
+            false => policy.without_messages(),
+        };
+        CallSession::with_model(BedrockModel::for_turns(self.turns.clone(), settings()))
+            .system(SYSTEM)
+            .summarizer(summarizer)
+            .settings(call_settings)
+    }
+}
+
+pub fn system() -> SystemContentBlock {
+    SystemContentBlock::Text(SYSTEM.to_owned())
+}
+
+/// Into memory, through its task.
+pub fn log() -> LogWriter {
+    let (writer, task) = LogWriter::new(Arc::new(MemoryLog::new()), WriterSettings::default());
+    tokio::spawn(task.run());
+    writer
+}
+
+pub fn header(call: u64) -> CallHeader {
+    CallHeader::new(CallId::new(format!("{call}")).unwrap(), START_MS).unwrap()
+}
+
+/// A turn of a live call, and how long it took.
+pub async fn turn(call: &CallSession, said: &[&str]) -> Taken {
+    let begun = Instant::now();
+    for said in said {
+        call.caller_said(*said).unwrap();
+    }
+    let mut reply = call.reply().unwrap();
+    let speech = reply.speech();
+    let mut first = None;
+    while let Some(event) = reply.next().await {
+        match event {
+            ReplyEvent::Text(_) => {
+                first.get_or_insert_with(|| begun.elapsed());
+            }
+            ReplyEvent::Ended(end) => assert!(matches!(end, ReplyEnd::Complete(_)), "{end:?}"),
+            _ => {}
+        }
+    }
+    let taken = Taken { first: first.unwrap(), whole: begun.elapsed() };
+    call.playback_started(speech, call.now_ms());
+    call.playback_finished(speech, call.now_ms());
+    taken
+}

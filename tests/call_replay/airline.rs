@@ -1,0 +1,127 @@
+//! The airline of a recording: a model that says what its model said, its tools, and a call with both.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use aws_sdk_bedrockruntime::Client;
+use tokio::time::{Instant, sleep};
+use verbale::bedrock::stand_in::{Reply, StandIn};
+use verbale::bedrock::{BedrockModel, BedrockSettings, summary_client, turn_client};
+use verbale::call::{CallSession, CallSettings};
+use verbale::clock::{Clock, SequentialIds};
+use verbale::log::CallWriter;
+use verbale::message::{InvocationError, ResultContent, ToolName};
+use verbale::model::{ModelSummarizer, ToolSpec};
+use verbale::policy::{Policy, Tokens};
+use verbale::{Invocation, Value};
+
+use crate::START_MS;
+use crate::recording::{Answer, Call, Recording};
+
+const MODEL_ID: &str = "eu.anthropic.claude-haiku-4-5-20251001-v1:0";
+
+/// Of no tool call: what the model is told of these has to come from elsewhere.
+pub const SUMMARY: &str = "The caller asked the airline for something, and the two talked about it.";
+
+pub struct Airline {
+    pub turns: StandIn,
+    pub summaries: StandIn,
+    system: String,
+    tools: Vec<String>,
+    /// The calls that were not made yet.
+    calls: Arc<Mutex<VecDeque<Call>>>,
+}
+
+impl Airline {
+    pub fn new(recording: &Recording) -> Self {
+        let answers: Mutex<VecDeque<Answer>> = Mutex::new(recording.answers().cloned().collect());
+        let turns = StandIn::answering(move |_| {
+            let answer = answers.lock().unwrap().pop_front();
+            answer.map_or_else(|| panic!("the recording is over"), |answer| reply(&answer))
+        });
+        // Longer than a sentence is spoken: it comes in the next turn.
+        let summaries = StandIn::answering(|_| Reply::text(SUMMARY).first_token_after(Duration::from_millis(1_500)));
+        let tools: BTreeSet<String> = recording.calls().map(|call| call.tool.clone()).collect();
+        let calls = Arc::new(Mutex::new(recording.calls().cloned().collect()));
+        Self { turns, summaries, system: recording.system.clone(), tools: tools.into_iter().collect(), calls }
+    }
+
+    pub fn open(&self, log: CallWriter) -> CallSession {
+        let model = BedrockModel::for_turns(
+            Client::from_conf(turn_client(self.turns.sdk_config()).build()),
+            BedrockSettings::new(MODEL_ID),
+        );
+        let summarizer = ModelSummarizer::new(BedrockModel::for_summaries(
+            Client::from_conf(summary_client(self.summaries.sdk_config()).build()),
+            BedrockSettings::new(MODEL_ID),
+        ));
+        let mut settings = CallSettings::default();
+        settings.policy = Policy::default().without_tokens().with_messages(4..=10).with_keep_turns(1);
+        settings.max_window = Tokens::new(1_000_000);
+        // The recordings were typed: up to 26 calls follow each other without a word.
+        settings.max_tool_rounds = 27;
+        settings.answer_within = Duration::from_secs(60);
+        let call = CallSession::with_model(model)
+            .system(self.system.as_str())
+            .summarizer(summarizer)
+            .settings(settings)
+            .clock(Arc::new(TokioClock(Instant::now())), Arc::new(SequentialIds::default()))
+            .log(log);
+        let call = self.tools.iter().fold(call, |call, tool| {
+            let schema = Value::map([("type", Value::from("object"))]).unwrap();
+            let spec = ToolSpec::new(tool.as_str(), "A tool of the airline.", schema).unwrap();
+            if self.is_external(&spec.name) {
+                return call.external_tool(spec);
+            }
+            let calls = self.calls.clone();
+            call.tool(spec, move |invocation: Invocation| {
+                let calls = calls.clone();
+                async move {
+                    sleep(Duration::from_millis(200)).await;
+                    act(&calls, &invocation)
+                }
+            })
+        });
+        call.open().unwrap()
+    }
+
+    /// Every second tool is the service's.
+    pub fn is_external(&self, tool: &ToolName) -> bool {
+        self.tools.iter().position(|known| known == tool.as_str()).unwrap() % 2 == 1
+    }
+
+    pub fn act(&self, invocation: &Invocation) -> Result<Vec<ResultContent>, InvocationError> {
+        act(&self.calls, invocation)
+    }
+}
+
+/// What the tool gave when it was recorded, where it is called as it was then.
+fn act(calls: &Mutex<VecDeque<Call>>, invocation: &Invocation) -> Result<Vec<ResultContent>, InvocationError> {
+    let call = calls.lock().unwrap().pop_front().unwrap();
+    assert_eq!(invocation.name().as_str(), call.tool);
+    assert_eq!(*invocation.arguments(), Value::try_from(call.arguments.clone()).unwrap());
+    if call.has_failed() {
+        return Err(InvocationError::new(call.result).unwrap());
+    }
+    Ok(vec![call.result.into()])
+}
+
+fn reply(answer: &Answer) -> Reply {
+    let words = NonZeroUsize::new(3).unwrap();
+    let spoken = if answer.text.is_empty() { Reply::default() } else { Reply::text(&*answer.text) };
+    let all =
+        answer.calls.iter().fold(spoken, |reply, call| reply.tool_call(&*call.id, &*call.tool, call.arguments.clone()));
+    all.words_per_piece(words).first_token_after(Duration::from_millis(300)).between_events(Duration::from_millis(20))
+}
+
+/// Goes with tokio's clock.
+#[derive(Debug)]
+struct TokioClock(Instant);
+
+impl Clock for TokioClock {
+    fn now_ms(&self) -> i64 {
+        START_MS + i64::try_from(self.0.elapsed().as_millis()).unwrap()
+    }
+}

@@ -1,0 +1,138 @@
+//! Recorded conversations of a model with the callers of an airline, and with its tools, replayed through the live call:
+//! the session, the SDK's client in front of a Bedrock in this process, summaries by a model, and the log in DynamoDB.
+//!
+//! What the model and the tools say is what was recorded. Everything between them is real.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+#![allow(clippy::print_stdout, reason = "a test that is skipped says why")]
+
+mod airline;
+mod recording;
+mod told;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::sleep;
+use verbale::bedrock::stand_in::StandIn;
+use verbale::call::{CallSession, Reply, ReplyEnd, ReplyEvent, Totals};
+use verbale::dynamodb::{DynamoLog, Table, create_table};
+use verbale::embedded::EmbeddedDynamo;
+use verbale::log::{CallHeader, CallId, CallLog, LogWriter, WriterSettings};
+use verbale::{MessageWrapper, MessagesManager, PlainMessage, Role};
+
+use airline::{Airline, SUMMARY};
+use recording::Said;
+
+const START_MS: i64 = 1_744_815_823_058;
+const IN_TIME: Duration = Duration::from_secs(60);
+
+#[tokio::test(start_paused = true)]
+async fn every_recorded_conversation_is_replayed() {
+    let recordings = recording::all();
+    if recordings.is_empty() {
+        return;
+    }
+    let client = EmbeddedDynamo::in_memory().unwrap().client();
+    create_table(&client, &Table::default()).await.unwrap();
+    let log = Arc::new(DynamoLog::new(client));
+    let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
+    tokio::spawn(task.run());
+
+    let mut hidden = 0;
+    for recording in &recordings {
+        let name = &recording.name;
+        let call_id = CallId::new(name.as_str()).unwrap();
+        let airline = Airline::new(recording);
+        let header = CallHeader::new(call_id.clone(), START_MS).unwrap();
+        let call = airline.open(writer.open(header).unwrap());
+        for turn in &recording.turns {
+            call.caller_said(turn.caller.as_str()).unwrap();
+            if !turn.answers.is_empty() {
+                let end = answer(&call, &airline).await;
+                assert!(matches!(end, ReplyEnd::Complete(_)), "{name}: {end:?}");
+            }
+        }
+        // The end of a call does not wait for the summary that is being made.
+        sleep(Duration::from_secs(5)).await;
+        let closed = call.close("hangup", IN_TIME).await.unwrap();
+        assert!(closed.unstored.is_empty() && closed.not_accepted.is_none(), "{name}: {closed:?}");
+
+        check_requests(name, &airline.turns, recording.answers().count());
+        check_requests(name, &airline.summaries, usize::try_from(closed.totals.summaries_applied).unwrap());
+        check_summaries(name, &closed.totals);
+        assert_eq!(said(&call), recording.said(), "{name}");
+        hidden += told::check(recording, &call, &airline.turns.requests());
+        check_log(name, &call, &log, &call_id).await;
+        println!(
+            "{name}: {} requests, {} summaries",
+            airline.turns.counters().requests,
+            closed.totals.summaries_applied
+        );
+    }
+    // Or the checks of what the model is told have checked nothing.
+    assert!(hidden > recordings.len(), "{hidden}");
+}
+
+/// Reads a reply to its end, runs the tools that are the service's, and plays what is spoken.
+async fn answer(call: &CallSession, airline: &Airline) -> ReplyEnd {
+    let mut reply: Reply = call.reply().unwrap();
+    let speech = reply.speech();
+    let end = loop {
+        match reply.next().await.unwrap() {
+            ReplyEvent::ToolCalled(invocation) if airline.is_external(invocation.name()) => {
+                sleep(Duration::from_millis(200)).await;
+                let result = match airline.act(&invocation) {
+                    Ok(done) => invocation.success(done),
+                    Err(error) => invocation.failure(error),
+                };
+                assert!(call.tool_result(result).is_applied());
+            }
+            ReplyEvent::Ended(end) => break end,
+            _ => {}
+        }
+    };
+    assert!(call.playback_started(speech, call.now_ms()).is_applied());
+    sleep(Duration::from_secs(1)).await;
+    assert!(call.playback_finished(speech, call.now_ms()).is_applied());
+    end
+}
+
+/// Each was valid, was answered to its end, and was made once.
+fn check_requests(name: &str, stand_in: &StandIn, expected: usize) {
+    let counters = stand_in.counters();
+    let expected = u64::try_from(expected).unwrap();
+    let seen = (counters.requests, counters.refused, counters.finished, counters.cancelled);
+    assert_eq!(seen, (expected, 0, expected, 0), "{name}");
+}
+
+fn check_summaries(name: &str, totals: &Totals) {
+    assert!(totals.summaries_applied > 0, "{name}: {totals}");
+    let wrong = (totals.summaries_replaced, totals.summaries_skipped, totals.summaries_stale, totals.apologies);
+    assert_eq!(wrong, (0, 0, 0, 0), "{name}: {totals}");
+}
+
+/// What stands in the conversation, fakes, prompts and summaries aside.
+fn said(call: &CallSession) -> Vec<Said> {
+    let spoken = |message: &&PlainMessage| {
+        matches!(message.role(), Role::User | Role::Assistant) && !message.message().is_fake()
+    };
+    call.with_manager(|manager| {
+        let messages = manager.meta_messages().iter().filter(spoken);
+        let contents = messages.flat_map(|message| message.contents().iter().map(|content| (message.role(), content)));
+        contents.map(|(role, content)| Said::of(role, content)).collect()
+    })
+}
+
+/// The table holds what the manager holds, and another process would go on with the same window.
+async fn check_log(name: &str, call: &CallSession, log: &DynamoLog, call_id: &CallId) {
+    let logged = log.read_call(call_id).await.unwrap();
+    assert_eq!(logged.records, call.with_manager(MessagesManager::records), "{name}");
+    let restored = MessagesManager::<PlainMessage>::restore(logged.records).unwrap();
+    call.with_manager(|manager| {
+        assert_eq!(restored.meta_messages(), manager.meta_messages(), "{name}");
+        assert!(restored.messages().eq(manager.messages()), "{name}");
+        let summary = manager.last_summary().unwrap();
+        assert!(summary.contents().texts().eq([SUMMARY]), "{name}");
+    });
+}
