@@ -59,7 +59,8 @@ pub fn on_one_line(error: &dyn Error) -> String {
     let mut line = String::new();
     let mut next = Some(error);
     while let Some(error) = next {
-        let text = error.to_string();
+        // The SDK tells in lines where it has looked for credentials.
+        let text = error.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
         // Many errors tell their source themselves.
         if !line.contains(&text) {
             if !line.is_empty() {

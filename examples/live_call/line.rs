@@ -63,9 +63,9 @@ impl Line<'_> {
         if !played.is_empty() {
             self.call.playback_interrupted(speech, Played::Words(played.join(" ")), now_ms);
         }
-        let heard = played.len();
         let how = if act == Act::HangsUp { "hangs up" } else { "breaks in" };
-        self.screen.note(&format!("the caller {how}; {heard} words were heard, cut off: {}…", rest.trim()));
+        let unheard = if rest.is_empty() { String::new() } else { format!(", cut off: {}…", rest.trim()) };
+        self.screen.note(&format!("the caller {how}; {} words were heard{unheard}", played.len()));
         act
     }
 }
