@@ -1,5 +1,7 @@
 //! The code on the pages of `docs/`, run: each file beside this one is a piece of a page, letter for letter.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
 use aws_sdk_bedrockruntime::Client;
 use verbale::bedrock::stand_in::StandIn;
 use verbale::bedrock::{BedrockModel, BedrockSettings};
