@@ -96,6 +96,8 @@
 //! | | again | waits for the log again, and changes nothing |
 //! | the session is dropped | without `close` | the same without waiting, with a warning |
 //!
+//! Which events of Twilio, LiveKit and Amazon Connect these are: [`telephony`].
+//!
 //! # Where the words may be lost
 //!
 //! Only what is generated and not yet complete is in memory alone: it reaches the log's writer when the model stops, or is
@@ -120,6 +122,7 @@ mod speech;
 mod speeches;
 mod state;
 mod summaries;
+pub mod telephony;
 mod tool;
 mod totals;
 mod turn;

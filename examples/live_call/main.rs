@@ -1,0 +1,63 @@
+//! A live call, start to end: see `cargo run --example live_call -- --help`.
+//!
+//! Read `play.rs`, which tells the order of things in a call, and `line.rs`, which speaks and reports what was played.
+//! `models.rs` has the two ways to a model, `caller.rs` the two kinds of callers, `bank.rs` the tools, `log.rs` the log.
+//! `script.rs` is the call as it was written, `screen.rs` and `report.rs` show it.
+
+mod arguments;
+mod bank;
+mod caller;
+mod error;
+mod line;
+mod log;
+mod models;
+mod pace;
+mod play;
+mod report;
+mod screen;
+mod script;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use arguments::Arguments;
+use caller::{Scripted, Typed};
+use clap::Parser;
+use error::{CallError, on_one_line};
+use models::Models;
+use pace::Pace;
+use play::play;
+use screen::Screen;
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // If that cannot be told, the status still says it.
+            let _ = writeln!(io::stderr(), "{}", on_one_line(&error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<(), CallError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(CallError::Runtime)?;
+    runtime.block_on(async {
+        let pace = Pace::starting_now(arguments.speed());
+        let screen = Arc::new(Screen::new(pace.clone(), io::stdout()));
+        match &arguments.bedrock {
+            Some(model) => {
+                let environment = aws_config::load_defaults(aws_config::BehaviorVersion::latest()).await;
+                let models = Models::at_aws(&environment, model).await?;
+                screen.note("say something: type it, and Enter. An empty line hangs up. While the assistant speaks, you break in");
+                play(models, Typed::at_the_terminal(), screen, pace).await
+            }
+            None => play(Models::scripted(&pace), Scripted::new(pace.clone()), screen, pace).await,
+        }
+    })
+}

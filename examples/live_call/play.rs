@@ -1,0 +1,78 @@
+//! [`play`]: the order of things in a call.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use verbale::call::{CallSession, CallSettings, Utterance};
+use verbale::clock::SystemIds;
+use verbale::model::Failure;
+use verbale::policy::Policy;
+
+use crate::bank::{self, Bank};
+use crate::caller::{Act, Caller};
+use crate::error::CallError;
+use crate::line::{Line, Speech};
+use crate::log::Log;
+use crate::models::Models;
+use crate::pace::Pace;
+use crate::report::report;
+use crate::screen::{Screen, ShowsEvents};
+
+/// How long the end of the call waits for the log.
+const CLOSE_WITHIN: Duration = Duration::from_secs(10);
+
+/// Plays a call, and shows what is left of it.
+pub async fn play(models: Models, mut caller: impl Caller, screen: Arc<Screen>, pace: Pace) -> Result<(), CallError> {
+    let Models { turns, summaries, stand_in } = models;
+    let log = Log::open(&pace).await?;
+    let mut settings = CallSettings::default();
+    // So small that a short call has summaries too.
+    settings.policy = Policy::default().with_messages(4..=10);
+    let builder = CallSession::with_model(turns)
+        .system(bank::SYSTEM)
+        .summarizer(summaries)
+        .settings(settings)
+        .observer(ShowsEvents(screen.clone()))
+        .log(log.begin()?)
+        .clock(Arc::new(pace.clone()), Arc::new(SystemIds));
+    let call = Bank::new(screen.clone(), pace.clone())?.install(builder)?.open()?;
+
+    let line = Line { call: &call, screen: &screen, pace: &pace };
+    let talked = talk(&line, &mut caller).await;
+    let reason = if talked.is_ok() { "hangup" } else { "model failed" };
+    let closed = call.close(reason, CLOSE_WITHIN).await?;
+    talked?;
+    screen.note("the caller has hung up; the call is closed");
+    let holds = log.read_back().await?;
+    report(&screen, &call, &closed, &holds, stand_in.as_ref()).await
+}
+
+/// Until the caller hangs up.
+async fn talk(line: &Line<'_>, caller: &mut impl Caller) -> Result<(), CallError> {
+    let Line { call, screen, pace } = line;
+    let mut speech = Speech::Fixed(call.say(bank::GREETING)?, Some(bank::GREETING.to_owned()));
+    loop {
+        let act = match line.speak(&mut speech, caller).await {
+            Some(act) => act,
+            None => caller.speaks().await,
+        };
+        match speech.failure() {
+            Some(failure) if is_final(failure) => return Err(CallError::Model(failure.clone())),
+            Some(failure) => screen.note(&format!("the model gave no answer: {failure}")),
+            None => {}
+        }
+        let Act::Says { words, takes_ms } = act else { return Ok(()) };
+        let started_ms = call.now_ms();
+        screen.said("caller", &words);
+        // Where the caller broke in, the session knows it already, and ignores it.
+        call.caller_started_speaking(started_ms);
+        pace.wait(takes_ms).await;
+        call.caller_said(Utterance::new(words).with_times(started_ms, call.now_ms()))?;
+        speech = Speech::Reply(call.reply()?.sentences());
+    }
+}
+
+/// Whether asking again would bring the same.
+fn is_final(failure: &Failure) -> bool {
+    matches!(failure, Failure::Denied(_) | Failure::Refused(_) | Failure::Invalid(_) | Failure::Unreachable)
+}

@@ -1,0 +1,141 @@
+//! The call with a caller at the terminal and a Bedrock behind a socket: the same way that leads to AWS.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
+use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_sdk_bedrockruntime::config::{Credentials, SharedCredentialsProvider};
+use tokio::sync::mpsc::unbounded_channel;
+use verbale::bedrock::stand_in::{Exception, Reply, Server, StandIn};
+
+use crate::caller::{Act, Caller, Scripted, Typed};
+use crate::error::{CallError, on_one_line};
+use crate::models::Models;
+use crate::pace::Pace;
+use crate::play::play;
+use crate::screen::Screen;
+
+const MODEL: &str = "eu.anthropic.claude-haiku-4-5-20251001-v1:0";
+
+#[derive(Clone, Default)]
+struct Shown(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Shown {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Shown {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
+fn environment(server: &Server) -> SdkConfig {
+    SdkConfig::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::new("eu-central-1"))
+        .endpoint_url(server.endpoint_url())
+        .credentials_provider(SharedCredentialsProvider::new(Credentials::for_tests()))
+        // Without the proxies of the environment.
+        .http_client(aws_smithy_http_client::Builder::new().build_http())
+        .build()
+}
+
+/// A call of somebody who types these lines at once, then only listens.
+async fn typed(stand_in: &StandIn, lines: &[&str]) -> (Result<(), CallError>, String) {
+    let server = stand_in.serve().await.unwrap();
+    let models = Models::at_aws(&environment(&server), MODEL).await.unwrap();
+    let (sender, received) = unbounded_channel();
+    lines.iter().for_each(|line| sender.send((*line).to_owned()).unwrap());
+    drop(sender);
+    let (pace, shown) = (Pace::starting_now(100), Shown::default());
+    let screen = Arc::new(Screen::new(pace.clone(), shown.clone()));
+    let played = play(models, Typed::new(received), screen, pace).await;
+    (played, shown.text())
+}
+
+#[tokio::test]
+async fn a_typed_call_goes_through_a_socket() {
+    let stand_in = StandIn::new();
+    stand_in.reply(Reply::text("I look. ").tool_call("call_1", "balance", serde_json::json!({"account": "current"})));
+    stand_in.reply(Reply::text("It holds one thousand two hundred and forty euros."));
+    let (played, shown) = typed(&stand_in, &["How much is \u{1b}[2J there?\u{202e}"]).await;
+    played.unwrap();
+    for line in [
+        // Typed while the greeting was not even begun.
+        "-- the caller breaks in; 0 words were heard",
+        r"caller     How much is \u{1b}[2J there?\u{202e}",
+        r#"-- the tool balance is called: {"account":"current"}"#,
+        "-- the tool is done: Succeeded",
+        "assistant  It holds one thousand two hundred and forty euros.",
+        "header        ended by hangup",
+        "equal to what the manager holds: yes",
+    ] {
+        assert!(shown.contains(line), "{line} in {shown}");
+    }
+    assert!(!shown.contains(|c: char| (c.is_control() && c != '\n') || c == '\u{202e}'), "{shown}");
+    let counters = stand_in.counters();
+    assert_eq!((counters.requests, counters.refused, counters.cancelled), (2, 0, 0));
+    assert!(counters.connections >= 1);
+}
+
+#[tokio::test]
+async fn an_empty_line_hangs_up_at_once() {
+    let stand_in = StandIn::new();
+    let (played, shown) = typed(&stand_in, &["", "nobody hears this"]).await;
+    played.unwrap();
+    assert!(shown.contains("-- the caller hangs up") && !shown.contains("nobody hears this"), "{shown}");
+    assert_eq!(stand_in.counters().requests, 0);
+}
+
+#[tokio::test]
+async fn what_keeps_the_model_from_answering_is_told_on_one_line() {
+    let stand_in = StandIn::new();
+    stand_in.reply(Reply::refused(Exception::AccessDenied));
+    let (played, _) = typed(&stand_in, &["Hello"]).await;
+    let line = on_one_line(&played.unwrap_err());
+    let told = "the model gives no answer: the model cannot be used; check credentials, access and model id: ";
+    assert!(line.starts_with(told) && line.contains("AccessDeniedException") && !line.contains('\n'), "{line}");
+}
+
+#[tokio::test]
+async fn a_passing_failure_is_an_apology_and_the_call_goes_on() {
+    let stand_in = StandIn::answering(|_| Reply::throttled());
+    let (played, shown) = typed(&stand_in, &["Hello"]).await;
+    played.unwrap();
+    assert!(shown.contains("assistant  I am sorry, something went wrong."), "{shown}");
+    assert!(shown.contains("-- the model gave no answer: the model's provider has too many requests"), "{shown}");
+}
+
+#[tokio::test]
+async fn what_is_missing_of_the_environment_is_told_before_the_call() {
+    let region = Region::new("eu-central-1");
+    for (environment, told) in [
+        (SdkConfig::builder().build(), "no AWS region is set: set AWS_REGION"),
+        (SdkConfig::builder().region(region).build(), "there are no AWS credentials: sign in (aws sso login), or set"),
+    ] {
+        let line = on_one_line(&Models::at_aws(&environment, MODEL).await.err().unwrap());
+        assert!(line.starts_with(told) && !line.contains('\n'), "{line}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_scripted_caller_breaks_in_once() {
+    let mut caller = Scripted::new(Pace::starting_now(1));
+    for _ in 0..3 {
+        assert!(matches!(caller.speaks().await, Act::Says { .. }));
+    }
+    tokio::select! {
+        biased;
+        act = caller.breaks_in(17) => panic!("too early: {act:?}"),
+        () = std::future::ready(()) => {}
+    }
+    let Act::Says { words, .. } = caller.breaks_in(18).await else { panic!("hung up") };
+    assert!(words.starts_with("Stop, the ferry"));
+}

@@ -1,0 +1,175 @@
+//! The code on the pages of `docs/`, run: each file beside this one is a piece of a page, letter for letter.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+use aws_sdk_bedrockruntime::Client;
+use verbale::bedrock::stand_in::StandIn;
+use verbale::bedrock::{BedrockModel, BedrockSettings};
+use verbale::call::{CallSession, Effect, Ignored};
+use verbale::{MessageWrapper, Role};
+
+const PIECES: [(&str, &str); 4] = [
+    (include_str!("../../docs/twilio.md"), include_str!("media_streams.rs")),
+    (include_str!("../../docs/twilio.md"), include_str!("conversation_relay.rs")),
+    (include_str!("../../docs/livekit.md"), include_str!("livekit.rs")),
+    (include_str!("../../docs/amazon-connect.md"), include_str!("amazon_connect.rs")),
+];
+
+#[test]
+fn the_pages_have_the_code_that_is_run() {
+    for (page, code) in PIECES {
+        assert!(page.contains(&format!("```rust\n{code}```")), "copy this into its page:\n{code}");
+    }
+    assert_eq!(PIECES.map(|(page, _)| page.matches("```rust").count()), [2, 2, 1, 1]);
+}
+
+/// A call whose model says `Yes, I am here.`
+fn call() -> CallSession {
+    let client = Client::from_conf(StandIn::new().sdk_config().build());
+    CallSession::with_model(BedrockModel::for_turns(client, BedrockSettings::new("a.model"))).open().unwrap()
+}
+
+/// What was heard of the last that the assistant said, where it was cut off.
+fn heard(call: &CallSession) -> Option<String> {
+    call.with_manager(|manager| {
+        let last = manager.meta_messages().iter().rfind(|message| message.role() == Role::Assistant)?.message();
+        last.heard()?;
+        Some(last.heard_contents().texts().map(|text| text.as_str()).collect())
+    })
+}
+
+mod media_streams {
+    include!("media_streams.rs");
+
+    use super::{Effect, Ignored, call, heard};
+
+    fn playing(speech: SpeechId, pieces: [&str; 2], is_complete: bool) -> Option<Playing> {
+        Some(Playing { speech, pieces: pieces.map(str::to_owned).into(), played: 0, is_complete })
+    }
+
+    fn back(speech: SpeechId, piece: usize) -> Value {
+        json!({"event": "mark", "streamSid": "MZ1", "mark": {"name": mark(speech, piece)}})
+    }
+
+    #[tokio::test]
+    async fn marks_that_clear_sends_back_are_nothing_that_was_played() {
+        let call = call();
+        let speech = call.say("One two. Three four.").unwrap();
+        let mut now = playing(speech, ["One two. ", "Three four."], true);
+        on_mark(&call, &mut now, &back(speech, 0));
+        assert_eq!(on_speech(&call, &mut now, "MZ1"), Some(json!({"event": "clear", "streamSid": "MZ1"})));
+        assert_eq!(heard(&call).as_deref(), Some("One two."));
+        on_mark(&call, &mut now, &back(speech, 1));
+        assert_eq!(call.playback_finished(speech, call.now_ms()), Effect::Ignored(Ignored::Interrupted));
+        assert_eq!(heard(&call).as_deref(), Some("One two."));
+        assert_eq!(on_speech(&call, &mut now, "MZ1"), None);
+
+        // Nor are they marks of the next speech.
+        let next = call.say("Five. Six.").unwrap();
+        let mut now = playing(next, ["Five. ", "Six."], true);
+        on_mark(&call, &mut now, &back(speech, 0));
+        assert_eq!(now.unwrap().played, 0);
+    }
+
+    #[tokio::test]
+    async fn the_last_mark_may_come_before_the_reply_ends_or_behind() {
+        for is_complete in [true, false] {
+            let call = call();
+            let speech = call.say("Five. Six.").unwrap();
+            let mut now = playing(speech, ["Five. ", "Six."], is_complete);
+            on_mark(&call, &mut now, &back(speech, 0));
+            on_mark(&call, &mut now, &back(speech, 1));
+            assert_eq!(now.is_none(), is_complete);
+            on_end_of_reply(&call, &mut now);
+            assert!(now.is_none());
+            assert_eq!(call.playback_finished(speech, call.now_ms()), Effect::Ignored(Ignored::Repeated));
+        }
+    }
+}
+
+mod conversation_relay {
+    include!("conversation_relay.rs");
+
+    use serde_json::json;
+
+    use super::{call, heard};
+
+    #[tokio::test]
+    async fn a_prompt_without_an_interruption_finishes_what_was_spoken() {
+        let call = call();
+        let mut spoken = Some(call.say("Good morning.").unwrap());
+        let prompt = json!({"type": "prompt", "voicePrompt": "Are you there?", "lang": "en-US", "last": true});
+        let mut reply = on_message(&call, &mut spoken, &prompt).unwrap().unwrap();
+        assert_eq!((heard(&call), call.totals().barge_ins), (None, 0));
+        while reply.next().await.is_some() {}
+
+        let interrupt =
+            json!({"type": "interrupt", "utteranceUntilInterrupt": "Yes, I", "durationUntilInterruptMs": "460"});
+        assert!(on_message(&call, &mut spoken, &interrupt).unwrap().is_none());
+        assert_eq!((heard(&call).as_deref(), call.totals().barge_ins), (Some("Yes, I"), 1));
+        for nothing in [json!({"type": "prompt", "voicePrompt": "And", "last": false}), json!({"type": "setup"})] {
+            assert!(on_message(&call, &mut spoken, &nothing).unwrap().is_none());
+        }
+        assert!(!call.is_answerable());
+    }
+}
+
+mod livekit {
+    include!("livekit.rs");
+
+    use serde_json::json;
+
+    use super::{call, heard};
+
+    fn played(segments: [Value; 2]) -> Option<String> {
+        let call = call();
+        let speech = call.say("One two. Three four.").unwrap();
+        let mut playing = Playing { speech, words: String::new(), played_s: 0.0 };
+        let [first, second] = segments;
+        for event in [
+            json!({"type": "playback_started", "created_at": 1_795_334_914.993}),
+            first,
+            json!({"type": "user_state_changed", "old_state": "listening", "new_state": "speaking"}),
+            second,
+            json!({"type": "speech_done"}),
+            json!({"type": "user_input_transcribed", "transcript": "St", "is_final": false}),
+            json!({"type": "user_input_transcribed", "transcript": "Stop", "is_final": true}),
+        ] {
+            on_event(&call, &mut playing, &event).unwrap();
+        }
+        assert!(call.is_answerable());
+        heard(&call)
+    }
+
+    #[tokio::test]
+    async fn segments_of_a_speech_are_put_together() {
+        let segment = |words: Option<&str>, s: f64, interrupted: bool| {
+            json!({"type": "playback_finished", "playback_position": s, "interrupted": interrupted,
+                "synchronized_transcript": words})
+        };
+        let with_words = [segment(Some("One two. "), 0.6, false), segment(Some("Three"), 0.3, true)];
+        assert_eq!(played(with_words).as_deref(), Some("One two. Three"));
+        // At 15 bytes a second.
+        assert_eq!(played([segment(None, 0.3, false), segment(None, 0.4, true)]).as_deref(), Some("One two."));
+    }
+}
+
+mod amazon_connect {
+    include!("amazon_connect.rs");
+
+    use super::call;
+
+    #[tokio::test]
+    async fn a_turn_is_answered_as_a_whole() {
+        let call = call();
+        let heard = json!([{"transcription": "Are you there?", "transcriptionConfidence": 0.75}]);
+        let event =
+            json!({"invocationSource": "DialogCodeHook", "inputTranscript": "Are you there?", "transcriptions": heard});
+        let answer = json!({
+            "sessionState": {"dialogAction": {"type": "ElicitIntent"}},
+            "messages": [{"contentType": "PlainText", "content": "Yes, I am here."}],
+        });
+        assert_eq!(on_turn(&call, &event).await.unwrap(), answer);
+        assert!(call.with_manager(|manager| manager.to_string().contains("confidence=0.75")));
+    }
+}
