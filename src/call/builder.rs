@@ -7,6 +7,7 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
 use super::observer::Observer;
+use super::request;
 use super::session::CallSession;
 use super::settings::CallSettings;
 use super::shared::Shared;
@@ -47,7 +48,8 @@ impl CallBuilder {
         }
     }
 
-    /// What the model is to do. It is logged as a supervisor message where the call does not have it yet.
+    /// What the model is to do. It is logged as a supervisor message where the call does not have it yet. Where there are
+    /// tools, the model is told behind it not to make a call again that the record of the call lists.
     pub fn system(mut self, prompt: impl Into<Text>) -> Self {
         self.system = Some(prompt.into()).filter(|prompt| !crate::message::is_blank(prompt));
         self
@@ -123,13 +125,14 @@ impl CallBuilder {
         state.writer = self.log.map(Arc::new);
         state.end_open_calls("The call was taken over before the tool answered; whether it acted is not known.");
         state.log();
+        let has_tools = !self.tools.specs.is_empty();
         let shared = Shared {
             runtime,
             call_id: state.writer.as_ref().map(|writer| writer.claim().call_id().clone()),
             model: self.model,
             summarizer: self.summarizer,
             tools: self.tools,
-            system: self.system,
+            instructions: request::instructions(self.system, has_tools),
             settings,
             observer: self.observer,
             results: Notify::new(),

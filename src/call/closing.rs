@@ -9,7 +9,7 @@ use super::ledger::OUTCOME_UNKNOWN;
 use super::observer::CallEvent;
 use super::reply::ReplyEnd;
 use super::session::CallSession;
-use super::state::{State, since};
+use super::state::{State, from_now, since};
 use super::tool::failed;
 use super::totals::Totals;
 use crate::log::{Ending, FinishError, LogError, Unstored};
@@ -41,20 +41,13 @@ impl CallSession {
         let at_ms = self.now_ms();
         Ending::new(at_ms, reason.clone(), 0, 0)?;
         self.shared.with(|state| {
-            if !state.is_closed {
-                state.stop_turn(ReplyEnd::Interrupted);
-                state.cut_off(at_ms);
-                state.summaries.stop();
-                state.caller_waits = true;
-            }
+            state.begin_to_close(at_ms);
         });
-        self.wait_for_tools(begun + within / 2).await;
+        self.wait_for_tools(from_now(within / 2)).await;
         let (mut manager, writer, ending) = self.shared.with(|state| {
             if !state.is_closed {
-                state.end_open_calls("The call ended before the tool answered; whether it acted is not known.");
+                state.end(at_ms);
                 state.ending = Ending::of(&state.manager, at_ms, reason).ok();
-                state.is_closed = true;
-                state.events.push(CallEvent::Closed { after_ms: since(state.opened_ms, at_ms) });
             }
             (state.manager.clone(), state.writer.clone(), state.ending.clone())
         });
@@ -96,6 +89,24 @@ fn left(begun: Instant, within: Duration) -> Duration {
 }
 
 impl State {
+    /// Stops all that is going on but tools. From now on nothing else is begun.
+    pub fn begin_to_close(&mut self, at_ms: i64) {
+        if !self.is_closing {
+            self.is_closing = true;
+            self.stop_turn(ReplyEnd::Interrupted);
+            self.cut_off(at_ms);
+            self.summaries.stop();
+        }
+    }
+
+    /// Nothing changes any more; all of it is the log's writer's, even where nobody waits for that.
+    pub fn end(&mut self, at_ms: i64) {
+        self.end_open_calls("The call ended before the tool answered; whether it acted is not known.");
+        self.is_closed = true;
+        self.events.push(CallEvent::Closed { after_ms: since(self.opened_ms, at_ms) });
+        self.log();
+    }
+
     /// The calls without an outcome.
     pub fn open_calls(&self) -> Vec<Invocation> {
         let open = self.manager.open_invocations();

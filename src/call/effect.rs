@@ -30,7 +30,7 @@ pub enum Ignored {
     Blank,
     /// No speech of this call, or one of long ago.
     UnknownSpeech,
-    /// More of the speech is to come: report it at the end of all.
+    /// More of the speech may come. It counts all the same where nothing does; else report it at the end of all.
     StillGenerated,
     /// The speech had been played to its end.
     Finished,

@@ -11,8 +11,12 @@ use crate::message::{InvocationId, InvocationResult, MessageWrapper, Timing, Val
 
 impl State {
     pub fn caller_started_speaking(&mut self, at_ms: i64) -> Effect {
-        if self.is_closed {
+        if self.is_closing {
             return Effect::Ignored(Ignored::Closed);
+        }
+        // Of words that were said already: to break in would stop the answer to them.
+        if self.last_said.as_ref().is_some_and(|(_, ended_ms)| at_ms < *ended_ms) {
+            return Effect::Ignored(Ignored::Repeated);
         }
         let broke_in = self.break_in(at_ms);
         if self.listening_since_ms.is_some() && !broke_in {
@@ -23,7 +27,7 @@ impl State {
     }
 
     pub fn caller_said(&mut self, utterance: Utterance) -> Result<Effect, ManagerError> {
-        if self.is_closed {
+        if self.is_closing {
             return Ok(Effect::Ignored(Ignored::Closed));
         }
         let Utterance { text, started_ms, ended_ms, confidence } = utterance;
@@ -55,6 +59,7 @@ impl State {
         self.listening_since_ms = None;
         self.listened_until_ms = Some(ended_ms);
         self.caller_waits = true;
+        self.log();
         Ok(Effect::Applied)
     }
 
@@ -82,20 +87,31 @@ impl State {
     }
 
     pub fn playback_started(&mut self, speech: SpeechId, at_ms: i64) -> Effect {
-        if self.is_closed {
+        if self.is_closing {
             return Effect::Ignored(Ignored::Closed);
         }
         self.summaries.is_to_be_looked_at = true;
-        self.speeches.started(speech, at_ms, &mut self.manager)
+        let effect = self.speeches.started(speech, at_ms, &mut self.manager);
+        if effect.is_applied() && self.speeches.is_cut_off(speech) {
+            self.note_heard(speech);
+            self.log();
+        }
+        effect
     }
 
     pub fn playback_finished(&mut self, speech: SpeechId, at_ms: i64) -> Effect {
-        if self.is_closed {
+        if self.is_closing {
             return Effect::Ignored(Ignored::Closed);
         }
-        if self.turn.as_ref().is_some_and(|turn| turn.speech == speech) {
+        if let Some(turn) = self.turn_of(speech) {
+            turn.played_ms = Some(at_ms);
             return Effect::Ignored(Ignored::StillGenerated);
         }
+        self.finished(speech, at_ms)
+    }
+
+    /// A speech of which there will be no more was played to its end.
+    pub fn finished(&mut self, speech: SpeechId, at_ms: i64) -> Effect {
         match self.speeches.finished(speech, at_ms, &mut self.manager) {
             Ok(told) => {
                 self.told(told);
@@ -108,7 +124,7 @@ impl State {
     }
 
     pub fn playback_interrupted(&mut self, speech: SpeechId, played: &Played, at_ms: i64) -> Effect {
-        if self.is_closed {
+        if self.is_closing {
             return Effect::Ignored(Ignored::Closed);
         }
         // The player may know of the caller's breaking in before the session does.
@@ -141,9 +157,8 @@ impl State {
         let called_at_ms = self.ledger.get(&id).map_or(now_ms, |entry| entry.called_at_ms());
         let outcome = ToolOutcome::from(&result);
         self.events.push(CallEvent::ToolFinished { id, outcome, after_ms: since(called_at_ms, now_ms) });
-        if self.turn.is_none() {
-            self.log();
-        }
+        // What has acted is not to be in memory alone.
+        self.log();
         Effect::Applied
     }
 

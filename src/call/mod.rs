@@ -54,7 +54,8 @@
 //! A *reply is generated* from [`reply`](CallSession::reply) until [`Ended`](ReplyEvent::Ended). A *speech is open* from
 //! then, or from [`say`](CallSession::say), until its playback is finished or interrupted. *Breaking in* stops the
 //! reply that is generated, in the model too, keeps what it had said, and cuts off each open speech: what was heard is
-//! estimated, until the player reports it. All events are ignored once the call is closed.
+//! estimated, until the player reports it, and whoever still reads the reply gets nothing more of it. From
+//! [`close`](CallSession::close) on all events are ignored, but for results of tools until it is done.
 //!
 //! | event | when | what becomes of it |
 //! | --- | --- | --- |
@@ -63,6 +64,7 @@
 //! | | while tools run | breaks in; the tools run on, and what came of them is in the next request |
 //! | | nothing is generated or open | the time is noted |
 //! | | again, before the caller's words | ignored: repeated |
+//! | | behind them, with a time before their end | ignored: repeated; it was of these words |
 //! | `caller_said` | after `caller_started_speaking` | the words are added, with the times |
 //! | | without it, while a reply is generated or a speech is open | breaks in first |
 //! | | again, before a reply | merged with the words before |
@@ -75,10 +77,10 @@
 //! | the [`Reply`] is dropped | before its end | the model is stopped; what it had said stays, as far as it is heard |
 //! | `say` | a reply is generated | error: in progress |
 //! | | otherwise | added, and open until it is played |
-//! | `playback_started` | the first time | the time is noted; behind a breaking in, what was heard is estimated anew |
+//! | `playback_started` | the first time | the time is noted; where it was cut off, an estimate of what was heard is made anew |
 //! | | again | ignored: repeated |
 //! | `playback_finished` | the speech is open | all of it was heard, and what it told of tools is told |
-//! | | its reply is still generated | ignored: still generated; report it at the end of all |
+//! | | its reply is still generated | ignored: still generated; it counts if nothing more is said, else report it again |
 //! | | it was cut off, by a report or before the given time | ignored: interrupted, as by a player that drops the rest |
 //! | | it was cut off, but had ended before | all of it was heard |
 //! | | again | ignored: repeated |
@@ -86,10 +88,11 @@
 //! | | the speech is open, or what was heard is estimated | what was heard is what is reported |
 //! | | a more exact report came before | ignored: known better |
 //! | | it was finished | ignored: finished |
-//! | any of the three | the next turn has begun, or a summary covers the message | the same; the message's revision rises, and it is logged again |
+//! | any of the three | the next turn has begun, or a summary covers the message | the same; the message's revision rises, and it is logged again; a start alone with what comes next |
 //! | | of a speech that is not known, or of more than 64 speeches ago | ignored: unknown speech |
 //! | `tool_result` | the reply waits for it | added; when all are there, the model is asked again |
 //! | | the caller broke in meanwhile | added behind the words, shown to the model behind its call, and not told yet |
+//! | | while another reply is generated | the same; that reply does not know of it, the next one does |
 //! | | again, or after its time | ignored: it has an outcome |
 //! | | of another tool, or of no call | ignored |
 //! | `close` | in the middle of anything | the reply is stopped, speeches are cut off at this moment, tools get half of the time, all is logged |
@@ -101,7 +104,7 @@
 //! # Where the words may be lost
 //!
 //! Only what is generated and not yet complete is in memory alone: it reaches the log's writer when the model stops, or is
-//! stopped.
+//! stopped. What the caller said and what tools came to is handed over at once.
 
 mod builder;
 mod closing;

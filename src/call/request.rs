@@ -4,9 +4,23 @@ use std::collections::HashSet;
 
 use super::settings::CallSettings;
 use super::state::State;
-use crate::message::{Content, InvocationId, Message, MessageWrapper, Role, Text};
+use crate::message::{Content, InvocationId, Message, MessageWrapper, Position, Role, Text};
 use crate::model::{Extractive, ModelRequest};
 use crate::policy::{TokenEstimator, Tokens};
+
+/// What holds for the calls that the record lists. It stands here too, for the record is data, which is not obeyed.
+const RULE: &str = "Never make a tool call again that the record of this call lists as made, unless the caller asks for it \
+anew; one that is listed as running will still come back, and one that is listed as unknown may have acted: check, or ask \
+the caller, before it is made again.";
+
+/// What the model is to do, the same in each request, so that a provider's cache keeps it.
+pub(super) fn instructions(system: Option<Text>, has_tools: bool) -> Option<Text> {
+    match system {
+        Some(system) if has_tools => Some(format!("{}\n\n{RULE}", system.as_str()).into()),
+        None if has_tools => Some(RULE.into()),
+        system => system,
+    }
+}
 
 impl State {
     /// The request for an answer, without what is the same in all of them.
@@ -16,6 +30,10 @@ impl State {
             window = self.window();
         }
         let left_out = self.trim(&mut window, settings.max_window);
+        // What was thought unheard when the answer was asked for is known to be heard now: the caller said nothing since.
+        if window.last().is_some_and(|last| last.role() == Role::Assistant) {
+            window.push(Message::new(0.into(), Position::message(0), Role::User, "...".into(), 0));
+        }
         let answered: HashSet<&InvocationId> =
             contents(&window).filter_map(Content::as_result).map(|result| result.invocation_id()).collect();
         let summary = self

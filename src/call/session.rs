@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::builder::CallBuilder;
 use super::effect::Effect;
-use super::reply::{Reply, ReplyEnd};
+use super::reply::Reply;
 use super::shared::Shared;
 use super::speech::{Played, SpeechId};
 use super::totals::Totals;
@@ -58,7 +58,7 @@ impl CallSession {
     /// Errors: [`ReplyError`].
     pub fn reply(&self) -> Result<Reply, ReplyError> {
         self.shared.with(|state| {
-            if state.is_closed {
+            if state.is_closing {
                 return Err(ReplyError::Closed);
             }
             if state.turn.is_some() {
@@ -80,7 +80,7 @@ impl CallSession {
     pub fn say(&self, text: impl Into<Text>) -> Result<SpeechId, SayError> {
         let text = text.into();
         self.shared.with(|state| {
-            if state.is_closed {
+            if state.is_closing {
                 return Err(SayError::Closed);
             }
             if state.turn.is_some() {
@@ -88,7 +88,8 @@ impl CallSession {
             }
             let speech = state.speeches.begin();
             state.add_fixed(speech, &text)?;
-            state.caller_waits = false;
+            // No reply: how long it took is not the model's doing.
+            (state.caller_waits, state.listened_until_ms) = (false, None);
             state.generated(speech);
             state.log();
             Ok(speech)
@@ -100,7 +101,7 @@ impl CallSession {
         self.shared.with(|state| state.playback_started(speech, at_ms))
     }
 
-    /// A speech was played to its end.
+    /// A speech was played to its end. Reported while its reply is still generated, it counts if nothing more is said.
     pub fn playback_finished(&self, speech: SpeechId, at_ms: i64) -> Effect {
         self.shared.with(|state| state.playback_finished(speech, at_ms))
     }
@@ -123,10 +124,11 @@ impl CallSession {
     /// Whether the caller's last words have no answer yet.
     pub fn is_answerable(&self) -> bool {
         let state = self.shared.lock();
-        !state.is_closed && state.turn.is_none() && state.is_answerable()
+        !state.is_closing && state.turn.is_none() && state.is_answerable()
     }
 
-    /// Looks at the conversation; print it to see the call. Nothing happens in the call meanwhile.
+    /// Looks at the conversation; print it to see the call. Nothing happens in the call meanwhile: `look` must not ask the
+    /// session for anything, or it waits for itself.
     pub fn with_manager<T>(&self, look: impl FnOnce(&MessagesManager<PlainMessage>) -> T) -> T {
         look(&self.shared.lock().manager)
     }
@@ -174,18 +176,15 @@ pub enum SayError {
 
 impl Drop for CallSession {
     fn drop(&mut self) {
-        let mut state = self.shared.lock();
-        if state.is_closed {
-            return;
-        }
-        tracing::warn!(call_id = ?self.shared.call_id, "a call is dropped that was not closed; what it has goes to the log's writer");
-        let now_ms = state.now_ms();
-        state.stop_turn(ReplyEnd::Interrupted);
-        state.cut_off(now_ms);
-        state.summaries.stop();
-        state.end_open_calls("The call ended before the tool answered; whether it acted is not known.");
-        state.is_closed = true;
-        state.log();
+        self.shared.with(|state| {
+            if state.is_closed {
+                return;
+            }
+            tracing::warn!(call_id = ?self.shared.call_id, "a call is dropped that was not closed; what it has goes to the log's writer");
+            let now_ms = state.now_ms();
+            state.begin_to_close(now_ms);
+            state.end(now_ms);
+        });
     }
 }
 

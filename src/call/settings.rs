@@ -9,14 +9,17 @@ use crate::policy::{Policy, Tokens};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct CallSettings {
-    /// How long the caller waits for the first words at most; 8 s. Then the [`apology`](Self::apology) is spoken.
+    /// How long the caller waits for the first words at most; 8 s. Then the [`apology`](Self::apology) is spoken. So it is
+    /// where a model that has begun to speak is silent for so long; tools behind its words have a
+    /// [time of their own](Self::tool_within).
     pub answer_within: Duration,
     /// How often the model is asked for one turn, where it fails before it has said anything and its client does not try
     /// again by itself; 2.
     pub attempts: u32,
     /// How long a tool may take; 15 s. Then what it did is [unknown](super::Ledger).
     pub tool_within: Duration,
-    /// How often the model may call tools in one turn; 5. Then it is asked without tools, so that it has to answer.
+    /// How often the model may call tools in one turn; 5. Then it is asked without tools, so that it has to answer;
+    /// should it call one all the same, that is not run.
     pub max_tool_rounds: u32,
     /// Below this confidence of the speech recognition, from 0 to 1, the caller is asked to repeat, and the model is not
     /// asked; `None`: never.

@@ -2,6 +2,7 @@
 //!
 //! Owns how tasks come to the state, and what is begun behind a change of it: summaries, and what observers are told.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::runtime::Handle;
@@ -28,7 +29,8 @@ pub(super) struct Shared {
     pub model: Arc<dyn Model>,
     pub summarizer: Arc<dyn Summarizer>,
     pub tools: Tools,
-    pub system: Option<Text>,
+    /// The system prompt, and what holds for tools.
+    pub instructions: Option<Text>,
     pub settings: Arc<CallSettings>,
     pub observer: Option<Arc<dyn Observer>>,
     /// Told of each result of a tool.
@@ -50,7 +52,10 @@ impl Shared {
         drop(state);
         if let Some(observer) = &self.observer {
             for event in &events {
-                observer.observe(event);
+                // What an observer does wrong must not end a turn in the middle.
+                if catch_unwind(AssertUnwindSafe(|| observer.observe(event))).is_err() {
+                    tracing::error!(call_id = ?self.call_id, "an observer panicked");
+                }
             }
         }
         done
@@ -63,13 +68,18 @@ impl Shared {
     /// Begins to generate an answer.
     pub fn begin_turn(self: &Arc<Self>, state: &mut State) -> Reply {
         let speech = state.speeches.begin();
-        let (reply, outlet) = Reply::new(speech, Arc::downgrade(self));
+        let (reply, outlet) = Reply::new(speech, state.speeches.cut_flag(speech), Arc::downgrade(self));
         state.turn = Some(Turn::new(speech, outlet, state.now_ms()));
         state.log();
         state.events.push(CallEvent::TurnStarted { speech });
         let task = self.runtime.spawn(turn::run(self.clone(), speech)).abort_handle();
+        // It cannot have come to an end so soon but where the runtime is gone.
+        let is_dead = task.is_finished();
         if let Some(turn) = state.turn_of(speech) {
             turn.task = Some(task);
+        }
+        if is_dead {
+            state.stop_turn(ReplyEnd::Interrupted);
         }
         reply
     }
@@ -77,7 +87,7 @@ impl Shared {
     /// Asks the caller to say it again, without the model.
     pub fn ask_to_repeat(self: &Arc<Self>, state: &mut State) -> Reply {
         let speech = state.speeches.begin();
-        let (reply, outlet) = Reply::new(speech, Arc::downgrade(self));
+        let (reply, outlet) = Reply::new(speech, state.speeches.cut_flag(speech), Arc::downgrade(self));
         let turn = Turn::new(speech, outlet, state.now_ms());
         state.events.push(CallEvent::AskedToRepeat { speech });
         state.speak(turn, &self.settings.ask_to_repeat, ReplyEnd::AskedToRepeat);
@@ -87,11 +97,10 @@ impl Shared {
     /// What the model is asked now; `None` where the reply is over.
     pub fn request(self: &Arc<Self>, speech: SpeechId, round: u32) -> Option<ModelRequest> {
         self.with(|state| {
-            state.turn_of(speech)?;
             let untold = state.untold();
-            state.speeches.tell(speech, untold);
+            state.turn_of(speech)?.tells = untold;
             let mut request = state.request(&self.settings);
-            request.system.clone_from(&self.system);
+            request.system.clone_from(&self.instructions);
             spans::asked(state.manager.last_summary().is_some());
             if round < self.settings.max_tool_rounds {
                 request.tools = self.tools.specs.clone();
@@ -108,18 +117,22 @@ impl Shared {
             let is_first = turn.first_token_ms.is_none();
             turn.first_token_ms.get_or_insert(now_ms);
             turn.text.push_str(&text);
-            let is_first_word = !turn.has_spoken && !is_blank(&text);
+            let says_something = !is_blank(&text);
+            let is_first_word = says_something && !turn.has_spoken;
             turn.has_spoken |= is_first_word;
             let asked_ms = turn.asked_ms;
             turn.outlet.text(text);
+            let mut tells = Vec::new();
+            if says_something {
+                turn.played_ms = None;
+                tells = std::mem::take(&mut turn.tells);
+            }
+            state.speeches.tell(speech, tells);
             if is_first {
                 state.events.push(CallEvent::FirstToken { speech, after_ms: since(asked_ms, now_ms) });
             }
             if is_first_word {
-                state.caller_waits = false;
-                if let Some(until_ms) = state.take_listened_until_ms() {
-                    state.events.push(CallEvent::FirstWords { speech, after_ms: since(until_ms, now_ms) });
-                }
+                state.first_words(speech);
             }
             true
         })
@@ -210,6 +223,6 @@ impl Shared {
     }
 
     pub fn has_said_nothing(&self, speech: SpeechId) -> bool {
-        self.lock().turn_of(speech).is_some_and(|turn| turn.text.is_empty() && turn.invocations.is_empty())
+        self.lock().turn_of(speech).is_some_and(|turn| is_blank(&turn.text) && turn.invocations.is_empty())
     }
 }

@@ -1,14 +1,12 @@
 //! What is generated and what is fixed, on its way into the list.
 
-use std::collections::HashSet;
-
 use super::effect::{Effect, Ignored};
 use super::ledger::NOT_RUN;
 use super::observer::{CallEvent, ReplyOutcome};
 use super::reply::ReplyEnd;
 use super::settings::Playback;
 use super::speech::SpeechId;
-use super::state::{State, Turn, count};
+use super::state::{State, Turn, count, since};
 use super::tool::failed;
 use crate::manager::ManagerError;
 use crate::message::{
@@ -24,6 +22,9 @@ impl State {
             task.abort();
         }
         self.commit_cut(&mut turn);
+        if let Some(at_ms) = turn.played_ms {
+            self.finished(turn.speech, at_ms);
+        }
         self.note_end(turn.speech, ReplyOutcome::Stopped);
         turn.outlet.end(end);
         true
@@ -34,24 +35,25 @@ impl State {
     pub fn asked_for(&mut self, speech: SpeechId, invocation: Invocation) -> bool {
         let id = self.unused_id(invocation.id());
         let Some(turn) = self.turn_of(speech) else { return false };
-        let renamed =
-            id.and_then(|id| Invocation::new(id, invocation.name().as_str(), invocation.arguments().clone()).ok());
+        let renamed = id.and_then(|id| {
+            Invocation::new(id.as_str(), invocation.name().as_str(), invocation.arguments().clone()).ok()
+        });
         turn.invocations.push(renamed.unwrap_or(invocation));
         true
     }
 
     /// An id to take the place of one that was used before; `None` where it was not.
-    fn unused_id(&self, id: &InvocationId) -> Option<String> {
-        let listed = self.manager.meta_messages().iter().flat_map(|message| message.contents().iter());
-        let asked_for = self.turn.iter().flat_map(|turn| &turn.invocations);
-        let used: HashSet<&str> =
-            listed.filter_map(Content::as_invocation).chain(asked_for).map(|call| call.id().as_str()).collect();
-        if !used.contains(id.as_str()) {
+    fn unused_id(&self, id: &InvocationId) -> Option<InvocationId> {
+        let is_asked_for =
+            |id: &InvocationId| self.turn.iter().flat_map(|turn| &turn.invocations).any(|call| call.id() == id);
+        let is_used = |id: &InvocationId| self.ledger.get(id).is_some() || is_asked_for(id);
+        if !is_used(id) {
             return None;
         }
         // An id has 64 characters at most, all of one byte.
         let stem: String = id.as_str().chars().take(56).collect();
-        (2_u32..).map(|number| format!("{stem}-{number}")).find(|id| !used.contains(id.as_str()))
+        let others = (2_u32..).filter_map(|number| InvocationId::new(format!("{stem}-{number}")).ok());
+        others.into_iter().find(|id| !is_used(id))
     }
 
     /// Puts what was generated so far into the list, marked as cut. Calls in it were not run, and that is their outcome.
@@ -61,7 +63,7 @@ impl State {
         let now_ms = self.now_ms();
         for invocation in asked_for.iter().filter(|_| added) {
             self.note_call(invocation, now_ms);
-            self.note_result(&failed(invocation, NOT_RUN, "The tool was not run: the caller spoke first."), now_ms);
+            self.note_result(&failed(invocation, NOT_RUN, "The tool was not run: the answer was cut off."), now_ms);
         }
     }
 
@@ -129,9 +131,15 @@ impl State {
     }
 
     /// Speaks a fixed sentence behind what was said, and ends the reply.
-    pub fn speak(&mut self, turn: Turn, text: &Text, end: ReplyEnd) {
+    pub fn speak(&mut self, mut turn: Turn, text: &Text, end: ReplyEnd) {
+        turn.played_ms = None;
         match self.add_fixed(turn.speech, text) {
-            Ok(()) => turn.outlet.text(text.clone()),
+            Ok(()) => {
+                // A line break parts it from a sentence that has no end.
+                let line = if turn.has_spoken { format!("\n{}", text.as_str()).into() } else { text.clone() };
+                turn.outlet.text(line);
+                self.first_words(turn.speech);
+            }
             Err(error) => tracing::error!(%error, "a fixed sentence cannot be spoken"),
         }
         self.ended(turn, end);
@@ -148,9 +156,21 @@ impl State {
             ReplyEnd::Interrupted => ReplyOutcome::Stopped,
             ReplyEnd::Apologised(_) => ReplyOutcome::Failed,
         };
+        if let Some(at_ms) = turn.played_ms {
+            self.finished(turn.speech, at_ms);
+        }
         self.note_end(turn.speech, outcome);
         turn.outlet.end(end);
         self.log();
+    }
+
+    /// There is something to speak: the caller's wait is over.
+    pub fn first_words(&mut self, speech: SpeechId) {
+        self.caller_waits = false;
+        if let Some(until_ms) = self.listened_until_ms.take() {
+            let after_ms = since(until_ms, self.now_ms());
+            self.events.push(CallEvent::FirstWords { speech, after_ms });
+        }
     }
 
     fn note_end(&mut self, speech: SpeechId, outcome: ReplyOutcome) {

@@ -1,6 +1,8 @@
 //! [`Speech`]: one thing to be spoken, how far its playback is, and what of it the caller heard.
 
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::manager::MessagesManager;
 use crate::message::{
@@ -21,7 +23,9 @@ impl fmt::Display for SpeechId {
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Played {
-    /// The words that were played, from the word times of the speech synthesis. White space does not matter.
+    /// The words that were played, from the word times of the speech synthesis. White space does not matter, nor do
+    /// punctuation and case, where the synthesis marks words without them. Words that are not those of the speech count as
+    /// [`Unknown`](Self::Unknown).
     Words(String),
     /// For how long it was played, in milliseconds, and how long all of it would have taken, where that is known.
     For {
@@ -56,6 +60,8 @@ pub(super) struct Speech {
     pub tells: Vec<InvocationId>,
     /// How much of its texts was heard, once it was cut off; `None` is all.
     pub heard: Option<Heard>,
+    /// Tells whoever still reads it that it was cut off.
+    pub is_cut: Arc<AtomicBool>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -81,6 +87,11 @@ pub(super) enum Phase {
 type Manager = MessagesManager<PlainMessage>;
 
 impl Speech {
+    /// Whoever reads it is to speak no more of it.
+    pub fn cut(&self) {
+        self.is_cut.store(true, Ordering::Release);
+    }
+
     pub fn bytes(&self) -> usize {
         self.parts.iter().map(|part| part.bytes).sum()
     }
@@ -101,14 +112,17 @@ impl Speech {
     pub fn heard_by(&self, played: &Played, at_ms: i64, bytes_per_s: u64, manager: &mut Manager) -> Heard {
         let contents = self.contents(manager);
         let at_rate = self.bytes() as u64 * 1_000 / bytes_per_s.max(1);
-        let since_start = self.started_ms.and_then(|started_ms| u64::try_from(at_ms - started_ms).ok()).unwrap_or(0);
+        let since_start =
+            self.started_ms.and_then(|started_ms| u64::try_from(at_ms.saturating_sub(started_ms)).ok()).unwrap_or(0);
         let estimate = || match since_start {
             0 => Heard::nothing(Provenance::Estimate),
             played_ms => Heard::played(&contents, played_ms, at_rate).with_provenance(Provenance::Estimate),
         };
         match played {
             // Words that are not its own are no report of it.
-            Played::Words(words) => Heard::words(&contents, words).unwrap_or_else(estimate),
+            Played::Words(words) => {
+                Heard::words(&contents, words).or_else(|| bare_words(&contents, words)).unwrap_or_else(estimate)
+            }
             Played::For { played_ms: 0, .. } => Heard::nothing(Provenance::PlaybackTime),
             Played::For { played_ms, total_ms } => Heard::played(&contents, *played_ms, total_ms.unwrap_or(at_rate)),
             Played::Unknown => estimate(),
@@ -162,6 +176,33 @@ impl Part {
             })
             .cloned()
     }
+}
+
+/// What was heard, where words are marked bare: letters and digits alone are compared, in any case. `None` unless they are
+/// a prefix of the texts.
+fn bare_words(contents: &Contents, heard: &str) -> Option<Heard> {
+    let mut left = heard.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).peekable();
+    left.peek()?;
+    let (mut start, mut end) = (0, 0);
+    for text in contents.texts() {
+        for (at, c) in text.char_indices() {
+            let behind = start + at + c.len_utf8();
+            if c.is_alphanumeric() {
+                for lower in c.to_lowercase() {
+                    match left.next() {
+                        None => return Some(Heard::bytes(end, Provenance::WordTiming)),
+                        Some(heard) if heard != lower => return None,
+                        Some(_) => end = behind,
+                    }
+                }
+            } else if end == start + at && !c.is_whitespace() {
+                // It belongs to the word before.
+                end = behind;
+            }
+        }
+        start += text.len();
+    }
+    left.peek().is_none().then(|| Heard::bytes(end, Provenance::WordTiming))
 }
 
 pub(super) fn rank(provenance: Provenance) -> u8 {

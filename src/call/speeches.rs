@@ -3,11 +3,13 @@
 //! Owns the rules for playback reports that come late, twice or out of order. Knows no model and no clock.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::effect::{Effect, Ignored};
 use super::speech::{Part, Phase, Played, Speech, SpeechId, rank};
 use crate::manager::MessagesManager;
-use crate::message::{Attribute, InvocationId, MessageId, PlainMessage};
+use crate::message::{Attribute, InvocationId, MessageId, PlainMessage, Provenance};
 
 /// What was given to be spoken lately, oldest first.
 #[derive(Debug)]
@@ -42,10 +44,21 @@ impl Speeches {
         if self.kept.len() == MOST_KEPT {
             self.kept.pop_front();
         }
-        let speech =
-            Speech { id, parts: Vec::new(), phase: Phase::Open, started_ms: None, tells: Vec::new(), heard: None };
-        self.kept.push_back(speech);
+        self.kept.push_back(Speech {
+            id,
+            parts: Vec::new(),
+            phase: Phase::Open,
+            started_ms: None,
+            tells: Vec::new(),
+            heard: None,
+            is_cut: Arc::default(),
+        });
         id
+    }
+
+    /// Is set once it is cut off.
+    pub fn cut_flag(&mut self, id: SpeechId) -> Arc<AtomicBool> {
+        self.get_mut(id).map(|speech| speech.is_cut.clone()).unwrap_or_default()
     }
 
     /// Takes note that the last text of a message is spoken in it.
@@ -76,7 +89,7 @@ impl Speeches {
         }
         speech.started_ms = Some(at_ms);
         speech.set_start(manager);
-        if let Phase::Interrupted { at_ms: until_ms, reported: None } = speech.phase {
+        if let Phase::Interrupted { at_ms: until_ms, reported: None | Some(Provenance::Estimate) } = speech.phase {
             // It was thought not to have begun.
             speech.heard = Some(speech.heard_by(&Played::Unknown, until_ms, rate, manager));
             self.apply_heard(id, manager);
@@ -101,7 +114,7 @@ impl Speeches {
         let (bytes, started_ms) = (speech.bytes(), speech.started_ms);
         let told = std::mem::take(&mut speech.tells);
         self.apply_heard(id, manager);
-        if let Some(ms) = started_ms.and_then(|started_ms| u64::try_from(at_ms - started_ms).ok()) {
+        if let Some(ms) = started_ms.and_then(|started_ms| u64::try_from(at_ms.saturating_sub(started_ms)).ok()) {
             self.rate.learn(bytes, ms);
         }
         Ok(told)
@@ -114,15 +127,18 @@ impl Speeches {
         std::mem::take(&mut speech.tells)
     }
 
-    /// The caller broke in, or hung up: what was heard is estimated until it is reported. Says whether it was cut off.
+    /// The caller broke in, or hung up: what was heard is estimated until it is reported. Says whether
+    /// there was anything to cut off.
     pub fn interrupt(&mut self, id: SpeechId, at_ms: i64, manager: &mut Manager) -> bool {
         let rate = self.rate.bytes_per_s();
         let Some(speech) = self.get_mut(id).filter(|speech| speech.phase == Phase::Open) else { return false };
         speech.phase = Phase::Interrupted { at_ms, reported: None };
+        speech.cut();
         speech.heard = Some(speech.heard_by(&Played::Unknown, at_ms, rate, manager));
         speech.set_end(at_ms, manager);
+        let says_something = !speech.parts.is_empty();
         self.apply_heard(id, manager);
-        true
+        says_something
     }
 
     /// The player reports that it was cut off, and how much was played. A better report replaces a worse one.
@@ -143,10 +159,16 @@ impl Speeches {
             Phase::Open | Phase::Interrupted { .. } => {}
         }
         speech.phase = Phase::Interrupted { at_ms, reported: Some(heard.provenance()) };
+        speech.cut();
         speech.heard = Some(heard);
         speech.set_end(at_ms, manager);
         self.apply_heard(id, manager);
         Effect::Applied
+    }
+
+    /// Whether it was cut off, as far as is known.
+    pub fn is_cut_off(&self, id: SpeechId) -> bool {
+        self.kept.iter().any(|speech| speech.id == id && matches!(speech.phase, Phase::Interrupted { .. }))
     }
 
     /// How much of it there is, and how much of that was heard, in bytes.
@@ -185,7 +207,7 @@ impl Rate {
 
     fn learn(&mut self, bytes: usize, ms: u64) {
         // Nobody speaks so fast or so slowly: a report that is wrong teaches nothing.
-        let plausible = self.usual_bytes_per_s / 4..=self.usual_bytes_per_s * 4;
+        let plausible = self.usual_bytes_per_s / 4..=self.usual_bytes_per_s.saturating_mul(4);
         if ms > 0 && plausible.contains(&(bytes as u64 * 1_000 / ms)) {
             self.bytes += bytes as u64;
             self.ms += ms;

@@ -4,8 +4,10 @@
 //! `speaking.rs`, `summaries.rs` and `closing.rs`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 
 use super::ledger::Ledger;
 use super::observer::CallEvent;
@@ -37,6 +39,8 @@ pub(super) struct State {
     pub estimated: Tokens,
     /// The reply that is being generated.
     pub turn: Option<Turn>,
+    /// Nothing is begun or reported any more; only what tools come to is still taken.
+    pub is_closing: bool,
     pub is_closed: bool,
     /// Between the end of the caller's words and the first of the answer nothing else may be begun.
     pub caller_waits: bool,
@@ -45,6 +49,7 @@ pub(super) struct State {
     /// What happened and was not told yet.
     pub events: Vec<CallEvent>,
     pub listening_since_ms: Option<i64>,
+    /// When the caller had finished, until it was answered.
     pub listened_until_ms: Option<i64>,
     pub last_said: Option<(Text, i64)>,
     pub not_understood: bool,
@@ -66,6 +71,10 @@ pub(super) struct Turn {
     pub first_token_ms: Option<i64>,
     /// Whether the caller has got any words.
     pub has_spoken: bool,
+    /// The calls whose outcome the model was told of and has said nothing about yet.
+    pub tells: Vec<InvocationId>,
+    /// When all there is was reported to be played. It counts if nothing more is said.
+    pub played_ms: Option<i64>,
 }
 
 impl Turn {
@@ -79,6 +88,8 @@ impl Turn {
             asked_ms,
             first_token_ms: None,
             has_spoken: false,
+            tells: Vec::new(),
+            played_ms: None,
         }
     }
 }
@@ -97,6 +108,7 @@ impl State {
             totals: Totals::default(),
             estimator: Calibrated::new(CharacterEstimator),
             turn: None,
+            is_closing: false,
             is_closed: false,
             caller_waits: false,
             not_logged: None,
@@ -122,11 +134,6 @@ impl State {
     /// Whether a reply is being generated for this speech.
     pub fn turn_of(&mut self, speech: SpeechId) -> Option<&mut Turn> {
         self.turn.as_mut().filter(|turn| turn.speech == speech)
-    }
-
-    /// When the caller had finished, until it was answered.
-    pub fn take_listened_until_ms(&mut self) -> Option<i64> {
-        self.listened_until_ms.take()
     }
 
     /// The calls without an outcome.
@@ -167,6 +174,13 @@ impl State {
             }
         }
     }
+}
+
+/// So long from now, or in 30 years, where the clock does not reach so far.
+pub(super) fn from_now(within: Duration) -> Instant {
+    const FAR: Duration = Duration::from_secs(30 * 365 * 86_400);
+    let now = Instant::now();
+    now.checked_add(within).unwrap_or(now + FAR)
 }
 
 /// How long it was, in milliseconds; nothing, where the clock was set back.

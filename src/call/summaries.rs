@@ -55,8 +55,9 @@ impl Summaries {
 /// Begins a summary where one is due and nobody waits.
 pub(super) fn begin_if_due(shared: &Arc<Shared>, state: &mut State) {
     if !std::mem::take(&mut state.summaries.is_to_be_looked_at)
-        || state.is_closed
+        || state.is_closing
         || state.caller_waits
+        || state.turn.as_ref().is_some_and(|turn| !turn.has_spoken)
         || state.summaries.running.is_some()
         || (state.summaries.saves_too_little && state.summaries.rests())
     {
@@ -92,6 +93,10 @@ async fn make(shared: Arc<Shared>, summarizing: Summarizing, rests: bool) {
         })
     };
     shared.with(|state| {
+        // The log has the end of the call, or is being given it.
+        if state.is_closing {
+            return;
+        }
         state.summaries.running = None;
         let usage = made.as_ref().and_then(|made| made.as_ref().ok()).map(|summary| summary.usage).unwrap_or_default();
         let outcome = state.apply(&shared, &summarizing, made);

@@ -3,7 +3,11 @@
 //! Owns the order of these and their deadlines. A task of its own, which is ended from outside when the caller breaks in:
 //! at every wait in it the conversation is as it should be.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 use tracing::Instrument;
@@ -12,6 +16,7 @@ use super::ledger::NOT_RUN;
 use super::reply::ReplyEnd;
 use super::shared::Shared;
 use super::speech::SpeechId;
+use super::state::from_now;
 use super::{spans, tool};
 use crate::message::{Invocation, InvocationId};
 use crate::model::{Failure, Generation, ModelError, ModelEvent, Received, StopReason, Wait};
@@ -25,14 +30,40 @@ enum Answer {
     Over,
 }
 
-/// Generates the reply.
+/// Generates the reply. A panic of the model is a failure like others.
 pub(super) async fn run(shared: Arc<Shared>, speech: SpeechId) {
-    let deadline = Instant::now() + shared.settings.answer_within;
+    let _ends = EndsReply { shared: &shared, speech };
+    let mut generating = pin!(generate(&shared, speech));
+    let generated =
+        std::future::poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| generating.as_mut().poll(context))) {
+            Ok(polled) => polled.map(Ok),
+            Err(panic) => Poll::Ready(Err(panic)),
+        });
+    if generated.await.is_err() {
+        tracing::error!(call_id = ?shared.call_id, "the model panicked");
+        shared.apologise(speech, None);
+    }
+}
+
+/// Whoever reads the reply is told of its end, even where the runtime ends before.
+struct EndsReply<'a> {
+    shared: &'a Arc<Shared>,
+    speech: SpeechId,
+}
+
+impl Drop for EndsReply<'_> {
+    fn drop(&mut self) {
+        self.shared.abandon(self.speech);
+    }
+}
+
+async fn generate(shared: &Arc<Shared>, speech: SpeechId) {
+    let deadline = from_now(shared.settings.answer_within);
     let mut attempts = 1;
     let mut round = 0;
     loop {
         let span = spans::chat(shared.call_id.as_ref());
-        let answer = ask(&shared, speech, round, deadline).instrument(span.clone()).await;
+        let answer = ask(shared, speech, round, deadline).instrument(span.clone()).await;
         match answer {
             Answer::Over => return,
             Answer::Failed(failure) => {
@@ -49,13 +80,13 @@ pub(super) async fn run(shared: Arc<Shared>, speech: SpeechId) {
                 } else {
                     shared.apologise(speech, None);
                 }
-                read_usage(&shared, rest).instrument(span).await;
+                read_usage(shared, rest).instrument(span).await;
                 return;
             }
             Answer::Stopped(_, calls, rest) => {
-                let results = run_tools(&shared, speech, calls, deadline);
+                let results = run_tools(shared, speech, calls, deadline);
                 // The results take longer than the rest of the answer.
-                let (_, is_answered) = tokio::join!(read_usage(&shared, rest).instrument(span), results);
+                let (_, is_answered) = tokio::join!(read_usage(shared, rest).instrument(span), results);
                 if !is_answered {
                     let waited = Failure::TimedOut { wait: Wait::WholeAnswer, after: shared.settings.answer_within };
                     return shared.apologise(speech, Some(waited));
@@ -73,18 +104,14 @@ async fn ask(shared: &Arc<Shared>, speech: SpeechId, round: u32, deadline: Insta
     let mut received = Received::default();
     loop {
         let next = std::future::poll_fn(|context| generation.as_mut().poll_next(context));
-        let event = if shared.has_spoken(speech) {
-            next.await
-        } else {
-            match timeout_at(deadline, next).await {
-                Ok(event) => event,
-                Err(_) => {
-                    return Answer::Failed(Failure::TimedOut {
-                        wait: Wait::FirstToken,
-                        after: shared.settings.answer_within,
-                    });
-                }
-            }
+        let after = shared.settings.answer_within;
+        let (until, wait) = match shared.has_spoken(speech) {
+            false => (deadline, Wait::FirstToken),
+            // Models bound this themselves, and should.
+            true => (from_now(after), Wait::NextEvent),
+        };
+        let Ok(event) = timeout_at(until, next).await else {
+            return failed(shared, &ModelError::new(Failure::TimedOut { wait, after }, received));
         };
         let event = match event {
             Some(Ok(event)) => event,
@@ -97,6 +124,11 @@ async fn ask(shared: &Arc<Shared>, speech: SpeechId, round: u32, deadline: Insta
                 if !shared.text(speech, text) {
                     return Answer::Over;
                 }
+            }
+            // No tool was offered: to run one all the same would go on for ever.
+            ModelEvent::Invocation(_) if round >= shared.settings.max_tool_rounds => {
+                let kind = Failure::Malformed("a tool was called where none was offered".into());
+                return failed(shared, &ModelError::new(kind, received));
             }
             ModelEvent::Invocation(invocation) => {
                 received.invocations += 1;
@@ -135,9 +167,13 @@ fn is_worth_another(failure: &Failure) -> bool {
     )
 }
 
-/// What the request took comes last. Read to its end, the connection can be used again.
+/// What the request took comes last. Read to its end, the connection can be used again. A model that does not end is not
+/// waited for.
 async fn read_usage(shared: &Arc<Shared>, mut rest: Generation) {
-    while let Some(Ok(event)) = std::future::poll_fn(|context| rest.as_mut().poll_next(context)).await {
+    const WITHIN: Duration = Duration::from_secs(1);
+    let until = from_now(WITHIN);
+    let mut next = async || std::future::poll_fn(|context| rest.as_mut().poll_next(context)).await;
+    while let Ok(Some(Ok(event))) = timeout_at(until, next()).await {
         if let ModelEvent::Usage(usage) = event {
             shared.usage(usage);
         }
@@ -147,7 +183,7 @@ async fn read_usage(shared: &Arc<Shared>, mut rest: Generation) {
 /// Runs the tools, and waits for what comes of them: not for longer than the caller does. Says whether all of it came.
 async fn run_tools(shared: &Arc<Shared>, speech: SpeechId, calls: Vec<Invocation>, deadline: Instant) -> bool {
     let ids: Vec<InvocationId> = calls.iter().map(|call| call.id().clone()).collect();
-    let last = Instant::now() + shared.settings.tool_within;
+    let last = from_now(shared.settings.tool_within);
     for call in calls {
         match shared.tools.handler(call.name()) {
             Some(handler) => {

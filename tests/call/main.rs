@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod barge_in;
+mod edges;
 mod events;
 mod faults;
 mod log;

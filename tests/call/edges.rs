@@ -1,0 +1,554 @@
+//! Where events, faults and the edges of time meet: what once went wrong, and must not again.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout};
+use verbale::call::{
+    CallEvent, CallSession, CallSettings, Effect, Ignored, Observer, Playback, Played, ReplyEnd, ReplyError,
+    ReplyEvent, SayError, Utterance,
+};
+use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
+use verbale::model::{Failure, Generation, Model, ModelRequest, StopReason, ToolSpec};
+use verbale::{Invocation, Value};
+
+use crate::support::{START_MS, Scripted, Step, builder, call, calls, pass, read, shown, turn, window, words};
+
+const ANSWER: &str = "Your balance is twelve euros and fifty cents. Would you like to hear more?";
+
+fn all_at_once() -> Vec<Step> {
+    vec![Step::Wait(100), Step::Say(ANSWER), Step::Stop(StopReason::EndTurn)]
+}
+
+fn spec(name: &str) -> ToolSpec {
+    ToolSpec::new(name, "What it does.", Value::map([("type", Value::from("object"))]).unwrap()).unwrap()
+}
+
+async fn quick(_: Invocation) -> Result<Vec<verbale::message::ResultContent>, verbale::message::InvocationError> {
+    Ok(vec!["done".into()])
+}
+
+/// A model that panics when it is asked.
+struct Panics;
+
+impl Model for Panics {
+    fn generate(&self, _request: ModelRequest) -> Generation {
+        std::panic::resume_unwind(Box::new("a model of the user's"))
+    }
+}
+
+/// An observer that panics at every event.
+struct Clumsy;
+
+impl Observer for Clumsy {
+    fn observe(&self, _event: &CallEvent) {
+        std::panic::resume_unwind(Box::new("an observer of the user's"))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_read_late_ends_where_the_caller_broke_in() {
+    let call = call(&Scripted::new([all_at_once(), all_at_once()]));
+    call.caller_said("My balance?").unwrap();
+    let mut sentences = call.reply().unwrap().sentences();
+    assert_eq!(sentences.next().await.as_deref(), Some("Your balance is twelve euros and fifty cents. "));
+    // All of it is generated; the second sentence is read when the first was played.
+    pass(1_000).await;
+    call.caller_started_speaking(call.now_ms());
+    assert_eq!(sentences.next().await, None);
+    assert_eq!(sentences.end(), Some(&ReplyEnd::Interrupted));
+
+    call.caller_said("Again?").unwrap();
+    let reply = call.reply().unwrap();
+    pass(1_000).await;
+    call.playback_interrupted(reply.speech(), Played::Unknown, call.now_ms());
+    assert_eq!(read(reply).await, (String::new(), ReplyEnd::Interrupted));
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_begun_while_a_call_is_closed() {
+    let slow = |_: Invocation| async {
+        pass(3_000).await;
+        Ok(vec!["done".into()])
+    };
+    let log = Arc::new(MemoryLog::new());
+    let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
+    tokio::spawn(task.run());
+    let id = CallId::new("CA1").unwrap();
+    let model = Scripted::new([calls("One moment. ", "c1", "slow")]);
+    let call = builder(&model)
+        .tool(spec("slow"), slow)
+        .log(writer.open(CallHeader::new(id.clone(), START_MS).unwrap()).unwrap())
+        .open()
+        .unwrap();
+    call.caller_said("Transfer it").unwrap();
+    let reply = call.reply().unwrap();
+    pass(500).await;
+    let (closed, ()) = tokio::join!(call.close("hangup", Duration::from_secs(10)), async {
+        pass(500).await;
+        assert_eq!(call.caller_said("Hello?"), Ok(Effect::Ignored(Ignored::Closed)));
+        assert_eq!(call.caller_started_speaking(call.now_ms()), Effect::Ignored(Ignored::Closed));
+        assert_eq!(call.reply().unwrap_err(), ReplyError::Closed);
+        assert_eq!(call.say("Hello?").unwrap_err(), SayError::Closed);
+        assert!(!call.is_answerable());
+    });
+    assert!(closed.unwrap().unstored.is_empty());
+    assert_eq!(read(reply).await.1, ReplyEnd::Interrupted);
+    pass(10_000).await;
+    assert_eq!(shown(&call).last().unwrap(), "user result(c1: done)");
+    let logged = log.read_call(&id).await.unwrap().records;
+    assert_eq!(logged, call.with_manager(verbale::MessagesManager::records));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_close_that_is_given_up_can_be_made_again_and_loses_nothing() {
+    let log = Arc::new(MemoryLog::new());
+    let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
+    tokio::spawn(task.run());
+    let id = CallId::new("CA1").unwrap();
+    let hangs = |_: Invocation| std::future::pending();
+    let model = Scripted::new([calls("One moment. ", "c1", "hangs")]);
+    let call = builder(&model)
+        .tool(spec("hangs"), hangs)
+        .log(writer.open(CallHeader::new(id.clone(), START_MS).unwrap()).unwrap())
+        .open()
+        .unwrap();
+    call.caller_said("Please").unwrap();
+    let _reply = call.reply().unwrap();
+    pass(500).await;
+    assert!(timeout(Duration::from_secs(1), call.close("hangup", Duration::MAX)).await.is_err());
+    assert_eq!(call.open_invocations().len(), 1);
+    drop(call);
+    assert!(writer.flush(Duration::from_secs(5)).await.is_empty());
+    assert_eq!(log.read_call(&id).await.unwrap().records.len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_of_the_model_is_an_apology() {
+    let clock = Arc::new(crate::support::TokioClock(Instant::now()));
+    let ids = Arc::new(verbale::clock::SequentialIds::default());
+    let call = CallSession::with_model(Panics).clock(clock, ids).open().unwrap();
+    call.caller_said("Hello").unwrap();
+    let (text, end) = timeout(Duration::from_secs(60), read(call.reply().unwrap())).await.unwrap();
+    assert!(text.contains("sorry"), "{text}");
+    assert_eq!(end, ReplyEnd::Apologised(None));
+    assert_eq!(call.totals().apologies, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_of_an_observer_ends_no_turn() {
+    let model = Scripted::new([calls("One moment. ", "c1", "quick"), words("It is done.")]);
+    let call = builder(&model).tool(spec("quick"), quick).observer(Clumsy).open().unwrap();
+    call.caller_said("Hello").unwrap();
+    let (text, _) = timeout(Duration::from_secs(60), read(call.reply().unwrap())).await.unwrap();
+    assert_eq!(text, "One moment. It is done.");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_never_ends_is_not_waited_for() {
+    let hangs_behind_words = vec![Step::Say("One moment. "), Step::Hang];
+    let hangs_behind_stop = vec![Step::Call("c1", "quick"), Step::Stop(StopReason::ToolUse), Step::Hang];
+    let model = Scripted::new([hangs_behind_words, hangs_behind_stop, words("It is done.")]);
+    let call = builder(&model).tool(spec("quick"), quick).open().unwrap();
+    call.caller_said("Hello").unwrap();
+    let begun = Instant::now();
+    let (text, end) = timeout(Duration::from_secs(60), read(call.reply().unwrap())).await.unwrap();
+    assert!(text.contains("sorry") && matches!(end, ReplyEnd::Apologised(Some(Failure::TimedOut { .. }))), "{end:?}");
+    assert_eq!(begun.elapsed(), Duration::from_secs(8));
+    call.caller_said("Hello?").unwrap();
+    let (text, _) = timeout(Duration::from_secs(60), read(call.reply().unwrap())).await.unwrap();
+    assert_eq!(text, "It is done.");
+}
+
+#[tokio::test(start_paused = true)]
+async fn times_without_an_end_are_taken() {
+    let mut settings = CallSettings::default();
+    (settings.answer_within, settings.tool_within) = (Duration::MAX, Duration::MAX);
+    settings.speech_bytes_per_s = u64::MAX;
+    let model = Scripted::new([calls("", "c1", "quick"), words("It is done.")]);
+    let call =
+        builder(&model).tool(spec("quick"), quick).external_tool(spec("other")).settings(settings).open().unwrap();
+    call.caller_said("Hello").unwrap();
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    let (text, _) = timeout(Duration::from_secs(60), read(reply)).await.unwrap();
+    assert_eq!(text, "It is done.");
+    call.playback_started(speech, i64::MAX);
+    call.playback_interrupted(speech, Played::Unknown, i64::MIN);
+    let speech = call.say("Good bye.").unwrap();
+    call.playback_started(speech, i64::MAX);
+    call.playback_finished(speech, i64::MIN);
+    call.close("hangup", Duration::MAX).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_calls_tools_for_ever_is_stopped() {
+    let runs = Arc::new(AtomicUsize::new(0));
+    let counted = runs.clone();
+    let tool = move |_: Invocation| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        async { Ok(vec!["done".into()]) }
+    };
+    let mut settings = CallSettings::default();
+    settings.max_tool_rounds = 2;
+    let model = Scripted::new((0..20).map(|_| calls("", "c1", "tool")));
+    let call = builder(&model).tool(spec("tool"), tool).settings(settings).open().unwrap();
+    call.caller_said("Hello").unwrap();
+    let (text, end) = read(call.reply().unwrap()).await;
+    assert!(text.contains("sorry") && matches!(end, ReplyEnd::Apologised(Some(Failure::Malformed(_)))), "{end:?}");
+    assert_eq!(runs.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn playback_that_ends_before_the_model_does_is_known() {
+    // Between the last word and the end, and the player says it once.
+    let slow_end = || vec![Step::Say("It is done."), Step::Wait(3_000), Step::Stop(StopReason::EndTurn)];
+    let call = call(&Scripted::new([slow_end(), slow_end(), words("It is done. And more.")]));
+    call.caller_said("Hello").unwrap();
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    pass(1_000).await;
+    assert_eq!(call.playback_finished(speech, call.now_ms()), Effect::Ignored(Ignored::StillGenerated));
+    read(reply).await;
+    call.caller_started_speaking(call.now_ms());
+    assert_eq!(shown(&call)[1], "assistant \"It is done.\"");
+    assert_eq!(call.totals().barge_ins, 0);
+    // The caller breaks in before the end: all that was said was heard.
+    call.caller_said("Well").unwrap();
+    let reply = call.reply().unwrap();
+    pass(1_000).await;
+    call.playback_finished(reply.speech(), call.now_ms());
+    call.caller_started_speaking(call.now_ms() + 10);
+    assert_eq!(shown(&call)[3], "assistant \"It is done.\" llmInterrupted");
+    // More is said after the report: it was not of all.
+    call.caller_said("Go on").unwrap();
+    let reply = call.reply().unwrap();
+    pass(205).await;
+    call.playback_finished(reply.speech(), call.now_ms());
+    read(reply).await;
+    call.caller_started_speaking(call.now_ms());
+    assert_eq!(shown(&call)[5], "assistant \"It is done. And more.\" heard \"\" by estimate speechInterrupted");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outcome_is_told_only_by_what_is_said_behind_it() {
+    // Behind the tool the model says nothing, or fails.
+    let silent = vec![Step::Wait(100), Step::Stop(StopReason::EndTurn)];
+    for answer in [silent, vec![Step::Fail(Failure::Throttled)]] {
+        let model = Scripted::new([calls("One moment. ", "c1", "quick"), answer, words("Yes, it is done.")]);
+        let call = builder(&model).tool(spec("quick"), quick).open().unwrap();
+        for (said, is_told) in [("Transfer it", false), ("Did you?", true)] {
+            call.caller_said(said).unwrap();
+            let reply = call.reply().unwrap();
+            let speech = reply.speech();
+            read(reply).await;
+            assert!(call.playback_finished(speech, call.now_ms()).is_applied());
+            call.caller_said("And?").unwrap();
+            read(call.reply().unwrap()).await;
+            let record = model.requests().last().unwrap().record.clone();
+            assert_eq!(record.is_none_or(|record| !record.contains("\"told\":false")), is_told, "{said}");
+            if !is_told {
+                break;
+            }
+        }
+    }
+    let model = Scripted::new([calls("One moment. ", "c1", "quick"), words("It is done.")]);
+    let call = builder(&model).tool(spec("quick"), quick).open().unwrap();
+    turn(&call, "Transfer it").await;
+    turn(&call, "And?").await;
+    assert_eq!(model.requests().last().unwrap().record, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn words_may_be_reported_bare() {
+    for (reported, heard) in [
+        ("your balance is twelve euros and fifty cents would", "Your balance is twelve euros and fifty cents. Would"),
+        ("YOUR BALANCE", "Your balance"),
+        ("your balance is twelve euros and fifty cents", "Your balance is twelve euros and fifty cents."),
+    ] {
+        let call = call(&Scripted::new([all_at_once()]));
+        call.caller_said("My balance?").unwrap();
+        let reply = call.reply().unwrap();
+        let speech = reply.speech();
+        read(reply).await;
+        call.playback_interrupted(speech, Played::Words(reported.to_owned()), call.now_ms());
+        assert!(shown(&call)[1].contains(&format!("heard {heard:?} by wordTiming")), "{:?}", shown(&call));
+    }
+    for not_its_own in ["balance", "...", "your balance is twelve euros and fifty cents would you like to hear more or"]
+    {
+        let call = call(&Scripted::new([all_at_once()]));
+        call.caller_said("My balance?").unwrap();
+        let reply = call.reply().unwrap();
+        let speech = reply.speech();
+        read(reply).await;
+        call.playback_started(speech, call.now_ms());
+        call.playback_interrupted(speech, Played::Words(not_its_own.to_owned()), call.now_ms() + 1_000);
+        assert!(shown(&call)[1].contains("heard \"Your balance is\" by estimate"), "{:?}", shown(&call));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn that_the_caller_started_to_speak_may_come_behind_the_words() {
+    let call = call(&Scripted::new([words("I am fine.")]));
+    pass(1_000).await;
+    call.caller_said(Utterance::new("How are you?").with_times(START_MS + 100, START_MS + 900)).unwrap();
+    let reply = call.reply().unwrap();
+    pass(100).await;
+    assert_eq!(call.caller_started_speaking(START_MS + 110), Effect::Ignored(Ignored::Repeated));
+    assert_eq!(read(reply).await.0, "I am fine.");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_hears_nothing_is_not_broken_in_upon() {
+    let call = call(&Scripted::new([words("I am fine."), words("I am fine.")]));
+    assert!(matches!(call.say(" \n").unwrap_err(), SayError::Manager(_)));
+    call.caller_said("How are you?").unwrap();
+    drop(call.reply().unwrap());
+    call.caller_said("Hello?").unwrap();
+    assert_eq!(call.totals().barge_ins, 0);
+    read(call.reply().unwrap()).await;
+    call.caller_started_speaking(call.now_ms());
+    assert_eq!(call.totals().barge_ins, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn white_space_is_no_answer() {
+    let cut = vec![Step::Say("\n\n"), Step::Fail(Failure::Cut)];
+    let call =
+        call(&Scripted::new([cut, words("It is done."), vec![Step::Say(" \n"), Step::Stop(StopReason::EndTurn)]]));
+    call.caller_said("Hello").unwrap();
+    let (text, end) = read(call.reply().unwrap()).await;
+    assert_eq!((text.trim(), end), ("It is done.", ReplyEnd::Complete(StopReason::EndTurn)));
+    call.caller_said("And?").unwrap();
+    assert_eq!(read(call.reply().unwrap()).await.1, ReplyEnd::Apologised(None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_rule_for_tools_stands_in_the_system_prompt() {
+    let model = Scripted::new((0..2).map(|_| calls("", "c1", "quick")));
+    let mut settings = CallSettings::default();
+    settings.max_tool_rounds = 1;
+    let call =
+        builder(&model).system("You answer the phone.").tool(spec("quick"), quick).settings(settings).open().unwrap();
+    call.caller_said("Hello").unwrap();
+    read(call.reply().unwrap()).await;
+    turn(&call, "Hello?").await;
+    let prompts: Vec<_> = model.requests().into_iter().map(|request| request.system.unwrap()).collect();
+    assert!(prompts.len() > 3 && prompts.iter().all(|prompt| *prompt == prompts[0]));
+    assert!(
+        prompts[0].starts_with("You answer the phone.\n\nNever make a tool call again that"),
+        "{}",
+        prompts[0].as_str()
+    );
+    assert_eq!(shown(&call)[0], "supervisor \"You answer the phone.\"");
+
+    let model = Scripted::default();
+    let call = builder(&model).tool(spec("quick"), quick).open().unwrap();
+    turn(&call, "Hello").await;
+    assert!(model.requests()[0].system.as_deref().is_some_and(|prompt| prompt.starts_with("Never")));
+    let model = Scripted::default();
+    let call = builder(&model).open().unwrap();
+    turn(&call, "Hello").await;
+    assert_eq!(model.requests()[0].system, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_said_and_done_is_logged_before_it_is_answered() {
+    let log = Arc::new(MemoryLog::new());
+    let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
+    tokio::spawn(task.run());
+    let id = CallId::new("CA1").unwrap();
+    let model = Scripted::new([calls("", "c1", "quick"), vec![Step::Hang]]);
+    let call = builder(&model)
+        .tool(spec("quick"), quick)
+        .log(writer.open(CallHeader::new(id.clone(), START_MS).unwrap()).unwrap())
+        .open()
+        .unwrap();
+    call.caller_said("Transfer it").unwrap();
+    pass(1_000).await;
+    assert_eq!(log.read_call(&id).await.unwrap().records.len(), 1);
+    let _reply = call.reply().unwrap();
+    pass(1_000).await;
+    let records = log.read_call(&id).await.unwrap().records;
+    assert_eq!(records, call.with_manager(verbale::MessagesManager::records));
+    assert_eq!(records.len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_apology_ends_the_wait_and_is_a_sentence_of_its_own() {
+    let call = call(&Scripted::new([vec![Step::Hang], vec![Step::Say("Your balance is"), Step::Fail(Failure::Cut)]]));
+    call.caller_said("My balance?").unwrap();
+    read(call.reply().unwrap()).await;
+    assert_eq!(call.totals().response_gaps.spread().map(|spread| spread.max_ms), Some(8_000));
+    call.caller_said("My balance?").unwrap();
+    let mut sentences = call.reply().unwrap().sentences();
+    let mut spoken = Vec::new();
+    while let Some(sentence) = sentences.next().await {
+        spoken.push(sentence.trim().to_owned());
+    }
+    let apology = ["I am sorry, something went wrong.", "Could you say that again, please?"];
+    assert_eq!(spoken, ["Your balance is", apology[0], apology[1]]);
+    assert_eq!(call.totals().response_gaps.spread().map(|spread| spread.count), Some(2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn playback_that_is_not_reported_was_heard_once_it_is_complete() {
+    let mut settings = CallSettings::default();
+    settings.playback = Playback::Unreported;
+    let model = Scripted::new([calls("One moment. ", "c1", "quick"), words("It is done."), words("Yes.")]);
+    let call = builder(&model).tool(spec("quick"), quick).settings(settings).open().unwrap();
+    call.caller_said("Transfer it").unwrap();
+    read(call.reply().unwrap()).await;
+    call.caller_said("Did you?").unwrap();
+    read(call.reply().unwrap()).await;
+    assert_eq!(window(&call)[3], "assistant \"It is done.\"");
+    assert_eq!(model.requests()[2].record, None);
+    assert_eq!(call.totals().barge_ins, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn playback_that_began_before_a_report_of_its_end_is_estimated_anew() {
+    let call = call(&Scripted::new([all_at_once()]));
+    call.caller_said("My balance?").unwrap();
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    read(reply).await;
+    let start_ms = call.now_ms();
+    call.playback_interrupted(speech, Played::Unknown, start_ms + 1_000);
+    assert!(shown(&call)[1].contains("heard \"\" by estimate"));
+    call.playback_started(speech, start_ms);
+    assert!(shown(&call)[1].contains("heard \"Your balance is\" by estimate"));
+    assert_eq!(call.totals().heard_bytes(), 15);
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_speech_in_two_messages_the_second_may_be_cut() {
+    let model = Scripted::new([calls("One moment. ", "c1", "quick"), words("It is done. Good bye.")]);
+    let call = builder(&model).tool(spec("quick"), quick).open().unwrap();
+    call.caller_said("Transfer it").unwrap();
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    read(reply).await;
+    let heard = |words: &str| {
+        call.playback_interrupted(speech, Played::Words(words.to_owned()), call.now_ms());
+        (shown(&call)[1].clone(), shown(&call)[3].clone())
+    };
+    let first = "assistant \"One moment. \" call(c1)";
+    let second =
+        |heard: &str| format!("assistant \"It is done. Good bye.\" heard {heard:?} by wordTiming speechInterrupted");
+    assert_eq!(heard("One moment. It is done."), (first.to_owned(), second("It is done.")));
+    assert_eq!(heard("One"), (format!("{first} heard \"One\" by wordTiming speechInterrupted"), second("")));
+    // Its first part to the last letter.
+    let (first, second) = heard("One moment.");
+    assert!(first.contains("heard \"One moment.\"") && second.contains("heard \"\""), "{first} {second}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_observer_and_a_tool_may_ask_the_session() {
+    struct Asks(std::sync::OnceLock<std::sync::Weak<CallSession>>, AtomicUsize);
+    impl Observer for Asks {
+        fn observe(&self, event: &CallEvent) {
+            if let Some(call) = self.0.get().and_then(std::sync::Weak::upgrade) {
+                call.totals();
+                call.is_answerable();
+                // In the middle of a tool's turn.
+                if matches!(event, CallEvent::ToolCalled { .. }) {
+                    self.1.fetch_add(1, Ordering::SeqCst);
+                    call.caller_started_speaking(call.now_ms());
+                }
+            }
+        }
+    }
+    let asks = Arc::new(Asks(Default::default(), AtomicUsize::new(0)));
+    let model = Scripted::new([calls("One moment. ", "c1", "tool"), words("It is done.")]);
+    let seen = asks.clone();
+    let tool = move |_: Invocation| {
+        let call = seen.0.get().and_then(std::sync::Weak::upgrade);
+        async move {
+            let open = call.map(|call| call.open_invocations().len());
+            Ok(vec![format!("{open:?} open").into()])
+        }
+    };
+    let call = Arc::new(builder(&model).tool(spec("tool"), tool).observer(asks.clone()).open().unwrap());
+    asks.0.set(Arc::downgrade(&call)).unwrap();
+    call.caller_said("Transfer it").unwrap();
+    assert_eq!(read(call.reply().unwrap()).await.1, ReplyEnd::Interrupted);
+    pass(1_000).await;
+    assert_eq!(asks.1.load(Ordering::SeqCst), 1);
+    assert_eq!(shown(&call).last().unwrap(), "user result(c1: done)");
+    assert_eq!(read(call.reply().unwrap()).await.0, "It is done.");
+}
+
+#[test]
+fn a_reply_ends_with_its_runtime() {
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    let first = runtime();
+    let (call, mut reply) = first.block_on(async {
+        let call = call(&Scripted::new([vec![Step::Say("One "), Step::Hang]]));
+        call.caller_said("Hello").unwrap();
+        let mut reply = call.reply().unwrap();
+        reply.next().await;
+        (call, reply)
+    });
+    drop(first);
+    runtime().block_on(async {
+        let end = timeout(Duration::from_secs(60), reply.next()).await;
+        assert_eq!(end, Ok(Some(ReplyEvent::Ended(ReplyEnd::Interrupted))));
+        call.caller_said("Hello?").unwrap();
+        let end = timeout(Duration::from_secs(60), call.reply().unwrap().next()).await;
+        assert_eq!(end, Ok(Some(ReplyEvent::Ended(ReplyEnd::Interrupted))));
+    });
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn one_call_may_be_used_from_many_threads() {
+    for _ in 0..50 {
+        let steps = || vec![Step::Say("One "), Step::Call("c1", "quick"), Step::Stop(StopReason::ToolUse)];
+        let model = Scripted::new((0..20).map(|_| steps()));
+        let call = Arc::new(builder(&model).tool(spec("quick"), quick).open().unwrap());
+        let tasks: Vec<_> = (0..4)
+            .map(|number| {
+                let call = call.clone();
+                tokio::spawn(async move {
+                    for event in 0..10 {
+                        match (number + event) % 4 {
+                            0 => drop(call.caller_said(format!("{number} {event}"))),
+                            1 => drop(call.caller_started_speaking(call.now_ms())),
+                            2 => drop(call.say("Well.")),
+                            _ => {
+                                if let Ok(reply) = call.reply() {
+                                    read(reply).await;
+                                }
+                            }
+                        }
+                    }
+                })
+            })
+            .collect();
+        for task in tasks {
+            timeout(Duration::from_secs(30), task).await.expect("no deadlock").unwrap();
+        }
+        call.close("hangup", Duration::from_secs(5)).await.unwrap();
+        let lines = shown(&call).join("\n");
+        assert_eq!(lines.matches("call(").count(), lines.matches("result(").count(), "{lines}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_heard_may_be_known_between_the_reply_and_its_request() {
+    let model = Scripted::new([all_at_once(), words("As I said.")]);
+    let call = call(&model);
+    call.caller_said("My balance?").unwrap();
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    read(reply).await;
+    // The caller only seemed to speak, and nothing seems to have been heard.
+    call.caller_started_speaking(call.now_ms());
+    call.caller_said("").unwrap();
+    let reply = call.reply().unwrap();
+    call.playback_interrupted(speech, Played::Words("Your balance".to_owned()), call.now_ms());
+    assert_eq!(read(reply).await.0, "As I said.");
+    let asked: Vec<_> = model.requests()[1].messages.iter().map(crate::support::line).collect();
+    assert_eq!(asked, ["user \"My balance?\"", "assistant \"Your balance\" speechInterrupted", "user \"...\""]);
+}
