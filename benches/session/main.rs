@@ -6,6 +6,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, clippy::indexing_slicing, clippy::disallowed_methods)]
 
 mod bare;
+mod elsewhere;
 mod figures;
 mod many;
 mod overhead;

@@ -9,10 +9,11 @@ use aws_sdk_bedrockruntime::{Client, types::SystemContentBlock};
 use verbale::bedrock::stand_in::{Reply, StandIn};
 use verbale::bedrock::{BedrockModel, BedrockSettings, summary_client, turn_client};
 use verbale::call::{CallBuilder, CallSession, CallSettings, ReplyEnd, ReplyEvent};
-use verbale::log::{CallHeader, CallId, LogWriter, MemoryLog, WriterSettings};
+use verbale::log::{CallHeader, CallId, LogWriter, WriterSettings};
 use verbale::model::ModelSummarizer;
 use verbale::policy::Policy;
 
+use crate::elsewhere::Elsewhere;
 use crate::figures::Taken;
 use crate::workload::{KEEP_TURNS, SUMMARISE_ABOVE, Words};
 
@@ -86,9 +87,9 @@ pub fn system() -> SystemContentBlock {
     SystemContentBlock::Text(SYSTEM.to_owned())
 }
 
-/// Into memory, through its task.
+/// To a log elsewhere, through its task.
 pub fn log() -> LogWriter {
-    let (writer, task) = LogWriter::new(Arc::new(MemoryLog::new()), WriterSettings::default());
+    let (writer, task) = LogWriter::new(Arc::new(Elsewhere::default()), WriterSettings::default());
     tokio::spawn(task.run());
     writer
 }

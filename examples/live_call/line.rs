@@ -56,16 +56,19 @@ impl Line<'_> {
         None
     }
 
-    /// The caller was heard while it speaks: the player stops, and says what it had played.
+    /// The player stops, and says what it had played. Of a caller who has hung up, `close` will cut it off.
     fn cut_off(&self, speech: SpeechId, played: &[String], rest: &str, act: Act) -> Act {
+        let unheard = if rest.is_empty() { String::new() } else { format!(", cut off: {}…", rest.trim()) };
+        if act == Act::HangsUp {
+            self.screen.note(&format!("the caller hangs up{unheard}"));
+            return act;
+        }
         let now_ms = self.call.now_ms();
         self.call.caller_started_speaking(now_ms);
         if !played.is_empty() {
             self.call.playback_interrupted(speech, Played::Words(played.join(" ")), now_ms);
         }
-        let how = if act == Act::HangsUp { "hangs up" } else { "breaks in" };
-        let unheard = if rest.is_empty() { String::new() } else { format!(", cut off: {}…", rest.trim()) };
-        self.screen.note(&format!("the caller {how}; {} words were heard{unheard}", played.len()));
+        self.screen.note(&format!("the caller breaks in; {} words were heard{unheard}", played.len()));
         act
     }
 }

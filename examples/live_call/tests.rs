@@ -91,6 +91,7 @@ async fn an_empty_line_hangs_up_at_once() {
     let (played, shown) = typed(&stand_in, &["", "nobody hears this"]).await;
     played.unwrap();
     assert!(shown.contains("-- the caller hangs up") && !shown.contains("nobody hears this"), "{shown}");
+    assert!(shown.contains("turns 0, barge-ins 0"), "{shown}");
     assert_eq!(stand_in.counters().requests, 0);
 }
 
