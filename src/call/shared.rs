@@ -97,8 +97,9 @@ impl Shared {
     /// What the model is asked now; `None` where the reply is over.
     pub fn request(self: &Arc<Self>, speech: SpeechId, round: u32) -> Option<ModelRequest> {
         self.with(|state| {
-            let untold = state.untold();
-            state.turn_of(speech)?.tells = untold;
+            let (untold, now_ms) = (state.untold(), state.now_ms());
+            let turn = state.turn_of(speech)?;
+            (turn.tells, turn.asked_ms, turn.first_token_ms) = (untold, now_ms, None);
             let mut request = state.request(&self.settings);
             request.system.clone_from(&self.instructions);
             spans::asked(state.manager.last_summary().is_some());
@@ -155,7 +156,6 @@ impl Shared {
                 state.events.push(CallEvent::ToolCalled { id: call.id().clone() });
                 turn.outlet.tool_called(call.clone());
             }
-            (turn.asked_ms, turn.first_token_ms) = (now_ms, None);
             state.turn = Some(turn);
             state.log();
             Some(calls)

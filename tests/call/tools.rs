@@ -7,7 +7,7 @@ use std::time::Duration;
 use verbale::call::{CallSettings, Effect, Ignored, ReplyEnd, ReplyEvent};
 use verbale::message::{InvocationError, InvocationId, InvocationResult, Outcome, ResultContent, ToolName};
 use verbale::model::{StopReason, ToolSpec};
-use verbale::{Invocation, Value};
+use verbale::{Invocation, MessageWrapper, Timing, Value};
 
 use crate::support::{Scripted, Step, builder, calls, pass, read, shown, window, words};
 
@@ -45,6 +45,12 @@ async fn a_tool_runs_and_the_model_is_asked_again() {
     );
     let requests = model.requests();
     assert_eq!((requests.len(), requests[0].tools.len(), requests[1].messages.len()), (2, 1, 3));
+    // The tool took 300 ms, and the model 200 ms from when it was asked again.
+    let started = |index: usize| {
+        call.with_manager(|manager| manager.meta_messages()[index].metadata().timing(Timing::LlmStart).unwrap())
+    };
+    assert_eq!(started(3) - started(1), 400);
+    assert_eq!(call.totals().first_tokens.spread().map(|spread| spread.max_ms), Some(200));
     assert_eq!(model.cancelled(), 0);
 }
 
