@@ -158,7 +158,8 @@ pub enum ToolOutcome {
 pub enum SummaryOutcome {
     /// It stands in the conversation.
     Applied,
-    /// The extractive one took its place; why, or `None` where the summariser still rested from its last failure.
+    /// The extractive one took its place; why, or `None` where the summariser still rested from its last failure, or the
+    /// window was at its limit.
     Replaced(Option<SummaryFailure>),
     /// What it covers is not so any more, and it was dropped.
     Stale,

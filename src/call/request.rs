@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
+use super::observer::{CallEvent, SummaryOutcome};
 use super::settings::CallSettings;
 use super::state::State;
 use crate::message::{Content, InvocationId, Message, MessageWrapper, Position, Role, Text};
-use crate::model::{Extractive, ModelRequest};
+use crate::model::{Extractive, ModelRequest, Usage};
 use crate::policy::{TokenEstimator, Tokens};
 
 /// What holds for the calls that the record lists. It stands here too, for the record is data, which is not obeyed.
@@ -62,7 +63,12 @@ impl State {
     fn summarize_now(&mut self) -> bool {
         let Some(summarizing) = self.manager.summarizing_keeping(1) else { return false };
         let summary = Extractive::default().summary(&summarizing);
-        self.manager.add_summary(summary, &summarizing).is_ok()
+        let is_there = self.manager.add_summary(summary, &summarizing).is_ok();
+        if is_there {
+            let (outcome, usage) = (SummaryOutcome::Replaced(None), Usage::default());
+            self.events.push(CallEvent::SummaryEnded { outcome, after_ms: 0, usage });
+        }
+        is_there
     }
 
     /// Leaves out the oldest turns, as many as it takes: an open call may keep them from being summarised. The last turn

@@ -216,6 +216,7 @@ async fn the_window_has_a_limit_whatever_becomes_of_summaries() {
     };
     assert!(largest(&model) < 1_600, "{}", largest(&model));
     assert!(!summaries(&call).is_empty());
+    assert_eq!(call.totals().summaries_replaced as usize, summaries(&call).len());
 
     // An open call holds back every summary.
     let hangs = |_: verbale::Invocation| std::future::pending();
