@@ -11,7 +11,7 @@ use verbale::model::{SummarizeError, Summarizer, SummaryFuture};
 use verbale::policy::{Policy, Tokens};
 use verbale::{Role, Summarizing};
 
-use crate::support::{Scripted, Step, builder, calls, pass, read, shown, turn, words};
+use crate::support::{Scripted, builder, calls, pass, read, shown, turn, words};
 
 /// What a summariser does, each time the next; the last one again and again.
 #[derive(Clone, Copy)]
@@ -241,7 +241,7 @@ async fn the_window_has_a_limit_whatever_becomes_of_summaries() {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_ends_does_not_wait_for_its_summary() {
     let scribe = Scribe::new([Does::Hangs]);
-    let call = with(&Scripted::new([vec![Step::Hang]; 0]), &scribe).open().unwrap();
+    let call = with(&Scripted::default(), &scribe).open().unwrap();
     turns(&call, 4).await;
     let begun = tokio::time::Instant::now();
     call.close("hangup", Duration::from_secs(5)).await.unwrap();
