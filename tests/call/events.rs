@@ -189,3 +189,66 @@ async fn nothing_happens_in_a_closed_call() {
     call.close("hangup", Duration::from_secs(1)).await.unwrap();
     assert_eq!(shown(&call), before);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_speech_of_long_ago_is_not_known_any_more() {
+    let call = call(&Scripted::default());
+    let speeches: Vec<_> = (0..65).map(|number| call.say(format!("Sentence {number}.")).unwrap()).collect();
+    assert_eq!(call.playback_finished(speeches[0], call.now_ms()), Effect::Ignored(Ignored::UnknownSpeech));
+    assert_eq!(call.playback_finished(speeches[1], call.now_ms()), Effect::Applied);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_report_may_come_when_a_summary_covers_the_message() {
+    let mut settings = verbale::call::CallSettings::default();
+    settings.policy = verbale::policy::Policy::default().without_tokens().with_messages(2..=4).with_keep_turns(1);
+    let long = "Your order was sent three weeks ago, and it should have come by now, I am sorry to say.";
+    let model = Scripted::new((0..5).map(|_| vec![Step::Say(long), Step::Stop(StopReason::EndTurn)]));
+    let call = builder(&model).settings(settings).open().unwrap();
+    call.caller_said("I would like to know what became of my last order, please.").unwrap();
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    read(reply).await;
+    call.playback_started(speech, call.now_ms());
+    pass(3_000).await;
+    for _ in 0..3 {
+        turn(&call, "I would like to know what became of my last order, please.").await;
+    }
+    assert!(shown(&call)[2..].iter().any(|line| line.starts_with("summary")), "{:?}", shown(&call));
+    let revision = || call.with_manager(|manager| manager.meta_messages()[1].message().revision());
+    let (before, seen) = (revision(), window(&call));
+    let words = Played::Words("Your order was sent".to_owned());
+    assert_eq!(call.playback_interrupted(speech, words, call.now_ms()), Effect::Applied);
+    assert!(shown(&call)[1].contains("heard \"Your order was sent\" by wordTiming"));
+    assert!(revision() > before);
+    assert_eq!(window(&call), seen);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_may_come_while_another_reply_is_generated() {
+    let slow = |_: verbale::Invocation| async {
+        pass(2_000).await;
+        Ok(vec!["done".into()])
+    };
+    let schema = verbale::Value::map([("type", verbale::Value::from("object"))]).unwrap();
+    let spec = verbale::model::ToolSpec::new("transfer", "It transfers.", schema).unwrap();
+    let long = vec![Step::Wait(3_000), Step::Say("It runs."), Step::Stop(StopReason::EndTurn)];
+    let model = Scripted::new([crate::support::calls("One moment. ", "c1", "transfer"), long, words("It is done.")]);
+    let call = builder(&model).tool(spec, slow).open().unwrap();
+    call.caller_said("Transfer it").unwrap();
+    let _reply = call.reply().unwrap();
+    pass(500).await;
+    call.caller_said("Did you?").unwrap();
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    assert_eq!(read(reply).await.0, "It runs.");
+    assert_eq!(shown(&call)[2..], ["user \"Did you?\" result(c1: done)", "assistant \"It runs.\""],);
+    call.playback_finished(speech, call.now_ms());
+    turn(&call, "And now?").await;
+    let record = |index: usize| model.requests()[index].record.clone().unwrap();
+    assert!(record(1).contains("\"state\":\"running\""));
+    // What was said meanwhile did not tell it.
+    assert!(record(2).contains("\"state\":\"succeeded\",\"told\":false"));
+    turn(&call, "Well").await;
+    assert_eq!(model.requests()[3].record, None);
+}

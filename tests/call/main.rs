@@ -7,6 +7,7 @@ mod edges;
 mod events;
 mod faults;
 mod log;
+mod marks;
 mod random;
 mod spans;
 mod summaries;

@@ -1,0 +1,78 @@
+//! Times and marks of single messages, and reports that contradict each other.
+
+use verbale::call::{Effect, Ignored, Played, Utterance};
+use verbale::model::{Failure, StopReason, ToolSpec};
+use verbale::{Invocation, MessageWrapper, Timing, Value};
+
+use crate::support::{START_MS, Scripted, Step, builder, call, calls, pass, read, shown, turn, words};
+
+const ANSWER: &str = "Your balance is twelve euros and fifty cents. Would you like to hear more?";
+
+fn all_at_once() -> Vec<Step> {
+    vec![Step::Wait(100), Step::Say(ANSWER), Step::Stop(StopReason::EndTurn)]
+}
+
+#[tokio::test(start_paused = true)]
+async fn that_the_caller_speaks_ends_with_the_words() {
+    let call = call(&Scripted::default());
+    let start_of = |index: usize| {
+        call.with_manager(|manager| manager.meta_messages()[index].metadata().timing(Timing::ListenStart))
+    };
+    call.caller_started_speaking(START_MS);
+    turn(&call, "Hello").await;
+    turn(&call, "Hm").await;
+    assert_eq!((start_of(0), start_of(2)), (Some(START_MS), None));
+    // The caller only seemed to speak.
+    assert_eq!(call.caller_started_speaking(call.now_ms()), Effect::Applied);
+    assert_eq!(call.caller_said(" "), Ok(Effect::Ignored(Ignored::Blank)));
+    assert_eq!(call.caller_started_speaking(call.now_ms()), Effect::Applied);
+    assert_eq!(call.caller_started_speaking(call.now_ms()), Effect::Ignored(Ignored::Repeated));
+    // Something is spoken all the same.
+    call.say("Are you there?").unwrap();
+    assert_eq!(call.caller_started_speaking(call.now_ms()), Effect::Applied);
+    assert!(shown(&call).last().unwrap().contains("speechInterrupted"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_heard_ends_where_the_words_began() {
+    let call = call(&Scripted::new([all_at_once()]));
+    call.caller_said("My balance?").unwrap();
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    read(reply).await;
+    let start_ms = call.now_ms();
+    call.playback_started(speech, start_ms);
+    pass(2_500).await;
+    call.caller_said(Utterance::new("Stop").with_times(start_ms + 1_000, start_ms + 1_500)).unwrap();
+    assert!(shown(&call)[1].contains("heard \"Your balance is\" by estimate"), "{:?}", shown(&call));
+    let end_ms = call.with_manager(|manager| manager.meta_messages()[1].metadata().timing(Timing::PlayEnd));
+    assert_eq!(end_ms, Some(start_ms + 1_000));
+    // What the player has reported is not taken back by an end.
+    let words = Played::Words("Your balance".to_owned());
+    assert_eq!(call.playback_interrupted(speech, words, start_ms + 1_000), Effect::Applied);
+    assert_eq!(call.playback_finished(speech, start_ms + 900), Effect::Ignored(Ignored::Interrupted));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_apology_behind_words_is_not_marked_as_fixed() {
+    let broken = vec![Step::Say("Your balance is"), Step::Fail(Failure::Cut)];
+    let call = call(&Scripted::new([broken, vec![Step::Fail(Failure::Throttled)]]));
+    call.caller_said("My balance?").unwrap();
+    read(call.reply().unwrap()).await;
+    assert!(shown(&call)[1].ends_with("please?\" llmInterrupted"), "{:?}", shown(&call));
+    call.caller_said("My balance?").unwrap();
+    read(call.reply().unwrap()).await;
+    assert!(shown(&call)[3].ends_with("please?\" hardcoded"), "{:?}", shown(&call));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_longest_id_is_replaced_too() {
+    const LONGEST: &str = "c123456789012345678901234567890123456789012345678901234567890123";
+    let schema = Value::map([("type", Value::from("object"))]).unwrap();
+    let quick = |_: Invocation| async { Ok(vec!["done".into()]) };
+    let model = Scripted::new([calls("", LONGEST, "quick"), calls("", LONGEST, "quick"), words("It is done.")]);
+    let call = builder(&model).tool(ToolSpec::new("quick", "It does it.", schema).unwrap(), quick).open().unwrap();
+    call.caller_said("Twice, please").unwrap();
+    assert_eq!(read(call.reply().unwrap()).await.0, "It is done.");
+    assert_eq!(shown(&call)[3], format!("assistant call({}-2)", &LONGEST[..56]));
+}
