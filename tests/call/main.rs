@@ -9,7 +9,6 @@ mod faults;
 mod log;
 mod marks;
 mod random;
-mod spans;
 mod summaries;
 mod support;
 mod tools;

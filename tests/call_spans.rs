@@ -1,4 +1,12 @@
 //! What a call tells `tracing`: the names of OpenTelemetry, and never a word.
+//!
+//! In a process of its own: `tracing` keeps what no subscriber wanted, for all threads.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+#[allow(dead_code, clippy::panic, clippy::indexing_slicing, reason = "tests of calls share it")]
+#[path = "call/support.rs"]
+mod support;
 
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
@@ -12,7 +20,7 @@ use verbale::log::{CallHeader, CallId, LogWriter, MemoryLog, WriterSettings};
 use verbale::model::{Failure, ToolSpec};
 use verbale::{Invocation, Value};
 
-use crate::support::{Scripted, Step, builder, calls, read, turn, words};
+use support::{Scripted, Step, builder, calls, read, turn, words};
 
 /// Writes down all fields of all spans and events.
 #[derive(Clone, Default)]
