@@ -12,4 +12,5 @@ mod random;
 mod spans;
 mod summaries;
 mod support;
+mod threads;
 mod tools;
