@@ -11,4 +11,5 @@ mod marks;
 mod random;
 mod summaries;
 mod support;
+mod threads;
 mod tools;

@@ -1,0 +1,111 @@
+//! Who asks the session from where: observers and tools in the middle of it, many threads, and a runtime that ends.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::time::timeout;
+use verbale::call::{CallEvent, CallSession, Observer, ReplyEnd, ReplyEvent};
+use verbale::model::{StopReason, ToolSpec};
+use verbale::{Invocation, Value};
+
+use crate::support::{Scripted, Step, builder, call, calls, pass, read, shown, words};
+
+fn spec(name: &str) -> ToolSpec {
+    ToolSpec::new(name, "What it does.", Value::map([("type", Value::from("object"))]).unwrap()).unwrap()
+}
+
+async fn quick(_: Invocation) -> Result<Vec<verbale::message::ResultContent>, verbale::message::InvocationError> {
+    Ok(vec!["done".into()])
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_observer_and_a_tool_may_ask_the_session() {
+    struct Asks(std::sync::OnceLock<std::sync::Weak<CallSession>>, AtomicUsize);
+    impl Observer for Asks {
+        fn observe(&self, event: &CallEvent) {
+            if let Some(call) = self.0.get().and_then(std::sync::Weak::upgrade) {
+                call.totals();
+                call.is_answerable();
+                // In the middle of a tool's turn.
+                if matches!(event, CallEvent::ToolCalled { .. }) {
+                    self.1.fetch_add(1, Ordering::SeqCst);
+                    call.caller_started_speaking(call.now_ms());
+                }
+            }
+        }
+    }
+    let asks = Arc::new(Asks(Default::default(), AtomicUsize::new(0)));
+    let model = Scripted::new([calls("One moment. ", "c1", "tool"), words("It is done.")]);
+    let seen = asks.clone();
+    let tool = move |_: Invocation| {
+        let call = seen.0.get().and_then(std::sync::Weak::upgrade);
+        async move {
+            let open = call.map(|call| call.open_invocations().len());
+            Ok(vec![format!("{open:?} open").into()])
+        }
+    };
+    let call = Arc::new(builder(&model).tool(spec("tool"), tool).observer(asks.clone()).open().unwrap());
+    asks.0.set(Arc::downgrade(&call)).unwrap();
+    call.caller_said("Transfer it").unwrap();
+    assert_eq!(read(call.reply().unwrap()).await.1, ReplyEnd::Interrupted);
+    pass(1_000).await;
+    assert_eq!(asks.1.load(Ordering::SeqCst), 1);
+    assert_eq!(shown(&call).last().unwrap(), "user result(c1: done)");
+    assert_eq!(read(call.reply().unwrap()).await.0, "It is done.");
+}
+
+#[test]
+fn a_reply_ends_with_its_runtime() {
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    let first = runtime();
+    let (call, mut reply) = first.block_on(async {
+        let call = call(&Scripted::new([vec![Step::Say("One "), Step::Hang]]));
+        call.caller_said("Hello").unwrap();
+        let mut reply = call.reply().unwrap();
+        reply.next().await;
+        (call, reply)
+    });
+    drop(first);
+    runtime().block_on(async {
+        let end = timeout(Duration::from_secs(60), reply.next()).await;
+        assert_eq!(end, Ok(Some(ReplyEvent::Ended(ReplyEnd::Interrupted))));
+        call.caller_said("Hello?").unwrap();
+        let end = timeout(Duration::from_secs(60), call.reply().unwrap().next()).await;
+        assert_eq!(end, Ok(Some(ReplyEvent::Ended(ReplyEnd::Interrupted))));
+    });
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn one_call_may_be_used_from_many_threads() {
+    for _ in 0..50 {
+        let steps = || vec![Step::Say("One "), Step::Call("c1", "quick"), Step::Stop(StopReason::ToolUse)];
+        let model = Scripted::new((0..20).map(|_| steps()));
+        let call = Arc::new(builder(&model).tool(spec("quick"), quick).open().unwrap());
+        let tasks: Vec<_> = (0..4)
+            .map(|number| {
+                let call = call.clone();
+                tokio::spawn(async move {
+                    for event in 0..10 {
+                        match (number + event) % 4 {
+                            0 => drop(call.caller_said(format!("{number} {event}"))),
+                            1 => drop(call.caller_started_speaking(call.now_ms())),
+                            2 => drop(call.say("Well.")),
+                            _ => {
+                                if let Ok(reply) = call.reply() {
+                                    read(reply).await;
+                                }
+                            }
+                        }
+                    }
+                })
+            })
+            .collect();
+        for task in tasks {
+            timeout(Duration::from_secs(30), task).await.expect("no deadlock").unwrap();
+        }
+        call.close("hangup", Duration::from_secs(5)).await.unwrap();
+        let lines = shown(&call).join("\n");
+        assert_eq!(lines.matches("call(").count(), lines.matches("result(").count(), "{lines}");
+    }
+}
