@@ -58,7 +58,7 @@ impl State {
         self.last_said = said;
         self.listening_since_ms = None;
         self.listened_until_ms = Some(ended_ms);
-        self.caller_waits = true;
+        (self.caller_waits, self.is_unanswered) = (true, true);
         self.log();
         Ok(Effect::Applied)
     }

@@ -71,7 +71,7 @@
 //! | | the same words with the same end | ignored: repeated |
 //! | | blank | ignored: blank; the caller only seemed to speak |
 //! | | with less confidence than is asked for | added; the next reply asks the caller to repeat, without the model |
-//! | `reply` | the last words are the caller's, or a tool's result | the model is asked |
+//! | `reply` | the last words are the caller's, or a tool's result; a sentence of `say` behind them is no answer | the model is asked |
 //! | | a reply is generated | error: in progress |
 //! | | the last words are the assistant's | error: nothing to answer |
 //! | the [`Reply`] is dropped | before its end | the model is stopped; what it had said stays, as far as it is heard |

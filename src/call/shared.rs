@@ -69,6 +69,7 @@ impl Shared {
     pub fn begin_turn(self: &Arc<Self>, state: &mut State) -> Reply {
         let speech = state.speeches.begin();
         let (reply, outlet) = Reply::new(speech, state.speeches.cut_flag(speech), Arc::downgrade(self));
+        state.is_unanswered = false;
         state.turn = Some(Turn::new(speech, outlet, state.now_ms()));
         state.log();
         state.events.push(CallEvent::TurnStarted { speech });
@@ -89,6 +90,7 @@ impl Shared {
         let speech = state.speeches.begin();
         let (reply, outlet) = Reply::new(speech, state.speeches.cut_flag(speech), Arc::downgrade(self));
         let turn = Turn::new(speech, outlet, state.now_ms());
+        state.is_unanswered = false;
         state.events.push(CallEvent::AskedToRepeat { speech });
         state.speak(turn, &self.settings.ask_to_repeat, ReplyEnd::AskedToRepeat);
         reply

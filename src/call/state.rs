@@ -44,6 +44,8 @@ pub(super) struct State {
     pub is_closed: bool,
     /// Between the end of the caller's words and the first of the answer nothing else may be begun.
     pub caller_waits: bool,
+    /// Whether the caller said something since a reply was begun: a fixed sentence behind it is no answer.
+    pub is_unanswered: bool,
     /// Why the log takes nothing any more.
     pub not_logged: Option<NotAccepted>,
     /// What happened and was not told yet.
@@ -111,6 +113,7 @@ impl State {
             is_closing: false,
             is_closed: false,
             caller_waits: false,
+            is_unanswered: false,
             not_logged: None,
             events: Vec::new(),
             listening_since_ms: None,
@@ -128,7 +131,7 @@ impl State {
 
     /// Whether there is something that the model could answer.
     pub fn is_answerable(&self) -> bool {
-        self.manager.messages().last().is_some_and(|last| last.role() == Role::User)
+        self.is_unanswered || self.manager.messages().last().is_some_and(|last| last.role() == Role::User)
     }
 
     /// Whether a reply is being generated for this speech.

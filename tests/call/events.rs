@@ -125,6 +125,20 @@ async fn a_reply_is_asked_for() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_sentence_to_fill_the_time_is_no_answer() {
+    let model = Scripted::new([words("Good.")]);
+    let call = call(&model);
+    call.caller_said("How are you?").unwrap();
+    call.say("One moment.").unwrap();
+    assert!(call.is_answerable());
+    assert_eq!(read(call.reply().unwrap()).await.0, "Good.");
+    assert_eq!(shown(&call)[1], "assistant \"One moment.\" \"Good.\" hardcoded");
+    let asked: Vec<String> = model.requests()[0].messages.iter().map(crate::support::line).collect();
+    assert_eq!(asked, ["user \"How are you?\"", "assistant \"One moment.\" hardcoded", "user \"...\""]);
+    assert_eq!(call.reply().unwrap_err(), ReplyError::NothingToAnswer);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_reply_that_nobody_reads_is_stopped() {
     let model = Scripted::new([words("I am fine, and you?"), words("Good.")]);
     let call = call(&model);
