@@ -145,12 +145,36 @@ impl Speech {
         }
     }
 
+    /// When its messages were played, now that it has ended: where there are several, in proportion to their texts. What
+    /// was not begun has no times.
     pub fn set_end(&self, at_ms: i64, manager: &mut Manager) {
-        self.set_start(manager);
+        let all = self.bytes();
+        let played = self.heard.map_or(all, |heard| heard.len().min(all));
+        if self.started_ms.is_none() && played == 0 {
+            return;
+        }
+        // Nobody told when it began: it took no time.
+        let started_ms = self.started_ms.unwrap_or(at_ms);
+        let took_ms = at_ms.saturating_sub(started_ms).max(0);
+        let behind = |bytes: usize| match played {
+            0 => at_ms,
+            played => started_ms.saturating_add((i128::from(took_ms) * bytes as i128 / played as i128) as i64),
+        };
+        let mut before = 0;
         for message in self.messages() {
-            if let Some(mut entry) = manager.entry(&message) {
-                entry.set_timing(Timing::PlayEnd, at_ms);
+            let parts = self.parts.iter().filter(|part| part.message == message);
+            let bytes: usize = parts.map(|part| part.bytes).sum();
+            if before > 0 && before >= played {
+                return;
             }
+            if let Some(mut entry) = manager.entry(&message) {
+                if self.started_ms.is_some() && entry.metadata().timing(Timing::PlayStart).is_none() {
+                    entry.set_timing(Timing::PlayStart, if before == 0 { started_ms } else { behind(before) });
+                }
+                let is_last = before + bytes >= played;
+                entry.set_timing(Timing::PlayEnd, if is_last { at_ms } else { behind(before + bytes) });
+            }
+            before += bytes;
         }
     }
 

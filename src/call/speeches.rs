@@ -92,6 +92,7 @@ impl Speeches {
         if let Phase::Interrupted { at_ms: until_ms, reported: None | Some(Provenance::Estimate) } = speech.phase {
             // It was thought not to have begun.
             speech.heard = Some(speech.heard_by(&Played::Unknown, until_ms, rate, manager));
+            speech.set_end(until_ms, manager);
             self.apply_heard(id, manager);
         }
         Effect::Applied

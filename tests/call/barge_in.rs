@@ -2,6 +2,7 @@
 
 use verbale::call::{Effect, Ignored, Played, ReplyEnd};
 use verbale::model::StopReason;
+use verbale::{MessageWrapper, Timing};
 
 use crate::support::{Scripted, Step, call, pass, read, shown, turn, window, words};
 
@@ -82,7 +83,15 @@ async fn playback_began_before_the_caller_broke_in_and_is_reported_after() {
     pass(1_000).await;
     call.caller_started_speaking(start_ms + 1_000);
     assert!(shown(&call)[1].contains("heard \"\" by estimate"));
+    let played = || {
+        call.with_manager(|manager| {
+            let metadata = manager.meta_messages()[1].metadata();
+            [Timing::PlayStart, Timing::PlayEnd].map(|timing| metadata.timing(timing).map(|ms| ms - start_ms))
+        })
+    };
+    assert_eq!(played(), [None, None]);
     assert_eq!(call.playback_started(speech, start_ms), Effect::Applied);
+    assert_eq!(played(), [Some(0), Some(1_000)]);
     assert!(shown(&call)[1].contains("heard \"Your balance is\" by estimate"));
 }
 

@@ -32,7 +32,9 @@ async fn a_tool_runs_and_the_model_is_asked_again() {
     let model = Scripted::new([calls("One moment. ", "c1", "balance"), words("You have 12.50.")]);
     let call = builder(&model).tool(spec("balance"), balance).open().unwrap();
     call.caller_said("My balance?").unwrap();
-    let (text, end) = read(call.reply().unwrap()).await;
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    let (text, end) = read(reply).await;
     assert_eq!((text.as_str(), end), ("One moment. You have 12.50.", ReplyEnd::Complete(StopReason::EndTurn)));
     assert_eq!(
         shown(&call),
@@ -43,6 +45,17 @@ async fn a_tool_runs_and_the_model_is_asked_again() {
             "assistant \"You have 12.50.\""
         ]
     );
+    // Both messages are one speech: 12 bytes and 15, in 2.7 s.
+    let now_ms = call.now_ms();
+    call.playback_started(speech, now_ms);
+    call.playback_finished(speech, now_ms + 2_700);
+    let played = |index: usize| {
+        call.with_manager(|manager| {
+            let metadata = manager.meta_messages()[index].metadata().clone();
+            [Timing::PlayStart, Timing::PlayEnd].map(|timing| metadata.timing(timing).unwrap() - now_ms)
+        })
+    };
+    assert_eq!([played(1), played(3)], [[0, 1_200], [1_200, 2_700]]);
     let requests = model.requests();
     assert_eq!((requests.len(), requests[0].tools.len(), requests[1].messages.len()), (2, 1, 3));
     // The tool took 300 ms, and the model 200 ms from when it was asked again.
