@@ -14,7 +14,7 @@ use super::totals::Totals;
 use super::utterance::Utterance;
 use crate::log::NotAccepted;
 use crate::manager::{ManagerError, MessagesManager};
-use crate::message::{InvocationId, InvocationResult, PlainMessage, Text};
+use crate::message::{Invocation, InvocationResult, PlainMessage, Text};
 use crate::model::Model;
 
 /// One live call. See the [module](super) for what each event does, whenever it comes.
@@ -116,9 +116,9 @@ impl CallSession {
         self.shared.tool_result(result)
     }
 
-    /// The calls of tools without an outcome, in order.
-    pub fn open_invocations(&self) -> Vec<InvocationId> {
-        self.shared.lock().open_invocations()
+    /// The calls of tools without an outcome, in order: those that run here, and those that are the service's to run.
+    pub fn open_invocations(&self) -> Vec<Invocation> {
+        self.shared.lock().open_calls()
     }
 
     /// Whether the caller's last words have no answer yet.

@@ -139,11 +139,6 @@ impl State {
         self.turn.as_mut().filter(|turn| turn.speech == speech)
     }
 
-    /// The calls without an outcome.
-    pub fn open_invocations(&self) -> Vec<InvocationId> {
-        self.manager.open_invocations().into_iter().cloned().collect()
-    }
-
     /// The calls whose outcome is known here, and not to the caller.
     pub fn untold(&self) -> Vec<InvocationId> {
         let untold = self.ledger.open().filter(|entry| entry.state().told() == Some(false));
