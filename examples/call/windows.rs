@@ -50,7 +50,9 @@ impl Windows {
         let input = request.into_input()?;
         let mut profile = Profile::for_model(MODEL);
         // While the assistant has the word, no model is asked.
-        profile.must_end_with_user &= speaks_last(manager) == Some(Role::User);
+        let is_asked = speaks_last(manager) == Some(Role::User);
+        profile.must_end_with_user &= is_asked;
+        profile.last_text_trimmed &= is_asked;
         let violations = validate(&input, &profile);
         if !violations.is_empty() {
             return Err(PlayError::Refused { messages: manager.meta_messages().len(), violations });
