@@ -98,6 +98,20 @@ async fn a_fault_in_the_spoken_turn() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn bedrock_sees_within_a_millisecond_that_the_caller_broke_in() {
+    let stand_in = StandIn::new();
+    stand_in.reply(Reply::text(ANSWER).between_events(Duration::from_secs(1)));
+    let call = builder(&stand_in).open().unwrap();
+    call.caller_said("What is my balance?").unwrap();
+    let mut answer = call.reply().unwrap();
+    answer.next().await;
+    assert_eq!(stand_in.counters().cancelled, 0);
+    call.caller_started_speaking(call.now_ms());
+    let seen = stand_in.until(|counters| counters.cancelled == 1);
+    assert!(tokio::time::timeout(Duration::from_millis(1), seen).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_may_pass_is_tried_once_more() {
     for fault in ["throttled", "unavailable", "bad gateway", "cut at once", "end at once", "hang at once"] {
         let stand_in = StandIn::new();
