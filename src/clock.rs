@@ -5,7 +5,9 @@
 use std::fmt;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tokio::time::Instant;
 
 /// Tells the time, in milliseconds since the Unix epoch.
 pub trait Clock: fmt::Debug + Send + Sync {
@@ -154,6 +156,13 @@ impl Randomness for SeededRandomness {
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         mixed ^ (mixed >> 31)
     }
+}
+
+/// A moment from now on, in tokio's time; 30 years on, where that is farther than anybody waits.
+pub(crate) fn from_now(wait: Duration) -> Instant {
+    const FAR: Duration = Duration::from_secs(30 * 365 * 86_400);
+    let now = Instant::now();
+    now.checked_add(wait.min(FAR)).unwrap_or(now)
 }
 
 fn unpoisoned(mutex: &Mutex<u128>) -> MutexGuard<'_, u128> {

@@ -9,9 +9,10 @@ use super::ledger::OUTCOME_UNKNOWN;
 use super::observer::CallEvent;
 use super::reply::ReplyEnd;
 use super::session::CallSession;
-use super::state::{State, from_now, since};
+use super::state::{State, since};
 use super::tool::failed;
 use super::totals::Totals;
+use crate::clock::from_now;
 use crate::log::{Ending, FinishError, LogError, Unstored};
 use crate::message::{Content, Invocation, MessageWrapper};
 

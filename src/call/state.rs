@@ -4,10 +4,8 @@
 //! `speaking.rs`, `summaries.rs` and `closing.rs`.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::task::AbortHandle;
-use tokio::time::Instant;
 
 use super::ledger::Ledger;
 use super::observer::CallEvent;
@@ -172,13 +170,6 @@ impl State {
             }
         }
     }
-}
-
-/// So long from now, or in 30 years, where the clock does not reach so far.
-pub(super) fn from_now(within: Duration) -> Instant {
-    const FAR: Duration = Duration::from_secs(30 * 365 * 86_400);
-    let now = Instant::now();
-    now.checked_add(within).unwrap_or(now + FAR)
 }
 
 /// How long it was, in milliseconds; nothing, where the clock was set back.

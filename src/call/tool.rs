@@ -7,9 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::ledger::OUTCOME_UNKNOWN;
-use crate::message::{
-    Invocation, InvocationError, InvocationResult, MessageError, ResultContent, Text, ToolName, Value,
-};
+use crate::message::{Invocation, InvocationError, InvocationResult, ResultContent, ToolName};
 use crate::model::ToolSpec;
 
 /// What a [`Tool`] gives, later.
@@ -31,17 +29,6 @@ where
 {
     fn call<'a>(&'a self, invocation: &'a Invocation) -> ToolFuture<'a> {
         Box::pin(self(invocation.clone()))
-    }
-}
-
-impl ToolSpec {
-    /// A tool by its name, what it does and when to call it, and the JSON Schema of its arguments.
-    pub fn new(
-        name: impl Into<Text>,
-        description: impl Into<Text>,
-        input_schema: impl Into<Value>,
-    ) -> Result<Self, MessageError> {
-        Ok(Self { name: ToolName::new(name)?, description: description.into(), input_schema: input_schema.into() })
     }
 }
 

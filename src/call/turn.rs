@@ -16,8 +16,8 @@ use super::ledger::NOT_RUN;
 use super::reply::ReplyEnd;
 use super::shared::Shared;
 use super::speech::SpeechId;
-use super::state::from_now;
 use super::{spans, tool};
+use crate::clock::from_now;
 use crate::message::{Invocation, InvocationId};
 use crate::model::{Failure, Generation, ModelError, ModelEvent, Received, StopReason, Wait};
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures_core::Stream;
 
 use super::{ModelError, ModelEvent};
-use crate::message::{Message, Text, ToolName, Value};
+use crate::message::{Message, MessageError, Text, ToolName, Value};
 
 /// What a model answers, event by event; made by [`Model::generate`].
 pub type Generation = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send>>;
@@ -80,4 +80,17 @@ pub struct ToolSpec {
     pub description: Text,
     /// The [JSON Schema](https://json-schema.org) of its arguments, which is of type `object`.
     pub input_schema: Value,
+}
+
+impl ToolSpec {
+    /// A tool by its name, what it does and when to call it, and the JSON Schema of its arguments.
+    ///
+    /// Errors: a name that Bedrock refuses.
+    pub fn new(
+        name: impl Into<Text>,
+        description: impl Into<Text>,
+        input_schema: impl Into<Value>,
+    ) -> Result<Self, MessageError> {
+        Ok(Self { name: ToolName::new(name)?, description: description.into(), input_schema: input_schema.into() })
+    }
 }

@@ -4,7 +4,7 @@ use verbale::call::{Effect, Ignored, Played, ReplyEnd};
 use verbale::model::StopReason;
 use verbale::{MessageWrapper, Timing};
 
-use crate::support::{Scripted, Step, call, pass, read, shown, turn, window, words};
+use crate::support::{Scripted, Step, answer, call, pass, read, shown, turn, window, words};
 
 const ANSWER: &str = "Your balance is twelve euros and fifty cents. Would you like to hear more?";
 
@@ -16,10 +16,7 @@ fn all_at_once() -> Vec<Step> {
 async fn what_was_heard_is_estimated_then_reported_better_and_better() {
     let model = Scripted::new([all_at_once(), words("Yes?")]);
     let call = call(&model);
-    call.caller_said("My balance?").unwrap();
-    let reply = call.reply().unwrap();
-    let speech = reply.speech();
-    read(reply).await;
+    let speech = answer(&call, "My balance?").await;
     let start_ms = call.now_ms();
     call.playback_started(speech, start_ms);
     pass(1_000).await;
@@ -57,10 +54,7 @@ async fn what_was_heard_is_estimated_then_reported_better_and_better() {
 async fn a_player_that_drops_the_rest_has_not_played_it() {
     let model = Scripted::new([all_at_once()]);
     let call = call(&model);
-    call.caller_said("My balance?").unwrap();
-    let reply = call.reply().unwrap();
-    let speech = reply.speech();
-    read(reply).await;
+    let speech = answer(&call, "My balance?").await;
     let start_ms = call.now_ms();
     call.playback_started(speech, start_ms);
     pass(1_000).await;
@@ -75,10 +69,7 @@ async fn a_player_that_drops_the_rest_has_not_played_it() {
 #[tokio::test(start_paused = true)]
 async fn playback_began_before_the_caller_broke_in_and_is_reported_after() {
     let call = call(&Scripted::new([all_at_once()]));
-    call.caller_said("My balance?").unwrap();
-    let reply = call.reply().unwrap();
-    let speech = reply.speech();
-    read(reply).await;
+    let speech = answer(&call, "My balance?").await;
     let start_ms = call.now_ms();
     pass(1_000).await;
     call.caller_started_speaking(start_ms + 1_000);
@@ -138,16 +129,10 @@ async fn of_several_speeches_in_one_message_each_has_its_own_report() {
 async fn the_rate_of_speaking_is_learnt() {
     let call = call(&Scripted::new([all_at_once(), all_at_once()]));
     // 74 bytes in 2.5 s: twice the usual rate.
-    call.caller_said("My balance?").unwrap();
-    let reply = call.reply().unwrap();
-    let speech = reply.speech();
-    read(reply).await;
+    let speech = answer(&call, "My balance?").await;
     call.playback_started(speech, call.now_ms());
     call.playback_finished(speech, call.now_ms() + 2_467);
-    call.caller_said("Again?").unwrap();
-    let reply = call.reply().unwrap();
-    let speech = reply.speech();
-    read(reply).await;
+    let speech = answer(&call, "Again?").await;
     call.playback_started(speech, call.now_ms());
     pass(1_000).await;
     call.caller_started_speaking(call.now_ms());

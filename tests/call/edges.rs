@@ -13,7 +13,7 @@ use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSett
 use verbale::model::{Failure, Generation, Model, ModelRequest, StopReason, ToolSpec};
 use verbale::{Invocation, Value};
 
-use crate::support::{START_MS, Scripted, Step, builder, call, calls, pass, read, shown, turn, window, words};
+use crate::support::{START_MS, Scripted, Step, answer, builder, call, calls, pass, read, shown, turn, window, words};
 
 const ANSWER: &str = "Your balance is twelve euros and fifty cents. Would you like to hear more?";
 
@@ -410,10 +410,7 @@ async fn playback_that_is_not_reported_was_heard_once_it_is_complete() {
 #[tokio::test(start_paused = true)]
 async fn playback_that_began_before_a_report_of_its_end_is_estimated_anew() {
     let call = call(&Scripted::new([all_at_once()]));
-    call.caller_said("My balance?").unwrap();
-    let reply = call.reply().unwrap();
-    let speech = reply.speech();
-    read(reply).await;
+    let speech = answer(&call, "My balance?").await;
     let start_ms = call.now_ms();
     call.playback_interrupted(speech, Played::Unknown, start_ms + 1_000);
     assert!(shown(&call)[1].contains("heard \"\" by estimate"));
@@ -426,10 +423,7 @@ async fn playback_that_began_before_a_report_of_its_end_is_estimated_anew() {
 async fn of_a_speech_in_two_messages_the_second_may_be_cut() {
     let model = Scripted::new([calls("One moment. ", "c1", "quick"), words("It is done. Good bye.")]);
     let call = builder(&model).tool(spec("quick"), quick).open().unwrap();
-    call.caller_said("Transfer it").unwrap();
-    let reply = call.reply().unwrap();
-    let speech = reply.speech();
-    read(reply).await;
+    let speech = answer(&call, "Transfer it").await;
     let heard = |words: &str| {
         call.playback_interrupted(speech, Played::Words(words.to_owned()), call.now_ms());
         (shown(&call)[1].clone(), shown(&call)[3].clone())
@@ -448,10 +442,7 @@ async fn of_a_speech_in_two_messages_the_second_may_be_cut() {
 async fn what_was_heard_may_be_known_between_the_reply_and_its_request() {
     let model = Scripted::new([all_at_once(), words("As I said.")]);
     let call = call(&model);
-    call.caller_said("My balance?").unwrap();
-    let reply = call.reply().unwrap();
-    let speech = reply.speech();
-    read(reply).await;
+    let speech = answer(&call, "My balance?").await;
     // The caller only seemed to speak, and nothing seems to have been heard.
     call.caller_started_speaking(call.now_ms());
     call.caller_said("").unwrap();

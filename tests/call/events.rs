@@ -7,7 +7,7 @@ use verbale::Timing;
 use verbale::call::{Effect, Ignored, Played, ReplyEnd, ReplyError, ReplyEvent, SayError, Utterance};
 use verbale::model::StopReason;
 
-use crate::support::{START_MS, Scripted, Step, builder, call, pass, read, shown, turn, window, words};
+use crate::support::{START_MS, Scripted, Step, answer, builder, call, pass, read, shown, turn, window, words};
 
 #[tokio::test(start_paused = true)]
 async fn a_turn_has_all_its_times() {
@@ -219,10 +219,7 @@ async fn a_report_may_come_when_a_summary_covers_the_message() {
     let long = "Your order was sent three weeks ago, and it should have come by now, I am sorry to say.";
     let model = Scripted::new((0..5).map(|_| vec![Step::Say(long), Step::Stop(StopReason::EndTurn)]));
     let call = builder(&model).settings(settings).open().unwrap();
-    call.caller_said("I would like to know what became of my last order, please.").unwrap();
-    let reply = call.reply().unwrap();
-    let speech = reply.speech();
-    read(reply).await;
+    let speech = answer(&call, "I would like to know what became of my last order, please.").await;
     call.playback_started(speech, call.now_ms());
     pass(3_000).await;
     for _ in 0..3 {

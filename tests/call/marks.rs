@@ -4,7 +4,7 @@ use verbale::call::{Effect, Ignored, Played, Utterance};
 use verbale::model::{Failure, StopReason, ToolSpec};
 use verbale::{Invocation, MessageWrapper, Timing, Value};
 
-use crate::support::{START_MS, Scripted, Step, builder, call, calls, pass, read, shown, turn, words};
+use crate::support::{START_MS, Scripted, Step, answer, builder, call, calls, pass, read, shown, turn, words};
 
 const ANSWER: &str = "Your balance is twelve euros and fifty cents. Would you like to hear more?";
 
@@ -36,10 +36,7 @@ async fn that_the_caller_speaks_ends_with_the_words() {
 #[tokio::test(start_paused = true)]
 async fn what_was_heard_ends_where_the_words_began() {
     let call = call(&Scripted::new([all_at_once()]));
-    call.caller_said("My balance?").unwrap();
-    let reply = call.reply().unwrap();
-    let speech = reply.speech();
-    read(reply).await;
+    let speech = answer(&call, "My balance?").await;
     let start_ms = call.now_ms();
     call.playback_started(speech, start_ms);
     pass(2_500).await;

@@ -181,6 +181,15 @@ pub async fn read(mut reply: Reply) -> (String, ReplyEnd) {
     panic!("a reply without an end");
 }
 
+/// The caller says something, and the answer is read to its end.
+pub async fn answer(call: &CallSession, said: &str) -> SpeechId {
+    call.caller_said(said).unwrap();
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    read(reply).await;
+    speech
+}
+
 /// The caller says something and is answered; all of it is played.
 pub async fn turn(call: &CallSession, said: &str) -> (String, SpeechId) {
     call.caller_said(said).unwrap();

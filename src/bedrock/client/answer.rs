@@ -18,6 +18,7 @@ use super::prepare::prepare;
 use super::reading::Reading;
 use super::send;
 use super::settings::BedrockSettings;
+use crate::clock::from_now;
 use crate::model::{Failure, ModelError, ModelEvent, ModelRequest, Wait};
 
 /// How long the usage, and the end that lets the connection be used again, may take behind the stop.
@@ -87,7 +88,7 @@ impl Answer {
     }
 
     fn prepare(&mut self, request: ModelRequest) -> Step {
-        self.whole = later(self.settings.deadlines.whole_answer);
+        self.whole = from_now(self.settings.deadlines.whole_answer);
         let caches = self.purpose == Purpose::Turns;
         let (input, repairs) = prepare(request, &self.settings, caches).map_err(|failure| self.failed(failure))?;
         let state = State::Prepared(Box::new(input));
@@ -134,7 +135,7 @@ impl Answer {
 
     /// The answer is whole: what goes wrong now costs the usage at most.
     async fn receive_usage(&mut self, mut stream: Box<Streaming>) -> (Option<ModelEvent>, State) {
-        let until = self.whole.min(later(USAGE_WAIT));
+        let until = self.whole.min(from_now(USAGE_WAIT));
         let mut usage = None;
         while let Ok(Ok(Some(event))) = timeout_at(until, stream.receiver.recv()).await {
             if let Ok(Some(tokens @ ModelEvent::Usage(_))) = self.reading.read(event) {
@@ -155,7 +156,7 @@ impl Answer {
             Wait::Connection | Wait::FirstToken => deadlines.first_token,
             Wait::WholeAnswer => deadlines.whole_answer,
         };
-        let (from, at) = (Instant::now(), later(after));
+        let (from, at) = (Instant::now(), from_now(after));
         if wait == Wait::WholeAnswer || at >= self.whole {
             return Until { from, at: self.whole, wait: Wait::WholeAnswer, after: deadlines.whole_answer };
         }
@@ -165,13 +166,6 @@ impl Answer {
     fn failed(&self, failure: Failure) -> ModelError {
         ModelError::new(failure, self.reading.received())
     }
-}
-
-/// So long from now, or in 30 years, where the clock does not reach so far.
-fn later(after: Duration) -> Instant {
-    const FAR: Duration = Duration::from_secs(30 * 365 * 86_400);
-    let now = Instant::now();
-    now.checked_add(after).unwrap_or(now + FAR)
 }
 
 /// A deadline, and what is told when it has passed.

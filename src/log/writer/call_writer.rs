@@ -8,7 +8,8 @@ use tokio::time::timeout_at;
 
 use super::call::Gap;
 use super::shared::{CallShared, Order, Orders, Shared, Weighed};
-use super::{Durability, Unstored, after, unpoisoned};
+use super::{Durability, Unstored, unpoisoned};
+use crate::clock::from_now;
 use crate::log::{CallHeader, Claim, Ending, LogError};
 use crate::manager::{MessagesManager, Receipt, Tail};
 use crate::message::{MessageWrapper, Record};
@@ -145,7 +146,7 @@ impl CallWriter {
         ending: Ending,
         within: Duration,
     ) -> Result<(), FinishError> {
-        let until = after(within);
+        let until = from_now(within);
         loop {
             // Registered before the look, so that room made in between is not missed.
             let room = self.shared.room.notified();

@@ -7,7 +7,8 @@ use tokio::time::Instant;
 
 use super::call::{CallState, Key, key_of};
 use super::shared::{Order, Orders, Shared};
-use super::{Durability, Part, Unstored, WriterTask, after};
+use super::{Durability, Part, Unstored, WriterTask};
+use crate::clock::from_now;
 use crate::log::CallId;
 
 /// Somebody waits until nothing up to a number is outstanding, of one call or of all.
@@ -21,7 +22,7 @@ pub(super) struct Flush {
 /// Asks the task for it, and takes its last word where it has ended.
 pub(super) async fn flush(orders: &Orders, shared: &Shared, of: Option<CallId>, within: Duration) -> Vec<Unstored> {
     let (reply, answer) = oneshot::channel();
-    let sent = orders.send(Order::Flush { of: of.clone(), until: after(within), reply });
+    let sent = orders.send(Order::Flush { of: of.clone(), until: from_now(within), reply });
     let answer = if sent.is_ok() { answer.await.ok() } else { None };
     let is_of = |unstored: &&Unstored| of.is_none() || unstored.call_id == of;
     answer.unwrap_or_else(|| shared.left.get().into_iter().flatten().filter(is_of).cloned().collect())

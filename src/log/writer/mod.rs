@@ -61,7 +61,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Notify, mpsc, oneshot};
-use tokio::time::Instant;
 
 pub use call_writer::{CallWriter, FinishError, HandedOver, NotAccepted, Unfinished};
 pub use level::Durability;
@@ -262,13 +261,6 @@ fn reason_of(error: &dyn std::error::Error) -> Box<str> {
         source = error.source();
     }
     text.into()
-}
-
-/// A moment from now on; far away, where that is none.
-fn after(wait: Duration) -> Instant {
-    const FAR: Duration = Duration::from_secs(30 * 365 * 86_400);
-    let now = Instant::now();
-    now.checked_add(wait.min(FAR)).unwrap_or(now)
 }
 
 fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

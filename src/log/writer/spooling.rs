@@ -9,7 +9,8 @@ use tokio::time::Instant;
 
 use super::call::{Key, Place};
 use super::shared::Erased;
-use super::{Trouble, WriterTask, after};
+use super::{Trouble, WriterTask};
+use crate::clock::from_now;
 use crate::log::spool::{SpoolChange, SpooledCall};
 use crate::log::{LogError, RecordKey, Remedy, Spool, SpoolError};
 use crate::message::{Position, Record};
@@ -207,7 +208,7 @@ impl WriterTask {
             }
         }
         let wait = self.settings.wait_after(spooling.failures, self.settings.max_backoff);
-        spooling.retry_at = Some(after(wait));
+        spooling.retry_at = Some(from_now(wait));
         let wanted = std::mem::take(&mut spooling.wanted);
         for mut erased in commit.erased {
             if erased.result.is_ok() {

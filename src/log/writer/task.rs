@@ -16,7 +16,8 @@ use super::flush::Flush;
 use super::operation::{Attempts, Outcome};
 use super::shared::{Order, Shared};
 use super::spooling::{Spooling, next_of_spool};
-use super::{Unstored, WriterSettings, after, unpoisoned};
+use super::{Unstored, WriterSettings, unpoisoned};
+use crate::clock::from_now;
 use crate::log::{CallId, CallLog};
 
 /// The task that writes what the handles of a [`LogWriter`](super::LogWriter) take in. Run it in one place of the
@@ -93,7 +94,7 @@ impl WriterTask {
                 received = self.inbox.recv_many(&mut orders, ORDERS), if is_open => {
                     if received == 0 {
                         is_open = false;
-                        end = Some(after(self.settings.linger_at_end));
+                        end = Some(from_now(self.settings.linger_at_end));
                         self.hurry(None);
                     }
                     for order in orders.drain(..) {
@@ -124,7 +125,7 @@ impl WriterTask {
     /// Has a call attempted in a while, or earlier if it already was to be.
     pub(super) fn schedule(&mut self, key: &Key, wait: Duration) {
         let Some(state) = self.calls.get_mut(key) else { return };
-        let at = after(wait);
+        let at = from_now(wait);
         if state.due.is_none_or(|due| at < due) {
             state.due = Some(at);
             self.last_number += 1;
