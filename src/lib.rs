@@ -8,6 +8,7 @@ pub mod bedrock;
 pub mod call;
 pub mod clock;
 pub mod contents;
+pub mod conversation;
 #[cfg(feature = "dynamodb")]
 pub mod dynamodb;
 #[cfg(feature = "embedded")]
@@ -24,6 +25,6 @@ pub use manager::{
     Changes, Entry, Format, ManagerError, MessagesManager, Receipt, RestoreError, Summarizing, Tail, Window,
 };
 pub use message::{
-    Attribute, Content, Contents, Heard, Invocation, InvocationResult, Message, MessageId, MessageWrapper, Metadata,
-    PlainMessage, Provenance, Record, Role, Timing, Value,
+    Attribute, Content, Contents, Draft, Heard, Invocation, InvocationResult, Message, MessageId, MessageWrapper,
+    Metadata, PlainMessage, Provenance, Record, Role, Timing, Value,
 };

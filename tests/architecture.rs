@@ -13,8 +13,8 @@ use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 const LAYERS: [&[&str]; 6] = [
     &["clock", "message"],
     &["manager", "policy", "contents"],
-    &["conversation", "log", "model"],
-    &["bedrock", "dynamodb"],
+    &["exchange", "log", "model"],
+    &["bedrock", "conversation", "dynamodb"],
     &["embedded", "call"],
     &["inspect", "bin"],
 ];

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::day::{read_moment, write_moment};
-use crate::clock::{IdSource, ManualClock};
+use crate::clock::{IdSource, ManualClock, read_moment, write_moment};
 use crate::manager::{ManagerError, MessagesManager};
 use crate::message::{Content, Media, MediaKind, MessageId, PlainMessage, Record, Role, Source, Text, Timing};
 

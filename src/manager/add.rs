@@ -1,7 +1,7 @@
 //! Adding messages: what is refused, what is merged, where a fake opener goes in.
 
-use super::{Entry, ManagerError, MessagesManager};
-use crate::message::{Attribute, Content, Contents, Message, MessageWrapper, Position, Role};
+use super::{Calls, Entry, ManagerError, MessagesManager};
+use crate::message::{Attribute, Content, Contents, Decision, Draft, Message, MessageWrapper, Position, Role};
 
 /// What a fake message says: Bedrock takes it, while it refuses blank text.
 pub(super) const FAKE_TEXT: &str = "...";
@@ -40,25 +40,69 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// assistant's, or its id used before; a result that is not the user's, or of an unknown call, or a second one, or
     /// of another tool; 100 million messages.
     pub fn add_message(&mut self, role: Role, contents: impl Into<Contents>) -> Result<Entry<'_, W>, ManagerError> {
-        if role == Role::Summary {
-            return Err(ManagerError::SummaryRole);
-        }
-        let contents = spoken(contents.into())?;
-        self.calls.check(role, &contents)?;
-        // One more than is needed: a fake message may go in front.
-        if self.next_seq() >= Position::MAX_SEQ {
-            return Err(ManagerError::Full { max: Position::MAX_SEQ, what: "messages" });
-        }
-        let merges = self.merges(role) && self.has_room_for(&contents);
-        let index = if merges { self.merge(contents) } else { self.append(role, contents) };
+        let contents = check(&self.calls, role, contents.into())?;
+        self.check_room_for(1)?;
+        let index = self.add_checked(role, contents, None);
         Ok(Entry::new(self, index))
     }
 
-    /// Whether a message of this role is merged into the last one.
+    /// Adds a message that was drafted before. One of another [`Decision`] than the last message is not merged into it.
+    ///
+    /// Errors: as [`add_message`](Self::add_message).
+    pub fn add(&mut self, draft: Draft) -> Result<Entry<'_, W>, ManagerError> {
+        let contents = check(&self.calls, draft.role, draft.contents)?;
+        self.check_room_for(1)?;
+        let index = self.add_checked(draft.role, contents, Some(draft.decision));
+        Ok(Entry::new(self, index))
+    }
+
+    /// Adds several messages, or, with an error, none of them.
+    ///
+    /// Errors: as [`add_message`](Self::add_message), with the index of the draft that is refused.
+    pub fn add_all(&mut self, drafts: impl IntoIterator<Item = Draft>) -> Result<(), (usize, ManagerError)> {
+        let mut calls: Option<Calls> = None;
+        let mut checked = Vec::new();
+        for (index, draft) in drafts.into_iter().enumerate() {
+            let known = calls.as_ref().unwrap_or(&self.calls);
+            let contents = check(known, draft.role, draft.contents).map_err(|error| (index, error))?;
+            self.check_room_for(index + 1).map_err(|error| (index, error))?;
+            if contents.iter().any(|content| content.as_invocation().is_some() || content.as_result().is_some()) {
+                // Results in a draft may answer calls in one before it. Where they will stand does not matter yet.
+                calls.get_or_insert_with(|| self.calls.clone()).note(0, &contents);
+            }
+            checked.push((draft.role, contents, draft.decision));
+        }
+        for (role, contents, decision) in checked {
+            self.add_checked(role, contents, Some(decision));
+        }
+        Ok(())
+    }
+
+    fn check_room_for(&self, messages: usize) -> Result<(), ManagerError> {
+        // Twice as many, for a fake message may go in front of each.
+        let needed = u32::try_from(messages).unwrap_or(u32::MAX).saturating_mul(2);
+        if self.next_seq().saturating_add(needed) > Position::MAX_SEQ + 1 {
+            return Err(ManagerError::Full { max: Position::MAX_SEQ, what: "messages" });
+        }
+        Ok(())
+    }
+
+    fn add_checked(&mut self, role: Role, contents: Contents, decision: Option<Decision>) -> usize {
+        let decision = decision.filter(|decision| !decision.is_unknown());
+        let is_of_the_same = || self.last_message().and_then(|last| last.metadata().decision()) == decision.as_ref();
+        let merges = self.merges(role) && is_of_the_same() && self.has_room_for(&contents);
+        if merges { self.merge(contents) } else { self.append(role, contents, decision) }
+    }
+
+    /// Whether a message of this role may be merged into the last one.
     pub(super) fn merges(&self, role: Role) -> bool {
-        let Some(last) = self.list.last().map(W::message) else { return false };
+        let Some(last) = self.last_message() else { return false };
         // Behind a message that was not heard to its end, what is added would count as unheard. The window merges.
         role.is_spoken() && last.role() == role && last.heard().is_none() && !last.is_fake()
+    }
+
+    fn last_message(&self) -> Option<&Message> {
+        self.list.last().map(W::message)
     }
 
     /// Whether the last message stays small enough to be logged. The window merges in any case.
@@ -76,14 +120,17 @@ impl<W: MessageWrapper> MessagesManager<W> {
         index
     }
 
-    fn append(&mut self, role: Role, contents: Contents) -> usize {
+    fn append(&mut self, role: Role, contents: Contents, decision: Option<Decision>) -> usize {
         let now_ms = self.clock.now_ms();
         if role == Role::Assistant && !self.window_is_open {
             let mut fake = self.make(Role::User, FAKE_TEXT.into(), now_ms);
             fake.metadata_mut().add_attribute(Attribute::Fake);
             self.push(fake);
         }
-        let message = self.make(role, contents, now_ms);
+        let mut message = self.make(role, contents, now_ms);
+        if let Some(decision) = decision {
+            message.metadata_mut().set_decision(decision);
+        }
         self.push(message)
     }
 
@@ -98,6 +145,16 @@ impl<W: MessageWrapper> MessagesManager<W> {
         self.list.push(W::wrap(message));
         self.list.len() - 1
     }
+}
+
+/// What is left of the contents of a message that can be added.
+fn check(calls: &Calls, role: Role, contents: Contents) -> Result<Contents, ManagerError> {
+    if role == Role::Summary {
+        return Err(ManagerError::SummaryRole);
+    }
+    let contents = spoken(contents)?;
+    calls.check(role, &contents)?;
+    Ok(contents)
 }
 
 /// Without what is blank. Errors: nothing left.

@@ -20,6 +20,8 @@ mod summary;
 mod window;
 
 #[cfg(test)]
+mod drafts_tests;
+#[cfg(test)]
 mod tests;
 
 use std::fmt;

@@ -4,108 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::message::decision::{Decision, ForkedFrom};
 use crate::message::id::MessageId;
+use crate::message::marks::{Attribute, Timing};
 use crate::message::text::Text;
 use crate::message::value::{Value, entries_bytes};
-
-/// A mark on a message. In records in camelCase.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Attribute {
-    /// Put in by the manager, so that a user message opens the window. Nobody said it.
-    Fake,
-    /// Another message of the same role was added to this one; once for each.
-    Merged,
-    /// The sentence was not generated but fixed by the service.
-    Hardcoded,
-    /// The model was stopped while it generated.
-    LlmInterrupted,
-    /// The caller broke in while it was spoken.
-    SpeechInterrupted,
-}
-
-impl Attribute {
-    /// All of them, in the order in which records list them.
-    pub const ALL: [Self; 5] =
-        [Self::Fake, Self::Merged, Self::Hardcoded, Self::LlmInterrupted, Self::SpeechInterrupted];
-
-    /// The attribute as it stands in records.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Fake => "fake",
-            Self::Merged => "merged",
-            Self::Hardcoded => "hardcoded",
-            Self::LlmInterrupted => "llmInterrupted",
-            Self::SpeechInterrupted => "speechInterrupted",
-        }
-    }
-
-    const fn bit(self) -> u8 {
-        1 << self as u8
-    }
-}
-
-/// A moment in the life of a message, in milliseconds since the Unix epoch. In records in camelCase.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Timing {
-    /// The message was added; always set.
-    Creation,
-    /// The caller began to be listened to.
-    ListenStart,
-    /// The caller had finished.
-    ListenEnd,
-    /// The model was asked.
-    LlmStart,
-    /// The model's first token arrived.
-    LlmFirstToken,
-    /// The model's answer was complete.
-    LlmEnd,
-    /// Playback began.
-    PlayStart,
-    /// Playback ended.
-    PlayEnd,
-}
-
-impl Timing {
-    /// All of them, in the order in which they usually happen.
-    pub const ALL: [Self; 8] = [
-        Self::Creation,
-        Self::ListenStart,
-        Self::ListenEnd,
-        Self::LlmStart,
-        Self::LlmFirstToken,
-        Self::LlmEnd,
-        Self::PlayStart,
-        Self::PlayEnd,
-    ];
-
-    /// The timing as it stands in records.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Creation => "creation",
-            Self::ListenStart => "listenStart",
-            Self::ListenEnd => "listenEnd",
-            Self::LlmStart => "llmStart",
-            Self::LlmFirstToken => "llmFirstToken",
-            Self::LlmEnd => "llmEnd",
-            Self::PlayStart => "playStart",
-            Self::PlayEnd => "playEnd",
-        }
-    }
-}
-
-impl fmt::Display for Attribute {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl fmt::Display for Timing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
 
 /// What is known about a message beside its contents.
 #[derive(Clone, PartialEq, Eq)]
@@ -122,6 +25,8 @@ struct More {
     /// In the order of `Timing`, without `Creation`.
     timings: Vec<(Timing, i64)>,
     summary_ids: Vec<MessageId>,
+    decision: Option<Box<Decision>>,
+    forked_from: Option<Box<ForkedFrom>>,
     aux: BTreeMap<String, Value>,
     unknown: Option<Box<Unknown>>,
 }
@@ -191,6 +96,16 @@ impl Metadata {
         self.more.as_ref().map_or(&[], |more| &more.summary_ids)
     }
 
+    /// What made it, where that is known.
+    pub fn decision(&self) -> Option<&Decision> {
+        self.more.as_ref()?.decision.as_deref()
+    }
+
+    /// That the conversation left another one here.
+    pub fn forked_from(&self) -> Option<&ForkedFrom> {
+        self.more.as_ref()?.forked_from.as_deref()
+    }
+
     /// Custom data.
     pub fn aux(&self) -> &BTreeMap<String, Value> {
         const EMPTY: &BTreeMap<String, Value> = &BTreeMap::new();
@@ -201,11 +116,15 @@ impl Metadata {
     pub(crate) fn record_bytes(&self) -> usize {
         const ALWAYS: usize = 256;
         const SUMMARY_ID: usize = 29;
+        const MADE: usize = 100;
         ALWAYS
             + self.more.as_deref().map_or(0, |more| {
                 let unknown =
                     more.unknown.as_deref().map_or(0, |unknown| unknown.levels().map(entries_bytes).iter().sum());
-                more.summary_ids.len() * SUMMARY_ID + entries_bytes(&more.aux) + unknown
+                let policy = more.decision.as_deref().and_then(|decision| decision.policy.as_ref());
+                let conversation = more.forked_from.as_deref().map(|forked| &forked.conversation);
+                let named: usize = policy.into_iter().chain(conversation).map(|name| MADE + name.len()).sum();
+                more.summary_ids.len() * SUMMARY_ID + named + entries_bytes(&more.aux) + unknown
             })
     }
 
@@ -240,6 +159,17 @@ impl Metadata {
 
     pub(crate) fn set_summary_ids(&mut self, ids: Vec<MessageId>) {
         self.more().summary_ids = ids;
+    }
+
+    /// One of which nothing is known is none.
+    pub(crate) fn set_decision(&mut self, decision: Decision) {
+        if !decision.is_unknown() {
+            self.more().decision = Some(Box::new(decision));
+        }
+    }
+
+    pub(crate) fn set_forked_from(&mut self, forked_from: ForkedFrom) {
+        self.more().forked_from = Some(Box::new(forked_from));
     }
 
     pub(crate) fn aux_mut(&mut self) -> &mut BTreeMap<String, Value> {
@@ -285,6 +215,8 @@ impl fmt::Debug for Metadata {
             .field("attributes", &self.attributes().collect::<Vec<_>>())
             .field("timings", &self.timings().collect::<Vec<_>>())
             .field("summary_ids", &self.summary_ids().len())
+            .field("decision", &self.decision())
+            .field("forked_from", &self.forked_from())
             .field("aux", &self.aux().len())
             .finish()
     }

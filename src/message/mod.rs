@@ -3,9 +3,12 @@
 //! Owns every rule about one message alone. Knows nothing of conversations, providers or databases.
 
 mod content;
+mod decision;
+mod draft;
 mod error;
 mod heard;
 mod id;
+mod marks;
 mod metadata;
 mod record;
 mod role;
@@ -20,10 +23,13 @@ pub use content::{
     Content, Contents, Document, Invocation, InvocationError, InvocationId, InvocationResult, Media, MediaKind,
     Outcome, ResultContent, Source, ToolName,
 };
+pub use decision::{Decision, ForkedFrom, RoleHint, Step};
+pub use draft::Draft;
 pub use error::MessageError;
 pub use heard::{Heard, Provenance};
 pub use id::{MessageId, Position};
-pub use metadata::{Attribute, Metadata, Timing};
+pub use marks::{Attribute, Timing};
+pub use metadata::Metadata;
 pub use record::Record;
 pub use role::Role;
 pub(crate) use text::is_blank_char;

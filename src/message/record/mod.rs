@@ -1,6 +1,7 @@
 //! [`Record`]: a message as the log keeps it.
 
 mod read;
+mod read_metadata;
 mod write;
 
 use std::ops::Deref;
@@ -21,6 +22,8 @@ use crate::message::Message;
 ///   the summaries of the conversation, from 1; and in `metadata` its `summaryIds`.
 /// - An assistant message of which not all was heard has `"heard": {"contents": […], "by": "wordTiming"}` in `message`:
 ///   the beginning of its texts.
+/// - A message that was made in steps has `step`, `policy` and `roleHint` in `metadata`, and one behind which a
+///   conversation left another `"forkedFrom": {"conversation": "CA1", "behind": "01JRZJ166J2WRMF990535EVSQS"}`.
 /// - Keys, attributes, timings and types of contents that a newer writer added are kept, and written back. A
 ///   `role` that is not known is an error.
 ///
@@ -54,7 +57,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::message::{Attribute, Heard, Provenance, Timing};
+    use crate::message::{Attribute, Decision, ForkedFrom, Heard, Provenance, RoleHint, Step, Timing};
 
     fn read(json: serde_json::Value) -> Record {
         serde_json::from_value(json).unwrap()
@@ -94,6 +97,27 @@ mod tests {
     }
 
     #[test]
+    fn a_step_and_a_fork_read_and_write() {
+        let json = json!({
+            "id": "01JRZJ1675E4S7Y4ZD7RNWNXWB", "seq": 3, "revision": 2,
+            "message": {"role": "user", "contents": ["a"]},
+            "metadata": {"step": 4, "policy": "planner", "roleHint": "tool",
+                "forkedFrom": {"conversation": "CA1", "behind": "01JRZJ1675E4S7Y4ZD7RNWNXWB"}, "timing": {"creation": 5}},
+        });
+        let record = read(json.clone());
+        let decision = Decision::of_step(Step::new(4)).with_policy("planner").with_role_hint(RoleHint::Tool);
+        assert_eq!(record.metadata().decision(), Some(&decision));
+        assert_eq!(record.metadata().forked_from(), Some(&ForkedFrom::new("CA1", Some(record.id()))));
+        assert_eq!(serde_json::to_value(&record).unwrap(), json);
+        for (key, wrong) in [("step", json!(-1)), ("step", json!("4")), ("policy", json!(4)), ("forkedFrom", json!({}))]
+        {
+            let mut bad = json.clone();
+            bad["metadata"][key] = wrong;
+            assert!(serde_json::from_value::<Record>(bad.clone()).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
     fn what_was_heard_is_a_prefix() {
         let mut json = json!({
             "id": "01JRZJ1675E4S7Y4ZD7RNWNXWB", "seq": 3, "revision": 1,
@@ -117,7 +141,7 @@ mod tests {
             "metadata": {
                 "attribute": ["merged", "merged", "translated"],
                 "timing": {"creation": 5, "llmStart": 6, "ttsStart": 7},
-                "aux": {"a": [1, {"b": null}]}, "step": {"number": 4},
+                "aux": {"a": [1, {"b": null}]}, "episode": {"number": 4}, "roleHint": "narrator",
             },
         });
         assert_eq!(serde_json::to_value(read(json.clone())).unwrap(), json);

@@ -10,12 +10,10 @@ use std::num::NonZeroU32;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 
 use super::Record;
-use crate::message::{
-    Attribute, Contents, Heard, Message, MessageError, MessageId, Metadata, Position, Provenance, Role, Text, Timing,
-    Value,
-};
+use super::read_metadata::MetadataDraft;
+use crate::message::{Contents, Heard, Message, MessageError, MessageId, Position, Provenance, Role, Value};
 
-type Entries = BTreeMap<String, Value>;
+pub(super) type Entries = BTreeMap<String, Value>;
 
 impl<'de> Deserialize<'de> for Record {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -25,13 +23,13 @@ impl<'de> Deserialize<'de> for Record {
 }
 
 /// What is filled entry by entry while a map is read.
-trait Draft: Default {
+pub(super) trait Draft: Default {
     const EXPECTED: &'static str;
 
     fn entry<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error>;
 }
 
-fn read_map<'de, T: Draft, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+pub(super) fn read_map<'de, T: Draft, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     struct DraftVisitor<T>(PhantomData<T>);
     impl<'de, T: Draft> Visitor<'de> for DraftVisitor<T> {
         type Value = T;
@@ -193,96 +191,5 @@ impl HeardDraft {
         } else {
             Err(invalid("`message.heard.contents` is the beginning of the texts in `message.contents`"))
         }
-    }
-}
-
-/// `known` is there once the time of creation is.
-#[derive(Default)]
-struct MetadataDraft {
-    known: Option<Metadata>,
-}
-
-impl<'de> Deserialize<'de> for MetadataDraft {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let entries: MetadataEntries = read_map(deserializer)?;
-        Ok(Self { known: entries.into_metadata() })
-    }
-}
-
-#[derive(Default)]
-struct MetadataEntries {
-    attributes: Vec<Text>,
-    summary_ids: Vec<MessageId>,
-    timings: TimingEntries,
-    aux: Entries,
-    unknown: Entries,
-}
-
-impl Draft for MetadataEntries {
-    const EXPECTED: &'static str = "the metadata of a record";
-
-    fn entry<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
-        match key {
-            "attribute" => self.attributes = map.next_value()?,
-            "summaryIds" => self.summary_ids = map.next_value()?,
-            "timing" => self.timings = map.next_value()?,
-            "aux" => self.aux = map.next_value()?,
-            _ => drop(self.unknown.insert(key.to_owned(), map.next_value()?)),
-        }
-        Ok(())
-    }
-}
-
-impl MetadataEntries {
-    fn into_metadata(self) -> Option<Metadata> {
-        let mut metadata = Metadata::new(self.timings.creation?);
-        for (timing, at_ms) in self.timings.others {
-            metadata.set_timing(timing, at_ms);
-        }
-        for name in self.attributes {
-            match Attribute::ALL.into_iter().find(|attribute| attribute.as_str() == name.as_str()) {
-                Some(attribute) => drop(metadata.add_attribute(attribute)),
-                None => metadata.unknown_mut().attributes.push(name),
-            }
-        }
-        if !self.summary_ids.is_empty() {
-            metadata.set_summary_ids(self.summary_ids);
-        }
-        if !self.aux.is_empty() {
-            *metadata.aux_mut() = self.aux;
-        }
-        if !self.unknown.is_empty() {
-            metadata.unknown_mut().metadata = self.unknown;
-        }
-        if !self.timings.unknown.is_empty() {
-            metadata.unknown_mut().timing = self.timings.unknown;
-        }
-        Some(metadata)
-    }
-}
-
-#[derive(Default)]
-struct TimingEntries {
-    creation: Option<i64>,
-    others: Vec<(Timing, i64)>,
-    unknown: Entries,
-}
-
-impl Draft for TimingEntries {
-    const EXPECTED: &'static str = "timings in milliseconds since the epoch";
-
-    fn entry<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
-        match Timing::ALL.into_iter().find(|timing| timing.as_str() == key) {
-            Some(Timing::Creation) => self.creation = Some(map.next_value()?),
-            Some(timing) => self.others.push((timing, map.next_value()?)),
-            None => drop(self.unknown.insert(key.to_owned(), map.next_value()?)),
-        }
-        Ok(())
-    }
-}
-
-impl<'de> Deserialize<'de> for TimingEntries {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read_map(deserializer)
     }
 }

@@ -4,7 +4,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::Record;
 use crate::message::metadata::Unknown;
-use crate::message::{Attribute, Heard, Message, Metadata};
+use crate::message::{Attribute, Decision, ForkedFrom, Heard, Message, Metadata};
 
 impl Serialize for Record {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -80,11 +80,31 @@ impl Serialize for Known<'_> {
         if !self.0.summary_ids().is_empty() {
             map.serialize_entry("summaryIds", self.0.summary_ids())?;
         }
+        if let Some(decision) = self.0.decision() {
+            let Decision { step, policy, role_hint } = decision;
+            step.iter().try_for_each(|step| map.serialize_entry("step", &step.number()))?;
+            policy.iter().try_for_each(|policy| map.serialize_entry("policy", policy))?;
+            role_hint.iter().try_for_each(|hint| map.serialize_entry("roleHint", hint.as_str()))?;
+        }
+        if let Some(forked_from) = self.0.forked_from() {
+            map.serialize_entry("forkedFrom", &Fork(forked_from))?;
+        }
         map.serialize_entry("timing", &Timings(self.0))?;
         if !self.0.aux().is_empty() {
             map.serialize_entry("aux", self.0.aux())?;
         }
         unknown_entries(&mut map, self.0, |unknown| &unknown.metadata)?;
+        map.end()
+    }
+}
+
+struct Fork<'a>(&'a ForkedFrom);
+
+impl Serialize for Fork<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("conversation", &self.0.conversation)?;
+        self.0.behind.iter().try_for_each(|behind| map.serialize_entry("behind", behind))?;
         map.end()
     }
 }

@@ -2,12 +2,16 @@
 //!
 //! Nothing else in the crate reads a clock or a random number, so that a call can be replayed to the letter.
 
+mod moment;
+
 use std::fmt;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::time::Instant;
+
+pub(crate) use moment::{Date, read_moment, write_moment};
 
 /// Tells the time, in milliseconds since the Unix epoch.
 pub trait Clock: fmt::Debug + Send + Sync {

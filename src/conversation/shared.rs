@@ -1,0 +1,67 @@
+//! [`Conversation`]: a manager that many tasks share.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::clock::{Clock, IdSource};
+use crate::log::CallId;
+use crate::manager::MessagesManager;
+use crate::message::PlainMessage;
+
+/// A conversation that many tasks share. Clones are the same conversation.
+///
+/// Nothing in it waits while it is changed or read, and it knows no other conversation.
+#[derive(Clone)]
+pub struct Conversation(Arc<Shared>);
+
+struct Shared {
+    id: CallId,
+    state: Mutex<State>,
+}
+
+struct State {
+    manager: MessagesManager<PlainMessage>,
+}
+
+impl Conversation {
+    /// An empty conversation, with the time and the randomness of the machine.
+    pub fn new(id: CallId) -> Self {
+        Self::of(id, MessagesManager::new())
+    }
+
+    /// An empty conversation, with its time and ids from elsewhere.
+    pub fn with_clock(id: CallId, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
+        Self::of(id, MessagesManager::with_clock(clock, ids))
+    }
+
+    /// The conversation of a manager, such as a [restored](MessagesManager::restore) one.
+    pub fn of(id: CallId, manager: MessagesManager<PlainMessage>) -> Self {
+        Self(Arc::new(Shared { id, state: Mutex::new(State { manager }) }))
+    }
+
+    /// Its id, under which a log keeps it.
+    pub fn id(&self) -> &CallId {
+        &self.0.id
+    }
+
+    /// What is read of it at one moment.
+    pub fn read<T>(&self, read: impl FnOnce(&MessagesManager<PlainMessage>) -> T) -> T {
+        read(&self.state().manager)
+    }
+
+    /// What is changed in it at one moment.
+    pub fn change<T>(&self, change: impl FnOnce(&mut MessagesManager<PlainMessage>) -> T) -> T {
+        change(&mut self.state().manager)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Which one, and how many messages it has.
+impl fmt::Debug for Conversation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Conversation").field("id", self.id()).field("manager", &self.state().manager).finish()
+    }
+}

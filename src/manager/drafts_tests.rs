@@ -1,0 +1,55 @@
+//! Drafts: what is merged, and that several are added or none.
+
+use super::*;
+use crate::message::{Decision, Draft, InvocationError, PlainMessage, Role, Step, Value};
+
+type Manager = MessagesManager<PlainMessage>;
+
+fn in_step(role: Role, text: &str, step: u32) -> Draft {
+    Draft::new(role, text).with_decision(Decision::of_step(Step::new(step)))
+}
+
+#[test]
+fn messages_of_two_decisions_are_one_in_the_window_and_two_in_the_list() {
+    let mut manager = Manager::new();
+    for (text, step) in [("a", 1), ("b", 1), ("c", 2)] {
+        manager.add(in_step(Role::User, text, step)).unwrap();
+    }
+    manager.add_user("d").unwrap();
+    let steps = |message: &PlainMessage| message.metadata().decision().and_then(|decision| decision.step);
+    let list: Vec<_> = manager.meta_messages().iter().map(|m| (m.contents().len(), steps(m))).collect();
+    assert_eq!(list, [(2, Some(Step::new(1))), (1, Some(Step::new(2))), (1, None)]);
+    assert_eq!(manager.messages().map(|message| message.contents().len()).collect::<Vec<_>>(), [4]);
+    assert!(Manager::restore(manager.records()).unwrap() == manager);
+}
+
+#[test]
+fn several_drafts_are_added_or_none() {
+    let call = Invocation::new("call_1", "lookup", Value::Null).unwrap();
+    let result = call.failure(InvocationError::new("no").unwrap());
+    let good = [
+        Draft::new(Role::User, "a"),
+        Draft::new(Role::Assistant, call.clone()),
+        Draft::new(Role::User, result.clone()),
+        Draft::new(Role::Assistant, "b"),
+    ];
+    let mut manager = Manager::new();
+    manager.add_all(good.clone()).unwrap();
+    assert_eq!(manager.messages().count(), 4);
+
+    for (at, bad, wanted) in [
+        (4, Draft::new(Role::User, " "), ManagerError::Blank),
+        (4, Draft::new(Role::Summary, "a"), ManagerError::SummaryRole),
+        (4, Draft::new(Role::User, result), ManagerError::SecondResult { id: call.id().clone() }),
+        (2, Draft::new(Role::Assistant, call.clone()), ManagerError::RepeatedInvocation { id: call.id().clone() }),
+    ] {
+        let mut manager = Manager::new();
+        manager.add_user("before").unwrap();
+        let before = manager.clone();
+        let mut drafts = good.to_vec();
+        drafts.insert(at, bad);
+        assert_eq!(manager.add_all(drafts), Err((at, wanted)));
+        assert!(manager == before && manager.changes(Tail::Include) == before.changes(Tail::Include));
+        manager.add_all(good.clone()).unwrap();
+    }
+}
