@@ -54,6 +54,17 @@ impl Conversation {
         change(&mut self.state().manager)
     }
 
+    /// A conversation of its own with a manager that comes from this one's; all else it takes over.
+    pub(super) fn beside<E>(
+        &self,
+        id: CallId,
+        fork: impl FnOnce(&mut MessagesManager<PlainMessage>) -> Result<MessagesManager<PlainMessage>, E>,
+    ) -> Result<Self, E> {
+        let mut state = self.state();
+        let state = State { manager: fork(&mut state.manager)? };
+        Ok(Self(Arc::new(Shared { id, state: Mutex::new(state) })))
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
