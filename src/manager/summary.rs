@@ -63,19 +63,24 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     /// Where a summary of this would stand, and which messages it would cover.
     fn cut_for(&self, summarizing: &Summarizing) -> Result<(usize, Vec<MessageId>), ManagerError> {
+        let range = summarizing.range();
         let index = |message: &Message| self.index(message.position());
         // What was pruned meanwhile is in no window.
-        let pruned = summarizing.range().partition_point(|message| index(message) < self.list.first());
-        let left = summarizing.range().get(pruned..).unwrap_or_default();
-        let first = left.first().ok_or(ManagerError::StaleSummary)?;
-        if self.list.get(index(first)).is_none_or(|ours| ours.id() != first.id()) {
+        let pruned = range.partition_point(|message| index(message) < self.list.first());
+        let left = range.get(pruned..).unwrap_or_default();
+        // A fork shares the first messages, but not what was read behind them.
+        let last = left.last().ok_or(ManagerError::StaleSummary)?;
+        if self.list.get(index(last)).is_none_or(|ours| ours.id() != last.id()) {
             return Err(ManagerError::ForeignSummary);
         }
-        // Behind another summary, the window begins with another message.
+        // Behind another summary, the window begins elsewhere.
+        if summarizing.previous().map(Message::id) != self.last_summary().map(W::id) {
+            return Err(ManagerError::StaleSummary);
+        }
         let unchanged = |(ours, theirs): &(&W, &Message)| ours.message().says_the_same_as(theirs);
         let unchanged = self.uncovered().zip(left).take_while(unchanged).count();
         let cut = self.cut_before(self.window_start + unchanged).ok_or(ManagerError::StaleSummary)?;
-        let covered = summarizing.range().iter().take(pruned + cut - self.window_start);
+        let covered = range.iter().take(pruned + cut - self.window_start);
         let covered = covered.filter(|message| message.role().is_spoken() && !message.is_fake());
         Ok((cut, covered.map(Message::id).collect()))
     }

@@ -6,8 +6,9 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use verbale::message::{InvocationError, InvocationId, Outcome, Position, ToolName};
 use verbale::{
-    Attribute, Changes, Content, Contents, Heard, Invocation, InvocationResult, ManagerError, Message, MessageId,
-    MessageWrapper, MessagesManager, PlainMessage, Provenance, Record, Role, Summarizing, Tail, Timing, Value,
+    Attribute, Changes, Content, Contents, ForkError, Heard, Invocation, InvocationResult, ManagerError, Message,
+    MessageId, MessageWrapper, MessagesManager, PlainMessage, Provenance, Prune, Record, Role, Summarizing, Tail,
+    Timing, Value,
 };
 
 pub type Manager = MessagesManager<PlainMessage>;
@@ -59,6 +60,20 @@ pub enum Op {
     TakeBack,
     /// Everything is written, and another process goes on.
     Restore,
+    /// The oldest messages go from memory.
+    Prune {
+        keep: usize,
+        which: Prune,
+    },
+    /// It goes on as a fork of itself.
+    Fork {
+        at: Index,
+    },
+    /// It goes on as a fork in which a message says something else.
+    Edit {
+        message: Index,
+        texts: Vec<String>,
+    },
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -92,7 +107,7 @@ fn texts() -> impl Strategy<Value = Vec<String>> {
     prop_oneof![6 => prop::collection::vec(text(), 1), 2 => prop::collection::vec(text(), 0..4)]
 }
 
-fn op() -> impl Strategy<Value = Op> {
+pub fn op() -> impl Strategy<Value = Op> {
     let index = any::<Index>;
     let maybe = || prop::option::of(text());
     prop_oneof![
@@ -116,6 +131,10 @@ fn op() -> impl Strategy<Value = Op> {
         3 => prop::sample::select(vec![Tail::Include, Tail::Exclude]).prop_map(Op::HandOver),
         1 => Just(Op::TakeBack),
         1 => Just(Op::Restore),
+        2 => (0usize..12, prop::sample::select(vec![Prune::Logged, Prune::Anything]))
+            .prop_map(|(keep, which)| Op::Prune { keep, which }),
+        1 => index().prop_map(|at| Op::Fork { at }),
+        1 => (index(), texts()).prop_map(|(message, texts)| Op::Edit { message, texts }),
     ]
 }
 
@@ -136,6 +155,12 @@ pub struct World {
     pub manager: Manager,
     /// All contents ever accepted, in order.
     pub said: Vec<Content>,
+    /// How many of them were pruned.
+    pub pruned: usize,
+    /// Whether some of what was pruned is not in the table as it was.
+    pub is_lost: bool,
+    /// Whether a message was ever added in front of which messages are not in memory.
+    pub was_pruned: bool,
     /// How often each message was merged into.
     pub merges: HashMap<MessageId, usize>,
     /// The newest revision that was acknowledged.
@@ -148,6 +173,8 @@ pub struct World {
     pub table: BTreeMap<Position, Record>,
     /// How many tool calls were tried.
     pub calls: usize,
+    /// What it left as a fork lives on, and shares with it.
+    pub left: Vec<Manager>,
 }
 
 /// What an operation did.
@@ -157,6 +184,9 @@ pub enum Done {
     Refused(ManagerError),
     Summarised { taken: usize },
     Restored,
+    Pruned(usize),
+    Forked,
+    NotForked,
     Nothing,
 }
 
@@ -165,6 +195,9 @@ impl World {
         Self {
             manager: Manager::new(),
             said: Vec::new(),
+            pruned: 0,
+            is_lost: false,
+            was_pruned: false,
             merges: HashMap::new(),
             acknowledged: HashMap::new(),
             handed_over: HashMap::new(),
@@ -172,6 +205,50 @@ impl World {
             changes: Vec::new(),
             table: BTreeMap::new(),
             calls: 0,
+            left: Vec::new(),
+        }
+    }
+
+    /// The conversation that a fork begins, beside this one. Nothing of it is in a log.
+    pub fn fork(&mut self, at: &Index) -> Option<Result<Self, ForkError>> {
+        let id = self.id(at)?;
+        Some(self.manager.fork(&id, SOURCE).map(|manager| self.of_fork(manager, &[])))
+    }
+
+    /// The same with a message that says something else.
+    pub fn edit(&mut self, message: &Index, texts: &[String]) -> Option<Result<Self, ForkError>> {
+        let id = self.id(message)?;
+        let new: Vec<Content> = texts.iter().map(Content::from).filter(|content| !content.is_blank()).collect();
+        Some(self.manager.edit(&id, texts, SOURCE).map(|manager| self.of_fork(manager, &new)))
+    }
+
+    fn of_fork(&self, manager: Manager, new: &[Content]) -> Self {
+        let shared = manager.meta_messages().len() - usize::from(!new.is_empty());
+        let said = self.pruned + self.messages().take(shared).map(|message| said(message).len()).sum::<usize>();
+        Self {
+            manager,
+            said: self.said[..said].iter().chain(new).cloned().collect(),
+            merges: self.merges.clone(),
+            taken: self.taken.clone(),
+            is_lost: self.is_lost || self.pruned > 0,
+            pruned: self.pruned,
+            was_pruned: self.was_pruned,
+            calls: self.calls,
+            ..Self::new()
+        }
+    }
+
+    fn go_on_as(&mut self, fork: Option<Result<Self, ForkError>>) -> Done {
+        match fork {
+            None => Done::Nothing,
+            Some(Err(ForkError::Contents(error))) => Done::Refused(error),
+            Some(Err(_)) => Done::NotForked,
+            Some(Ok(mut fork)) => {
+                fork.left = std::mem::take(&mut self.left);
+                let left = std::mem::replace(self, fork);
+                self.left.push(left.manager);
+                Done::Forked
+            }
         }
     }
 
@@ -238,9 +315,33 @@ impl World {
                 Done::Nothing
             }
             Op::Restore => {
+                if self.is_lost {
+                    return Done::Nothing;
+                }
                 self.write_all();
                 self.manager = Manager::restore(self.table.values().cloned()).unwrap();
+                self.acknowledged = self.table.values().map(|record| (record.id(), record.revision())).collect();
+                self.pruned = 0;
                 Done::Restored
+            }
+            Op::Prune { keep, which } => {
+                let before: Vec<Message> = self.messages().cloned().collect();
+                let count = self.manager.prune(*keep, *which);
+                for message in &before[..count] {
+                    self.pruned += said(message).len();
+                    let logged = self.table.get(&message.position()).map(|record| record.revision());
+                    self.is_lost |= logged != Some(message.revision());
+                    self.was_pruned = true;
+                }
+                Done::Pruned(count)
+            }
+            Op::Fork { at } => {
+                let fork = self.fork(at);
+                self.go_on_as(fork)
+            }
+            Op::Edit { message, texts } => {
+                let fork = self.edit(message, texts);
+                self.go_on_as(fork)
             }
         }
     }
@@ -335,6 +436,15 @@ impl World {
             self.manager.acknowledge(changes.receipt());
         }
     }
+}
+
+/// The id of each conversation that a fork leaves.
+const SOURCE: &str = "CA1";
+
+/// What somebody said in a message.
+pub fn said(message: &Message) -> &[Content] {
+    let is_said = message.role() != Role::Summary && !message.is_fake();
+    if is_said { message.contents() } else { &[] }
 }
 
 fn call(number: usize) -> Invocation {

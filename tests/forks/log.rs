@@ -1,0 +1,96 @@
+//! A fork and its source in one log: two calls that have nothing to do with each other.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use verbale::clock::ManualClock;
+use verbale::dynamodb::{DynamoLog, Table, create_table};
+use verbale::embedded::EmbeddedDynamo;
+use verbale::log::{CallHeader, CallId, CallLog, CallQuery, Ending, LogWriter, MemoryLog, WriterSettings};
+use verbale::{Invocation, Tail, Value};
+
+use super::history::Manager;
+use super::{id, list, summarise};
+
+const START_MS: i64 = 1_744_815_823_058;
+const SOON: Duration = Duration::from_secs(30);
+
+fn call_id(id: &str) -> CallId {
+    CallId::new(id).unwrap()
+}
+
+async fn restored(log: &dyn CallLog, id: &str) -> Manager {
+    Manager::restore(log.read_call(&call_id(id)).await.unwrap().records).unwrap()
+}
+
+async fn both_are_logged_and_restored(log: Arc<dyn CallLog>, clock: &ManualClock) {
+    let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
+    let task = tokio::spawn(task.run());
+    let expires_at_s = START_MS / 1_000 + 3_600;
+    let open = |id: &str, expires: bool| {
+        let header = CallHeader::new(call_id(id), START_MS).unwrap();
+        writer.open(if expires { header.with_expires_at(expires_at_s) } else { header }).unwrap()
+    };
+
+    // The source is logged, goes on, and is left at a turn that it has logged.
+    let mut source = Manager::new();
+    let source_log = open("CA1", true);
+    let lookup = Invocation::new("call_1", "lookup", Value::Null).unwrap();
+    source.add_assistant("Hello!").unwrap();
+    source.add_user("u0").unwrap();
+    summarise(&mut source, "S0");
+    source.add_assistant(lookup.clone()).unwrap();
+    source_log.hand_over(&mut source, Tail::Include).unwrap();
+    source.add_user(lookup.success(["yes"])).unwrap();
+    source.add_assistant("a1").unwrap();
+    summarise(&mut source, "S1");
+    source.add_user("u2").unwrap();
+    source_log.hand_over(&mut source, Tail::Exclude).unwrap();
+
+    let asks = id(&source, 4);
+    let mut fork = source.fork(&asks, "CA1").unwrap();
+    let fork_log = open("CA2", false);
+    fork.add_user(lookup.success(["no"])).unwrap();
+    fork.add_assistant("b1").unwrap();
+    fork_log.hand_over(&mut fork, Tail::Exclude).unwrap();
+    // Each changes what both have, and both log it.
+    source.entry(&asks).unwrap().set_data("side", "source");
+    fork.entry(&asks).unwrap().set_data("side", "fork");
+    for (manager, call) in [(&mut source, &source_log), (&mut fork, &fork_log)] {
+        let ending = Ending::of(manager, START_MS + 9_000, "hangup").unwrap();
+        call.finish(manager, ending, SOON).await.unwrap();
+    }
+    assert_eq!(writer.flush(SOON).await, []);
+    assert!(restored(&*log, "CA1").await == source);
+    let mut read = restored(&*log, "CA2").await;
+    assert!(read == fork);
+    assert_eq!(read.lineage(), fork.lineage());
+    assert_eq!(list(&read)[4..], ["assistant: call call_1", "user: result call_1", "assistant: b1"]);
+    read.add_user("u2'").unwrap();
+
+    // One expires, and is read no more; the other stays. One is erased; the other stays.
+    clock.set((expires_at_s + 1) * 1_000);
+    assert!(log.read_call(&call_id("CA1")).await.unwrap().records.is_empty());
+    assert!(restored(&*log, "CA2").await == fork);
+    clock.set(START_MS);
+    log.erase_call(&call_id("CA1")).await.unwrap();
+    assert!(restored(&*log, "CA2").await == fork);
+    let listed = log.list_calls(&CallQuery::of_day("2025-04-16".parse().unwrap())).await.unwrap().calls;
+    assert_eq!(listed.iter().map(|header| header.call_id().as_str()).collect::<Vec<_>>(), ["CA2"]);
+    task.abort();
+}
+
+#[tokio::test]
+async fn a_fork_and_its_source_are_two_calls_in_memory() {
+    let clock = ManualClock::new(START_MS);
+    both_are_logged_and_restored(Arc::new(MemoryLog::with_clock(Arc::new(clock.clone()))), &clock).await;
+}
+
+#[tokio::test]
+async fn a_fork_and_its_source_are_two_calls_in_dynamodb() {
+    let clock = ManualClock::new(START_MS);
+    let client = EmbeddedDynamo::in_memory().unwrap().client();
+    create_table(&client, &Table::default()).await.unwrap();
+    let log = DynamoLog::new(client).with_clock(Arc::new(clock.clone()));
+    both_are_logged_and_restored(Arc::new(log), &clock).await;
+}

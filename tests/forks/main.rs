@@ -1,0 +1,48 @@
+//! Forks, and what goes from memory: rule by rule, over random histories of whole families, and in the log.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
+
+mod family;
+#[allow(dead_code, reason = "shared with the invariants, which use all of it")]
+#[path = "../invariants/history.rs"]
+mod history;
+mod log;
+mod pruning;
+mod rules;
+
+use history::Manager;
+use verbale::{Content, Invocation, Message, MessageId, MessageWrapper, Value};
+
+fn window(manager: &Manager) -> Vec<Message> {
+    manager.messages().map(|message| message.message().clone()).collect()
+}
+
+/// `user: a + call call_1`, for each message of the list.
+fn list(manager: &Manager) -> Vec<String> {
+    manager.meta_messages().iter().map(|message| shown(message.message())).collect()
+}
+
+fn shown(message: &Message) -> String {
+    let content = |content: &Content| match content {
+        Content::Text(text) => text.as_str().to_owned(),
+        Content::Invocation(invocation) => format!("call {}", invocation.id()),
+        Content::InvocationResult(result) => format!("result {}", result.invocation_id()),
+        other => format!("{other:?}"),
+    };
+    let contents: Vec<String> = message.contents().iter().map(content).collect();
+    format!("{}: {}", message.role(), contents.join(" + "))
+}
+
+/// The id of the message at this place in the list.
+fn id(manager: &Manager, place: usize) -> MessageId {
+    manager.meta_messages()[place].id()
+}
+
+fn summarise(manager: &mut Manager, text: &str) {
+    let summarizing = manager.summarizing().unwrap();
+    manager.add_summary(text, &summarizing).unwrap();
+}
+
+fn invocation(id: &str) -> Invocation {
+    Invocation::new(id, "lookup", Value::Null).unwrap()
+}

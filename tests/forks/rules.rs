@@ -1,0 +1,277 @@
+//! Forks, rule by rule.
+
+use verbale::conversation::Conversation;
+use verbale::log::CallId;
+use verbale::message::ForkedFrom;
+use verbale::{ForkError, ManagerError, MessageWrapper, Role, Tail};
+
+use super::history::Manager;
+use super::{id, invocation, list, shown, summarise, window};
+
+/// Four turns.
+fn call() -> Manager {
+    let mut manager = Manager::new();
+    for turn in 0..4 {
+        manager.add_user(format!("u{turn}")).unwrap();
+        manager.add_assistant(format!("a{turn}")).unwrap();
+    }
+    manager
+}
+
+#[test]
+fn a_fork_holds_what_was_before_and_goes_its_own_way() {
+    let mut source = call();
+    source.acknowledge(source.changes(Tail::Include).receipt());
+    let at = id(&source, 3);
+    let mut fork = source.fork(&at, "CA1").unwrap();
+    assert_eq!(list(&fork), ["user: u0", "assistant: a0", "user: u1", "assistant: a1"]);
+    for place in 0..3 {
+        assert_eq!(fork.meta_messages()[place].message(), source.meta_messages()[place].message());
+    }
+    let last = fork.meta_messages()[3].message();
+    assert_eq!((last.id(), last.revision()), (at, 2));
+    assert_eq!(last.metadata().forked_from(), Some(&ForkedFrom::new("CA1", Some(at))));
+    let unmarked = source.meta_messages()[3].message();
+    assert_eq!((unmarked.revision(), unmarked.metadata().forked_from()), (1, None));
+
+    // A log of its own knows nothing of it yet; the source's knows all.
+    assert_eq!(fork.changes(Tail::Include).records(), fork.records());
+    assert_eq!(fork.new_changes(Tail::Include).records(), fork.records());
+    assert!(source.changes(Tail::Include).is_empty());
+
+    fork.add_user("other").unwrap();
+    source.add_user("u4").unwrap();
+    assert_ne!(id(&fork, 4), id(&source, 4));
+    assert_eq!(list(&fork)[4..], ["user: other"]);
+    assert_eq!(list(&source)[4..], ["user: u2", "assistant: a2", "user: u3", "assistant: a3", "user: u4"]);
+}
+
+#[test]
+fn what_both_share_is_in_memory_once() {
+    let mut source = call();
+    let (at, first) = (id(&source, 6), id(&source, 0));
+    let fork = source.fork(&at, "CA1").unwrap();
+    let text = |manager: &Manager, place: usize| manager.meta_messages()[place].contents().texts().next().cloned();
+    let address = |manager: &Manager, place: usize| text(manager, place).map(|text| text.as_str().as_ptr());
+    for place in 0..7 {
+        assert_eq!(address(&fork, place), address(&source, place));
+    }
+    // What changes on one side is still the other's.
+    source.entry(&first).unwrap().set_data("k", true);
+    assert!(fork.meta_messages()[0].metadata().aux().is_empty());
+    assert_eq!(address(&fork, 0), address(&source, 0));
+}
+
+#[test]
+fn a_summary_that_covers_more_than_both_share_is_not_in_the_fork() {
+    let mut source = call();
+    source.add_user("u4").unwrap();
+    let early = source.summarizing_keeping(3).unwrap(); // u0 to a1
+    source.add_summary("first", &early).unwrap();
+    summarise(&mut source, "second");
+    assert_eq!(list(&source)[3..6], ["assistant: a1", "summary: first", "user: u2"]);
+    assert_eq!(list(&source)[8..], ["assistant: a3", "summary: second", "user: u4"]);
+
+    let at = id(&source, 6);
+    let fork = source.fork(&at, "CA1").unwrap();
+    assert_eq!(list(&fork)[4..], ["summary: first", "user: u2", "assistant: a2"]);
+    assert_eq!(fork.last_summary().map(|summary| shown(summary.message())).as_deref(), Some("summary: first"));
+    assert_eq!(window(&fork).iter().map(shown).collect::<Vec<_>>(), ["user: u2", "assistant: a2"]);
+
+    let at = id(&source, 1);
+    let fork = source.fork(&at, "CA1").unwrap();
+    assert_eq!(list(&fork), ["user: u0", "assistant: a0"]);
+    assert_eq!((fork.last_summary(), fork.summary_count(), fork.messages().count()), (None, 0, 2));
+}
+
+#[test]
+fn a_summary_right_behind_the_last_shared_message_stays() {
+    let mut source = call();
+    summarise(&mut source, "S");
+    source.add_user("u4").unwrap();
+    let (message, summary) = (id(&source, 7), id(&source, 8));
+    for at in [message, summary] {
+        let mut fork = source.fork(&at, "CA1").unwrap();
+        assert_eq!(list(&fork)[7..], ["assistant: a3", "summary: S"]);
+        assert_eq!(fork.messages().count(), 0);
+        assert_eq!(fork.lineage(), [&ForkedFrom::new("CA1", Some(at))]);
+        fork.add_assistant("go on").unwrap();
+        assert_eq!(list(&fork)[9..], ["user: ...", "assistant: go on"]);
+        assert!(Manager::restore(fork.records()).unwrap() == fork);
+    }
+}
+
+#[test]
+fn a_summary_that_read_more_than_both_share_is_foreign_to_the_fork() {
+    let mut source = call();
+    let (all, some) = (source.summarizing().unwrap(), source.summarizing_keeping(3).unwrap());
+    let at = id(&source, 4);
+    let mut fork = source.fork(&at, "CA1").unwrap();
+    assert_eq!(fork.add_summary("S", &all).unwrap_err(), ManagerError::ForeignSummary);
+    fork.add_summary("S", &some).unwrap();
+    assert_eq!(list(&fork), ["user: u0", "assistant: a0", "summary: S", "user: u1", "assistant: a1", "user: u2"]);
+    assert_eq!(source.summary_count(), 0);
+}
+
+#[test]
+fn a_call_that_was_answered_behind_the_point_is_open_in_the_fork() {
+    let mut source = Manager::new();
+    let call = invocation("call_1");
+    source.add_user("u0").unwrap();
+    let at = source.add_assistant(["a0".into(), verbale::Content::from(call.clone())]).unwrap().id();
+    source.add_user(call.success(["first"])).unwrap();
+    let mut fork = source.fork(&at, "CA1").unwrap();
+    assert_eq!(fork.open_invocations(), [call.id()]);
+    assert_eq!(window(&fork).iter().map(shown).collect::<Vec<_>>(), ["user: u0", "assistant: a0"]);
+    fork.add_user(call.success(["second"])).unwrap();
+    assert!(fork.open_invocations().is_empty() && source.open_invocations().is_empty());
+    assert_eq!(
+        fork.add_user(call.success(["third"])).unwrap_err(),
+        ManagerError::SecondResult { id: call.id().clone() }
+    );
+
+    // A call behind the point is none of the fork's: its id is free there.
+    let at = id(&source, 0);
+    let mut fork = source.fork(&at, "CA1").unwrap();
+    fork.add_assistant(call.clone()).unwrap();
+    assert_eq!(fork.open_invocations(), [call.id()]);
+}
+
+#[test]
+fn nothing_is_merged_into_what_both_share() {
+    let mut source = call();
+    let at = id(&source, 4);
+    let fork = source.fork(&at, "CA1").unwrap();
+    let restored = Manager::restore(fork.records()).unwrap();
+    for mut fork in [fork, restored] {
+        assert_eq!(fork.changes(Tail::Exclude), fork.changes(Tail::Include), "nothing more comes into it");
+        fork.add_user("b").unwrap();
+        fork.add_user("c").unwrap();
+        assert_eq!(list(&fork)[4..], ["user: u2", "user: b + c"]);
+        let shown: Vec<_> = window(&fork).iter().map(shown).collect();
+        assert_eq!(shown[4..], ["user: u2 + b + c"]);
+    }
+    // The source goes on as ever.
+    let at = source.add_user("u4").unwrap().id();
+    source.fork(&at, "CA1").unwrap();
+    source.add_user("b").unwrap();
+    assert_eq!(list(&source)[8..], ["user: u4 + b"]);
+}
+
+#[test]
+fn a_message_that_is_edited_is_the_first_of_the_fork_s_own() {
+    let mut source = call();
+    let edited = id(&source, 4);
+    let fork = source.edit(&edited, "other", "CA1").unwrap();
+    assert_eq!(list(&fork), ["user: u0", "assistant: a0", "user: u1", "assistant: a1", "user: other"]);
+    assert_ne!(id(&fork, 4), edited);
+    assert_eq!(fork.lineage(), [&ForkedFrom::new("CA1", Some(id(&source, 3)))]);
+
+    // In front of the first message there is nothing to share.
+    let first = id(&source, 0);
+    let mut fork = source.edit(&first, "other", "CA1").unwrap();
+    assert_eq!(list(&fork), ["user: other"]);
+    assert_eq!(fork.lineage(), [&ForkedFrom::new("CA1", None)]);
+    assert_eq!(fork.meta_messages()[0].message().revision(), 1);
+    fork.add_user("more").unwrap();
+    assert_eq!(list(&fork), ["user: other + more"], "it is all its own");
+    assert!(Manager::restore(fork.records()).unwrap() == fork);
+    assert_eq!(source.message_count(), 8);
+}
+
+#[test]
+fn what_somebody_said_can_be_edited_and_nothing_else() {
+    let mut source = Manager::new();
+    let supervisor = source.add_supervisor("Be brief.").unwrap().id();
+    let call = invocation("call_1");
+    source.add_assistant("a0").unwrap();
+    source.add_user("u0").unwrap();
+    source.add_assistant(call.clone()).unwrap();
+    let result = source.add_user(call.success(["yes"])).unwrap().id();
+    source.add_assistant("a1").unwrap();
+    summarise(&mut source, "S");
+    let before = source.clone();
+
+    let fork = source.edit(&supervisor, "Be long.", "CA1").unwrap();
+    assert_eq!(list(&fork), ["supervisor: Be long."]);
+    let fork = source.edit(&result, call.success(["no"]), "CA1").unwrap();
+    assert_eq!(list(&fork)[4..], ["assistant: call call_1", "user: result call_1"]);
+
+    let (fake, summary) = (id(&source, 1), id(&source, 7));
+    let not_editable = |id, what| Some(ForkError::NotEditable { id, what });
+    assert_eq!(source.edit(&fake, "b", "CA1").err(), not_editable(fake, "a fake"));
+    assert_eq!(source.edit(&summary, "b", "CA1").err(), not_editable(summary, "a summary"));
+    let blank = source.edit(&result, " ", "CA1").err();
+    assert_eq!(blank, Some(ForkError::Contents(ManagerError::Blank)));
+    let misfit = source.edit(&supervisor, call.success(["no"]), "CA1").err();
+    let role = Role::Supervisor;
+    let content = "the result of a tool call";
+    assert_eq!(misfit, Some(ForkError::Contents(ManagerError::WrongRole { role, content })));
+    let foreign = id(&Manager::restore(self::call().records()).unwrap(), 0);
+    assert_eq!(source.fork(&foreign, "CA1").err(), Some(ForkError::Unknown { id: foreign }));
+    assert_eq!(source.edit(&foreign, "b", "CA1").err(), Some(ForkError::Unknown { id: foreign }));
+    assert!(source == before);
+}
+
+#[test]
+fn a_late_report_about_what_both_share_changes_one_side() {
+    let mut source = call();
+    let at = id(&source, 7);
+    let mut fork = source.fork(&at, "CA1").unwrap();
+    let spoken = id(&source, 5);
+    let heard = verbale::Heard::nothing(verbale::Provenance::Estimate);
+    source.entry(&spoken).unwrap().set_heard(heard).unwrap();
+    assert_eq!((source.messages().count(), fork.messages().count()), (6, 8));
+    assert_eq!(fork.meta_messages()[5].message().heard(), None);
+    fork.entry(&spoken).unwrap().set_data("k", 1);
+    assert!(source.meta_messages()[5].metadata().aux().is_empty());
+    // And the list is in one piece for whoever wants that, on both sides.
+    assert_eq!((source.meta_messages().len(), fork.meta_messages().len()), (8, 8));
+}
+
+#[test]
+fn the_lineage_tells_each_conversation_that_was_left() {
+    let mut first = call();
+    let at = id(&first, 3);
+    let mut second = first.fork(&at, "CA1").unwrap();
+    second.add_user("u2'").unwrap();
+    let at_second = id(&second, 4);
+    let mut third = second.fork(&at_second, "CA2").unwrap();
+    let marks = [ForkedFrom::new("CA2", Some(at_second)), ForkedFrom::new("CA1", Some(at))];
+    assert_eq!(third.lineage(), marks.iter().collect::<Vec<_>>());
+    assert_eq!(Manager::restore(third.records()).unwrap().lineage(), third.lineage());
+
+    // Left in front of where it left another one: of that it has nothing.
+    let early = id(&third, 1);
+    assert_eq!(third.fork(&early, "CA3").unwrap().lineage(), [&ForkedFrom::new("CA3", Some(early))]);
+    // At the same message, the newer mark counts.
+    assert_eq!(second.fork(&at, "CA2").unwrap().lineage(), [&ForkedFrom::new("CA2", Some(at))]);
+
+    // What is gone from memory is told all the same.
+    third.add_assistant("a2'").unwrap();
+    third.add_user("u3'").unwrap();
+    assert_eq!(third.prune(0, verbale::Prune::Anything), 6);
+    assert_eq!(third.lineage(), marks.iter().collect::<Vec<_>>());
+    let last = id(&third, 0);
+    assert_eq!(third.fork(&last, "CA3").unwrap().lineage().len(), 3);
+}
+
+#[test]
+fn a_conversation_forks_under_an_id_of_its_own() {
+    let call_id = |id: &str| CallId::new(id).unwrap();
+    let source = Conversation::of(call_id("CA1"), call());
+    let at = source.read(|manager| id(manager, 1));
+    let fork = source.fork(&at, call_id("CA2")).unwrap();
+    fork.change(|manager| manager.add_user("other").map(drop)).unwrap();
+    assert_eq!((fork.id().as_str(), fork.lineage()), ("CA2", vec![ForkedFrom::new("CA1", Some(at))]));
+    assert_eq!((source.read(Manager::message_count), fork.read(Manager::message_count)), (8, 3));
+
+    let edited = fork.edit(&fork.read(|manager| id(manager, 2)), "another", call_id("CA3")).unwrap();
+    assert_eq!(edited.read(list), ["user: u0", "assistant: a0", "user: another"]);
+    assert_eq!(edited.lineage(), vec![ForkedFrom::new("CA2", Some(at))]);
+
+    assert_eq!(source.fork(&at, call_id("CA1")).err(), Some(ForkError::SameConversation));
+    assert_eq!(source.edit(&at, "b", call_id("CA1")).err(), Some(ForkError::SameConversation));
+    let last = edited.read(|manager| id(manager, 2));
+    assert_eq!(source.fork(&last, call_id("CA4")).err(), Some(ForkError::Unknown { id: last }));
+}
