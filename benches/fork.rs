@@ -1,0 +1,91 @@
+//! WF: what a fork of a long conversation costs, in time and in bytes, beside a `clone` of the manager and a copy of the
+//! same strings in a plain `Vec`. Bytes are what is taken from the allocator at most.
+
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "not part of the library"
+)]
+
+mod workload;
+
+use std::alloc::System;
+use std::hint::black_box;
+
+use criterion::{BenchmarkId, Criterion};
+use peakmem_alloc::{PeakMemAlloc, PeakMemAllocTrait};
+use verbale::{MessageId, MessageWrapper, MessagesManager, PlainMessage};
+use workload::{Floor, Words, play};
+
+#[global_allocator]
+static ALLOCATOR: PeakMemAlloc<System> = PeakMemAlloc::system();
+
+const TURNS: u64 = 10_000;
+
+type Manager = MessagesManager<PlainMessage>;
+
+struct Call {
+    name: &'static str,
+    /// It was never forked.
+    whole: Manager,
+    forked: Manager,
+    floor: Floor,
+    /// Where it forks, by the name of the place.
+    places: [(&'static str, MessageId); 2],
+}
+
+fn call(words: &Words, name: &'static str, summaries: bool) -> Call {
+    let mut whole = Manager::new();
+    play(&mut whole, words, 1, TURNS, summaries);
+    let mut floor = Floor::default();
+    play(&mut floor, words, 1, TURNS, summaries);
+    let all = whole.meta_messages();
+    let places = [("end", all.last().unwrap().id()), ("middle", all.get(all.len() / 2).unwrap().id())];
+    let mut forked = whole.clone();
+    forked.fork(&places[0].1, "CA1").unwrap(); // the first one moves the list to where it can be shared
+    Call { name, forked, whole, floor, places }
+}
+
+fn main() {
+    let words = Words::new();
+    let mut calls = [call(&words, "plain", false), call(&words, "with_summaries", true)];
+
+    println!("conversation    fork at     fork B    turn behind it B      clone B  deep copy B");
+    for Call { name, whole, forked, floor, places } in &mut calls {
+        let clone = bytes_of(|| whole.clone());
+        let deep = bytes_of(|| floor.list.clone());
+        for (place, at) in places {
+            let fork = bytes_of(|| forked.fork(at, "CA1").unwrap());
+            let turn = bytes_of(|| {
+                let mut fork = forked.fork(at, "CA1").unwrap();
+                workload::turn(&mut fork, &words, 2, 0);
+                fork
+            });
+            println!("{name:15} {place:8} {fork:9} {:19} {clone:12} {deep:12}", turn - fork);
+        }
+    }
+
+    let mut criterion = Criterion::default().configure_from_args();
+    for Call { name, whole, forked, floor, places } in &mut calls {
+        let mut group = criterion.benchmark_group(format!("fork_{name}"));
+        group.bench_function(BenchmarkId::new("deep_copy", TURNS), |b| b.iter_with_large_drop(|| floor.list.clone()));
+        group.bench_function(BenchmarkId::new("clone", TURNS), |b| b.iter_with_large_drop(|| whole.clone()));
+        for (place, at) in places {
+            group.bench_function(BenchmarkId::new(format!("fork_{place}"), TURNS), |b| {
+                b.iter_with_large_drop(|| forked.fork(at, "CA1").unwrap());
+            });
+        }
+        group.finish();
+    }
+    criterion.final_summary();
+}
+
+fn bytes_of<T>(make: impl FnOnce() -> T) -> usize {
+    ALLOCATOR.reset_peak_memory();
+    let made = black_box(make());
+    let bytes = ALLOCATOR.get_peak_memory();
+    drop(made);
+    bytes
+}
