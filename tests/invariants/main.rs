@@ -118,12 +118,14 @@ proptest! {
         each_step(&ops, |before, after, done| {
             let hidden_before = covered(before);
             let hidden = covered(after);
-            let taken = match done {
-                Done::Summarised { taken } => taken,
-                // What goes from memory is hidden no more, and some summaries are not in a fork.
-                Done::Pruned(_) | Done::Forked => return Ok(prop_assert!(hidden.is_subset(&hidden_before))),
-                Done::Restored => return Ok(prop_assert!(hidden.is_superset(&hidden_before))),
-                _ => return Ok(prop_assert_eq!(hidden, hidden_before)),
+            let Done::Summarised { taken } = done else {
+                match done {
+                    // What goes from memory is hidden no more, and some summaries are not in a fork.
+                    Done::Pruned(_) | Done::Forked => prop_assert!(hidden.is_subset(&hidden_before)),
+                    Done::Restored => prop_assert!(hidden.is_superset(&hidden_before)),
+                    _ => prop_assert_eq!(hidden, hidden_before),
+                }
+                return Ok(());
             };
             let read = &before.taken[*taken].read;
             let new: Vec<&Message> = after.messages().filter(|m| hidden.contains(&m.id()) && !hidden_before.contains(&m.id())).collect();
