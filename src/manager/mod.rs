@@ -218,6 +218,11 @@ impl<W: MessageWrapper> MessagesManager<W> {
         Some(change(message))
     }
 
+    /// The time as this conversation has it, in milliseconds since the epoch.
+    pub(crate) fn now_ms(&self) -> i64 {
+        self.clock.now_ms()
+    }
+
     fn next_seq(&self) -> u32 {
         (self.list.len() - self.summaries.len()) as u32
     }
