@@ -57,8 +57,8 @@ mod tests {
         for (length, state) in states.iter().enumerate() {
             assert!(state.in_order().copied().eq(0..length));
         }
-        let (left, right) = (states[3].with(-1), states[3].with(-2));
-        assert!(left.in_order().eq(&[0, 1, 2, -1]) && right.in_order().eq(&[0, 1, 2, -2]));
+        let (left, right) = (states[3].with(101), states[3].with(102));
+        assert!(left.in_order().eq(&[0, 1, 2, 101]) && right.in_order().eq(&[0, 1, 2, 102]));
         drop((0..1_000_000).fold(Deltas::EMPTY, |list, number| list.with(number)));
     }
 }

@@ -41,6 +41,8 @@ pub struct Config {
     /// Provider and name.
     choice: Option<(Text, Text)>,
     tools: Arc<[Tool]>,
+    /// Of the tools, for requests to share.
+    specs: Arc<[ToolSpec]>,
     answer_within: Duration,
     tool_within: Duration,
     max_tool_rounds: u32,
@@ -53,6 +55,7 @@ impl Config {
             models,
             choice: None,
             tools: Arc::new([]),
+            specs: Arc::new([]),
             answer_within: Duration::from_secs(60),
             tool_within: Duration::from_secs(15),
             max_tool_rounds: 5,
@@ -94,7 +97,7 @@ impl Config {
     }
 
     pub(super) fn specs(&self) -> Arc<[ToolSpec]> {
-        self.tools.iter().map(|tool| tool.spec().clone()).collect()
+        self.specs.clone()
     }
 
     /// The model that is asked. Errors: there is none.
@@ -116,6 +119,7 @@ impl Config {
         Ok(Self {
             models: self.models.clone(),
             choice: self.choice(said.provider.as_ref(), said.model.as_ref())?,
+            specs: tools.iter().map(|tool| tool.spec().clone()).collect(),
             tools: tools.into(),
             answer_within: said.answer_within.unwrap_or(self.answer_within),
             tool_within: said.tool_within.unwrap_or(self.tool_within),

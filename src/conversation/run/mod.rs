@@ -42,11 +42,12 @@ pub struct Run(State);
 enum State {
     Failed(RunError),
     Idle(Box<Rounds>),
-    Working(Pin<Box<dyn Future<Output = (Box<Rounds>, Option<Item>)> + Send>>),
+    Working(Step),
     Ended,
 }
 
 type Item = Result<Message, RunError>;
+type Step = Pin<Box<dyn Future<Output = (Box<Rounds>, Option<Item>)> + Send>>;
 
 impl Run {
     /// Errors: another run goes on.

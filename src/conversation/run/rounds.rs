@@ -126,7 +126,10 @@ impl Rounds {
                 self.tools.spawn(tool.clone().run(call, config.tool_within()));
             } else {
                 let names: Vec<&str> = config.tools().iter().map(|tool| tool.name().as_str()).collect();
-                let told = format!("There is no such tool. The tools are: {}.", names.join(", "));
+                let told = match names.as_slice() {
+                    [] => "There are no tools; answer without.".to_owned(),
+                    names => format!("There is no such tool; the tools are {}.", names.join(", ")),
+                };
                 self.note(failed(&call, NOT_RUN, &told));
             }
         }
