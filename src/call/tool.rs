@@ -6,9 +6,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::ledger::OUTCOME_UNKNOWN;
 use crate::message::{Invocation, InvocationError, InvocationResult, ResultContent, ToolName};
-use crate::model::ToolSpec;
+pub(super) use crate::model::failed;
+use crate::model::{ToolSpec, run_tool};
 
 /// What a [`Tool`] gives, later.
 pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = Result<Vec<ResultContent>, InvocationError>> + Send + 'a>>;
@@ -57,31 +57,10 @@ impl Tools {
     }
 }
 
-/// Runs a tool to its end, to a panic, or out of time. Whether it acted is not known in the last two cases.
+/// Runs a tool to its end, to a panic, or out of time.
 pub(super) async fn run(tool: Arc<dyn Tool>, invocation: Invocation, within: Duration) -> InvocationResult {
     let of = invocation.clone();
-    let running = tokio::spawn(async move { tool.call(&invocation).await });
-    let abort = running.abort_handle();
-    match tokio::time::timeout(within, running).await {
-        Ok(Ok(Ok(contents))) => of.success(contents),
-        Ok(Ok(Err(error))) => of.failure(error),
-        Ok(Err(_)) => {
-            failed(&of, OUTCOME_UNKNOWN, "The tool failed in an unexpected way; whether it acted is not known.")
-        }
-        Err(_) => {
-            abort.abort();
-            failed(&of, OUTCOME_UNKNOWN, "The tool did not answer in time; whether it acted is not known.")
-        }
-    }
-}
-
-/// What the model is told of a call that gave no result; `kind` tells the [ledger](super::Ledger) whether it may have acted.
-pub(super) fn failed(invocation: &Invocation, kind: &str, message: &str) -> InvocationResult {
-    match InvocationError::new(message) {
-        Ok(error) => invocation.failure(error.with_type(kind).with_retryable(false)),
-        // The messages are ours, and not blank.
-        Err(_) => invocation.success::<ResultContent>([]),
-    }
+    run_tool(&of, async move { tool.call(&invocation).await }, within).await
 }
 
 /// The names, not what they do.

@@ -3,7 +3,18 @@
 //! Owns what stands over a [`MessagesManager`](crate::MessagesManager): it never changes a message but through one. Knows
 //! no provider and no database: a model is a [`Model`](crate::model::Model), a log a [`CallLog`](crate::log::CallLog).
 
+mod config;
+mod deltas;
+mod error;
 mod fork;
+mod prompt;
+mod run;
 mod shared;
+mod tool;
 
+pub use config::{Config, ConfigError, Models};
+pub use error::{AskError, PromptError, RunError};
+pub use prompt::Prompt;
+pub use run::Run;
 pub use shared::Conversation;
+pub use tool::{InvalidTool, Tool, ToolError};

@@ -252,6 +252,11 @@ impl<W: MessageWrapper> MessagesManager<W> {
         self.uncovered().any(|wrapper| wrapper.role().is_spoken())
     }
 
+    /// The time as this conversation has it, in milliseconds since the epoch.
+    pub(crate) fn now_ms(&self) -> i64 {
+        self.clock.now_ms()
+    }
+
     fn next_seq(&self) -> u32 {
         (self.list.end() - self.summaries.len()) as u32
     }

@@ -10,6 +10,7 @@ mod extractive;
 mod port;
 mod prompted;
 mod summarizer;
+mod tool_run;
 
 pub use error::{Failure, ModelError, Received, Wait};
 pub use event::{ModelEvent, Repair, StopReason, Usage};
@@ -17,3 +18,5 @@ pub use extractive::Extractive;
 pub use port::{Generation, Model, ModelRequest, ToolSpec};
 pub use prompted::ModelSummarizer;
 pub use summarizer::{Fallback, SummarizeError, Summarizer, Summary, SummaryFuture};
+pub use tool_run::{NOT_RUN, OUTCOME_UNKNOWN};
+pub(crate) use tool_run::{failed, run_tool};

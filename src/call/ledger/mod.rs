@@ -12,13 +12,7 @@ pub use entry::{LedgerEntry, ToolState};
 pub use error::LedgerError;
 
 use crate::message::{Content, Invocation, InvocationId, InvocationResult, Message, Outcome, Role, is_blank};
-
-/// The [type](crate::message::InvocationError::error_type) of an error result that says: the outcome is not known, and
-/// the tool may have acted.
-pub const OUTCOME_UNKNOWN: &str = "OutcomeUnknown";
-
-/// The [type](crate::message::InvocationError::error_type) of an error result that says: the tool was never run.
-pub const NOT_RUN: &str = "NotRun";
+pub use crate::model::{NOT_RUN, OUTCOME_UNKNOWN};
 
 /// What stands in front of the calls.
 const PREAMBLE: &str = "Tool calls that were already made in this call, one JSON object a line, oldest first. What they \

@@ -1,0 +1,65 @@
+//! [`Models`]: the models of a service, by name.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::error::ConfigError;
+use crate::message::Text;
+use crate::model::Model;
+
+/// The models that a service has, by provider and name. Clones share them.
+///
+/// The names are the service's own: that of a model at its provider need not be the one that the provider knows.
+#[derive(Clone, Default)]
+pub struct Models(Arc<[NamedModel]>);
+
+/// One of them.
+#[derive(Clone)]
+pub(in crate::conversation) struct NamedModel {
+    pub provider: Text,
+    pub name: Text,
+    pub model: Arc<dyn Model>,
+}
+
+impl Models {
+    /// The same with one more. The first is taken where a conversation names none, and of a provider its first.
+    #[must_use]
+    pub fn with(self, provider: impl Into<Text>, name: impl Into<Text>, model: impl Model + 'static) -> Self {
+        let new = NamedModel { provider: provider.into(), name: name.into(), model: Arc::new(model) };
+        let is_another = |known: &&NamedModel| (&known.provider, &known.name) != (&new.provider, &new.name);
+        Self(self.0.iter().filter(is_another).cloned().chain([new.clone()]).collect())
+    }
+
+    /// The one that is meant. Errors: there is none, or more than one.
+    pub(super) fn find(&self, provider: Option<&Text>, name: Option<&Text>) -> Result<&NamedModel, ConfigError> {
+        let first = self.0.first().ok_or(ConfigError::NoModel)?;
+        if let Some(provider) = provider
+            && !self.0.iter().any(|known| known.provider == *provider)
+        {
+            return Err(ConfigError::UnknownProvider { provider: provider.clone() });
+        }
+        let of_provider = |known: &&NamedModel| provider.is_none_or(|provider| known.provider == *provider);
+        let Some(name) = name else {
+            return Ok(self.0.iter().find(of_provider).unwrap_or(first));
+        };
+        let mut named = self.0.iter().filter(|known| known.name == *name).peekable();
+        if named.peek().is_none() {
+            return Err(ConfigError::UnknownModel { model: name.clone() });
+        }
+        let mut meant = named.filter(of_provider);
+        match (meant.next(), meant.next(), provider) {
+            (Some(one), None, _) => Ok(one),
+            (None, _, Some(provider)) => {
+                Err(ConfigError::NotOfProvider { model: name.clone(), provider: provider.clone() })
+            }
+            _ => Err(ConfigError::AmbiguousModel { model: name.clone() }),
+        }
+    }
+}
+
+/// Their names.
+impl fmt::Debug for Models {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|known| (known.provider.as_str(), known.name.as_str()))).finish()
+    }
+}

@@ -1,0 +1,250 @@
+//! [`Prompt`]: what is to be said to a conversation, as a value.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use super::config::{Models, Setting};
+use super::deltas::Deltas;
+use super::error::{AskError, PromptError, RunError};
+use super::run::Run;
+use super::shared::Conversation;
+use super::tool::Tool;
+use crate::message::{Content, Contents, Document, Draft, Media, MediaKind, Role, Text, Value};
+
+/// What is to be said to a conversation, as a value: messages, and what is to change in its [configuration](super::Config).
+///
+/// Each method gives a new value and leaves this one as it is; clones and what grew from them share what they have in
+/// common. Nothing touches the conversation until a value is [applied](Self::apply), and then all of it or, with an
+/// error, none. A value that is applied twice is applied twice.
+///
+/// Texts are trimmed. One that says nothing is an error when it is applied. What is said in one role in a row is one message of
+/// the conversation, as everywhere.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # use aws_sdk_bedrockruntime::Client;
+/// # use verbale::bedrock::stand_in::{Reply, StandIn};
+/// # use verbale::bedrock::{BedrockModel, BedrockSettings, turn_client};
+/// use verbale::conversation::{Models, Prompt};
+/// # let bedrock = StandIn::new();
+/// # for text in ["Rome.", "Paris."] {
+/// #     bedrock.reply(Reply::text(text));
+/// # }
+/// # let client = Client::from_conf(turn_client(bedrock.sdk_config()).build());
+/// # let haiku = BedrockModel::for_turns(client, BedrockSettings::new("eu.anthropic.claude-haiku-4-5"));
+///
+/// let models = Models::default().with("anthropic", "haiku", haiku);
+/// let llm = Prompt::new(models).agent("Answer with one word.");
+/// assert_eq!(llm.request("What is the capital of Italy?").prompt().await?, "Rome.");
+///
+/// let conversation = llm.conversation(); // the request and its answer are in it
+/// let continued = conversation.continuation().request("And of France?");
+/// assert_eq!(continued.prompt().await?, "Paris.");
+/// assert_eq!(conversation.read(|manager| manager.messages().count()), 4);
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct Prompt {
+    conversation: Conversation,
+    deltas: Deltas<Delta>,
+}
+
+enum Delta {
+    Message(Draft),
+    Media {
+        wanted: MediaKind,
+        media: Media,
+    },
+    Setting(Setting),
+    /// It is read when it is applied.
+    Data(Text, Value),
+}
+
+impl Prompt {
+    /// An empty prompt to a conversation of its own, with an id that no other has. What grows from it is for that one
+    /// conversation.
+    pub fn new(models: Models) -> Self {
+        Self::to(Conversation::unnamed(models))
+    }
+
+    /// An empty prompt to a conversation: its [continuation](Conversation::continuation).
+    pub(super) fn to(conversation: Conversation) -> Self {
+        Self { conversation, deltas: Deltas::EMPTY }
+    }
+
+    /// Says what the model is to do: system instructions, which are in the conversation as a supervisor message. All that a
+    /// conversation has are its system prompt, in their order.
+    #[must_use]
+    pub fn agent(&self, text: impl Into<Text>) -> Self {
+        self.message(Role::Supervisor, text.into())
+    }
+
+    /// Says something in the assistant's name, such as a greeting, or an example of an answer.
+    #[must_use]
+    pub fn assistant(&self, text: impl Into<Text>) -> Self {
+        self.message(Role::Assistant, text.into())
+    }
+
+    /// Says what the model should know to answer: a user message.
+    #[must_use]
+    pub fn context(&self, contents: impl Into<Contents>) -> Self {
+        self.message(Role::User, contents)
+    }
+
+    /// Says what is asked for: a user message. It may have images and documents between its texts.
+    #[must_use]
+    pub fn request(&self, contents: impl Into<Contents>) -> Self {
+        self.message(Role::User, contents)
+    }
+
+    /// Shows an image.
+    #[must_use]
+    pub fn image(&self, image: Media) -> Self {
+        self.with(Delta::Media { wanted: MediaKind::Image, media: image })
+    }
+
+    /// Plays sound.
+    #[must_use]
+    pub fn audio(&self, audio: Media) -> Self {
+        self.with(Delta::Media { wanted: MediaKind::Audio, media: audio })
+    }
+
+    /// Gives a document to read.
+    #[must_use]
+    pub fn document(&self, document: Document) -> Self {
+        self.message(Role::User, document)
+    }
+
+    /// Has a model of this provider asked, by the name under which it is [registered](Models::with).
+    #[must_use]
+    pub fn provider(&self, name: impl Into<Text>) -> Self {
+        self.with(Delta::Setting(Setting::Provider(name.into())))
+    }
+
+    /// Has this model asked, by the name under which it is [registered](Models::with).
+    #[must_use]
+    pub fn model(&self, name: impl Into<Text>) -> Self {
+        self.with(Delta::Setting(Setting::Model(name.into())))
+    }
+
+    /// Offers a tool, in the place of an earlier one of its name.
+    #[must_use]
+    pub fn tool(&self, tool: Tool) -> Self {
+        self.with(Delta::Setting(Setting::Tool(tool)))
+    }
+
+    /// Offers several tools.
+    #[must_use]
+    pub fn tools(&self, tools: impl IntoIterator<Item = Tool>) -> Self {
+        tools.into_iter().fold(self.clone(), |prompt, tool| prompt.tool(tool))
+    }
+
+    /// Bounds how long one answer of the model may take.
+    #[must_use]
+    pub fn answer_within(&self, within: Duration) -> Self {
+        self.with(Delta::Setting(Setting::AnswerWithin(within)))
+    }
+
+    /// Bounds how long a tool may take that has no deadline of its own.
+    #[must_use]
+    pub fn tool_within(&self, within: Duration) -> Self {
+        self.with(Delta::Setting(Setting::ToolWithin(within)))
+    }
+
+    /// Bounds how often the model may call tools in one run. Then it is asked without them.
+    #[must_use]
+    pub fn max_tool_rounds(&self, rounds: u32) -> Self {
+        self.with(Delta::Setting(Setting::MaxToolRounds(rounds)))
+    }
+
+    /// Says something about the configuration that comes as data, under a key of [`Config`](super::Config). An unknown
+    /// key and a value that it does not take are errors when it is applied.
+    #[must_use]
+    pub fn set(&self, key: impl Into<Text>, value: impl Into<Value>) -> Self {
+        self.with(Delta::Data(key.into(), value.into()))
+    }
+
+    /// The same with several keys.
+    #[must_use]
+    pub fn configure(&self, settings: &BTreeMap<String, Value>) -> Self {
+        settings.iter().fold(self.clone(), |prompt, (key, value)| prompt.set(key, value.clone()))
+    }
+
+    /// The conversation that it is for.
+    pub fn conversation(&self) -> &Conversation {
+        &self.conversation
+    }
+
+    /// Applies it: all of it, at one moment. Gives the conversation, to be [run](Conversation::run).
+    ///
+    /// Errors, which leave the conversation as it was: a message that says nothing, or that does not fit the conversation
+    /// otherwise; a contradiction, an unknown key or name, a value of the wrong kind in what is said about the
+    /// [configuration](super::Config).
+    pub fn apply(&self) -> Result<Conversation, PromptError> {
+        let (mut drafts, mut settings) = (Vec::new(), Vec::new());
+        for delta in self.deltas.in_order() {
+            match delta {
+                Delta::Message(draft) => drafts.push(draft.clone()),
+                Delta::Media { wanted, media } if media.kind == *wanted => {
+                    drafts.push(Draft::new(Role::User, media.clone()));
+                }
+                Delta::Media { wanted, media } => {
+                    return Err(PromptError::WrongMedia { index: drafts.len(), wanted: *wanted, given: media.kind });
+                }
+                Delta::Setting(setting) => settings.push(setting.clone()),
+                Delta::Data(key, value) => settings.push(Setting::read(key, value)?),
+            }
+        }
+        self.conversation.apply(drafts, settings)?;
+        Ok(self.conversation.clone())
+    }
+
+    /// Applies it, runs the conversation and gives the final text.
+    ///
+    /// Dropping this is dropping the [run](Run). Errors: as [`apply`](Self::apply) and [`Run`]; while another run goes on,
+    /// nothing is applied.
+    pub async fn prompt(&self) -> Result<Text, AskError> {
+        let run = Run::begin(&self.conversation)?;
+        self.apply()?;
+        Ok(run.final_text().await?)
+    }
+
+    /// The same, within a time. Errors: also [`TimedOut`](RunError::TimedOut); what was said by then stays.
+    pub async fn prompt_within(&self, after: Duration) -> Result<Text, AskError> {
+        timeout(after, self.prompt()).await.unwrap_or_else(|_| Err(RunError::TimedOut { after }.into()))
+    }
+
+    fn message(&self, role: Role, contents: impl Into<Contents>) -> Self {
+        self.with(Delta::Message(Draft::new(role, trimmed(contents.into()))))
+    }
+
+    fn with(&self, delta: Delta) -> Self {
+        Self { conversation: self.conversation.clone(), deltas: self.deltas.with(delta) }
+    }
+}
+
+/// Texts without white space around them; one that has none is not copied.
+fn trimmed(contents: Contents) -> Contents {
+    let trimmed = |content: Content| match content {
+        Content::Text(text) if text.trim().len() < text.len() => text.trim().into(),
+        other => other,
+    };
+    contents.into_iter().map(trimmed).collect()
+}
+
+/// How much it says, not what.
+impl fmt::Debug for Prompt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_message = |delta: &&Delta| matches!(delta, Delta::Message(_) | Delta::Media { .. });
+        let messages = self.deltas.in_order().filter(is_message).count();
+        f.debug_struct("Prompt")
+            .field("conversation", self.conversation.id())
+            .field("messages", &messages)
+            .field("settings", &(self.deltas.in_order().count() - messages))
+            .finish()
+    }
+}

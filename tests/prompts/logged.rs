@@ -1,0 +1,68 @@
+//! What is applied and made is handed to the log's writer at once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use verbale::bedrock::stand_in::{Reply, StandIn};
+use verbale::conversation::{Config, Conversation, Tool};
+use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
+use verbale::{MessagesManager, PlainMessage};
+
+use super::tools::weather;
+use super::{models, read, shown};
+
+const WITHIN: Duration = Duration::from_secs(5);
+
+async fn stored(log: &MemoryLog, id: &CallId) -> MessagesManager<PlainMessage> {
+    let call = log.read_call(id).await.unwrap();
+    MessagesManager::restore(call.records).unwrap()
+}
+
+#[tokio::test]
+async fn what_is_applied_and_made_is_logged_and_goes_on_elsewhere() {
+    let log = Arc::new(MemoryLog::default());
+    let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
+    tokio::spawn(task.run());
+    let id = CallId::new("CA1").unwrap();
+    let call = Arc::new(writer.open(CallHeader::new(id.clone(), 1_744_815_823_058).unwrap()).unwrap());
+
+    let bedrock = StandIn::new();
+    bedrock.reply(Reply::text("One moment.").tool_call("call_1", "get_weather", json!({"town": "Rome"})));
+    let conversation = Conversation::new(id.clone()).with_config(Config::new(models(&bedrock)));
+    conversation.continuation().agent("You know the weather.").apply().unwrap();
+    conversation.log(call.clone());
+    conversation.continuation().tool(weather()).request("In Rome?").apply().unwrap();
+    let mut run = conversation.run();
+    let mut lengths = Vec::new();
+    loop {
+        assert!(call.flush(WITHIN).await.is_empty());
+        let stored = stored(&log, &id).await;
+        assert!(conversation.read(|manager| *manager == stored), "the log has all of it, whenever one looks");
+        lengths.push(stored.meta_messages().len());
+        let Some(message) = run.next().await else { break };
+        message.unwrap();
+    }
+    assert_eq!(lengths, [2, 3, 4, 5]);
+    assert!(conversation.not_logged().is_none());
+
+    let elsewhere = Conversation::of(id.clone(), stored(&log, &id).await).with_config(Config::new(models(&bedrock)));
+    assert_eq!(elsewhere.continuation().request("Thanks!").prompt().await.unwrap(), "Yes, I am here.");
+    assert_eq!((shown(&elsewhere).len(), shown(&conversation).len(), bedrock.counters().refused), (7, 5, 0));
+}
+
+#[tokio::test]
+async fn a_log_that_takes_nothing_any_more_is_told_and_stops_nothing() {
+    let (writer, task) = LogWriter::new(Arc::new(MemoryLog::default()), WriterSettings::default());
+    let call = writer.open(CallHeader::new(CallId::new("CA1").unwrap(), 0).unwrap()).unwrap();
+    drop(task);
+    let bedrock = StandIn::new();
+    let conversation = super::prompt(&bedrock).conversation().clone();
+    conversation.log(call);
+    assert!(conversation.not_logged().is_none(), "there was nothing to log");
+    let tool = Tool::new("ring", "Rings.", |_: serde_json::Map<_, _>| async { Ok(()) }).unwrap();
+    conversation.continuation().tool(tool).request("Hello?").apply().unwrap();
+    assert!(conversation.not_logged().is_some());
+    assert!(read(conversation.run()).await.1.is_none());
+    assert_eq!(shown(&conversation).len(), 2);
+}

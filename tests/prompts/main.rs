@@ -1,0 +1,89 @@
+//! Prompts as values, and running a conversation: over the model at Bedrock, through the real SDK client, against a
+//! Bedrock in this process.
+#![cfg(feature = "test-util")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "helpers of tests")]
+
+mod config;
+mod ends;
+mod logged;
+mod runs;
+mod tools;
+mod values;
+
+use aws_sdk_bedrockruntime::Client;
+use verbale::bedrock::stand_in::StandIn;
+use verbale::bedrock::{BedrockModel, BedrockSettings, turn_client};
+use verbale::conversation::{Conversation, Models, Prompt, Run, RunError};
+use verbale::message::{Outcome, ResultContent};
+use verbale::{Content, Message, MessageWrapper, PlainMessage};
+
+const CLAUDE: &str = "eu.anthropic.claude-sonnet-5";
+
+fn model(bedrock: &StandIn, id: &str) -> BedrockModel {
+    let settings = BedrockSettings::new(id).with_cache_points(false);
+    BedrockModel::for_turns(Client::from_conf(turn_client(bedrock.sdk_config()).build()), settings)
+}
+
+fn models(bedrock: &StandIn) -> Models {
+    Models::default().with("anthropic", "sonnet", model(bedrock, CLAUDE))
+}
+
+/// An empty prompt to a conversation of its own, over this Bedrock.
+fn prompt(bedrock: &StandIn) -> Prompt {
+    Prompt::new(models(bedrock))
+}
+
+/// All that a run gives, up to the first error.
+async fn read(mut run: Run) -> (Vec<Message>, Option<RunError>) {
+    let mut messages = Vec::new();
+    while let Some(item) = run.next().await {
+        match item {
+            Ok(message) => messages.push(message),
+            Err(error) => {
+                assert!(run.next().await.is_none(), "an error is the last item");
+                return (messages, Some(error));
+            }
+        }
+    }
+    assert!(run.next().await.is_none(), "the end stays");
+    (messages, None)
+}
+
+/// What stands in the conversation, a line a message.
+fn shown(conversation: &Conversation) -> Vec<String> {
+    conversation.read(|manager| manager.meta_messages().iter().map(PlainMessage::message).map(line).collect())
+}
+
+fn lines(messages: &[Message]) -> Vec<String> {
+    messages.iter().map(line).collect()
+}
+
+fn line(message: &Message) -> String {
+    let contents = message.contents().iter().map(|content| match content {
+        Content::Text(text) => format!("{:?}", text.as_str()),
+        Content::Invocation(call) => format!("{}({})", call.name(), call.id()),
+        Content::InvocationResult(result) => format!("{}: {}", result.invocation_id(), outcome(result.outcome())),
+        Content::Media(media) => media.kind.as_str().to_owned(),
+        Content::Document(_) => "document".to_owned(),
+        _ => panic!("a content of no kind"),
+    });
+    let marks: String = message.metadata().attributes().map(|mark| format!(" {mark}")).collect();
+    format!("{} {}{marks}", message.role(), contents.collect::<Vec<_>>().join(" "))
+}
+
+fn outcome(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Failure(error) => {
+            let retryable = error.retryable().map(|retryable| format!(" ({retryable})")).unwrap_or_default();
+            format!("{}: {}{retryable}", error.error_type().unwrap_or_default(), error.message())
+        }
+        Outcome::Success(contents) => {
+            let told = contents.iter().map(|content| match content {
+                ResultContent::Text(text) => text.as_str().to_owned(),
+                ResultContent::Json(value) => serde_json::to_string(value).unwrap(),
+                _ => panic!("no tool gives this"),
+            });
+            told.collect::<Vec<_>>().join(", ")
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Running a conversation to its final text, what the model is asked, and what is said meanwhile.
+
+use std::time::Duration;
+
+use aws_sdk_bedrockruntime::types::SystemContentBlock;
+use serde_json::json;
+use verbale::bedrock::stand_in::{Reply, StandIn};
+use verbale::conversation::{AskError, Conversation, Prompt, PromptError, RunError, Tool};
+use verbale::log::CallId;
+use verbale::message::{Media, MediaKind, Source};
+use verbale::{Content, ManagerError, MessageWrapper, Timing};
+
+use super::tools::weather;
+use super::{CLAUDE, lines, models, prompt, read, shown};
+
+#[tokio::test(start_paused = true)]
+async fn each_message_is_given_as_it_is_made_and_is_in_the_conversation_then() {
+    let bedrock = StandIn::new();
+    bedrock.reply(Reply::text("Let me see.").tool_call("call_1", "get_weather", json!({"town": "Paris"})));
+    bedrock.reply(Reply::text("It is sunny in Paris."));
+    let conversation =
+        prompt(&bedrock).agent("You are helpful.").tool(weather()).request("And in Paris?").apply().unwrap();
+    let mut run = conversation.run();
+    let mut given = Vec::new();
+    while let Some(message) = run.next().await {
+        given.push(super::line(&message.unwrap()));
+        assert_eq!(shown(&conversation)[2..], given);
+    }
+    assert_eq!(
+        shown(&conversation),
+        [
+            r#"supervisor "You are helpful.""#,
+            r#"user "And in Paris?""#,
+            r#"assistant "Let me see." get_weather(call_1)"#,
+            "user call_1: Sunny in Paris",
+            r#"assistant "It is sunny in Paris.""#,
+        ]
+    );
+    let counters = bedrock.counters();
+    assert_eq!((counters.requests, counters.refused, counters.finished), (2, 0, 2));
+    let asked = bedrock.requests();
+    let [SystemContentBlock::Text(system)] = asked[1].system() else { panic!() };
+    assert_eq!((system.as_str(), asked[1].model_id(), asked[1].tools().len()), ("You are helpful.", CLAUDE, 1));
+    assert_eq!(asked[1].messages().len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_prompt_is_one_request_and_its_text() {
+    let bedrock = StandIn::new();
+    bedrock.reply(Reply::text("A language."));
+    bedrock.reply(Reply::text("Pieces of code."));
+    let llm = prompt(&bedrock).agent(" You are helpful. ").assistant("Hello!");
+    assert_eq!(llm.request("What is Python?\n").prompt().await.unwrap(), "A language.");
+    let conversation = llm.conversation();
+    let more = conversation.continuation().request("Tell me about functions.");
+    assert_eq!(more.prompt().await.unwrap(), "Pieces of code.");
+    assert_eq!(
+        shown(conversation),
+        [
+            r#"supervisor "You are helpful.""#,
+            r#"user "..." fake"#,
+            r#"assistant "Hello!""#,
+            r#"user "What is Python?""#,
+            r#"assistant "A language.""#,
+            r#"user "Tell me about functions.""#,
+            r#"assistant "Pieces of code.""#,
+        ]
+    );
+    assert_ne!(llm.conversation().id(), prompt(&bedrock).conversation().id());
+}
+
+#[tokio::test(start_paused = true)]
+async fn supervisor_messages_are_the_system_prompt_and_the_last_summary_is_the_record() {
+    let bedrock = StandIn::new();
+    let conversation =
+        prompt(&bedrock).agent("You are kind.").request("I am Mia.").assistant("Hi, Mia.").apply().unwrap();
+    conversation.change(|manager| {
+        manager.add_user("Who am I?").unwrap();
+        let summarizing = manager.summarizing().unwrap();
+        manager.add_summary("The caller is Mia.", &summarizing).unwrap();
+    });
+    conversation.continuation().agent("Be brief.").prompt().await.unwrap();
+    let asked = bedrock.requests();
+    let [SystemContentBlock::Text(system), SystemContentBlock::Text(record)] = asked[0].system() else { panic!() };
+    assert_eq!(system, "You are kind.\n\nBe brief.");
+    assert!(record.contains("The caller is Mia."));
+    assert_eq!((asked[0].messages().len(), asked[0].last_text()), (1, Some("Who am I?")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_continuation_is_taken_and_applied_while_it_runs() {
+    let bedrock = StandIn::new();
+    bedrock.reply(Reply::default().tool_call("call_1", "get_weather", json!({"town": "Rome"})));
+    bedrock.reply(Reply::text("Sunny, and in Oslo it snows.").first_token_after(Duration::from_secs(1)));
+    bedrock.reply(Reply::text("You are welcome."));
+    let conversation = prompt(&bedrock).tool(weather()).request("In Rome?").apply().unwrap();
+    let mut run = conversation.run();
+    run.next().await.unwrap().unwrap();
+    // The tool runs, and its call is open.
+    conversation.continuation().request("And in Oslo?").apply().unwrap();
+    run.next().await.unwrap().unwrap();
+    let answers = tokio::spawn(async move { run.next().await.unwrap().map(|message| super::line(&message)) });
+    bedrock.until(|counters| counters.requests == 2).await;
+    conversation.continuation().context("Thank you.").agent("Be polite.").apply().unwrap();
+    assert_eq!(answers.await.unwrap().unwrap(), r#"assistant "Sunny, and in Oslo it snows.""#);
+    assert_eq!(
+        shown(&conversation),
+        [
+            r#"user "In Rome?""#,
+            "assistant get_weather(call_1)",
+            r#"user "And in Oslo?" call_1: Sunny in Rome "Thank you." merged merged"#,
+            r#"supervisor "Be polite.""#,
+            r#"assistant "Sunny, and in Oslo it snows.""#,
+        ]
+    );
+    let (said, error) = read(conversation.run()).await;
+    assert!(error.is_none() && lines(&said) == [r#"assistant "You are welcome." merged"#], "{said:?}");
+    let asked = bedrock.requests();
+    assert_eq!(asked[1].last_text(), Some("And in Oslo?"));
+    assert_eq!((asked[2].last_text(), bedrock.counters().refused), (Some("..."), 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_run_at_a_time() {
+    let bedrock = StandIn::new();
+    let conversation = prompt(&bedrock).request("Are you there?").apply().unwrap();
+    let first = conversation.run();
+    assert!(matches!(read(conversation.run()).await.1, Some(RunError::AlreadyRunning)));
+    // Nothing is applied where nothing can be run.
+    let refused = conversation.continuation().request("Hello?").prompt().await.unwrap_err();
+    assert!(matches!(refused, AskError::Run(RunError::AlreadyRunning)));
+    assert_eq!(shown(&conversation).len(), 1);
+    assert!(read(first).await.1.is_none());
+    // It is over with its final text, whoever still holds it.
+    let mut again = conversation.continuation().request("Still?").apply().unwrap().run();
+    again.next().await.unwrap().unwrap();
+    assert!(conversation.continuation().request("Still?").prompt().await.is_ok());
+    drop(again);
+    // A run that was never read holds nothing, once it is gone.
+    drop(conversation.run());
+    assert!(conversation.continuation().request("And now?").prompt().await.is_ok());
+    assert_eq!(bedrock.counters().requests, 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn there_is_nothing_to_answer_without_a_message() {
+    let bedrock = StandIn::new();
+    let conversation = prompt(&bedrock).agent("You are helpful.").apply().unwrap();
+    assert!(matches!(read(conversation.run()).await.1, Some(RunError::NothingToAnswer)));
+    let nobody = Conversation::new(CallId::new("CA1").unwrap());
+    nobody.continuation().request("Hello?").apply().unwrap();
+    let (_, error) = read(nobody.run()).await;
+    let Some(RunError::Config(error)) = error else { panic!("{error:?}") };
+    assert_eq!((error.key(), bedrock.counters().requests), ("model", 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_the_model_was_asked_and_had_answered_is_known() {
+    let bedrock = StandIn::new();
+    bedrock.reply(Reply::text("Yes. I am here."));
+    let conversation = prompt(&bedrock).request("Are you there?").apply().unwrap();
+    let (said, _) = read(conversation.run()).await;
+    let metadata = said[0].metadata();
+    let [asked, first, end] =
+        [Timing::LlmStart, Timing::LlmFirstToken, Timing::LlmEnd].map(|timing| metadata.timing(timing).unwrap());
+    assert!(asked <= first && first <= end);
+}
+
+#[tokio::test(start_paused = true)]
+async fn images_sound_and_documents_are_user_messages() {
+    let bedrock = StandIn::new();
+    let png = || Media::new(MediaKind::Image, Source::Bytes([1, 2, 3].as_slice().into())).with_mime_type("image/png");
+    let sound = || Media::new(MediaKind::Audio, Source::Bytes([4].as_slice().into())).with_mime_type("audio/wav");
+    let paper = verbale::message::Document::new(Source::Bytes(b"paid".as_slice().into()))
+        .with_title("receipt")
+        .with_mime_type("text/plain");
+    let asked = prompt(&bedrock).image(png()).request(["What is it?".into(), Content::from(png())]).document(paper);
+    asked.audio(sound()).prompt().await.unwrap();
+    assert_eq!(shown(asked.conversation())[0], r#"user image "What is it?" image document audio merged merged merged"#);
+    let counters = bedrock.counters();
+    assert_eq!((counters.requests, counters.refused), (1, 0));
+
+    let wrong = asked.conversation().continuation().request("And this?").audio(png()).apply().unwrap_err();
+    assert_eq!(wrong, PromptError::WrongMedia { index: 1, wanted: MediaKind::Audio, given: MediaKind::Image });
+    assert_eq!(wrong.to_string(), "message 1 of the prompt, counted from 0, was given image as audio");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_prompt_refuses_leaves_the_conversation_as_it_was() {
+    let bedrock = StandIn::new();
+    let conversation = prompt(&bedrock).request("Hello?").apply().unwrap();
+    let before = (shown(&conversation), format!("{:?}", conversation.config()));
+    let blank = conversation.continuation().request("Hello?").assistant(" \n").tool(weather());
+    assert_eq!(blank.apply().unwrap_err(), PromptError::Message { index: 1, source: ManagerError::Blank });
+    let unknown = conversation.continuation().request("Hello?").tool(weather()).set("temperature", 1);
+    assert!(unknown.apply().unwrap_err().to_string().contains("temperature"));
+    assert!(matches!(unknown.prompt().await.unwrap_err(), AskError::Prompt(PromptError::Config(_))));
+    assert_eq!((shown(&conversation), format!("{:?}", conversation.config())), before);
+    // Nor is it taken by a run that was never begun.
+    assert!(conversation.continuation().prompt().await.is_ok());
+}
+
+#[tokio::test]
+async fn nothing_shows_what_was_said() {
+    let bedrock = StandIn::new();
+    bedrock.reply(Reply::text("4711 it is.").tool_call("call_1", "get_weather", json!({"town": "4711"})));
+    let conversation = prompt(&bedrock).agent("Know 4711.").tool(weather()).request("My pin is 4711.").apply().unwrap();
+    let next = conversation.continuation().context("4711").set("model", "sonnet");
+    let mut run = conversation.run();
+    let message = run.next().await.unwrap().unwrap();
+    let shown = format!("{next:?} {conversation:?} {run:?} {message:?} {:?}", conversation.config());
+    assert!(!shown.contains("4711"), "{shown}");
+    let error = Tool::new("no such name", "4711", |_: serde_json::Map<_, _>| async { Ok(()) }).unwrap_err();
+    assert!(!format!("{error} {error:?}").contains("4711"));
+}
+
+#[tokio::test]
+async fn runs_of_many_conversations_share_nothing() {
+    let bedrock = StandIn::answering(|request| Reply::text(request.last_text().unwrap_or_default()));
+    let models = models(&bedrock);
+    let asked = (0..200).map(|number| {
+        let models = models.clone();
+        tokio::spawn(async move {
+            let text = format!("number {number}");
+            let prompt = Prompt::new(models).request(text.as_str());
+            (
+                prompt.prompt().await.unwrap() == text.as_str(),
+                prompt.conversation().read(|manager| manager.meta_messages().len()),
+            )
+        })
+    });
+    for asked in asked.collect::<Vec<_>>() {
+        assert_eq!(asked.await.unwrap(), (true, 2));
+    }
+    assert!(bedrock.requests().iter().all(|request| request.messages().len() == 1));
+}
+
+#[test]
+fn what_is_shared_between_tasks_can_be() {
+    fn is_shared<T: Send + Sync + 'static>() {}
+    fn is_sent<T: Send + 'static>() {}
+    is_shared::<Prompt>();
+    is_shared::<Conversation>();
+    is_shared::<Tool>();
+    is_sent::<super::Run>();
+    let conversation = Conversation::new(CallId::new("CA1").unwrap());
+    assert!(conversation.read(|manager| manager.meta_messages().iter().all(|message| message.message().is_fake())));
+}

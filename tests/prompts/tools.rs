@@ -1,0 +1,325 @@
+//! Tools: what the model is told of them, what they are given, and what comes of a call, whatever goes wrong.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+use tokio::time::{Instant, sleep};
+use verbale::bedrock::stand_in::{Reply, StandIn};
+use verbale::conversation::{InvalidTool, RunError, Tool, ToolError};
+use verbale::message::MessageError;
+
+use super::{line, lines, prompt, read, shown};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Weather {
+    /// A town, without its country.
+    town: String,
+}
+
+pub fn weather() -> Tool {
+    Tool::new("get_weather", "The weather of today.", |weather: Weather| async move {
+        Ok(format!("Sunny in {}", weather.town))
+    })
+    .unwrap()
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Nothing {}
+
+/// What comes of one call of `tool` with `arguments`, as the conversation has it.
+async fn result_of(tool: Tool, arguments: Json) -> String {
+    let bedrock = StandIn::new();
+    bedrock.reply(Reply::default().tool_call("call_1", tool.name().as_str(), arguments));
+    let conversation = prompt(&bedrock).tool(tool).request("Do it.").apply().unwrap();
+    let (said, error) = read(conversation.run()).await;
+    assert!(error.is_none() && said.len() == 3 && bedrock.counters().refused == 0, "{error:?}");
+    line(&said[1]).strip_prefix("user call_1: ").unwrap().to_owned()
+}
+
+#[derive(Deserialize, Serialize, JsonSchema, PartialEq, Debug)]
+struct Booking {
+    /// How many.
+    seats: u8,
+    big: u64,
+    small: i64,
+    share: f64,
+    class: Option<Class>,
+    legs: Vec<Leg>,
+    notes: BTreeMap<String, Json>,
+}
+
+#[derive(Deserialize, Serialize, JsonSchema, PartialEq, Debug)]
+#[serde(rename_all = "lowercase")]
+enum Class {
+    First,
+    Second,
+}
+
+#[derive(Deserialize, Serialize, JsonSchema, PartialEq, Debug)]
+struct Leg {
+    from: String,
+    to: String,
+}
+
+fn booking() -> Json {
+    json!({"seats": 2, "big": u64::MAX, "small": i64::MIN, "share": 0.1, "class": "first",
+        "legs": [{"from": "Rome", "to": "Oslo"}], "notes": {"$bytes": "aGk=", "deep": [[{}]]}})
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_model_gets_a_schema_and_the_function_what_fits_it() {
+    let bedrock = StandIn::new();
+    bedrock.reply(Reply::default().tool_call("call_1", "book", booking()));
+    let (sender, mut booked) = tokio::sync::mpsc::unbounded_channel();
+    let book = Tool::new("book", "Books seats.", move |booking: Booking| {
+        let sender = sender.clone();
+        async move {
+            sender.send(serde_json::to_value(&booking)?)?;
+            Ok(booking)
+        }
+    });
+    let conversation = prompt(&bedrock).tools([book.unwrap(), weather()]).request("Book it.").apply().unwrap();
+    let (said, error) = read(conversation.run()).await;
+    assert!(error.is_none(), "{error:?}");
+    assert_eq!(booked.recv().await.unwrap(), booking());
+    let told = line(&said[1]);
+    let told: Json = serde_json::from_str(told.strip_prefix("user call_1: ").unwrap()).unwrap();
+    let mut exact = booking();
+    // In a record, what looks like a tag has one.
+    exact["notes"] = json!({"$bytes": "aGk=", "deep": [[{}]]});
+    assert_eq!(told, exact);
+
+    let body: Json = serde_json::from_slice(bedrock.requests()[0].body()).unwrap();
+    let leg = json!({"type": "object", "properties": {"from": {"type": "string"}, "to": {"type": "string"}},
+        "required": ["from", "to"]});
+    assert_eq!(
+        body["toolConfig"]["tools"][0]["toolSpec"],
+        json!({"name": "book", "description": "Books seats.", "inputSchema": {"json": {
+            "type": "object",
+            "properties": {
+                "seats": {"type": "integer", "format": "uint8", "minimum": 0, "maximum": 255, "description": "How many."},
+                "big": {"type": "integer", "format": "uint64", "minimum": 0},
+                "small": {"type": "integer", "format": "int64"},
+                "share": {"type": "number", "format": "double"},
+                "class": {"type": ["string", "null"], "enum": ["first", "second", null]},
+                "legs": {"type": "array", "items": leg},
+                "notes": {"type": "object", "additionalProperties": true},
+            },
+            "required": ["seats", "big", "small", "share", "legs", "notes"],
+        }}})
+    );
+    assert_eq!((bedrock.counters().requests, bedrock.counters().refused), (2, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_tool_gives_is_text_or_json_or_nothing() {
+    let give = |given: Json| {
+        Tool::new("give", "Gives.", move |_: Nothing| {
+            let given = given.clone();
+            async move { Ok(given) }
+        })
+        .unwrap()
+    };
+    let deep = (0..40).fold(json!(1), |inner, _| json!([inner]));
+    for (given, told) in [
+        (json!("Sunny."), "Sunny.".to_owned()),
+        (json!(null), String::new()),
+        (json!(12.5), "12.5".to_owned()),
+        (json!({"a": [1, u64::MAX]}), r#"{"a":[1,18446744073709551615]}"#.to_owned()),
+        (deep.clone(), deep.to_string()),
+    ] {
+        assert_eq!(result_of(give(given), json!({})).await, told);
+    }
+    let huge = Tool::new("huge", "Gives.", |_: Nothing| async { Ok(u128::MAX) }).unwrap();
+    assert_eq!(result_of(huge, json!({})).await, u128::MAX.to_string());
+    let unsayable = Tool::new("odd", "Gives.", |_: Nothing| async { Ok(BTreeMap::from([(vec![1], 1)])) }).unwrap();
+    assert_eq!(
+        result_of(unsayable, json!({})).await,
+        "OutcomeUnknown: The tool ran to its end, but what it gave cannot be told; it may have acted. (false)"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_without_arguments_takes_none() {
+    let ran = Arc::new(AtomicUsize::new(0));
+    let counted = ran.clone();
+    let tool = Tool::new("ring", "Rings.", move |_: Nothing| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        async { Ok(()) }
+    })
+    .unwrap();
+    let bedrock = StandIn::new();
+    bedrock.reply(Reply::default().raw_tool_call("call_1", "ring", "").raw_tool_call("call_2", "ring", "null"));
+    let conversation = prompt(&bedrock).tool(tool).request("Ring.").apply().unwrap();
+    assert!(read(conversation.run()).await.1.is_none());
+    assert_eq!(ran.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_goes_wrong_is_told_to_the_model() {
+    assert_eq!(
+        result_of(weather(), json!({"city": "Rome"})).await,
+        "InvalidArguments: The arguments do not fit the schema of the tool: unknown field `city`, expected `town`. \
+         Call it again with ones that do. (true)"
+    );
+    assert_eq!(
+        result_of(weather(), json!({})).await,
+        "InvalidArguments: The arguments do not fit the schema of the tool: missing field `town`. Call it again with \
+         ones that do. (true)"
+    );
+    let fails = |error: fn() -> ToolError| {
+        Tool::new("fail", "Fails.", move |_: Nothing| async move { Err::<(), _>(error()) }).unwrap()
+    };
+    assert_eq!(result_of(fails(|| "no such town".into()), json!({})).await, "ToolFailed: no such town");
+    assert_eq!(
+        result_of(fails(|| ToolError::new("later").with_type("Busy").with_retryable(true)), json!({})).await,
+        "Busy: later (true)"
+    );
+    assert_eq!(result_of(fails(|| " ".into()), json!({})).await, "ToolFailed: The tool failed, and did not say why.");
+    let panics = Tool::new("panic", "Panics.", |_: Nothing| async { if true { panic!("oh no") } else { Ok(()) } });
+    let at_once = Tool::new("panic", "Panics.", before_there_is_anything_to_wait_for);
+    for panics in [panics, at_once] {
+        assert_eq!(
+            result_of(panics.unwrap(), json!({})).await,
+            "OutcomeUnknown: The tool failed in an unexpected way; whether it acted is not known. (false)"
+        );
+    }
+}
+
+fn before_there_is_anything_to_wait_for(_: Nothing) -> std::future::Ready<Result<(), ToolError>> {
+    panic!("oh no")
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_tool_has_its_deadline() {
+    let sleeps = |seconds: u64| {
+        Tool::new("sleep", "Sleeps.", move |_: Nothing| async move {
+            sleep(Duration::from_secs(seconds)).await;
+            Ok("slept")
+        })
+        .unwrap()
+    };
+    let late = "OutcomeUnknown: The tool did not answer in time; whether it acted is not known. (false)";
+    for (tool, told, after_s) in [
+        (sleeps(14), "slept", 14),
+        (sleeps(16), late, 15),
+        (sleeps(16).within(Duration::from_secs(17)), "slept", 16),
+        (sleeps(3).within(Duration::from_secs(2)), late, 2),
+    ] {
+        let begun = Instant::now();
+        assert_eq!(result_of(tool, json!({})).await, told);
+        assert_eq!(begun.elapsed().as_secs(), after_s);
+    }
+    let bedrock = StandIn::new();
+    bedrock.reply(Reply::default().tool_call("call_1", "sleep", json!({})));
+    let prompt = prompt(&bedrock).tool(sleeps(14)).tool_within(Duration::from_secs(1)).request("Sleep.");
+    let (said, _) = read(prompt.apply().unwrap().run()).await;
+    assert_eq!(line(&said[1]), format!("user call_1: {late}"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn several_calls_of_one_answer_run_side_by_side() {
+    let sleeps = Tool::new("sleep", "Sleeps.", |_: Nothing| async {
+        sleep(Duration::from_secs(5)).await;
+        Ok("slept")
+    });
+    let bedrock = StandIn::new();
+    let calls = Reply::text("All of it.")
+        .tool_call("call_1", "sleep", json!({}))
+        .tool_call("call_2", "get_weather", json!({"town": "Rome"}))
+        .tool_call("call_3", "no_such_tool", json!({}))
+        .tool_call("call_4", "sleep", json!({}));
+    bedrock.reply(calls);
+    let conversation = prompt(&bedrock).tools([sleeps.unwrap(), weather()]).request("Go.").apply().unwrap();
+    let begun = Instant::now();
+    let (said, error) = read(conversation.run()).await;
+    assert!(error.is_none() && begun.elapsed().as_secs() == 5, "{error:?} {:?}", begun.elapsed());
+    let mut told = lines(&said);
+    told[3..5].sort();
+    assert_eq!(
+        told,
+        [
+            r#"assistant "All of it." sleep(call_1) get_weather(call_2) no_such_tool(call_3) sleep(call_4)"#,
+            "user call_3: NotRun: There is no such tool; the tools are sleep, get_weather. (false)",
+            "user call_2: Sunny in Rome merged",
+            "user call_1: slept merged merged",
+            "user call_4: slept merged merged merged",
+        ]
+        .map(str::to_owned)
+        .into_iter()
+        .chain([r#"assistant "Yes, I am here.""#.to_owned()])
+        .collect::<Vec<_>>()
+    );
+    assert_eq!(shown(&conversation).len(), 4);
+    assert_eq!((bedrock.counters().requests, bedrock.counters().refused), (2, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn behind_the_last_round_no_tools_are_offered() {
+    let bedrock = StandIn::answering(|request| match request.tools() {
+        [] => Reply::text("That is all I know."),
+        _ => Reply::default().tool_call(format!("c{}", request.number()), "get_weather", json!({"town": "Rome"})),
+    });
+    let ask = prompt(&bedrock).tool(weather()).max_tool_rounds(2).request("Ask on.");
+    assert_eq!(ask.prompt().await.unwrap(), "That is all I know.");
+    assert_eq!(bedrock.counters().requests, 3);
+
+    let stubborn = StandIn::answering(|request| {
+        Reply::default().tool_call(format!("c{}", request.number()), "get_weather", json!({"town": "Rome"}))
+    });
+    let conversation = prompt(&stubborn).tool(weather()).max_tool_rounds(1).request("Ask on.").apply().unwrap();
+    let (said, error) = read(conversation.run()).await;
+    assert!(matches!(error, Some(RunError::TooManyToolRounds { max: 1 })), "{error:?}");
+    assert_eq!(
+        lines(&said)[2..],
+        [
+            "assistant get_weather(c1)",
+            "user c1: NotRun: The tool was not run: too many were called for one answer. (false)"
+        ]
+    );
+    assert!(conversation.read(|manager| manager.open_invocations().is_empty()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_id_was_used_before_gets_one_of_its_own() {
+    let bedrock = StandIn::new();
+    let long = "x".repeat(64);
+    for _ in 0..3 {
+        let call = || Reply::default().tool_call(&long, "get_weather", json!({"town": "Rome"}));
+        bedrock.reply(call().tool_call(&long, "get_weather", json!({"town": "Oslo"})));
+    }
+    let conversation = prompt(&bedrock).tool(weather()).request("Go.").apply().unwrap();
+    let (said, error) = read(conversation.run()).await;
+    assert!(error.is_none() && said.len() == 10, "{error:?}");
+    let results: Vec<String> = lines(&said).into_iter().filter(|line| line.starts_with("user")).collect();
+    let towns = |town: &str| results.iter().filter(|line| line.contains(town)).count();
+    assert_eq!((towns("Sunny in Rome"), towns("Sunny in Oslo"), bedrock.counters().refused), (3, 3, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_was_never_offered_is_not_run() {
+    let bedrock = StandIn::new();
+    bedrock.reply(Reply::default().tool_call("call_1", "get_weather", json!({"town": "Rome"})));
+    let conversation = prompt(&bedrock).request("Go.").apply().unwrap();
+    let (said, error) = read(conversation.run()).await;
+    assert!(error.is_none(), "{error:?}");
+    assert_eq!(line(&said[1]), "user call_1: NotRun: There are no tools; answer without. (false)");
+}
+
+#[test]
+fn what_no_model_can_call_is_no_tool() {
+    #[derive(Deserialize, JsonSchema)]
+    struct Town(#[expect(dead_code, reason = "read by nobody")] String);
+    let text = Tool::new("get_weather", "", |_: Town| async { Ok(()) });
+    assert_eq!(text.unwrap_err(), InvalidTool::NotAnObject);
+    let anything = Tool::new("get_weather", "", |_: Json| async { Ok(()) });
+    assert_eq!(anything.unwrap_err(), InvalidTool::NotAnObject);
+    let name = Tool::new("get weather", "", |_: Nothing| async { Ok(()) });
+    assert_eq!(name.unwrap_err(), InvalidTool::Name(MessageError::InvalidToolName { length: 11 }));
+}

@@ -1,0 +1,273 @@
+//! Prompts are values: whatever grows from one and whatever is applied, it stays as it was; what is in the conversation is
+//! what was applied, in that order; and an error leaves it as it was.
+
+use proptest::prelude::*;
+use serde_json::json;
+use verbale::bedrock::stand_in::{Reply, StandIn};
+use verbale::conversation::{Models, Prompt};
+use verbale::{Content, Message, MessageWrapper, PlainMessage, Tail, Value};
+
+use super::tools::weather;
+use super::{model, prompt, shown};
+
+const SPEAKERS: [Speaker; 4] = [Speaker::Agent, Speaker::Assistant, Speaker::Context, Speaker::Request];
+const PROVIDERS: [&str; 3] = ["a", "b", "nobody"];
+const MODELS: [&str; 4] = ["x", "y", "z", "none"];
+const REGISTERED: [(&str, &str); 4] = [("a", "x"), ("a", "y"), ("b", "y"), ("b", "z")];
+
+/// What one value adds to another.
+#[derive(Debug, Clone)]
+enum Delta {
+    Say(Speaker, String),
+    Provider(&'static str),
+    Model(&'static str),
+    Rounds(u8),
+    Data(&'static str, u8),
+    Tool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Speaker {
+    Agent,
+    Assistant,
+    Context,
+    Request,
+}
+
+#[derive(Debug, Clone)]
+enum Action {
+    /// A new value from an earlier one.
+    Grow(prop::sample::Index, Delta),
+    Apply(prop::sample::Index),
+}
+
+fn delta() -> impl Strategy<Value = Delta> {
+    let words = prop_oneof![12 => "[a-c]{1,3}", 3 => " [a-c]{1,3}\n", 1 => "[ \n]{0,2}"];
+    let key = prop_oneof![4 => Just("max_tool_rounds"), 1 => Just("rounds"), 1 => Just("model")];
+    prop_oneof![
+        12 => (prop::sample::select(&SPEAKERS), words).prop_map(|(speaker, text)| Delta::Say(speaker, text)),
+        1 => prop::sample::select(&PROVIDERS).prop_map(Delta::Provider),
+        1 => prop::sample::select(&MODELS).prop_map(Delta::Model),
+        1 => (0_u8..3).prop_map(Delta::Rounds),
+        1 => (key, 0_u8..3).prop_map(|(key, rounds)| Delta::Data(key, rounds)),
+        1 => Just(Delta::Tool),
+    ]
+}
+
+fn actions() -> impl Strategy<Value = Vec<Action>> {
+    let action = prop_oneof![
+        3 => (any::<prop::sample::Index>(), delta()).prop_map(|(from, delta)| Action::Grow(from, delta)),
+        1 => any::<prop::sample::Index>().prop_map(Action::Apply),
+    ];
+    prop::collection::vec(action, 1..60)
+}
+
+fn grown(prompt: &Prompt, delta: &Delta) -> Prompt {
+    match delta {
+        Delta::Say(Speaker::Agent, text) => prompt.agent(text.as_str()),
+        Delta::Say(Speaker::Assistant, text) => prompt.assistant(text.as_str()),
+        Delta::Say(Speaker::Context, text) => prompt.context(text.as_str()),
+        Delta::Say(Speaker::Request, text) => prompt.request(text.as_str()),
+        Delta::Provider(name) => prompt.provider(*name),
+        Delta::Model(name) => prompt.model(*name),
+        Delta::Rounds(rounds) => prompt.max_tool_rounds((*rounds).into()),
+        Delta::Data(key, rounds) => prompt.set(*key, Value::from(u32::from(*rounds))),
+        Delta::Tool => prompt.tool(weather()),
+    }
+}
+
+/// What a conversation should be, told in other words than the library's.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Expected {
+    said: Vec<(&'static str, String)>,
+    choice: Option<(&'static str, &'static str)>,
+    rounds: u32,
+    has_tool: bool,
+}
+
+impl Expected {
+    /// `None` where it is refused.
+    fn with(&self, deltas: &[Delta]) -> Option<Self> {
+        let mut next = self.clone();
+        let (mut providers, mut models, mut rounds) = (Vec::new(), Vec::new(), Vec::new());
+        for delta in deltas {
+            match delta {
+                Delta::Say(_, text) if text.trim().is_empty() => return None,
+                Delta::Say(speaker, text) => {
+                    let role = match speaker {
+                        Speaker::Agent => "supervisor",
+                        Speaker::Assistant => "assistant",
+                        Speaker::Context | Speaker::Request => "user",
+                    };
+                    next.said.push((role, text.trim().to_owned()));
+                }
+                Delta::Provider(name) => providers.push(*name),
+                Delta::Model(name) => models.push(*name),
+                Delta::Rounds(number) | Delta::Data("max_tool_rounds", number) => rounds.push(u32::from(*number)),
+                Delta::Data(..) => return None,
+                Delta::Tool => next.has_tool = true,
+            }
+        }
+        let provider = only(&providers)?;
+        let model = only(&models)?;
+        next.rounds = only(&rounds)?.unwrap_or(self.rounds);
+        let of = |provider: &str| REGISTERED.iter().copied().filter(move |one| one.0 == provider).collect::<Vec<_>>();
+        let named = |model: &str| REGISTERED.iter().copied().filter(move |one| one.1 == model).collect::<Vec<_>>();
+        next.choice = match (provider, model, self.choice) {
+            (None, None, now) => now,
+            (Some(provider), Some(model), _) => Some(of(provider).into_iter().find(|one| one.1 == model)?),
+            (Some(provider), None, now) => {
+                let stays = now.and_then(|now| of(provider).into_iter().find(|one| one.1 == now.1));
+                Some(stays.or(of(provider).first().copied())?)
+            }
+            (None, Some(model), now) => {
+                let here = now.and_then(|now| named(model).into_iter().find(|one| one.0 == now.0));
+                Some(here.or(Some(named(model)).filter(|all| all.len() == 1).map(|all| all[0]))?)
+            }
+        };
+        Some(next)
+    }
+}
+
+/// The one thing that is said, `Some(None)` if there is nothing, `None` if there are two.
+fn only<T: PartialEq + Copy>(said: &[T]) -> Option<Option<T>> {
+    said.windows(2).all(|two| two[0] == two[1]).then(|| said.first().copied())
+}
+
+/// All that was said, with who said it, however it is split into messages.
+fn said(prompt: &Prompt) -> Vec<(&'static str, String)> {
+    prompt.conversation().read(|manager| {
+        let messages = manager.meta_messages().iter().map(PlainMessage::message).filter(|one| !one.is_fake());
+        let texts = |message: &Message| -> Vec<_> {
+            message.contents().texts().map(|text| (message.role().as_str(), text.as_str().to_owned())).collect()
+        };
+        messages.flat_map(texts).collect()
+    })
+}
+
+fn is(prompt: &Prompt, expected: &Expected) -> Result<(), TestCaseError> {
+    let config = prompt.conversation().config();
+    prop_assert_eq!(said(prompt), expected.said.clone());
+    prop_assert_eq!(config.provider().zip(config.model()), expected.choice);
+    prop_assert_eq!(
+        (config.max_tool_rounds(), config.tools().len()),
+        (expected.rounds, usize::from(expected.has_tool))
+    );
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn values_stay_and_the_conversation_is_what_was_applied(actions in actions()) {
+        let bedrock = StandIn::new();
+        let all = REGISTERED.into_iter();
+        let models = all.fold(Models::default(), |models, (provider, name)| models.with(provider, name, model(&bedrock, name)));
+        let empty = Prompt::new(models);
+        let mut values: Vec<(Prompt, Vec<Delta>)> = vec![(empty.clone(), Vec::new())];
+        let mut expected = Expected { rounds: 5, ..Expected::default() };
+        for action in actions {
+            match action {
+                Action::Grow(from, delta) => {
+                    let (prompt, deltas) = from.get(&values);
+                    let deltas = [deltas.as_slice(), std::slice::from_ref(&delta)].concat();
+                    values.push((grown(prompt, &delta), deltas));
+                    is(&empty, &expected)?;
+                }
+                Action::Apply(which) => apply(which.get(&values), &mut expected)?,
+            }
+        }
+        // Each is still what it was when it was made.
+        for value in values.iter().rev() {
+            apply(value, &mut expected)?;
+        }
+        prop_assert_eq!(bedrock.counters().requests, 0);
+    }
+}
+
+/// Applies a value: all of it, or, where it is refused, nothing.
+fn apply((prompt, deltas): &(Prompt, Vec<Delta>), expected: &mut Expected) -> Result<(), TestCaseError> {
+    let snapshot = || prompt.conversation().read(|manager| (manager.clone(), manager.changes(Tail::Include)));
+    let before = snapshot();
+    match expected.with(deltas) {
+        Some(next) => {
+            prop_assert!(prompt.apply().is_ok(), "{:?}", deltas);
+            *expected = next;
+        }
+        None => {
+            prop_assert!(prompt.apply().is_err(), "{:?}", deltas);
+            prop_assert!(snapshot() == before);
+        }
+    }
+    is(prompt, expected)
+}
+
+/// A run over whatever was applied: its results are in the conversation, in order, and it never makes a request that
+/// Bedrock refuses.
+#[derive(Debug, Clone)]
+enum Step {
+    Apply(Speaker, String),
+    /// So many items of a run are read; then it is dropped, if it is not over.
+    Run(usize),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        2 => (prop::sample::select(&SPEAKERS), "[a-c]{1,3}").prop_map(|(speaker, text)| Step::Apply(speaker, text)),
+        1 => (0_usize..6).prop_map(Step::Run),
+    ];
+    prop::collection::vec(step, 1..20)
+}
+
+/// Calls two tools on every third request, and breaks off on every fourth.
+fn bedrock() -> StandIn {
+    StandIn::answering(|request| {
+        let number = request.number();
+        let reply = Reply::text(format!("answer {number}"));
+        let call = |reply: Reply, id| reply.tool_call(id, "get_weather", json!({"town": "Rome"}));
+        let reply = if number % 3 == 1 { call(call(reply, "call_1"), "call_2") } else { reply };
+        if number % 4 == 3 { reply.cut_after(3) } else { reply }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_is_applied_and_however_runs_end_the_conversation_is_whole(steps in steps()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        runtime.block_on(async {
+            let bedrock = bedrock();
+            let llm = prompt(&bedrock).tool(weather()).apply().unwrap().continuation();
+            let conversation = llm.conversation();
+            for step in steps {
+                match step {
+                    Step::Apply(speaker, text) => drop(grown(&llm, &Delta::Say(speaker, text)).apply().unwrap()),
+                    Step::Run(items) => {
+                        let before = contents(&llm);
+                        let mut given = Vec::new();
+                        let mut run = conversation.run();
+                        for _ in 0..items {
+                            let Some(Ok(message)) = run.next().await else { break };
+                            given.extend(message.contents().iter().cloned());
+                            // What it gives is what it has put there, and nothing is missing between.
+                            let now = contents(&llm);
+                            prop_assert!(now.starts_with(&[before.as_slice(), &given].concat()), "{:?}", shown(conversation));
+                        }
+                    }
+                }
+                prop_assert!(conversation.read(|manager| manager.open_invocations().is_empty()));
+            }
+            prop_assert_eq!(bedrock.counters().refused, 0);
+            Ok(())
+        })?;
+    }
+}
+
+fn contents(prompt: &Prompt) -> Vec<Content> {
+    prompt.conversation().read(|manager| {
+        let messages = manager.meta_messages().iter().map(PlainMessage::message).filter(|one| !one.is_fake());
+        messages.flat_map(|message| message.contents().iter().cloned()).collect()
+    })
+}
