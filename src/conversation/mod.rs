@@ -3,6 +3,10 @@
 //! Owns what stands over a [`MessagesManager`](crate::MessagesManager): it never changes a message but through one. Knows
 //! no provider and no database: a model is a [`Model`](crate::model::Model), a log a [`CallLog`](crate::log::CallLog).
 
+mod query;
+mod registry;
 mod shared;
 
+pub use query::{Found, HistoryQuery, LogAnswer, LogScope, QueryError, query_log};
+pub use registry::{ConversationMetadata, Conversations, RegistryError};
 pub use shared::Conversation;

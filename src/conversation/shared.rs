@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::registry::{ConversationMetadata, History, HistoryLimit};
 use crate::clock::{Clock, IdSource};
 use crate::log::CallId;
 use crate::manager::MessagesManager;
@@ -21,6 +22,7 @@ struct Shared {
 
 struct State {
     manager: MessagesManager<PlainMessage>,
+    history: History,
 }
 
 impl Conversation {
@@ -36,7 +38,7 @@ impl Conversation {
 
     /// The conversation of a manager, such as a [restored](MessagesManager::restore) one.
     pub fn of(id: CallId, manager: MessagesManager<PlainMessage>) -> Self {
-        Self(Arc::new(Shared { id, state: Mutex::new(State { manager }) }))
+        Self(Arc::new(Shared { id, state: Mutex::new(State { manager, history: History::default() }) }))
     }
 
     /// Its id, under which a log keeps it.
@@ -51,7 +53,24 @@ impl Conversation {
 
     /// What is changed in it at one moment.
     pub fn change<T>(&self, change: impl FnOnce(&mut MessagesManager<PlainMessage>) -> T) -> T {
-        change(&mut self.state().manager)
+        self.with_history(|history, manager| history.change(manager, change))
+    }
+
+    /// What is known of it as a whole, with what has left memory.
+    pub fn metadata(&self) -> ConversationMetadata {
+        self.with_history(|history, manager| history.metadata(self.id(), manager))
+    }
+
+    pub(super) fn limit_history(&self, limit: HistoryLimit) {
+        self.with_history(|history, manager| history.limit(limit, manager));
+    }
+
+    pub(super) fn with_history<T>(
+        &self,
+        look: impl FnOnce(&mut History, &mut MessagesManager<PlainMessage>) -> T,
+    ) -> T {
+        let State { manager, history } = &mut *self.state();
+        look(history, manager)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
