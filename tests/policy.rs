@@ -27,7 +27,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn decide(policy: &Policy, manager: &MessagesManager<PlainMessage>) -> Decision {
-    policy.decide(manager.uncovered().iter().map(MessageWrapper::message), &CharacterEstimator)
+    policy.decide(manager.uncovered().map(MessageWrapper::message), &CharacterEstimator)
 }
 
 proptest! {

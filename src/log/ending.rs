@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::LogError;
 use super::call_id::is_invisible;
 use crate::manager::MessagesManager;
-use crate::message::{MessageWrapper, Role};
+use crate::message::MessageWrapper;
 
 /// How a call ended, and how much there is of it: whoever reads the call can tell that nothing is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,15 +38,13 @@ impl Ending {
         Ok(Self { at_ms, reason, messages, summaries })
     }
 
-    /// The ending of the call that a manager holds. Errors: as [`new`](Self::new).
+    /// The ending of the call that a manager holds, what was pruned from it too. Errors: as [`new`](Self::new).
     pub fn of<W: MessageWrapper>(
         manager: &MessagesManager<W>,
         at_ms: i64,
         reason: impl Into<Arc<str>>,
     ) -> Result<Self, LogError> {
-        let all = manager.meta_messages();
-        let summaries = all.iter().filter(|wrapper| wrapper.role() == Role::Summary).count();
-        Self::new(at_ms, reason, (all.len() - summaries) as u32, summaries as u32)
+        Self::new(at_ms, reason, manager.message_count(), manager.summary_count())
     }
 
     /// The `seq` of the last message.

@@ -98,7 +98,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     pub(super) fn merges(&self, role: Role) -> bool {
         let Some(last) = self.last_message() else { return false };
         // Behind a message that was not heard to its end, what is added would count as unheard. The window merges.
-        role.is_spoken() && last.role() == role && last.heard().is_none() && !last.is_fake()
+        role.is_spoken() && last.role() == role && last.heard().is_none() && !last.is_fake() && !is_forked_behind(last)
     }
 
     fn last_message(&self) -> Option<&Message> {
@@ -114,7 +114,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     }
 
     fn merge(&mut self, contents: Contents) -> usize {
-        let index = self.list.len() - 1;
+        let index = self.list.end() - 1;
         self.calls.note(self.next_seq() - 1, &contents);
         self.change(index, |message| message.merge(contents));
         index
@@ -142,9 +142,13 @@ impl<W: MessageWrapper> MessagesManager<W> {
     fn push(&mut self, message: Message) -> usize {
         self.window_is_open |= message.role().is_spoken();
         self.calls.note(message.position().seq(), message.contents());
-        self.list.push(W::wrap(message));
-        self.list.len() - 1
+        self.list.push(W::wrap(message))
     }
+}
+
+/// Whether another conversation has this message too, with what it says.
+fn is_forked_behind(message: &Message) -> bool {
+    message.metadata().forked_from().is_some_and(|forked_from| forked_from.behind == Some(message.id()))
 }
 
 /// What is left of the contents of a message that can be added.

@@ -83,6 +83,13 @@ impl Calls {
         }
     }
 
+    /// The calls as they stand up to message `seq`.
+    pub fn up_to(&self, seq: u32) -> Self {
+        let calls = self.0.iter().filter(|(_, call)| call.made <= seq);
+        let as_of = |call: &Call| Call { result: call.result.filter(|result| *result <= seq), ..call.clone() };
+        Self(calls.map(|(id, call)| (id.clone(), as_of(call))).collect())
+    }
+
     pub fn is_open(&self, id: &InvocationId) -> bool {
         self.0.get(id).is_some_and(|call| call.result.is_none())
     }

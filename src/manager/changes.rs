@@ -90,7 +90,9 @@ impl<'a> FromIterator<&'a Record> for Receipt {
 /// Which revision of each message the log has.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ledger {
-    /// By index in the list, up to the last message that was ever acknowledged: the log knows none behind it.
+    /// The index of the first message of which it tells.
+    first: usize,
+    /// From there on, up to the last message that was ever acknowledged: the log knows none behind it.
     acknowledged: Vec<u32>,
     /// Of these, where messages stand of which a revision is not acknowledged, each once. Positions stay when a
     /// summary comes in front of them, indices do not.
@@ -98,15 +100,20 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
+    /// For messages of which the log knows none, the first at this index.
+    pub fn beginning_at(first: usize) -> Self {
+        Self { first, ..Self::default() }
+    }
+
     /// For messages that come from the log, with these revisions.
     pub fn of_restored(revisions: impl Iterator<Item = u32>) -> Self {
-        Self { acknowledged: revisions.collect(), dirty: Vec::new() }
+        Self { acknowledged: revisions.collect(), ..Self::default() }
     }
 
     /// A message was put in the list at `index`.
     pub fn inserted(&mut self, index: usize, position: Position) {
-        if index < self.acknowledged.len() {
-            self.acknowledged.insert(index, 0);
+        if index < self.unknown_from() {
+            self.acknowledged.insert(index - self.first, 0);
             self.dirty.push(position);
         }
     }
@@ -121,11 +128,11 @@ impl Ledger {
 
     /// The log has this revision of the message at `index`; `position` tells where a message stands.
     pub fn acknowledge(&mut self, index: usize, revision: u32, position: impl Fn(usize) -> Option<Position>) {
-        for new in self.acknowledged.len()..=index {
+        for new in self.unknown_from()..=index {
             self.acknowledged.push(0);
             self.dirty.extend(position(new));
         }
-        if let Some(acknowledged) = self.acknowledged.get_mut(index) {
+        if let Some(acknowledged) = index.checked_sub(self.first).and_then(|at| self.acknowledged.get_mut(at)) {
             *acknowledged = revision.max(*acknowledged);
         }
     }
@@ -140,16 +147,28 @@ impl Ledger {
         self.dirty = dirty;
     }
 
+    /// Forgets the messages in front of this index; `index` tells the one of a position.
+    pub fn forget(&mut self, first: usize, index: impl Fn(Position) -> usize) {
+        self.acknowledged.drain(..(first - self.first).min(self.acknowledged.len()));
+        self.first = first;
+        self.dirty.retain(|position| index(*position) >= first);
+    }
+
     /// Whether the log does not know this revision of the message at `index`.
     #[inline]
     pub fn is_dirty(&self, index: usize, revision: u32) -> bool {
-        self.acknowledged.get(index).is_none_or(|acknowledged| *acknowledged < revision)
+        let acknowledged = self.acknowledged.get(index.wrapping_sub(self.first));
+        acknowledged.is_none_or(|acknowledged| *acknowledged < revision)
     }
 
     /// Where messages stand that the log does not know, in their order, up to the index from which on it knows none.
     pub fn dirty(&self) -> (Vec<Position>, usize) {
         let mut dirty = self.dirty.clone();
         dirty.sort_unstable();
-        (dirty, self.acknowledged.len())
+        (dirty, self.unknown_from())
+    }
+
+    fn unknown_from(&self) -> usize {
+        self.first + self.acknowledged.len()
     }
 }

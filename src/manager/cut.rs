@@ -10,12 +10,17 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// In front of a cut stands an assistant message of which something was heard, so that the caller's last,
     /// unanswered message stays; behind it a user message or nothing at all; and no call is parted from its result.
     pub(super) fn cut_before(&self, limit: usize) -> Option<usize> {
+        self.cut_between(self.window_start, limit)
+    }
+
+    /// The same, for what stands at index `first` and behind it.
+    pub(super) fn cut_between(&self, first: usize, limit: usize) -> Option<usize> {
         let mut best = None;
         // The place behind the last assistant message, as long as no other assistant message follows.
         let mut behind_answer = None;
         // Results of calls seen so far stand before this place.
-        let mut answered_before = self.window_start;
-        for (index, wrapper) in self.list.iter().enumerate().skip(self.window_start) {
+        let mut answered_before = first;
+        for (index, wrapper) in self.list.range(first..self.list.end()).indexed() {
             let message = wrapper.message();
             match message.role() {
                 Role::User => best = behind_answer.take().filter(|place| answered_before <= *place).or(best),
@@ -40,13 +45,13 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// Where the last `turns` turns begin, as an index in the list; the end of the list for none. A turn begins with
     /// a user message that holds more than results of tools.
     pub(super) fn start_of_last(&self, turns: usize) -> Option<usize> {
-        let Some(nth) = turns.checked_sub(1) else { return Some(self.list.len()) };
+        let Some(nth) = turns.checked_sub(1) else { return Some(self.list.end()) };
         let starts_turn = |message: &Message| {
             message.role() == Role::User
                 && !message.is_fake()
                 && message.contents().iter().any(|c| c.as_result().is_none())
         };
-        let window = self.list.iter().enumerate().skip(self.window_start);
+        let window = self.list.range(self.window_start..self.list.end()).indexed();
         window.rev().filter(|(_, wrapper)| starts_turn(wrapper.message())).map(|(index, _)| index).nth(nth)
     }
 }

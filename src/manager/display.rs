@@ -21,11 +21,11 @@ impl<W: MessageWrapper> fmt::Display for MessagesManager<W> {
             "    META MESSAGES ('*' -> first message to LLM, '-' -> next message to convert into a Map, \
              '^' -> last summary message):",
         )?;
-        let opener = self.uncovered().iter().position(|wrapper| wrapper.role().is_spoken());
+        let opener = self.uncovered().position(|wrapper| wrapper.role().is_spoken());
         let opener = opener.map(|behind| self.window_start + behind);
         let last_summary = self.window_start.checked_sub(1);
         let mut all_logged = true;
-        for (index, wrapper) in self.list.iter().enumerate() {
+        for (index, wrapper) in self.list.iter().indexed() {
             let pending = self.ledger.is_dirty(index, wrapper.message().revision());
             all_logged &= !pending;
             let log = if pending { '-' } else { ' ' };
@@ -34,11 +34,11 @@ impl<W: MessageWrapper> fmt::Display for MessagesManager<W> {
                 here if here == last_summary => '^',
                 _ => ' ',
             };
-            let end = if index + 1 == self.list.len() { '.' } else { ',' };
+            let end = if index + 1 == self.list.end() { '.' } else { ',' };
             write!(f, "\n{index:<3}{log}{mark}   {}{end}", Shown(wrapper.message()))?;
         }
         if all_logged {
-            write!(f, "\n.  - -> index {}.", self.list.len())?;
+            write!(f, "\n.  - -> index {}.", self.list.end())?;
         }
         Ok(())
     }

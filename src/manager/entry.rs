@@ -95,8 +95,8 @@ impl<'a, W: MessageWrapper> Entry<'a, W> {
 impl<W> Deref for Entry<'_, W> {
     type Target = W;
 
-    #[expect(clippy::indexing_slicing, reason = "`new` is given an index of the list, which never shrinks")]
+    #[expect(clippy::expect_used, reason = "`new` is given an index of the list, and here nothing leaves it")]
     fn deref(&self) -> &W {
-        &self.manager.list[self.index]
+        self.manager.list.get(self.index).expect("an entry borrows the list, so its message is still there")
     }
 }

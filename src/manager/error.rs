@@ -1,4 +1,4 @@
-//! Why the manager refuses: [`ManagerError`] and [`RestoreError`].
+//! Why the manager refuses: [`ManagerError`], [`ForkError`] and [`RestoreError`].
 
 use crate::message::{InvocationId, MessageError, MessageId, Position, Role};
 
@@ -67,6 +67,42 @@ pub enum ManagerError {
     /// A content is invalid by itself.
     #[error(transparent)]
     Message(#[from] MessageError),
+}
+
+/// Why a conversation does not fork. What was refused left no trace.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ForkError {
+    /// No message has this id, or the one that had it was pruned.
+    #[error(
+        "message {id} is not in this conversation; if it was pruned, restore the conversation from its log and fork that"
+    )]
+    Unknown {
+        /// The id.
+        id: MessageId,
+    },
+    /// Messages in front of it, which the fork would have in its window, were pruned.
+    #[error(
+        "what the fork needs in front of message {id} was pruned; restore the conversation from its log and fork that"
+    )]
+    Pruned {
+        /// The message at which it was to fork.
+        id: MessageId,
+    },
+    /// Nobody said it.
+    #[error("message {id} is {what}, which nobody said and nobody can say otherwise; edit what was said")]
+    NotEditable {
+        /// The message.
+        id: MessageId,
+        /// What it is.
+        what: &'static str,
+    },
+    /// A fork is a conversation of its own, in the log too.
+    #[error("the fork has the id of the conversation that it leaves; give it one of its own")]
+    SameConversation,
+    /// The new contents cannot stand there.
+    #[error(transparent)]
+    Contents(#[from] ManagerError),
 }
 
 /// Why records do not make a conversation.

@@ -3,7 +3,8 @@
 //! Owns the list and every rule about how messages stand beside each other: merging, fake openers, tool pairing, the
 //! window for the model, summaries, what the log does not know yet. Synchronous; nothing here does I/O or waits.
 //!
-//! Read `mod.rs`, then `add.rs`, `window.rs`, `cut.rs`, `summary.rs`, `changes.rs`.
+//! Read `mod.rs`, then `add.rs`, `window.rs`, `cut.rs`, `summary.rs`, `changes.rs`, `fork.rs`, `prune.rs`, and
+//! `list.rs`, which keeps the messages.
 
 mod add;
 mod calls;
@@ -13,7 +14,10 @@ mod display;
 mod entry;
 mod error;
 mod escape;
+mod fork;
 mod format;
+mod list;
+mod prune;
 mod restore;
 mod summarizing;
 mod summary;
@@ -29,17 +33,21 @@ use std::sync::Arc;
 
 pub use changes::{Changes, Receipt, Tail};
 pub use entry::Entry;
-pub use error::{ManagerError, RestoreError};
+pub use error::{ForkError, ManagerError, RestoreError};
 pub(crate) use escape::json_on_one_line;
 pub use format::Format;
 pub(crate) use format::without_bytes;
+pub use prune::Prune;
 pub use summarizing::Summarizing;
 pub use window::Window;
 
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
-use crate::message::{Content, Invocation, InvocationId, Message, MessageId, MessageWrapper, Position, Record};
+use crate::message::{
+    Content, ForkedFrom, Invocation, InvocationId, Message, MessageId, MessageWrapper, Position, Record,
+};
 use calls::Calls;
 use changes::Ledger;
+use list::List;
 
 /// The messages of one call.
 ///
@@ -61,10 +69,10 @@ use changes::Ledger;
 #[derive(Clone)]
 pub struct MessagesManager<W> {
     // In the order of their positions. Message `seq` stands at `seq` plus the number of summaries before it.
-    list: Vec<W>,
+    list: List<W>,
     // Of each summary the `seq` of the last message that it covers: strictly ascending.
     summaries: Vec<u32>,
-    // Where the window begins: behind the last summary.
+    // Where the window begins: behind the last summary, or behind what was pruned.
     window_start: usize,
     // Whether a user or assistant message stands in the window.
     window_is_open: bool,
@@ -73,6 +81,8 @@ pub struct MessagesManager<W> {
     ledger: Ledger,
     // What the log's writer has, or the log.
     handed_over: Ledger,
+    // The marks of forks on what was pruned, in order.
+    pruned_marks: Vec<ForkedFrom>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
 }
@@ -86,13 +96,14 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// An empty conversation, with its time and ids from elsewhere.
     pub fn with_clock(clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
         Self {
-            list: Vec::new(),
+            list: List::new(),
             summaries: Vec::new(),
             window_start: 0,
             window_is_open: false,
             calls: Calls::default(),
             ledger: Ledger::default(),
             handed_over: Ledger::default(),
+            pruned_marks: Vec::new(),
             clock,
             ids,
         }
@@ -100,13 +111,26 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     /// The message with this id, to be changed. Looked for from the end.
     pub fn entry(&mut self, id: &MessageId) -> Option<Entry<'_, W>> {
-        let index = self.list.iter().rposition(|wrapper| wrapper.id() == *id)?;
+        let index = self.find(id)?;
         Some(Entry::new(self, index))
     }
 
     /// Everything, in order: user, assistant and supervisor messages, summaries, fakes.
+    ///
+    /// A conversation that shares messages with a [fork](Self::fork) gathers them for it, which takes about 100 bytes a
+    /// message and no text, and keeps that until it changes.
     pub fn meta_messages(&self) -> &[W] {
-        &self.list
+        self.list.as_slice()
+    }
+
+    /// How many messages were ever added, fakes and what was [pruned](Self::prune) among them, summaries not.
+    pub fn message_count(&self) -> u32 {
+        self.next_seq()
+    }
+
+    /// How many summaries there ever were.
+    pub fn summary_count(&self) -> u32 {
+        self.summaries.len() as u32
     }
 
     /// What the model gets now: from the first message that no summary covers to the end, repaired so that the
@@ -122,8 +146,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     /// The messages that no summary covers, as they are in the list: without the window's repairs, supervisor
     /// messages and fakes included.
-    pub fn uncovered(&self) -> &[W] {
-        self.list.get(self.window_start..).unwrap_or_default()
+    pub fn uncovered(&self) -> impl DoubleEndedIterator<Item = &W> + ExactSizeIterator + Clone {
+        self.list.range(self.window_start..self.list.end())
     }
 
     /// The newest summary.
@@ -184,7 +208,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let growing = last.filter(|last| tail == Tail::Exclude && self.merges(last.role())).map(Message::id);
         let (dirty, unknown_from) = ledger.dirty();
         let changed = dirty.into_iter().filter_map(|position| self.list.get(self.index(position)));
-        let new = self.list.get(unknown_from..).unwrap_or_default();
+        let new = self.list.range(unknown_from..self.list.end());
         let messages = changed.chain(new).map(W::message).filter(move |message| Some(message.id()) != growing);
         messages.map(|message| message.clone().into())
     }
@@ -218,8 +242,18 @@ impl<W: MessageWrapper> MessagesManager<W> {
         Some(change(message))
     }
 
+    /// Where the message with this id is in the list.
+    fn find(&self, id: &MessageId) -> Option<usize> {
+        let place = self.list.iter().rposition(|wrapper| wrapper.id() == *id)?;
+        Some(self.list.first() + place)
+    }
+
+    fn has_open_window(&self) -> bool {
+        self.uncovered().any(|wrapper| wrapper.role().is_spoken())
+    }
+
     fn next_seq(&self) -> u32 {
-        (self.list.len() - self.summaries.len()) as u32
+        (self.list.end() - self.summaries.len()) as u32
     }
 
     /// Where a position is in the list; somewhere else, if it is of another conversation.
@@ -243,8 +277,9 @@ impl<W: MessageWrapper> Default for MessagesManager<W> {
 impl<W: MessageWrapper> PartialEq for MessagesManager<W> {
     fn eq(&self, other: &Self) -> bool {
         self.window_start == other.window_start
-            && self.list.len() == other.list.len()
-            && self.list.iter().zip(&other.list).all(|(ours, theirs)| ours.message() == theirs.message())
+            && self.list.first() == other.list.first()
+            && self.list.end() == other.list.end()
+            && self.list.iter().zip(other.list.iter()).all(|(ours, theirs)| ours.message() == theirs.message())
     }
 }
 
@@ -252,7 +287,7 @@ impl<W: MessageWrapper> PartialEq for MessagesManager<W> {
 impl<W> fmt::Debug for MessagesManager<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MessagesManager")
-            .field("messages", &self.list.len())
+            .field("messages", &self.list.iter().len())
             .field("window_start", &self.window_start)
             .field("summaries", &self.summaries.len())
             .finish_non_exhaustive()

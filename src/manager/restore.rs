@@ -31,7 +31,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         for message in messages {
             manager.restore_next(message)?;
         }
-        manager.window_is_open = manager.uncovered().iter().any(|wrapper| wrapper.role().is_spoken());
+        manager.window_is_open = manager.has_open_window();
         manager.check_opener()?;
         Ok(manager)
     }
@@ -66,7 +66,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
                     return Err(misplaced("another summary covers the same messages"));
                 }
                 self.summaries.push(position.seq());
-                self.window_start = self.list.len() + 1;
+                self.window_start = self.list.end() + 1;
             }
         }
         self.list.push(W::wrap(message));
@@ -75,7 +75,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     /// The window begins with a user message, and no call in it is parted from its result.
     fn check_opener(&self) -> Result<(), RestoreError> {
-        let mut spoken = self.uncovered().iter().map(W::message).filter(|message| message.role().is_spoken());
+        let mut spoken = self.uncovered().map(W::message).filter(|message| message.role().is_spoken());
         let Some(opener) = spoken.next() else { return Ok(()) };
         let misplaced = |id, reason| Err(RestoreError::Misplaced { id, reason });
         if opener.role() != Role::User {

@@ -18,10 +18,10 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// user message that holds more than results of tools.
     pub fn summarizing_keeping(&self, turns: usize) -> Option<Summarizing> {
         let cut = self.cut_before(self.start_of_last(turns)?)?;
-        let range = self.list.get(self.window_start..cut)?;
+        let range = self.list.range(self.window_start..cut);
         Some(Summarizing::new(
             self.last_summary().map(|summary| summary.message().clone()),
-            range.iter().map(|wrapper| wrapper.message().clone()).collect(),
+            range.map(|wrapper| wrapper.message().clone()).collect(),
         ))
     }
 
@@ -41,12 +41,12 @@ impl<W: MessageWrapper> MessagesManager<W> {
         if is_blank(&text) {
             return Err(ManagerError::Blank);
         }
-        let cut = self.cut_for(summarizing)?;
+        let (cut, covered) = self.cut_for(summarizing)?;
         let number = u32::try_from(self.summaries.len()).ok().and_then(|n| NonZeroU32::MIN.checked_add(n));
         let number = number.filter(|number| number.get() <= Position::MAX_SUMMARIES);
         let full = ManagerError::Full { max: Position::MAX_SUMMARIES, what: "summaries" };
         let position = Position::summary(self.seq_before(cut), number.ok_or(full)?);
-        let summary_ids = self.ids_covered_by(cut);
+        let summary_ids = self.last_summary().map(W::id).into_iter().chain(covered).collect();
 
         let now_ms = self.clock.now_ms();
         let id = self.ids.next_id(now_ms).into();
@@ -57,34 +57,30 @@ impl<W: MessageWrapper> MessagesManager<W> {
         self.handed_over.inserted(cut, position);
         self.summaries.push(position.seq());
         self.window_start = cut + 1;
-        self.window_is_open = self.uncovered().iter().any(|wrapper| wrapper.role().is_spoken());
+        self.window_is_open = self.has_open_window();
         Ok(Entry::new(self, cut))
     }
 
-    /// Where a summary of this would stand.
-    fn cut_for(&self, summarizing: &Summarizing) -> Result<usize, ManagerError> {
-        let is_ours = |message: &Message| {
-            self.list.get(self.index(message.position())).is_some_and(|ours| ours.id() == message.id())
-        };
-        if !summarizing.range().first().is_some_and(is_ours) {
+    /// Where a summary of this would stand, and which messages it would cover.
+    fn cut_for(&self, summarizing: &Summarizing) -> Result<(usize, Vec<MessageId>), ManagerError> {
+        let index = |message: &Message| self.index(message.position());
+        // What was pruned meanwhile is in no window.
+        let pruned = summarizing.range().partition_point(|message| index(message) < self.list.first());
+        let left = summarizing.range().get(pruned..).unwrap_or_default();
+        let first = left.first().ok_or(ManagerError::StaleSummary)?;
+        if self.list.get(index(first)).is_none_or(|ours| ours.id() != first.id()) {
             return Err(ManagerError::ForeignSummary);
         }
         // Behind another summary, the window begins with another message.
         let unchanged = |(ours, theirs): &(&W, &Message)| ours.message().says_the_same_as(theirs);
-        let unchanged = self.uncovered().iter().zip(summarizing.range()).take_while(unchanged).count();
-        self.cut_before(self.window_start + unchanged).ok_or(ManagerError::StaleSummary)
+        let unchanged = self.uncovered().zip(left).take_while(unchanged).count();
+        let cut = self.cut_before(self.window_start + unchanged).ok_or(ManagerError::StaleSummary)?;
+        let covered = summarizing.range().iter().take(pruned + cut - self.window_start);
+        let covered = covered.filter(|message| message.role().is_spoken() && !message.is_fake());
+        Ok((cut, covered.map(Message::id).collect()))
     }
 
     fn seq_before(&self, cut: usize) -> u32 {
         cut.checked_sub(1).and_then(|last| self.list.get(last)).map_or(0, |last| last.message().position().seq())
-    }
-
-    fn ids_covered_by(&self, cut: usize) -> Vec<MessageId> {
-        let covered = self.list.get(self.window_start..cut).unwrap_or_default();
-        let mut ids = Vec::with_capacity(covered.len() + 1);
-        ids.extend(self.last_summary().map(W::id));
-        let covered = covered.iter().map(W::message).filter(|message| message.role().is_spoken() && !message.is_fake());
-        ids.extend(covered.map(Message::id));
-        ids
     }
 }

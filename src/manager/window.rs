@@ -50,7 +50,8 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
     /// The next messages of one role, and whether others come behind them.
     fn next_group(&mut self) -> Option<(Group, bool)> {
         let mut group: Option<Group> = None;
-        for (index, wrapper) in self.manager.list.iter().enumerate().skip(self.next) {
+        let list = &self.manager.list;
+        for (index, wrapper) in list.range(self.next..list.end()).indexed() {
             let message = wrapper.message();
             if !self.manager.is_visible(message) {
                 continue;
@@ -71,7 +72,7 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
                 None => group = Some(Group { first: index, last: index, visible: 1, role: message.role() }),
             }
         }
-        self.next = self.manager.list.len();
+        self.next = list.end();
         group.map(|group| (group, false))
     }
 
@@ -100,8 +101,8 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
 
     fn members(&self, group: &Group) -> impl Iterator<Item = &'a Message> {
         let manager = self.manager;
-        let slice = manager.list.get(group.first..=group.last).unwrap_or_default();
-        slice.iter().map(W::message).filter(|message| manager.is_visible(message) && !message.is_fake())
+        let members = manager.list.range(group.first..group.last + 1);
+        members.map(W::message).filter(|message| manager.is_visible(message) && !message.is_fake())
     }
 
     /// Whether a user message holds the results of the calls before it, first and all, and no others.
@@ -135,9 +136,9 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
     /// The results of the calls before this group that stand behind it in the list.
     fn late_results(&self, group: &Group) -> impl Iterator<Item = &'a Content> {
         let manager = self.manager;
-        let asked = manager.list.get(self.asked.clone()).unwrap_or_default();
+        let asked = manager.list.range(self.asked.clone());
         let last = group.last;
-        let calls = asked.iter().flat_map(|wrapper| wrapper.message().contents()).filter_map(Content::as_invocation);
+        let calls = asked.flat_map(|wrapper| wrapper.message().contents()).filter_map(Content::as_invocation);
         calls.filter_map(move |invocation| {
             let index = manager.index_of(manager.calls.get(invocation.id())?.result?);
             if index <= last {
@@ -163,7 +164,7 @@ impl<'a, W: MessageWrapper> Iterator for Window<'a, W> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (0, Some(self.manager.list.len() - self.next))
+        (0, Some(self.manager.list.end() - self.next))
     }
 }
 

@@ -1,0 +1,176 @@
+//! Lists that share, change and forget, each beside a plain `Vec` of what it must hold.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+use super::*;
+
+/// What can be done to one of several lists.
+#[derive(Debug, Clone)]
+enum Op {
+    Push(usize),
+    Change(Index),
+    Insert(Index),
+    /// Another list shares what stands in front.
+    Share(Index),
+    /// As a clone, it shares as much as it did.
+    Clone,
+    Drop,
+    Forget(Index),
+    Gather,
+}
+
+fn op() -> impl Strategy<Value = (Index, Op)> {
+    let index = any::<Index>;
+    let op = prop_oneof![
+        6 => (1usize..5).prop_map(Op::Push),
+        3 => index().prop_map(Op::Change),
+        2 => index().prop_map(Op::Insert),
+        4 => index().prop_map(Op::Share),
+        1 => Just(Op::Clone),
+        2 => Just(Op::Drop),
+        2 => index().prop_map(Op::Forget),
+        2 => Just(Op::Gather),
+    ];
+    (index(), op)
+}
+
+/// A list, and what it must hold: nothing in the place of what is gone.
+#[derive(Clone)]
+struct Pair {
+    list: List<Arc<u32>>,
+    model: Vec<Option<Arc<u32>>>,
+}
+
+impl Pair {
+    fn check(&self) {
+        let Self { list, model } = self;
+        let first = model.iter().take_while(|message| message.is_none()).count();
+        assert_eq!((list.first(), list.end()), (first, model.len()));
+        let held: Vec<_> = model.iter().flatten().cloned().collect();
+        assert_eq!(list.iter().cloned().collect::<Vec<_>>(), held);
+        assert_eq!(list.iter().rev().cloned().collect::<Vec<_>>(), held.iter().rev().cloned().collect::<Vec<_>>());
+        assert_eq!(list.iter().len(), held.len());
+        assert_eq!(list.last(), model.last().and_then(Option::as_ref));
+        for (index, message) in model.iter().enumerate() {
+            assert_eq!(list.get(index), message.as_ref());
+        }
+        assert_eq!(list.get(model.len()), None);
+        // Each of them is the one that was put in: nothing is copied.
+        assert!(list.iter().zip(model.iter().flatten()).all(|(ours, theirs)| Arc::ptr_eq(ours, theirs)));
+        let middle = first + held.len() / 2;
+        let (indices, behind): (Vec<_>, Vec<_>) = list.range(middle..usize::MAX).indexed().unzip();
+        assert_eq!(indices, (middle..model.len()).collect::<Vec<_>>());
+        assert_eq!(behind, list.range(middle..model.len()).collect::<Vec<_>>());
+    }
+
+    fn there(&self, index: &Index) -> Option<usize> {
+        let (first, end) = (self.list.first(), self.list.end());
+        (first < end).then(|| first + index.index(end - first))
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
+
+    #[test]
+    fn each_list_holds_what_was_put_in_it_and_nothing_of_the_others(ops in prop::collection::vec(op(), 1..60)) {
+        let mut pairs = vec![Pair { list: List::new(), model: Vec::new() }];
+        let mut number = 0;
+        let mut next = || {
+            number += 1;
+            Arc::new(number)
+        };
+        for (which, op) in ops {
+            let which = which.index(pairs.len());
+            let is_alone = pairs.len() == 1;
+            let pair = &mut pairs[which];
+            let mut new = None;
+            match op {
+                Op::Push(count) => for _ in 0..count {
+                    let message = next();
+                    assert_eq!(pair.list.push(message.clone()), pair.model.len());
+                    pair.model.push(Some(message));
+                },
+                Op::Change(index) => if let Some(index) = pair.there(&index) {
+                    let message = next();
+                    *pair.list.get_mut(index).unwrap() = message.clone();
+                    pair.model[index] = Some(message);
+                },
+                Op::Insert(index) => if let Some(index) = pair.there(&index) {
+                    let message = next();
+                    pair.list.insert(index + 1, message.clone());
+                    pair.model.insert(index + 1, Some(message));
+                },
+                Op::Share(index) => if let Some(index) = pair.there(&index) {
+                    new = Some(Pair { list: pair.list.share(index), model: pair.model[..index].to_vec() });
+                },
+                Op::Clone => new = Some(pair.clone()),
+                Op::Drop => if !is_alone {
+                    pairs.swap_remove(which);
+                },
+                Op::Forget(index) => if let Some(index) = pair.there(&index) {
+                    pair.list.forget(index + 1);
+                    pair.model[..=index].fill(None);
+                },
+                Op::Gather => {
+                    let held: Vec<_> = pair.model.iter().flatten().cloned().collect();
+                    assert_eq!(pair.list.as_slice(), held);
+                }
+            }
+            pairs.extend(new);
+            pairs.iter().for_each(Pair::check);
+        }
+        for pair in pairs {
+            assert_eq!(pair.list.as_slice(), pair.model.into_iter().flatten().collect::<Vec<_>>());
+        }
+    }
+}
+
+fn list(numbers: Range<u32>) -> List<Arc<u32>> {
+    let mut list = List::new();
+    for number in numbers {
+        list.push(Arc::new(number));
+    }
+    list
+}
+
+#[test]
+fn what_no_other_list_shares_any_more_is_one_segment() {
+    let mut source = list(0..4);
+    for turn in 1..=10 {
+        drop(source.share(source.end()));
+        source.push(Arc::new(turn));
+        assert_eq!(source.shared.as_ref().unwrap().segments.len(), 1);
+    }
+    assert_eq!(source.iter().len(), 14);
+}
+
+#[test]
+fn a_list_lets_go_of_what_it_forgets_even_where_it_was_shared() {
+    let mut source = list(0..4);
+    let held: Vec<_> = source.iter().map(Arc::downgrade).collect();
+    let fork = source.share(3);
+    source.forget(2);
+    assert_eq!(held.iter().filter(|message| message.strong_count() == 0).count(), 0, "the fork has them");
+    drop(fork);
+    source.forget(3);
+    assert_eq!(held.iter().map(std::sync::Weak::strong_count).collect::<Vec<_>>(), [0, 0, 0, 1]);
+}
+
+#[test]
+fn only_what_changes_and_what_is_behind_it_is_a_list_s_own() {
+    let mut source = list(0..100);
+    let fork = source.share(100);
+    let slot = |list: &List<Arc<u32>>, index| std::ptr::from_ref(list.get(index).unwrap());
+    *source.get_mut(98).unwrap() = Arc::new(0);
+    assert_eq!(slot(&source, 97), slot(&fork, 97));
+    assert_ne!(slot(&source, 98), slot(&fork, 98));
+    assert_ne!(slot(&source, 99), slot(&fork, 99));
+    assert_eq!(source.own.len(), 2);
+    assert!(source.as_slice().len() == 100 && source.shared.as_ref().unwrap().gathered.get().is_some());
+    source.push(Arc::new(1));
+    assert!(source.shared.as_ref().unwrap().gathered.get().is_none(), "it is of no use any more");
+}
