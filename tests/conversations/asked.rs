@@ -53,6 +53,16 @@ impl Backend {
 }
 
 impl Asked {
+    /// Conversations of which only so much stays in memory, with the log for the rest.
+    pub fn limited(messages: usize, log: Arc<dyn CallLog>) -> Self {
+        let clock = ManualClock::new(START_MS);
+        let conversations = Conversations::new()
+            .with_clock(Arc::new(clock.clone()), Arc::new(ScatteredIds::default()))
+            .with_history_limit(messages)
+            .with_log(log);
+        Self { conversations, clock, log: None }
+    }
+
     /// Says something in a conversation, a moment later than what was said before.
     pub fn say(&self, conversation: &str, role: Role, contents: impl Into<Contents>) -> MessageId {
         self.clock.advance(1);

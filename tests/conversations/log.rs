@@ -17,7 +17,7 @@ const DAY_MS: i64 = 86_400_000;
 
 /// A log in memory that is watched, and may fail.
 #[derive(Default)]
-struct Watched {
+pub struct Watched {
     log: MemoryLog,
     reading: AtomicUsize,
     most_reading: AtomicUsize,
@@ -66,7 +66,13 @@ impl CallLog for Watched {
 }
 
 impl Watched {
-    fn counts(&self) -> (usize, usize) {
+    /// One that cannot read a call.
+    pub fn failing_at(call_id: CallId) -> Self {
+        Self { fails_at: Some(call_id), ..Self::default() }
+    }
+
+    /// How many calls were read, and pages listed.
+    pub fn counts(&self) -> (usize, usize) {
         (self.read.load(Ordering::Relaxed), self.listed.load(Ordering::Relaxed))
     }
 }
@@ -156,7 +162,7 @@ async fn what_was_erased_is_not_found() {
 
 #[tokio::test]
 async fn a_call_that_cannot_be_read_is_an_error() {
-    let log = Watched { fails_at: Some(id("b")), ..Watched::default() };
+    let log = Watched::failing_at(id("b"));
     for name in ["a", "b", "c"] {
         call(&log, name, START_MS, None).await;
     }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod asked;
+mod limits;
 mod log;
 mod queries;
 mod random;

@@ -15,7 +15,7 @@ use super::asked::{Asked, Backend, START_MS, id};
 
 /// What happens in one of the conversations.
 #[derive(Debug, Clone)]
-enum Op {
+pub enum Op {
     Say(Role, Vec<String>),
     Call,
     /// The result of some call, often one that has its result.
@@ -32,7 +32,7 @@ enum Op {
 
 /// A query in numbers: what it is in the end, depends on what was said.
 #[derive(Debug, Clone)]
-struct Asking {
+pub struct Asking {
     conversation: Option<usize>,
     roles: BTreeSet<Role>,
     range_ms: (Option<i64>, Option<i64>),
@@ -41,7 +41,7 @@ struct Asking {
     at_most: (Option<usize>, bool),
 }
 
-const NAMES: [&str; 4] = ["a", "b", "default", "nobody"];
+pub const NAMES: [&str; 4] = ["a", "b", "default", "nobody"];
 
 fn text() -> impl Strategy<Value = String> {
     "[abAB.]{1,3}( [aAé]{1,2})?"
@@ -64,7 +64,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-fn asking() -> impl Strategy<Value = Asking> {
+pub fn asking() -> impl Strategy<Value = Asking> {
     let maybe = |chance| prop::bool::weighted(chance);
     let roles = prop::sample::subsequence(vec![Role::User, Role::Assistant, Role::Summary, Role::Supervisor], 0..3);
     let moment = || prop::option::weighted(0.3, 0i64..40);
@@ -85,11 +85,11 @@ fn asking() -> impl Strategy<Value = Asking> {
         })
 }
 
-fn histories() -> impl Strategy<Value = Vec<(usize, Op)>> {
+pub fn histories() -> impl Strategy<Value = Vec<(usize, Op)>> {
     prop::collection::vec((0..NAMES.len() - 1, op()), 1..60)
 }
 
-fn apply(asked: &Asked, conversation: &Conversation, op: &Op) {
+pub fn apply(asked: &Asked, conversation: &Conversation, op: &Op) {
     match op {
         Op::Tick(ms) => asked.clock.advance(*ms),
         op => conversation.change(|manager| {
@@ -100,7 +100,8 @@ fn apply(asked: &Asked, conversation: &Conversation, op: &Op) {
             match op {
                 Op::Say(role, texts) => drop(manager.add_message(*role, texts.clone())),
                 Op::Call => {
-                    let call = Invocation::new(format!("call_{}", made().count()), "lookup", Value::Null).unwrap();
+                    let call =
+                        Invocation::new(format!("call_{}", manager.message_count()), "lookup", Value::Null).unwrap();
                     drop(manager.add_assistant(vec![Content::from("b"), call.into()]));
                 }
                 Op::Answer(call, text) => {
@@ -132,7 +133,7 @@ fn apply(asked: &Asked, conversation: &Conversation, op: &Op) {
     }
 }
 
-fn query(asking: &Asking, said: &[(CallId, Message)]) -> HistoryQuery {
+pub fn query(asking: &Asking, said: &[(CallId, Message)]) -> HistoryQuery {
     let mut query = HistoryQuery::default();
     query.conversation = asking.conversation.map(|name| id(NAMES[name]));
     query.roles = asking.roles.clone();
@@ -150,9 +151,19 @@ fn query(asking: &Asking, said: &[(CallId, Message)]) -> HistoryQuery {
     query
 }
 
+/// What was found, by what the order goes by.
+pub type Place = (i64, MessageId, CallId);
+
+pub fn places(found: &[Found]) -> Vec<Place> {
+    found.iter().map(|found| (at(&found.message), found.message.id(), found.conversation.clone())).collect()
+}
+
+fn at(message: &Message) -> i64 {
+    message.metadata().timing(Timing::Creation).unwrap()
+}
+
 /// Filter, sort, take.
-fn answer(query: &HistoryQuery, said: &[(CallId, Message)]) -> Vec<(i64, MessageId, CallId)> {
-    let at = |message: &Message| message.metadata().timing(Timing::Creation).unwrap();
+pub fn answer(query: &HistoryQuery, said: &[(CallId, Message)]) -> Vec<Place> {
     let mut found: Vec<_> = said
         .iter()
         .filter(|(_, message)| !message.is_fake())
@@ -213,11 +224,7 @@ fn check(backend: Backend, cases: u32) {
                     let said = said(&asked.conversations.list());
                     let query = query(asking, &said);
                     let found = asked.find(&query).await.unwrap();
-                    let place = |found: &Found| {
-                        let at_ms = found.message.metadata().timing(Timing::Creation).unwrap();
-                        (at_ms, found.message.id(), found.conversation.clone())
-                    };
-                    prop_assert_eq!(found.iter().map(place).collect::<Vec<_>>(), answer(&query, &said), "{:?}", query);
+                    prop_assert_eq!(places(&found), answer(&query, &said), "{:?}", query);
                     let is_whole = |found: &Found| said.contains(&(found.conversation.clone(), found.message.clone()));
                     prop_assert!(found.iter().all(is_whole));
                 }

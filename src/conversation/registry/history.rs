@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::ConversationMetadata;
 use crate::conversation::query::{Timeline, created_ms};
 use crate::log::CallId;
-use crate::manager::MessagesManager;
+use crate::manager::{MessagesManager, Prune};
 use crate::message::{Message, MessageId, MessageWrapper, PlainMessage, Position, Role};
 
 /// What a conversation knows of its own past, whatever of it is still in memory: noted before and behind each change.
@@ -20,21 +20,10 @@ pub(in crate::conversation) struct History {
 /// How much of a conversation stays in memory.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::conversation) struct HistoryLimit {
-    /// How many messages, at least 1.
+    /// How many messages.
     pub messages: usize,
-    /// Whether only those may leave that the log has.
-    pub only_logged: bool,
-}
-
-#[derive(Default)]
-struct Noted {
-    created_ms: Option<i64>,
-    last_ms: Option<i64>,
-    /// Up to where the list was looked at.
-    last: Option<(Position, MessageId)>,
-    fakes: u32,
-    summaries: u32,
-    roles: BTreeSet<Role>,
+    /// Which of the others leave.
+    pub which: Prune,
 }
 
 type Manager = MessagesManager<PlainMessage>;
@@ -42,9 +31,10 @@ type Manager = MessagesManager<PlainMessage>;
 impl History {
     /// Makes a change, and what follows from it.
     pub fn change<T>(&mut self, manager: &mut Manager, change: impl FnOnce(&mut Manager) -> T) -> T {
-        self.noted.note(manager);
         self.timeline = None;
+        self.noted.note(manager);
         let changed = change(manager);
+        self.noted.note(manager);
         self.prune(manager);
         changed
     }
@@ -52,19 +42,20 @@ impl History {
     /// Sets how much stays in memory, from now on.
     pub fn limit(&mut self, limit: HistoryLimit, manager: &mut Manager) {
         self.limit = Some(limit);
+        self.noted.note(manager);
         self.prune(manager);
     }
 
     /// What is known of the conversation, which has this id.
     pub fn metadata(&mut self, id: &CallId, manager: &Manager) -> ConversationMetadata {
         self.noted.note(manager);
+        self.noted.note_times(manager);
         let noted = &self.noted;
-        let added = noted.last.map_or(0, |(last, _)| last.seq() + 1);
         ConversationMetadata {
             conversation: id.clone(),
             created_ms: noted.created_ms,
-            last_message_ms: noted.last_ms,
-            messages: (added - noted.fakes + noted.summaries) as usize,
+            last_message_ms: noted.last_message_ms,
+            messages: (manager.message_count() + manager.summary_count()).saturating_sub(noted.fakes) as usize,
             roles: noted.roles.clone(),
         }
     }
@@ -80,57 +71,89 @@ impl History {
         self.timeline.get_or_insert_with(|| Timeline::of(manager.meta_messages()))
     }
 
-    /// The position in front of which nothing is in memory any more; `None` where nothing is missing.
-    pub fn pruned_before(&mut self, manager: &Manager) -> Option<Position> {
-        self.noted.note(manager);
-        let last = self.noted.last?.0;
-        let first = manager.meta_messages().first().map_or(last, |wrapper| wrapper.message().position());
-        (first > Position::message(0)).then_some(first)
-    }
-
     /// Lets go of what is over the limit.
     fn prune(&mut self, manager: &mut Manager) {
-        self.noted.note(manager);
-        // PRUNE: `manager.prune(limit.messages, …)`, once it is there.
+        let Some(limit) = self.limit else { return };
+        let added = (manager.message_count() + manager.summary_count()) as usize;
+        if added - manager.pruned() <= limit.messages {
+            return;
+        }
+        self.noted.note_times(manager);
+        if manager.prune(limit.messages, limit.which) > 0 {
+            self.timeline = None;
+        }
     }
 }
 
+/// What was seen of messages that may have left memory since.
+#[derive(Default)]
+struct Noted {
+    /// The last message, summaries aside, when the list was looked at.
+    last: Option<(Position, MessageId)>,
+    fakes: u32,
+    roles: BTreeSet<Role>,
+    created_ms: Option<i64>,
+    last_message_ms: Option<i64>,
+}
+
 impl Noted {
-    /// Takes note of what is new in the list, which is at its end, but for summaries.
+    /// Takes note of what is new. It stands at the end of the list, and no more of that is looked at.
     fn note(&mut self, manager: &Manager) {
-        let messages = || manager.meta_messages().iter().map(PlainMessage::message);
-        let (Some(first), Some(last)) = (messages().next(), messages().next_back()) else { return };
-        if !self.goes_on_in(messages().rev()) {
-            // Another conversation was put in the place of this one.
+        if self.is_of_another(manager) {
             *self = Self::default();
         }
+        let is_in_window = self.last.is_some_and(|(known, _)| {
+            let covered = manager.last_summary().map(|summary| summary.message().position().seq());
+            covered.is_none_or(|covered| covered <= known.seq())
+        });
+        if is_in_window {
+            self.add(manager.uncovered());
+        } else {
+            self.add(manager.meta_messages().iter());
+        }
+        if manager.summary_count() > 0 {
+            self.roles.insert(Role::Summary);
+        }
+    }
+
+    /// The times of the first and the last message, which may have been corrected.
+    fn note_times(&mut self, manager: &Manager) {
+        let mut said = manager.meta_messages().iter().map(PlainMessage::message).filter(|message| !is_summary(message));
+        if let Some(first) = said.clone().next().filter(|_| manager.pruned() == 0) {
+            self.created_ms = Some(created_ms(first));
+        }
+        self.last_message_ms = said.next_back().map(created_ms).or(self.last_message_ms);
+    }
+
+    fn add<'a>(&mut self, messages: impl DoubleEndedIterator<Item = &'a PlainMessage>) {
         let known = self.last.map(|(position, _)| position);
-        for message in messages().rev().take_while(|message| is_behind(known, message)) {
+        let messages = messages.map(PlainMessage::message).filter(|message| !is_summary(message)).rev();
+        let mut new = messages.take_while(|message| known.is_none_or(|known| message.position() > known)).peekable();
+        let Some(last) = new.peek() else { return };
+        self.last = Some((last.position(), last.id()));
+        self.last_message_ms = Some(created_ms(last));
+        let mut oldest_ms = None;
+        for message in new {
+            oldest_ms = Some(created_ms(message));
             if message.is_fake() {
                 self.fakes += 1;
             } else {
                 self.roles.insert(message.role());
             }
         }
-        if let Some(number) = manager.last_summary().and_then(|summary| summary.message().position().summary_number()) {
-            self.summaries = self.summaries.max(number.get());
-            self.roles.insert(Role::Summary);
-        }
-        if self.created_ms.is_none() || first.position() == Position::message(0) {
-            self.created_ms = Some(created_ms(first));
-        }
-        self.last_ms = Some(created_ms(last));
-        self.last = Some((last.position(), last.id()));
+        self.created_ms = self.created_ms.or(oldest_ms);
     }
 
-    /// Whether the list, from its end, comes to where it was looked at last; or to its beginning, where that has left.
-    fn goes_on_in<'a>(&self, mut backwards: impl Iterator<Item = &'a Message>) -> bool {
-        let known = self.last.map(|(position, _)| position);
-        let found = backwards.find(|message| !is_behind(known, message));
-        found.is_none_or(|found| self.last == Some((found.position(), found.id())))
+    /// Whether another conversation was put in the place of the one that was looked at.
+    fn is_of_another(&self, manager: &Manager) -> bool {
+        self.last.is_some_and(|(known, id)| {
+            let mut window = manager.uncovered().map(PlainMessage::message);
+            let found = window.rfind(|message| message.position() <= known);
+            manager.message_count() <= known.seq() || found.is_some_and(|found| found.id() != id)
+        })
     }
 }
 
-fn is_behind(known: Option<Position>, message: &Message) -> bool {
-    known.is_none_or(|known| message.position() > known)
+fn is_summary(message: &Message) -> bool {
+    message.role() == Role::Summary
 }

@@ -20,6 +20,7 @@ pub use metadata::ConversationMetadata;
 use super::Conversation;
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
 use crate::log::{CallId, CallLog};
+use crate::manager::Prune;
 
 /// The conversations of a service, by id.
 ///
@@ -175,7 +176,10 @@ impl Conversations {
     }
 
     fn limited_to(&self, messages: usize) -> HistoryLimit {
-        HistoryLimit { messages: messages.max(1), only_logged: self.log.is_some() }
+        HistoryLimit {
+            messages: messages.max(1),
+            which: if self.log.is_some() { Prune::Logged } else { Prune::Anything },
+        }
     }
 
     fn read(&self) -> RwLockReadGuard<'_, HashMap<CallId, Conversation>> {

@@ -6,7 +6,7 @@ use super::Conversations;
 use crate::conversation::Conversation;
 use crate::conversation::query::{Calls, Found, HistoryQuery, LogAnswer, QueryError, Search, read_calls};
 use crate::log::CallId;
-use crate::message::Position;
+use crate::message::{MessageWrapper, Position};
 
 impl Conversations {
     /// Finds messages in memory. What has left it through a [limit](Conversations) is not found.
@@ -62,7 +62,9 @@ impl Conversation {
                 return None;
             }
             search.look_at(self.id(), manager.meta_messages(), history.timeline(manager));
-            history.pruned_before(manager)
+            let first = manager.meta_messages().first().map(|wrapper| wrapper.message().position());
+            let before = first.unwrap_or(Position::message(manager.message_count()));
+            (manager.pruned() > 0).then_some(before)
         })
     }
 }
