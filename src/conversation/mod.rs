@@ -3,6 +3,7 @@
 //! Owns what stands over a [`MessagesManager`](crate::MessagesManager): it never changes a message but through one. Knows
 //! no provider and no database: a model is a [`Model`](crate::model::Model), a log a [`CallLog`](crate::log::CallLog).
 
+mod fork;
 mod query;
 mod registry;
 mod shared;

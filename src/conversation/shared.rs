@@ -53,7 +53,11 @@ impl Conversation {
 
     /// What is changed in it at one moment.
     pub fn change<T>(&self, change: impl FnOnce(&mut MessagesManager<PlainMessage>) -> T) -> T {
-        self.with_history(|history, manager| history.change(manager, change))
+        let State { manager, history } = &mut *self.state();
+        history.changing(manager);
+        let changed = change(manager);
+        history.changed(manager);
+        changed
     }
 
     /// What is known of it as a whole, with what has left memory.
@@ -71,6 +75,17 @@ impl Conversation {
     ) -> T {
         let State { manager, history } = &mut *self.state();
         look(history, manager)
+    }
+
+    /// A conversation of its own with a manager that comes from this one's; all else it takes over.
+    pub(super) fn beside<E>(
+        &self,
+        id: CallId,
+        fork: impl FnOnce(&mut MessagesManager<PlainMessage>) -> Result<MessagesManager<PlainMessage>, E>,
+    ) -> Result<Self, E> {
+        let mut state = self.state();
+        let state = State { manager: fork(&mut state.manager)?, history: History::default() };
+        Ok(Self(Arc::new(Shared { id, state: Mutex::new(state) })))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -29,21 +29,22 @@ pub(in crate::conversation) struct HistoryLimit {
 type Manager = MessagesManager<PlainMessage>;
 
 impl History {
-    /// Makes a change, and what follows from it.
-    pub fn change<T>(&mut self, manager: &mut Manager, change: impl FnOnce(&mut Manager) -> T) -> T {
+    /// Something will be changed.
+    pub fn changing(&mut self, manager: &Manager) {
         self.timeline = None;
         self.noted.note(manager);
-        let changed = change(manager);
+    }
+
+    /// Something was changed: lets go of what is over the limit.
+    pub fn changed(&mut self, manager: &mut Manager) {
         self.noted.note(manager);
         self.prune(manager);
-        changed
     }
 
     /// Sets how much stays in memory, from now on.
     pub fn limit(&mut self, limit: HistoryLimit, manager: &mut Manager) {
         self.limit = Some(limit);
-        self.noted.note(manager);
-        self.prune(manager);
+        self.changed(manager);
     }
 
     /// What is known of the conversation, which has this id.
@@ -71,7 +72,6 @@ impl History {
         self.timeline.get_or_insert_with(|| Timeline::of(manager.meta_messages()))
     }
 
-    /// Lets go of what is over the limit.
     fn prune(&mut self, manager: &mut Manager) {
         let Some(limit) = self.limit else { return };
         let added = (manager.message_count() + manager.summary_count()) as usize;
