@@ -84,14 +84,15 @@ fn plain(conversations: &Conversations) -> Vec<Said> {
     said
 }
 
-/// What a service would write that keeps such a list: the answers are copies, for the list goes on.
-fn scan(said: &[Said], is_asked_for: impl Fn(&Said) -> bool) -> Vec<(i64, u128, Role, String)> {
-    said.iter().filter(|said| is_asked_for(said)).map(copied).collect()
+/// What a service would write that keeps such a list: filter, sort, take. The answers are copies, for the list goes on.
+fn scan(said: &[Said], recent: Option<usize>, is_asked_for: impl Fn(&Said) -> bool) -> Vec<Copied> {
+    let mut found: Vec<&Said> = said.iter().filter(|said| is_asked_for(said)).collect();
+    found.sort_by_key(|said| (said.at_ms, said.id));
+    let first = recent.map_or(0, |recent| found.len().saturating_sub(recent));
+    found[first..].iter().map(|said| (said.at_ms, said.id, said.role, said.text.clone())).collect()
 }
 
-fn copied(said: &Said) -> (i64, u128, Role, String) {
-    (said.at_ms, said.id, said.role, said.text.clone())
-}
+type Copied = (i64, u128, Role, String);
 
 fn finder(text: &str) -> Regex {
     RegexBuilder::new(&regex::escape(text)).case_insensitive(true).build().unwrap()
@@ -107,26 +108,26 @@ fn queries(c: &mut Criterion) {
     let one = CALLS as usize / 3;
     let all = HistoryQuery::default;
 
-    type Scan<'a> = Box<dyn Fn() -> Vec<(i64, u128, Role, String)> + 'a>;
+    type Scan<'a> = Box<dyn Fn() -> Vec<Copied> + 'a>;
     let cases: Vec<(&str, HistoryQuery, Scan<'_>)> = vec![
-        ("conversation", all().with_conversation(name(one)), Box::new(|| scan(&said, |said| said.call == one))),
+        ("conversation", all().with_conversation(name(one)), Box::new(|| scan(&said, None, |said| said.call == one))),
         (
             "range_of_a_minute",
             all().with_since_ms(since_ms).with_until_ms(until_ms),
-            Box::new(|| scan(&said, |said| (since_ms..until_ms).contains(&said.at_ms))),
+            Box::new(|| scan(&said, None, |said| (since_ms..until_ms).contains(&said.at_ms))),
         ),
-        ("role", all().with_role(Role::User), Box::new(|| scan(&said, |said| said.role == Role::User))),
+        ("role", all().with_role(Role::User), Box::new(|| scan(&said, None, |said| said.role == Role::User))),
         (
             "role_never_seen",
             all().with_role(Role::Summary),
-            Box::new(|| scan(&said, |said| said.role == Role::Summary)),
+            Box::new(|| scan(&said, None, |said| said.role == Role::Summary)),
         ),
         (
             "text_rare",
             all().with_text(RARE.to_uppercase()),
             Box::new(|| {
                 let finder = finder(&RARE.to_uppercase());
-                scan(&said, |said| finder.is_match(&said.text))
+                scan(&said, None, |said| finder.is_match(&said.text))
             }),
         ),
         (
@@ -134,7 +135,7 @@ fn queries(c: &mut Criterion) {
             all().with_text("Invoice"),
             Box::new(|| {
                 let finder = finder("Invoice");
-                scan(&said, |said| finder.is_match(&said.text))
+                scan(&said, None, |said| finder.is_match(&said.text))
             }),
         ),
         (
@@ -142,14 +143,11 @@ fn queries(c: &mut Criterion) {
             all().with_text("Invoice").with_recent(10),
             Box::new(|| {
                 let finder = finder("Invoice");
-                let mut found: Vec<_> =
-                    said.iter().rev().filter(|said| finder.is_match(&said.text)).take(10).map(copied).collect();
-                found.reverse();
-                found
+                scan(&said, Some(10), |said| finder.is_match(&said.text))
             }),
         ),
-        ("recent_10", all().with_recent(10), Box::new(|| said[said.len() - 10..].iter().map(copied).collect())),
-        ("id", all().with_id(MessageId::from(some_id)), Box::new(|| scan(&said, |said| said.id == some_id))),
+        ("recent_10", all().with_recent(10), Box::new(|| scan(&said, Some(10), |_| true))),
+        ("id", all().with_id(MessageId::from(some_id)), Box::new(|| scan(&said, None, |said| said.id == some_id))),
     ];
     for (what, query, scan) in cases {
         let (found, expected) = (conversations.query(&query).unwrap(), scan());

@@ -3,6 +3,8 @@
 //!
 //! `cargo run --example conversations` needs no network: the log is a DynamoDB in this process.
 
+#![expect(clippy::print_stdout, reason = "an example shows what it does")]
+
 use std::error::Error;
 use std::sync::Arc;
 

@@ -239,20 +239,20 @@ fn check(backend: Backend, cases: u32) {
 
 #[test]
 fn memory_answers_as_the_model_does() {
-    check(Backend::Memory, 512);
+    check(Backend::Memory, 256);
 }
 
 #[test]
 fn a_log_in_memory_answers_as_the_model_does() {
-    check(Backend::MemoryLog, 256);
+    check(Backend::MemoryLog, 128);
 }
 
 #[test]
 fn files_answer_as_the_model_does() {
-    check(Backend::Files, 32);
+    check(Backend::Files, 24);
 }
 
 #[test]
 fn dynamodb_answers_as_the_model_does() {
-    check(Backend::DynamoDb, 16);
+    check(Backend::DynamoDb, 12);
 }

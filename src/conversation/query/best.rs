@@ -8,12 +8,10 @@ use super::timeline::created_ms;
 use crate::log::CallId;
 use crate::message::{Message, MessageId};
 
-/// Of all that matches, the oldest or the newest, as many as are asked for, and no more than that in memory.
+/// Of all that matches, the oldest or the newest, and no more of it in memory than is asked for.
 pub(super) struct Best {
-    at_most: usize,
     side: Side,
-    /// The first to go is its greatest.
-    kept: BinaryHeap<Ranked>,
+    kept: Kept,
 }
 
 /// Which ones are kept where there are more than are asked for.
@@ -23,6 +21,15 @@ pub(super) enum Side {
     Newest,
 }
 
+enum Kept {
+    All(Vec<Found>),
+    /// The first to go is its greatest.
+    Some {
+        at_most: usize,
+        heap: BinaryHeap<Ranked>,
+    },
+}
+
 struct Ranked {
     found: Found,
     side: Side,
@@ -30,11 +37,11 @@ struct Ranked {
 
 impl Best {
     pub fn new(limit: Option<usize>, recent: Option<usize>) -> Self {
-        let (side, at_most) = match recent {
-            Some(recent) => (Side::Newest, recent),
-            None => (Side::Oldest, limit.unwrap_or(usize::MAX)),
+        let kept = match recent.or(limit) {
+            Some(at_most) => Kept::Some { at_most, heap: BinaryHeap::new() },
+            None => Kept::All(Vec::new()),
         };
-        Self { at_most, side, kept: BinaryHeap::new() }
+        Self { side: if recent.is_some() { Side::Newest } else { Side::Oldest }, kept }
     }
 
     /// From which end messages are best offered: once one is not wanted, none behind it is.
@@ -44,38 +51,50 @@ impl Best {
 
     /// Whether a message would be kept, if it matched.
     pub fn wants(&self, conversation: &CallId, message: &Message) -> bool {
-        if self.kept.len() < self.at_most {
-            return true;
-        }
-        let place = (created_ms(message), message.id(), conversation);
-        self.kept.peek().is_some_and(|last| self.side.order(place, last.place()).is_lt())
+        self.has_room_before(|last, side| side.order((created_ms(message), message.id(), conversation), last).is_lt())
     }
 
-    /// Whether a message created at `at_ms`, wherever it is, would be kept, if it matched.
-    pub fn wants_at(&self, at_ms: i64) -> bool {
-        let is_near = |last: &Ranked| match self.side {
-            Side::Oldest => at_ms <= last.place().0,
-            Side::Newest => at_ms >= last.place().0,
-        };
-        self.kept.len() < self.at_most || self.kept.peek().is_some_and(is_near)
+    /// Whether a message created at `at_ms`, whatever its id, may be kept, if it matched.
+    pub fn may_want(&self, at_ms: i64) -> bool {
+        self.has_room_before(|last, side| match side {
+            Side::Oldest => at_ms <= last.0,
+            Side::Newest => at_ms >= last.0,
+        })
     }
 
     /// Keeps a message that matches, as long as no better ones come.
     pub fn keep(&mut self, conversation: &CallId, message: Message) {
         let found = Found { conversation: conversation.clone(), message };
-        self.kept.push(Ranked { found, side: self.side });
-        if self.kept.len() > self.at_most {
-            self.kept.pop();
+        match &mut self.kept {
+            Kept::All(all) => all.push(found),
+            Kept::Some { at_most, heap } => {
+                heap.push(Ranked { found, side: self.side });
+                if heap.len() > *at_most {
+                    heap.pop();
+                }
+            }
         }
     }
 
     /// What was kept, the oldest first.
     pub fn into_found(self) -> Vec<Found> {
-        let mut found: Vec<Found> = self.kept.into_sorted_vec().into_iter().map(|ranked| ranked.found).collect();
-        if self.side == Side::Newest {
-            found.reverse();
-        }
+        let mut found: Vec<Found> = match self.kept {
+            Kept::All(all) => all,
+            Kept::Some { heap, .. } => heap.into_iter().map(|ranked| ranked.found).collect(),
+        };
+        // By keys, for what was found is large, and moved once so.
+        found.sort_by_cached_key(|found| (created_ms(&found.message), found.message.id(), found.conversation.clone()));
         found
+    }
+
+    /// Whether there is room, or the last one to keep its place has to go for a better one.
+    fn has_room_before(&self, is_better: impl Fn(Place<'_>, Side) -> bool) -> bool {
+        match &self.kept {
+            Kept::All(_) => true,
+            Kept::Some { at_most, heap } => {
+                heap.len() < *at_most || heap.peek().is_some_and(|last| is_better(last.found.place(), self.side))
+            }
+        }
     }
 }
 
@@ -91,15 +110,15 @@ impl Side {
     }
 }
 
-impl Ranked {
+impl Found {
     fn place(&self) -> Place<'_> {
-        (created_ms(&self.found.message), self.found.message.id(), &self.found.conversation)
+        (created_ms(&self.message), self.message.id(), &self.conversation)
     }
 }
 
 impl Ord for Ranked {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.side.order(self.place(), other.place())
+        self.side.order(self.found.place(), other.found.place())
     }
 }
 

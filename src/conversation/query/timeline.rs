@@ -50,7 +50,7 @@ impl Timeline {
     pub(super) fn search(&self, list: &[PlainMessage], conversation: &CallId, matcher: &Matcher<'_>, best: &mut Best) {
         let Some(span) = self.span.filter(|span| matcher.may_match_in(span)) else { return };
         let nearest_ms = if best.side() == Side::Newest { span.newest_ms } else { span.oldest_ms };
-        if !best.wants_at(nearest_ms) {
+        if !best.may_want(nearest_ms) {
             return;
         }
         let message = |index: &u32| list.get(*index as usize).map(PlainMessage::message);

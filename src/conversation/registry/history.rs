@@ -61,15 +61,14 @@ impl History {
         }
     }
 
-    /// The roles that messages have ever had.
-    pub fn roles(&mut self, manager: &Manager) -> &BTreeSet<Role> {
-        self.noted.note(manager);
-        &self.noted.roles
-    }
-
-    /// The messages in memory, in the order of time.
-    pub fn timeline(&mut self, manager: &Manager) -> &Timeline {
-        self.timeline.get_or_insert_with(|| Timeline::of(manager.meta_messages()))
+    /// The roles that messages have ever had, and those in memory in the order of time.
+    pub fn overview(&mut self, manager: &Manager) -> (&BTreeSet<Role>, &Timeline) {
+        let noted = &mut self.noted;
+        let timeline = self.timeline.get_or_insert_with(|| {
+            noted.note(manager);
+            Timeline::of(manager.meta_messages())
+        });
+        (&noted.roles, timeline)
     }
 
     fn prune(&mut self, manager: &mut Manager) {

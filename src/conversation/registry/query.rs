@@ -58,13 +58,13 @@ impl Conversation {
     /// Looks through what is in memory. Gives the position in front of which the log may hold what is asked for.
     fn search(&self, search: &mut Search<'_>) -> Option<Position> {
         self.with_history(|history, manager| {
-            if !search.may_be_among(history.roles(manager)) {
+            let (roles, timeline) = history.overview(manager);
+            if !search.may_be_among(roles) {
                 return None;
             }
-            search.look_at(self.id(), manager.meta_messages(), history.timeline(manager));
-            let first = manager.meta_messages().first().map(|wrapper| wrapper.message().position());
-            let before = first.unwrap_or(Position::message(manager.message_count()));
-            (manager.pruned() > 0).then_some(before)
+            search.look_at(self.id(), manager.meta_messages(), timeline);
+            let first = || manager.meta_messages().first().map(|wrapper| wrapper.message().position());
+            (manager.pruned() > 0).then(|| first().unwrap_or(Position::message(manager.message_count())))
         })
     }
 }
