@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::config::{Config, Models, Setting};
 use super::error::{PromptError, RunError};
 use super::prompt::Prompt;
+use super::registry::{ConversationMetadata, History, HistoryLimit};
 use super::run::Run;
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
 use crate::log::{CallId, CallWriter, NotAccepted};
@@ -26,6 +27,7 @@ struct Shared {
 
 struct State {
     manager: MessagesManager<PlainMessage>,
+    history: History,
     config: Config,
     is_running: bool,
     writer: Option<Arc<CallWriter>>,
@@ -47,7 +49,8 @@ impl Conversation {
     /// The conversation of a manager, such as a [restored](MessagesManager::restore) one.
     pub fn of(id: CallId, manager: MessagesManager<PlainMessage>) -> Self {
         let (config, is_running, writer, not_logged) = (Config::default(), false, None, None);
-        let state = State { manager, config, is_running, writer, not_logged };
+        let history = History::default();
+        let state = State { manager, history, config, is_running, writer, not_logged };
         Self(Arc::new(Shared { id, state: Mutex::new(state) }))
     }
 
@@ -69,8 +72,7 @@ impl Conversation {
     /// room there comes with the next change.
     pub fn log(&self, writer: impl Into<Arc<CallWriter>>) {
         let mut state = self.state();
-        (state.writer, state.not_logged) = (Some(writer.into()), None);
-        state.hand_over();
+        state.change(|state| (state.writer, state.not_logged) = (Some(writer.into()), None));
     }
 
     /// Why nothing of it is logged any more, where that is so.
@@ -95,10 +97,7 @@ impl Conversation {
 
     /// What is changed in it at one moment.
     pub fn change<T>(&self, change: impl FnOnce(&mut MessagesManager<PlainMessage>) -> T) -> T {
-        let mut state = self.state();
-        let changed = change(&mut state.manager);
-        state.hand_over();
-        changed
+        self.state().change(|state| change(&mut state.manager))
     }
 
     /// An empty prompt to it: what is to be said next. It can be taken and applied while the conversation is run; the model
@@ -118,12 +117,12 @@ impl Conversation {
 
     /// Adds these messages and changes the configuration, or does nothing of it.
     pub(super) fn apply(&self, drafts: Vec<Draft>, settings: Vec<Setting>) -> Result<(), PromptError> {
-        let mut state = self.state();
-        let config = state.config.with(settings)?;
-        state.manager.add_all(drafts).map_err(|(index, source)| PromptError::Message { index, source })?;
-        state.config = config;
-        state.hand_over();
-        Ok(())
+        self.state().change(|state| {
+            let config = state.config.with(settings)?;
+            state.manager.add_all(drafts).map_err(|(index, source)| PromptError::Message { index, source })?;
+            state.config = config;
+            Ok(())
+        })
     }
 
     /// Takes the conversation for a run. Errors: it is taken.
@@ -132,6 +131,23 @@ impl Conversation {
             return Err(RunError::AlreadyRunning);
         }
         Ok(Running(self.clone()))
+    }
+
+    /// What is known of it as a whole, with what has left memory.
+    pub fn metadata(&self) -> ConversationMetadata {
+        self.with_history(|history, manager| history.metadata(self.id(), manager))
+    }
+
+    pub(super) fn limit_history(&self, limit: HistoryLimit) {
+        self.with_history(|history, manager| history.limit(limit, manager));
+    }
+
+    pub(super) fn with_history<T>(
+        &self,
+        look: impl FnOnce(&mut History, &mut MessagesManager<PlainMessage>) -> T,
+    ) -> T {
+        let State { manager, history, .. } = &mut *self.state();
+        look(history, manager)
     }
 
     /// A conversation of its own with a manager that comes from this one's; all else it takes over.
@@ -151,6 +167,15 @@ impl Conversation {
 }
 
 impl State {
+    /// What was changed goes to the log, and what the log has may leave memory.
+    fn change<T>(&mut self, change: impl FnOnce(&mut Self) -> T) -> T {
+        self.history.changing(&self.manager);
+        let changed = change(self);
+        self.hand_over();
+        self.history.changed(&mut self.manager);
+        changed
+    }
+
     fn hand_over(&mut self) {
         let Some(writer) = &self.writer else { return };
         if let Err(error) = writer.hand_over(&mut self.manager, Tail::Include)

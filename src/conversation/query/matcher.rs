@@ -1,0 +1,98 @@
+//! [`Matcher`]: whether a message is one that a query asks for.
+
+use std::ops::Range;
+
+use regex::{Regex, RegexBuilder};
+
+use super::timeline::{Span, created_ms};
+use super::{HistoryQuery, QueryError};
+use crate::message::{Content, Message, Outcome, ResultContent, Text, Value, is_blank};
+
+/// A query that makes sense, ready to be held against messages.
+pub(super) struct Matcher<'q> {
+    query: &'q HistoryQuery,
+    text: Option<Regex>,
+}
+
+impl<'q> Matcher<'q> {
+    /// Errors: a query that contradicts itself, or whose text cannot be searched for.
+    pub fn new(query: &'q HistoryQuery) -> Result<Self, QueryError> {
+        if let (Some(since_ms), Some(until_ms)) = (query.since_ms, query.until_ms)
+            && since_ms > until_ms
+        {
+            return Err(QueryError::SinceAfterUntil { since_ms, until_ms });
+        }
+        if let (Some(limit), Some(recent)) = (query.limit, query.recent) {
+            return Err(QueryError::LimitAndRecent { limit, recent });
+        }
+        Ok(Self { query, text: query.text.as_ref().map(finder).transpose()? })
+    }
+
+    /// Of messages in the order of time, those of the time that the query asks for. `start_of` tells where the first
+    /// one from a moment on is.
+    pub fn range(&self, start_of: impl Fn(i64) -> usize, end: usize) -> Range<usize> {
+        self.query.since_ms.map_or(0, &start_of)..self.query.until_ms.map_or(end, &start_of)
+    }
+
+    /// Whether some of the messages in this span may match.
+    pub fn may_match_in(&self, span: &Span) -> bool {
+        self.query.since_ms.is_none_or(|since_ms| span.newest_ms >= since_ms)
+            && self.query.until_ms.is_none_or(|until_ms| span.oldest_ms < until_ms)
+            && self.query.id.is_none_or(|id| (span.lowest_id..=span.greatest_id).contains(&id))
+    }
+
+    /// Whether a message is one that the query asks for.
+    pub fn matches(&self, message: &Message) -> bool {
+        self.matches_but_for_text(message)
+            && self.text.as_ref().is_none_or(|text| has_text(message, &|said| text.is_match(said)))
+    }
+
+    /// Whether it is one, whatever it says.
+    pub fn matches_but_for_text(&self, message: &Message) -> bool {
+        let query = self.query;
+        let at_ms = created_ms(message);
+        !message.is_fake()
+            && query.id.is_none_or(|id| message.id() == id)
+            && (query.roles.is_empty() || query.roles.contains(&message.role()))
+            && query.since_ms.is_none_or(|since_ms| at_ms >= since_ms)
+            && query.until_ms.is_none_or(|until_ms| at_ms < until_ms)
+    }
+}
+
+fn finder(text: &Text) -> Result<Regex, QueryError> {
+    if is_blank(text) {
+        return Err(QueryError::BlankText);
+    }
+    let too_long = || QueryError::TextTooLong { bytes: text.len(), max: HistoryQuery::MAX_TEXT_BYTES };
+    if text.len() > HistoryQuery::MAX_TEXT_BYTES {
+        return Err(too_long());
+    }
+    // Its only error left is that of size, which tells the text.
+    RegexBuilder::new(&regex::escape(text)).case_insensitive(true).build().map_err(|_| too_long())
+}
+
+fn has_text(message: &Message, is_it: &impl Fn(&str) -> bool) -> bool {
+    message.contents().iter().any(|content| match content {
+        Content::Text(text) => is_it(text),
+        Content::InvocationResult(result) => match result.outcome() {
+            Outcome::Success(contents) => contents.iter().any(|content| match content {
+                ResultContent::Text(text) => is_it(text),
+                ResultContent::Json(value) => has_string(value, is_it),
+                _ => false,
+            }),
+            Outcome::Failure(error) => is_it(error.message()),
+        },
+        _ => false,
+    })
+}
+
+/// Values nest 32 deep at most.
+fn has_string(value: &Value, is_it: &impl Fn(&str) -> bool) -> bool {
+    match value {
+        Value::String(text) => is_it(text),
+        Value::List(list) => list.iter().any(|item| has_string(item, is_it)),
+        Value::Map(map) => map.values().any(|item| has_string(item, is_it)),
+        Value::StringSet(texts) => texts.iter().any(|text| is_it(text)),
+        _ => false,
+    }
+}

@@ -1,0 +1,66 @@
+//! [`Search`]: one query on its way through conversations and calls.
+
+use std::collections::BTreeSet;
+
+use super::answer::{Found, LogAnswer};
+use super::best::Best;
+use super::matcher::Matcher;
+use super::timeline::Timeline;
+use super::{HistoryQuery, QueryError};
+use crate::contents::Problem;
+use crate::log::{CallId, LoggedCall};
+use crate::message::{Message, MessageId, PlainMessage, Position, Role};
+
+/// A query on its way: what it has found so far. It does not matter in which order it comes by.
+pub(in crate::conversation) struct Search<'q> {
+    query: &'q HistoryQuery,
+    matcher: Matcher<'q>,
+    best: Best,
+    problems: Vec<(CallId, Problem)>,
+}
+
+impl<'q> Search<'q> {
+    /// Errors: a query that contradicts itself, or whose text cannot be searched for.
+    pub fn new(query: &'q HistoryQuery) -> Result<Self, QueryError> {
+        let matcher = Matcher::new(query)?;
+        Ok(Self { query, matcher, best: Best::new(query.limit, query.recent), problems: Vec::new() })
+    }
+
+    /// Whether a conversation in which these roles were ever seen may have what is asked for.
+    pub fn may_be_among(&self, seen: &BTreeSet<Role>) -> bool {
+        self.query.roles.is_empty() || !self.query.roles.is_disjoint(seen)
+    }
+
+    /// Looks through the messages that a conversation has in memory.
+    pub fn look_at(&mut self, conversation: &CallId, list: &[PlainMessage], timeline: &Timeline) {
+        timeline.search(list, conversation, &self.matcher, &mut self.best);
+    }
+
+    /// Looks through what a log has of a call; only in front of a position, where the rest was looked at in memory.
+    pub fn look_at_call(&mut self, call_id: &CallId, call: LoggedCall, before: Option<Position>) {
+        let is_asked_for = |message: &Message| before.is_none_or(|before| message.position() < before);
+        let mut damaged: BTreeSet<MessageId> = call.problems.iter().map(|problem| problem.message_id).collect();
+        for record in call.records {
+            let message = record.into_message();
+            if !is_asked_for(&message) || !self.matcher.matches_but_for_text(&message) {
+                damaged.remove(&message.id());
+            } else if self.best.wants(call_id, &message) && self.matcher.matches(&message) {
+                self.best.keep(call_id, message);
+            }
+        }
+        let problems = call.problems.into_iter().filter(|problem| damaged.contains(&problem.message_id));
+        self.problems.extend(problems.map(|problem| (call_id.clone(), problem)));
+    }
+
+    /// What was found in memory.
+    pub fn into_found(self) -> Vec<Found> {
+        self.best.into_found()
+    }
+
+    /// What was found, and what could not be loaded.
+    pub fn into_answer(self) -> LogAnswer {
+        let mut problems = self.problems;
+        problems.sort_by(|(one, _), (other, _)| one.cmp(other));
+        LogAnswer { found: self.best.into_found(), problems }
+    }
+}

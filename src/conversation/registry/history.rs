@@ -1,0 +1,158 @@
+//! [`History`]: what a conversation knows of its own past, whatever of it is still in memory.
+
+use std::collections::BTreeSet;
+
+use super::ConversationMetadata;
+use crate::conversation::query::{Timeline, created_ms};
+use crate::log::CallId;
+use crate::manager::{MessagesManager, Prune};
+use crate::message::{Message, MessageId, MessageWrapper, PlainMessage, Position, Role};
+
+/// What a conversation knows of its own past, whatever of it is still in memory: noted before and behind each change.
+#[derive(Default)]
+pub(in crate::conversation) struct History {
+    limit: Option<HistoryLimit>,
+    noted: Noted,
+    /// Of the list as it is, once somebody has asked for it.
+    timeline: Option<Timeline>,
+}
+
+/// How much of a conversation stays in memory.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::conversation) struct HistoryLimit {
+    /// How many messages.
+    pub messages: usize,
+    /// Which of the others leave.
+    pub which: Prune,
+}
+
+type Manager = MessagesManager<PlainMessage>;
+
+impl History {
+    /// Something will be changed.
+    pub fn changing(&mut self, manager: &Manager) {
+        self.timeline = None;
+        self.noted.note(manager);
+    }
+
+    /// Something was changed: lets go of what is over the limit.
+    pub fn changed(&mut self, manager: &mut Manager) {
+        self.noted.note(manager);
+        self.prune(manager);
+    }
+
+    /// Sets how much stays in memory, from now on.
+    pub fn limit(&mut self, limit: HistoryLimit, manager: &mut Manager) {
+        self.limit = Some(limit);
+        self.changed(manager);
+    }
+
+    /// What is known of the conversation, which has this id.
+    pub fn metadata(&mut self, id: &CallId, manager: &Manager) -> ConversationMetadata {
+        self.noted.note(manager);
+        self.noted.note_times(manager);
+        let noted = &self.noted;
+        ConversationMetadata {
+            conversation: id.clone(),
+            created_ms: noted.created_ms,
+            last_message_ms: noted.last_message_ms,
+            messages: (manager.message_count() + manager.summary_count()).saturating_sub(noted.fakes) as usize,
+            roles: noted.roles.clone(),
+        }
+    }
+
+    /// The roles that messages have ever had, and those in memory in the order of time.
+    pub fn overview(&mut self, manager: &Manager) -> (&BTreeSet<Role>, &Timeline) {
+        let noted = &mut self.noted;
+        let timeline = self.timeline.get_or_insert_with(|| {
+            noted.note(manager);
+            Timeline::of(manager.meta_messages())
+        });
+        (&noted.roles, timeline)
+    }
+
+    fn prune(&mut self, manager: &mut Manager) {
+        let Some(limit) = self.limit else { return };
+        let added = (manager.message_count() + manager.summary_count()) as usize;
+        if added - manager.pruned() <= limit.messages {
+            return;
+        }
+        self.noted.note_times(manager);
+        if manager.prune(limit.messages, limit.which) > 0 {
+            self.timeline = None;
+        }
+    }
+}
+
+/// What was seen of messages that may have left memory since.
+#[derive(Default)]
+struct Noted {
+    /// The last message, summaries aside, when the list was looked at.
+    last: Option<(Position, MessageId)>,
+    fakes: u32,
+    roles: BTreeSet<Role>,
+    created_ms: Option<i64>,
+    last_message_ms: Option<i64>,
+}
+
+impl Noted {
+    /// Takes note of what is new. It stands at the end of the list, and no more of that is looked at.
+    fn note(&mut self, manager: &Manager) {
+        if self.is_of_another(manager) {
+            *self = Self::default();
+        }
+        let is_in_window = self.last.is_some_and(|(known, _)| {
+            let covered = manager.last_summary().map(|summary| summary.message().position().seq());
+            covered.is_none_or(|covered| covered <= known.seq())
+        });
+        if is_in_window {
+            self.add(manager.uncovered());
+        } else {
+            self.add(manager.meta_messages().iter());
+        }
+        if manager.summary_count() > 0 {
+            self.roles.insert(Role::Summary);
+        }
+    }
+
+    /// The times of the first and the last message, which may have been corrected.
+    fn note_times(&mut self, manager: &Manager) {
+        let mut said = manager.meta_messages().iter().map(PlainMessage::message).filter(|message| !is_summary(message));
+        if let Some(first) = said.clone().next().filter(|_| manager.pruned() == 0) {
+            self.created_ms = Some(created_ms(first));
+        }
+        self.last_message_ms = said.next_back().map(created_ms).or(self.last_message_ms);
+    }
+
+    fn add<'a>(&mut self, messages: impl DoubleEndedIterator<Item = &'a PlainMessage>) {
+        let known = self.last.map(|(position, _)| position);
+        let messages = messages.map(PlainMessage::message).filter(|message| !is_summary(message)).rev();
+        let mut new = messages.take_while(|message| known.is_none_or(|known| message.position() > known)).peekable();
+        let Some(last) = new.peek() else { return };
+        self.last = Some((last.position(), last.id()));
+        self.last_message_ms = Some(created_ms(last));
+        let mut oldest_ms = None;
+        for message in new {
+            oldest_ms = Some(created_ms(message));
+            if message.is_fake() {
+                self.fakes += 1;
+            } else {
+                self.roles.insert(message.role());
+            }
+        }
+        self.created_ms = self.created_ms.or(oldest_ms);
+    }
+
+    /// Whether another conversation was put in the place of the one that was looked at.
+    fn is_of_another(&self, manager: &Manager) -> bool {
+        self.last.is_some_and(|(known, id)| {
+            let mut window = manager.uncovered().map(PlainMessage::message);
+            let found = window.rfind(|message| message.position() <= known);
+            manager.message_count() <= known.seq() || found.is_some_and(|found| found.id() != id)
+        })
+    }
+}
+
+fn is_summary(message: &Message) -> bool {
+    message.role() == Role::Summary
+}

@@ -1,0 +1,202 @@
+//! What is a log's own about a query: which calls are read, how many at once, and what cannot be read.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use verbale::contents::MemoryStore;
+use verbale::conversation::{HistoryQuery, LogScope, QueryError, query_log};
+use verbale::log::{
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Claim, Day, LogError, LogFuture, LoggedCall,
+    MemoryLog, Offloading, Opening, PutError, Remedy, Stored, Tenant,
+};
+use verbale::{MessageId, MessagesManager, PlainMessage, Record, Role};
+
+use super::asked::{START_MS, everything, id, texts};
+
+const DAY_MS: i64 = 86_400_000;
+
+/// A log in memory that is watched, and may fail.
+#[derive(Default)]
+pub struct Watched {
+    log: MemoryLog,
+    reading: AtomicUsize,
+    most_reading: AtomicUsize,
+    read: AtomicUsize,
+    listed: AtomicUsize,
+    fails_at: Option<CallId>,
+}
+
+impl CallLog for Watched {
+    fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Opening> {
+        self.log.open_call(header)
+    }
+
+    fn put_records<'a>(&'a self, claim: &'a Claim, records: &'a [Record]) -> LogFuture<'a, Vec<Stored>, PutError> {
+        self.log.put_records(claim, records)
+    }
+
+    fn change_call<'a>(&'a self, call_id: &'a CallId, change: &'a CallChange) -> LogFuture<'a, CallHeader> {
+        self.log.change_call(call_id, change)
+    }
+
+    fn read_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
+        Box::pin(async move {
+            self.read.fetch_add(1, Ordering::Relaxed);
+            self.most_reading.fetch_max(self.reading.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+            // Some take longer than others.
+            for _ in 0..call_id.as_str().len() * 3 % 7 {
+                tokio::task::yield_now().await;
+            }
+            self.reading.fetch_sub(1, Ordering::Relaxed);
+            if self.fails_at.as_ref() == Some(call_id) {
+                return Err(LogError::backend(format!("reading call {call_id}"), Remedy::Retry, "it is busy"));
+            }
+            self.log.read_call(call_id).await
+        })
+    }
+
+    fn list_calls<'a>(&'a self, query: &'a CallQuery) -> LogFuture<'a, CallPage> {
+        self.listed.fetch_add(1, Ordering::Relaxed);
+        self.log.list_calls(query)
+    }
+
+    fn erase_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, ()> {
+        self.log.erase_call(call_id)
+    }
+}
+
+impl Watched {
+    /// One that cannot read a call.
+    pub fn failing_at(call_id: CallId) -> Self {
+        Self { fails_at: Some(call_id), ..Self::default() }
+    }
+
+    /// How many calls were read, and pages listed.
+    pub fn counts(&self) -> (usize, usize) {
+        (self.read.load(Ordering::Relaxed), self.listed.load(Ordering::Relaxed))
+    }
+}
+
+/// A call in which its own id is said.
+async fn call(log: &dyn CallLog, name: &str, started_ms: i64, tenant: Option<&str>) -> MessageId {
+    let mut header = CallHeader::new(id(name), started_ms).unwrap();
+    if let Some(tenant) = tenant {
+        header = header.with_tenant(Tenant::new(tenant).unwrap());
+    }
+    log.open_call(&header).await.unwrap();
+    let mut manager = MessagesManager::<PlainMessage>::new();
+    manager.add_user(format!("this is {name}")).unwrap();
+    log.put_records(&Claim::of(&header), &manager.records()).await.unwrap();
+    manager.records()[0].id()
+}
+
+async fn found(log: &dyn CallLog, scope: &LogScope, query: &HistoryQuery) -> Vec<String> {
+    let mut texts = texts(&query_log(log, scope, query).await.unwrap().found);
+    texts.sort();
+    texts
+}
+
+#[tokio::test]
+async fn a_big_day_is_read_a_few_calls_at_a_time() {
+    const CALLS: usize = 250;
+    let log = Watched::default();
+    for number in 0..CALLS {
+        call(&log, &format!("{number:0width$}", width = 3 + number % 5), START_MS + number as i64, None).await;
+    }
+    let scope = LogScope::of_days([Day::of_ms(START_MS)]);
+    assert_eq!(query_log(&log, &scope, &everything()).await.unwrap().found.len(), CALLS);
+    assert_eq!(log.counts(), (CALLS, 3));
+    assert_eq!(log.most_reading.load(Ordering::Relaxed), 8);
+    assert_eq!(query_log(&log, &scope, &everything().with_recent(3)).await.unwrap().found.len(), 3);
+    assert_eq!(found(&log, &scope, &everything().with_text("IS 0000249")).await, ["0000249: this is 0000249"]);
+}
+
+#[tokio::test]
+async fn the_scope_says_which_calls_are_looked_at() {
+    let log = Watched::default();
+    for (name, day, tenant) in
+        [("a", 0, None), ("b", 1, None), ("c", 2, None), ("x", 0, Some("bank")), ("y", 1, Some("shop"))]
+    {
+        call(&log, name, START_MS + day * DAY_MS, tenant).await;
+    }
+    // Never opened: on no day.
+    let mut manager = MessagesManager::<PlainMessage>::new();
+    manager.add_user("this is d").unwrap();
+    log.put_records(&Claim::first(id("d")), &manager.records()).await.unwrap();
+
+    let day = |number: i64| Day::of_ms(START_MS + number * DAY_MS);
+    let bank = || Tenant::new("bank").unwrap();
+    for (scope, expected) in [
+        (LogScope::of_days([day(0)]), vec!["a"]),
+        (LogScope::of_days([day(2), day(1), day(1), day(3)]), vec!["b", "c"]),
+        (LogScope::of_days([]), vec![]),
+        (LogScope::of_tenant(bank(), [day(0), day(1)]), vec!["x"]),
+        (LogScope::of_calls(["d", "x", "a", "a", "nobody"].map(id)), vec!["a", "d", "x"]),
+    ] {
+        let shown = |name: &&str| format!("{name}: this is {name}");
+        assert_eq!(
+            found(&log, &scope, &everything()).await,
+            expected.iter().map(shown).collect::<Vec<_>>(),
+            "{scope:?}"
+        );
+        // A conversation that is asked for is read alone, and found where it is one of them: nobody sees a tenant's.
+        for name in ["a", "b", "c", "d", "x", "y", "nobody"] {
+            let before = log.counts();
+            let one = found(&log, &scope, &everything().with_conversation(id(name))).await;
+            let is_there = expected.contains(&name);
+            assert_eq!(one, is_there.then(|| shown(&name)).into_iter().collect::<Vec<_>>(), "{name} in {scope:?}");
+            assert_eq!(log.counts(), (before.0 + 1, before.1));
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_was_erased_is_not_found() {
+    let log = MemoryLog::new();
+    let message = call(&log, "a", START_MS, None).await;
+    let scope = LogScope::of_calls([id("a")]);
+    assert_eq!(found(&log, &scope, &everything().with_id(message)).await.len(), 1);
+    log.erase_call(&id("a")).await.unwrap();
+    assert_eq!(found(&log, &scope, &everything().with_id(message)).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_call_that_cannot_be_read_is_an_error() {
+    let log = Watched::failing_at(id("b"));
+    for name in ["a", "b", "c"] {
+        call(&log, name, START_MS, None).await;
+    }
+    let scope = LogScope::of_calls(["a", "b", "c"].map(id));
+    let error = query_log(&log, &scope, &everything().with_limit(1)).await.unwrap_err();
+    assert!(matches!(&error, QueryError::Read { call_id, .. } if *call_id == id("b")), "{error:?}");
+    assert!(error.is_retryable());
+    assert_eq!(
+        error.to_string(),
+        "call b could not be read: see the source of this error for what to do, then query again"
+    );
+}
+
+#[tokio::test]
+async fn contents_that_are_missing_are_told() {
+    let shared = Arc::new(MemoryLog::new());
+    let log = Offloading::new(shared.clone(), MemoryStore::default());
+    let header = CallHeader::new(id("a"), START_MS).unwrap();
+    log.open_call(&header).await.unwrap();
+    let mut manager = MessagesManager::<PlainMessage>::new();
+    manager.add_user("terms and conditions ".repeat(100)).unwrap();
+    manager.add_assistant("I see.").unwrap();
+    log.put_records(&Claim::of(&header), &manager.records()).await.unwrap();
+    let scope = LogScope::of_calls([id("a")]);
+    let asked = everything().with_text("CONDITIONS");
+    let answer = query_log(&log, &scope, &asked).await.unwrap();
+    assert_eq!((answer.found.len(), answer.problems.len()), (1, 0));
+
+    // The same log beside a store that has lost everything.
+    let log = Offloading::new(shared, MemoryStore::default());
+    let answer = query_log(&log, &scope, &asked).await.unwrap();
+    let told: Vec<_> = answer.problems.iter().map(|(call_id, problem)| (call_id.clone(), problem.message_id)).collect();
+    assert_eq!((answer.found.len(), told), (0, vec![(id("a"), manager.records()[0].id())]));
+    // Of messages that the query does not ask for, nothing.
+    let answer = query_log(&log, &scope, &asked.with_role(Role::Assistant)).await.unwrap();
+    assert_eq!((answer.found.len(), answer.problems.len()), (0, 0));
+}

@@ -1,0 +1,197 @@
+//! What a query finds, case by case, whoever answers it.
+
+use verbale::{MessageId, MessageWrapper, Role, Timing};
+
+use super::asked::{Asked, Backend, START_MS, everything, id};
+use super::texts;
+
+/// Runs every case, each with conversations of its own.
+pub async fn all(backend: Backend) {
+    nothing_is_found_where_nothing_was_said(backend.open().await).await;
+    conversations_do_not_mix(backend.open().await).await;
+    what_is_found_comes_in_the_order_of_time(backend.open().await).await;
+    at_equal_times_ids_decide(backend.open().await).await;
+    fakes_are_never_found_and_roles_when_asked_for(backend.open().await).await;
+    a_range_has_its_begin_and_not_its_end(backend.open().await).await;
+    a_limit_takes_the_oldest_and_recent_the_newest(backend.open().await).await;
+    a_message_is_found_by_its_id(backend.open().await).await;
+    a_summary_is_found_at_its_own_time(backend.open().await).await;
+    a_merged_message_has_the_time_of_its_first(backend.open().await).await;
+    a_time_that_was_set_later_counts(backend.open().await).await;
+    all_conditions_hold_at_once(backend.open().await).await;
+    what_contradicts_itself_is_refused(backend.open().await).await;
+    texts::all(backend).await;
+}
+
+async fn nothing_is_found_where_nothing_was_said(asked: Asked) {
+    assert_eq!(asked.find(&everything()).await.unwrap(), []);
+    asked.conversations.default_conversation();
+    assert_eq!(asked.find(&everything().with_recent(3)).await.unwrap(), []);
+}
+
+async fn conversations_do_not_mix(asked: Asked) {
+    for (conversation, text) in [("a", "one"), ("b", "two"), ("a", "three"), ("A", "four")] {
+        asked.say(conversation, Role::Supervisor, text);
+    }
+    assert_eq!(asked.texts(everything().with_conversation(id("a"))).await, ["a: one", "a: three"]);
+    assert_eq!(asked.texts(everything().with_conversation(id("A"))).await, ["A: four"]);
+    assert_eq!(asked.texts(everything().with_conversation(id("nobody"))).await, [""; 0]);
+    assert_eq!(asked.texts(everything()).await, ["a: one", "b: two", "a: three", "A: four"]);
+}
+
+async fn what_is_found_comes_in_the_order_of_time(asked: Asked) {
+    asked.say("a", Role::User, "later");
+    asked.clock.set(START_MS - 10);
+    asked.say("b", Role::User, "earlier");
+    // A clock that has stepped back.
+    asked.say("a", Role::Assistant, "behind, and earlier");
+    assert_eq!(asked.texts(everything()).await, ["b: earlier", "a: behind, and earlier", "a: later"]);
+    assert_eq!(asked.texts(everything().with_recent(1)).await, ["a: later"]);
+    assert_eq!(asked.texts(everything().with_limit(2)).await, ["b: earlier", "a: behind, and earlier"]);
+}
+
+async fn at_equal_times_ids_decide(asked: Asked) {
+    let mut said: Vec<(MessageId, String)> = Vec::new();
+    for number in 0..12 {
+        let conversation = ["a", "b", "c"][number % 3];
+        let id = asked.say_at_once(conversation, Role::Supervisor, number.to_string());
+        said.push((id, format!("{conversation}: {number}")));
+    }
+    let as_said: Vec<String> = said.iter().map(|(_, text)| text.clone()).collect();
+    said.sort();
+    let by_id: Vec<String> = said.into_iter().map(|(_, text)| text).collect();
+    assert_ne!(as_said, by_id);
+    assert_eq!(asked.texts(everything()).await, by_id);
+    assert_eq!(asked.texts(everything().with_limit(5)).await, by_id[..5]);
+    assert_eq!(asked.texts(everything().with_recent(5)).await, by_id[7..]);
+}
+
+async fn fakes_are_never_found_and_roles_when_asked_for(asked: Asked) {
+    asked.say("a", Role::Supervisor, "be kind");
+    asked.say("a", Role::Assistant, "hello");
+    asked.say("a", Role::User, "hi");
+    let fake = asked.conversations.get(&id("a")).unwrap().read(|manager| manager.meta_messages()[1].clone());
+    assert!(fake.message().is_fake());
+
+    assert_eq!(asked.texts(everything()).await, ["a: be kind", "a: hello", "a: hi"]);
+    assert_eq!(asked.texts(everything().with_id(fake.id())).await, [""; 0]);
+    assert_eq!(asked.texts(everything().with_text("...")).await, [""; 0]);
+    assert_eq!(asked.texts(everything().with_role(Role::User)).await, ["a: hi"]);
+    assert_eq!(asked.texts(everything().with_role(Role::User).with_role(Role::Assistant)).await, ["a: hello", "a: hi"]);
+    assert_eq!(asked.texts(everything().with_role(Role::Supervisor)).await, ["a: be kind"]);
+    assert_eq!(asked.texts(everything().with_role(Role::Summary)).await, [""; 0]);
+}
+
+async fn a_range_has_its_begin_and_not_its_end(asked: Asked) {
+    for text in ["1", "2", "3", "4"] {
+        asked.say("a", Role::Supervisor, text);
+    }
+    let at = |number: i64| START_MS + number;
+    assert_eq!(asked.texts(everything().with_since_ms(at(3))).await, ["a: 3", "a: 4"]);
+    assert_eq!(asked.texts(everything().with_until_ms(at(3))).await, ["a: 1", "a: 2"]);
+    assert_eq!(asked.texts(everything().with_since_ms(at(2)).with_until_ms(at(4))).await, ["a: 2", "a: 3"]);
+    assert_eq!(asked.texts(everything().with_since_ms(at(2)).with_until_ms(at(2))).await, [""; 0]);
+    assert_eq!(asked.texts(everything().with_since_ms(i64::MIN).with_until_ms(i64::MAX).with_limit(1)).await, ["a: 1"]);
+    assert_eq!(asked.texts(everything().with_since_ms(at(2)).with_recent(9)).await, ["a: 2", "a: 3", "a: 4"]);
+}
+
+async fn a_limit_takes_the_oldest_and_recent_the_newest(asked: Asked) {
+    for (conversation, text) in [("a", "1"), ("b", "2"), ("a", "3"), ("c", "4"), ("b", "5")] {
+        asked.say(conversation, Role::Supervisor, text);
+    }
+    let all = ["a: 1", "b: 2", "a: 3", "c: 4", "b: 5"];
+    for count in [0, 1, 2, 4, 5, 6, usize::MAX] {
+        let some = count.min(5);
+        assert_eq!(asked.texts(everything().with_limit(count)).await, all[..some]);
+        assert_eq!(asked.texts(everything().with_recent(count)).await, all[5 - some..]);
+    }
+    assert_eq!(asked.texts(everything().with_conversation(id("b")).with_recent(1)).await, ["b: 5"]);
+}
+
+async fn a_message_is_found_by_its_id(asked: Asked) {
+    let first = asked.say("a", Role::User, "first");
+    asked.say("b", Role::User, "other");
+    let answer = asked.say("b", Role::Assistant, "answer");
+    assert_eq!(asked.texts(everything().with_id(first)).await, ["a: first"]);
+    assert_eq!(asked.texts(everything().with_id(answer)).await, ["b: answer"]);
+    assert_eq!(asked.texts(everything().with_id(answer).with_conversation(id("a"))).await, [""; 0]);
+    assert_eq!(asked.texts(everything().with_id(answer).with_role(Role::User)).await, [""; 0]);
+    assert_eq!(asked.texts(everything().with_id(MessageId::from(7))).await, [""; 0]);
+}
+
+async fn a_summary_is_found_at_its_own_time(asked: Asked) {
+    asked.say("a", Role::User, "hi");
+    asked.say("a", Role::Assistant, "hello");
+    let conversation = asked.conversations.get(&id("a")).unwrap();
+    let summarizing = conversation.read(|manager| manager.summarizing().unwrap());
+    asked.say("a", Role::User, "bye");
+    asked.clock.advance(1);
+    conversation.change(|manager| manager.add_summary("They met.", &summarizing).map(|_| ()).unwrap());
+    // In the list it stands in front of the last message, and hides the others from the model only.
+    assert_eq!(asked.texts(everything()).await, ["a: hi", "a: hello", "a: bye", "a: They met."]);
+    assert_eq!(asked.texts(everything().with_recent(1)).await, ["a: They met."]);
+    assert_eq!(asked.texts(everything().with_role(Role::Summary)).await, ["a: They met."]);
+    assert_eq!(asked.texts(everything().with_until_ms(START_MS + 4)).await, ["a: hi", "a: hello", "a: bye"]);
+}
+
+async fn a_merged_message_has_the_time_of_its_first(asked: Asked) {
+    asked.say("a", Role::User, "one");
+    asked.say("b", Role::User, "two");
+    asked.say("a", Role::User, "three");
+    assert_eq!(asked.texts(everything().with_text("three")).await, ["a: one"]);
+    assert_eq!(asked.texts(everything()).await, ["a: one", "b: two"]);
+}
+
+async fn a_time_that_was_set_later_counts(asked: Asked) {
+    asked.say("a", Role::User, "one");
+    let id_of_answer = asked.say("a", Role::Assistant, "two");
+    assert_eq!(asked.texts(everything()).await, ["a: one", "a: two"]);
+    let conversation = asked.conversations.get(&id("a")).unwrap();
+    conversation.change(|manager| {
+        manager.entry(&id_of_answer).unwrap().set_timing(Timing::Creation, START_MS - 5);
+    });
+    assert_eq!(asked.texts(everything()).await, ["a: two", "a: one"]);
+    assert_eq!(asked.texts(everything().with_until_ms(START_MS)).await, ["a: two"]);
+}
+
+async fn all_conditions_hold_at_once(asked: Asked) {
+    for number in 0..6 {
+        for conversation in ["a", "b"] {
+            asked.say(conversation, Role::User, format!("question {number}"));
+            asked.say(conversation, Role::Assistant, format!("answer {number}"));
+        }
+    }
+    let query = everything()
+        .with_conversation(id("b"))
+        .with_role(Role::Assistant)
+        .with_since_ms(START_MS + 8)
+        .with_until_ms(START_MS + 24)
+        .with_text("ANSWER");
+    assert_eq!(asked.texts(query.clone().with_limit(2)).await, ["b: answer 1", "b: answer 2"]);
+    assert_eq!(asked.texts(query.with_recent(2)).await, ["b: answer 3", "b: answer 4"]);
+}
+
+async fn what_contradicts_itself_is_refused(asked: Asked) {
+    asked.say("a", Role::User, "hi");
+    let after = everything().with_since_ms(2).with_until_ms(1);
+    let both = everything().with_limit(3).with_recent(3);
+    let long = everything().with_text("x".repeat(1_001));
+    for (query, told) in [
+        (after, "the query's `since` (2) is after its `until` (1): swap them, or leave one of them out"),
+        (
+            both,
+            "the query asks for the oldest 3 (`limit`) and for the newest 3 (`recent`) at once: leave one of them out",
+        ),
+        (
+            everything().with_text(" \u{200b}"),
+            "the query's text is blank: leave it out, or search for characters that show",
+        ),
+        (long, "the query's text has 1001 bytes: search for a part of it, of at most 1000 bytes"),
+    ] {
+        let error = asked.find(&query).await.unwrap_err();
+        assert_eq!(error.to_string(), told);
+        assert!(!error.is_retryable());
+        // Also where nothing would have been looked at.
+        assert!(asked.find(&query.with_conversation(id("nobody"))).await.is_err());
+    }
+}

@@ -1,0 +1,131 @@
+//! Which conversations there are, and what is known of each.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use verbale::clock::{ManualClock, SequentialIds};
+use verbale::conversation::{Conversation, Conversations, RegistryError};
+use verbale::{MessagesManager, PlainMessage, Role, Timing};
+
+use super::asked::{START_MS, everything, id};
+
+fn conversations() -> (Conversations, ManualClock) {
+    let clock = ManualClock::new(START_MS);
+    (Conversations::new().with_clock(Arc::new(clock.clone()), Arc::new(SequentialIds::default())), clock)
+}
+
+fn say(conversation: &Conversation, role: Role, text: &str) {
+    conversation.change(|manager| manager.add_message(role, text).map(|_| ()).unwrap());
+}
+
+fn length(conversation: &Conversation) -> usize {
+    conversation.read(|manager| manager.meta_messages().len())
+}
+
+#[test]
+fn an_id_is_of_one_conversation() {
+    let (conversations, _) = conversations();
+    let made = conversations.create(id("a")).unwrap();
+    say(&made, Role::User, "hi");
+    let exists = RegistryError::Exists { id: id("a") };
+    assert_eq!(conversations.create(id("a")).unwrap_err(), exists);
+    assert_eq!(conversations.insert(&Conversation::new(id("a"))).unwrap_err(), exists);
+    assert_eq!(exists.to_string(), "there is a conversation a already: get it, or give the new one an id of its own");
+    for same in [conversations.get(&id("a")).unwrap(), conversations.get_or_create(&id("a"))] {
+        assert_eq!(length(&same), 1);
+    }
+    assert!(conversations.get(&id("b")).is_none());
+    assert_eq!(length(&conversations.get_or_create(&id("b"))), 0);
+    assert!(conversations.get(&id("b")).is_some());
+}
+
+#[test]
+fn the_default_one_is_one_of_them() {
+    let (conversations, _) = conversations();
+    say(&conversations.default_conversation(), Role::User, "hi");
+    assert_eq!(length(&conversations.get(&id("default")).unwrap()), 1);
+    assert_eq!(length(&conversations.default_conversation()), 1);
+}
+
+#[test]
+fn they_are_listed_in_order_and_removed_for_good() {
+    let (conversations, _) = conversations();
+    for name in ["b", "a", "ab", "A"] {
+        say(&conversations.get_or_create(&id(name)), Role::User, "hi");
+    }
+    let listed = || conversations.list().iter().map(|conversation| conversation.id().to_string()).collect::<Vec<_>>();
+    assert_eq!(listed(), ["A", "a", "ab", "b"]);
+    let removed = conversations.remove(&id("ab")).unwrap();
+    assert!(conversations.remove(&id("ab")).is_none());
+    assert_eq!(listed(), ["A", "a", "b"]);
+    assert_eq!(conversations.query(&everything()).unwrap().len(), 3);
+    // Who has it goes on with it.
+    say(&removed, Role::Assistant, "hello");
+    assert_eq!(length(&removed), 2);
+    assert_eq!(length(&conversations.get_or_create(&id("ab"))), 0);
+    let shown = format!("{conversations:?}");
+    assert!(shown.contains('4') && !shown.contains("hi"), "{shown}");
+}
+
+#[test]
+fn a_conversation_from_elsewhere_is_one_of_them() {
+    let (conversations, _) = conversations();
+    let mut manager = MessagesManager::<PlainMessage>::new();
+    manager.add_user("before").unwrap();
+    let restored = Conversation::of(id("a"), MessagesManager::restore(manager.records()).unwrap());
+    conversations.insert(&restored).unwrap();
+    say(&restored, Role::Assistant, "behind");
+    assert_eq!(conversations.query(&everything().with_conversation(id("a"))).unwrap().len(), 2);
+    assert_eq!(conversations.metadata(&id("a")).unwrap().messages, 2);
+}
+
+#[test]
+fn metadata_tell_of_every_change() {
+    let (conversations, clock) = conversations();
+    assert_eq!(conversations.metadata(&id("a")), None);
+    let conversation = conversations.get_or_create(&id("a"));
+    let known = || {
+        let known = conversations.metadata(&id("a")).unwrap();
+        assert_eq!(known.conversation, id("a"));
+        (known.created_ms, known.last_message_ms, known.messages, known.roles)
+    };
+    assert_eq!(known(), (None, None, 0, BTreeSet::new()));
+
+    // A fake user message goes in front: nobody said it.
+    say(&conversation, Role::Assistant, "hello");
+    assert_eq!(known(), (Some(START_MS), Some(START_MS), 1, [Role::Assistant].into()));
+    clock.advance(5);
+    say(&conversation, Role::User, "hi");
+    clock.advance(5);
+    say(&conversation, Role::User, "there");
+    assert_eq!(known(), (Some(START_MS), Some(START_MS + 5), 2, [Role::User, Role::Assistant].into()));
+
+    // A summary goes to the middle of the list.
+    let spoken: BTreeSet<Role> = [Role::User, Role::Assistant, Role::Summary].into();
+    conversation.change(|manager| {
+        let summarizing = manager.summarizing().unwrap();
+        manager.add_summary("They met.", &summarizing).map(|_| ()).unwrap();
+    });
+    assert_eq!(known(), (Some(START_MS), Some(START_MS + 5), 3, spoken.clone()));
+
+    // A time is set, and several messages come at once.
+    conversation.change(|manager| {
+        let first = verbale::MessageWrapper::id(&manager.meta_messages()[0]);
+        manager.entry(&first).unwrap().set_timing(Timing::Creation, START_MS - 7);
+        manager.add_supervisor("be kind").unwrap();
+        manager.add_assistant("how can I help?").map(|_| ()).unwrap();
+    });
+    let all: BTreeSet<Role> = spoken.into_iter().chain([Role::Supervisor]).collect();
+    assert_eq!(known(), (Some(START_MS - 7), Some(START_MS + 10), 5, all));
+
+    // Another conversation takes the place of this one.
+    let mut other = MessagesManager::<PlainMessage>::with_clock(
+        Arc::new(ManualClock::new(3)),
+        Arc::new(SequentialIds::starting_at(1_000)),
+    );
+    for _ in 0..20 {
+        other.add_supervisor("other").unwrap();
+    }
+    conversation.change(|manager| *manager = other);
+    assert_eq!(known(), (Some(3), Some(3), 20, [Role::Supervisor].into()));
+}

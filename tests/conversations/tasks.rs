@@ -1,0 +1,127 @@
+//! Many tasks at once: nobody waits for another conversation, and nothing is lost.
+
+use std::sync::mpsc;
+use std::sync::{Arc, Barrier};
+use std::thread;
+
+use verbale::conversation::Conversations;
+use verbale::{MessageWrapper, Role};
+
+use super::asked::{everything, id, texts};
+
+#[test]
+fn nobody_waits_for_a_conversation_that_is_being_changed() {
+    let conversations = Arc::new(Conversations::new());
+    let busy = conversations.create(id("busy")).unwrap();
+    let idle = conversations.create(id("idle")).unwrap();
+    let (is_in, waits_in) = mpsc::channel();
+    let (let_go, waits_out) = mpsc::channel::<()>();
+    let changing = thread::spawn(move || {
+        busy.change(|manager| {
+            is_in.send(()).unwrap();
+            waits_out.recv().unwrap();
+            manager.add_user("said at last").map(|_| ()).unwrap();
+        });
+    });
+    waits_in.recv().unwrap();
+
+    // Who asks for all of them waits for that one, and holds nothing else.
+    let (is_asking, waits_asked) = mpsc::channel();
+    let asked = conversations.clone();
+    let asking = thread::spawn(move || {
+        is_asking.send(()).unwrap();
+        asked.query(&everything()).unwrap()
+    });
+    let known = conversations.clone();
+    let asking_for_metadata = thread::spawn(move || known.metadata(&id("busy")).unwrap().messages);
+    waits_asked.recv().unwrap();
+
+    idle.change(|manager| manager.add_user("hi").map(|_| ()).unwrap());
+    for number in 0..1_000 {
+        let name = id(&format!("new {number}"));
+        let made = conversations.create(name.clone()).unwrap();
+        made.change(|manager| manager.add_user("hello").map(|_| ()).unwrap());
+        assert_eq!(conversations.query(&everything().with_conversation(name.clone())).unwrap().len(), 1);
+        assert_eq!(conversations.metadata(&name).unwrap().messages, 1);
+        assert_eq!(conversations.list().len(), 3);
+        assert!(conversations.remove(&name).is_some());
+        thread::yield_now();
+    }
+    assert_eq!(idle.read(|manager| manager.meta_messages().len()), 1);
+    assert!(!changing.is_finished() && !asking.is_finished() && !asking_for_metadata.is_finished());
+
+    let_go.send(()).unwrap();
+    changing.join().unwrap();
+    // It was not passed over.
+    assert!(texts(&asking.join().unwrap()).contains(&"busy: said at last".to_owned()));
+    assert_eq!(asking_for_metadata.join().unwrap(), 1);
+}
+
+#[test]
+fn who_asks_at_the_same_time_gets_the_same_one() {
+    const THREADS: usize = 8;
+    for round in 0..50 {
+        let conversations = Conversations::new();
+        let name = id(&round.to_string());
+        let barrier = Barrier::new(THREADS);
+        let made = thread::scope(|scope| {
+            let ask = |thread: usize| {
+                let (conversations, name, barrier) = (&conversations, &name, &barrier);
+                scope.spawn(move || {
+                    barrier.wait();
+                    let conversation = conversations.get_or_create(name);
+                    conversation.change(|manager| manager.add_supervisor(thread.to_string()).map(|_| ()).unwrap());
+                    conversations.create(name.clone()).is_ok()
+                })
+            };
+            let threads: Vec<_> = (0..THREADS).map(ask).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+        });
+        assert_eq!(made, [false; THREADS]);
+        assert_eq!(conversations.metadata(&name).unwrap().messages, THREADS);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_many_tasks_say_adds_up() {
+    const TASKS: usize = 32;
+    const ROUNDS: usize = 60;
+    const CONVERSATIONS: usize = 7;
+    let conversations = Arc::new(Conversations::new().with_history_limit(usize::MAX));
+    let talk = |task: usize| {
+        let conversations = conversations.clone();
+        async move {
+            for round in 0..ROUNDS {
+                let name = id(&((task + round) % CONVERSATIONS).to_string());
+                let conversation = conversations.get_or_create(&name);
+                let role = [Role::User, Role::Assistant, Role::Supervisor][round % 3];
+                let text = format!("task {task} round {round}.");
+                let said = conversation.change(|manager| manager.add_message(role, text.as_str()).map(|_| ()));
+                said.unwrap();
+                // Whatever others do meanwhile, what was said is there, once.
+                let query = everything().with_conversation(name).with_text(text.as_str());
+                assert_eq!(conversations.query(&query).unwrap().len(), 1);
+                if round % 16 == 0 {
+                    assert!(conversations.query(&everything().with_recent(10)).unwrap().len() <= 10);
+                }
+                tokio::task::yield_now().await;
+            }
+        }
+    };
+    let tasks: Vec<_> = (0..TASKS).map(|task| tokio::spawn(talk(task))).collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+
+    let found = conversations.query(&everything()).unwrap();
+    let said: usize = found.iter().map(|found| found.message.contents().len()).sum();
+    assert_eq!(said, TASKS * ROUNDS);
+    let counted: usize = conversations.list().iter().map(|one| one.metadata().messages).sum();
+    assert_eq!(counted, found.len());
+    assert_eq!(conversations.list().len(), CONVERSATIONS);
+    for conversation in conversations.list() {
+        let messages = conversation
+            .read(|manager| manager.meta_messages().iter().filter(|wrapper| !wrapper.message().is_fake()).count());
+        assert_eq!(conversation.metadata().messages, messages);
+    }
+}
