@@ -59,9 +59,9 @@ fn tell_of_assistant(messages: &mut [Message], repairs: &mut Repairs) {
     for (m, message) in messages.iter_mut().enumerate().filter(|(_, message)| message.role != ConversationRole::User) {
         for (c, block) in message.content.iter_mut().enumerate() {
             let told = match block {
-                ContentBlock::Image(_) => unavailable("image", None),
-                ContentBlock::Video(_) => unavailable("video", None),
-                ContentBlock::Document(document) => unavailable("document", Some(&document.name)),
+                ContentBlock::Image(image) => told_image(image),
+                ContentBlock::Video(video) => unavailable("video", Some(&format!("video/{}", video.format.as_str()))),
+                ContentBlock::Document(document) => told_document(document),
                 _ => continue,
             };
             *block = ContentBlock::Text(told);
@@ -77,21 +77,19 @@ fn tell(messages: &mut [Message], mut is_one: impl FnMut(Attached<'_>) -> bool, 
             let place = Place::Content(m, c);
             match block {
                 ContentBlock::Image(image) if is_one(Attached::Image(image)) => {
-                    *block = ContentBlock::Text(unavailable("image", None));
+                    *block = ContentBlock::Text(told_image(image));
                     repairs.add(place, format_args!("{what} became a text"));
                 }
                 ContentBlock::Document(document) if is_one(Attached::Document(document)) => {
-                    *block = ContentBlock::Text(unavailable("document", Some(&document.name)));
+                    *block = ContentBlock::Text(told_document(document));
                     repairs.add(place, format_args!("{what} became a text"));
                 }
                 ContentBlock::ToolResult(result) => {
                     for part in &mut result.content {
                         let told = match part {
-                            ToolResultContentBlock::Image(image) if is_one(Attached::Image(image)) => {
-                                unavailable("image", None)
-                            }
+                            ToolResultContentBlock::Image(image) if is_one(Attached::Image(image)) => told_image(image),
                             ToolResultContentBlock::Document(document) if is_one(Attached::Document(document)) => {
-                                unavailable("document", Some(&document.name))
+                                told_document(document)
                             }
                             _ => continue,
                         };
@@ -103,6 +101,14 @@ fn tell(messages: &mut [Message], mut is_one: impl FnMut(Attached<'_>) -> bool, 
             }
         }
     }
+}
+
+fn told_image(image: &ImageBlock) -> String {
+    unavailable("image", Some(&format!("image/{}", image.format.as_str())))
+}
+
+fn told_document(document: &DocumentBlock) -> String {
+    unavailable("document", Some(&document.name))
 }
 
 /// Of those, the newest `max` stay.

@@ -124,15 +124,7 @@ fn of_kind(kind: Option<MediaKind>, essence: &str) -> Text {
 }
 
 fn not_of(kind: Option<MediaKind>, essence: &str) -> MessageError {
-    MessageError::OtherKind { kind: kind.map_or("a document", a_kind), mime_type: essence.into() }
-}
-
-fn a_kind(kind: MediaKind) -> &'static str {
-    match kind {
-        MediaKind::Image => "an image",
-        MediaKind::Audio => "sound",
-        MediaKind::Video => "a video",
-    }
+    MessageError::OtherKind { kind: kind.map_or("a document", MediaKind::with_article), mime_type: essence.into() }
 }
 
 /// The type of an attachment by its usual name: what its bytes are, where they tell; else what is said of it.
@@ -141,4 +133,9 @@ pub(super) fn known(kind: Option<MediaKind>, source: &Source, said: Option<&str>
     // What contradicts its bytes is not heard.
     let known = checked(kind, said, sniffed).or_else(|_| checked(kind, None, sniffed)).ok()??;
     essence(&known).ok().map(Text::from)
+}
+
+/// Whether what is said of an attachment is not what its bytes are.
+pub(super) fn contradicts(kind: Option<MediaKind>, source: &Source, said: Option<&str>) -> bool {
+    matches!(source, Source::Bytes(bytes) if checked(kind, said, sniff(bytes)).is_err())
 }

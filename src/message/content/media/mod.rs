@@ -31,6 +31,15 @@ impl MediaKind {
             Self::Video => "video",
         }
     }
+
+    /// The kind as it is told in a sentence.
+    pub(crate) const fn with_article(self) -> &'static str {
+        match self {
+            Self::Image => "an image",
+            Self::Audio => "sound",
+            Self::Video => "a video",
+        }
+    }
 }
 
 /// Where the data of a [`Media`] or [`Document`] is.
