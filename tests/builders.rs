@@ -28,7 +28,7 @@ fn decision(step: u32) -> Decision {
 }
 
 fn image() -> Media {
-    Media::from_url(MediaKind::Image, "s3://pictures/1.png").unwrap().with_mime_type("image/png")
+    Media::image(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice()).unwrap()
 }
 
 #[test]

@@ -106,7 +106,7 @@ impl fmt::Display for Untaken {
             Self::Sound => "the model takes no sound: add what is said in it as a text",
             Self::OfAssistant => "the model takes none from the assistant: add it to a user message",
             Self::NoBytes => "it has no bytes",
-            Self::Url => "Bedrock does not fetch its URL: add its bytes, or an `s3://` URL",
+            Self::Url => "Bedrock does not fetch its URL: add its bytes, or, for Nova, an `s3://` URL",
             Self::ContentId => "it is in a content store: put its bytes in with `contents::resolve`",
             Self::Format(known) => {
                 return write!(f, "its type is not known, or none that Converse takes: {known}");

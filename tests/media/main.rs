@@ -18,6 +18,8 @@ use verbale::model::{Model, ModelEvent, ModelRequest, ToolSpec};
 use verbale::{Content, Message, MessageWrapper, MessagesManager, PlainMessage, Value};
 
 const CLAUDE: &str = "eu.anthropic.claude-sonnet-5";
+/// A model that takes all that Converse has a block for.
+const NOVA: &str = "eu.amazon.nova-lite-v1:0";
 
 type Manager = MessagesManager<PlainMessage>;
 
@@ -32,11 +34,15 @@ fn shown(contents: impl IntoIterator<Item = Content>) -> Manager {
     manager
 }
 
-/// What Bedrock is asked, which it took, and what was changed for it.
+/// What Claude is asked, which Bedrock took, and what was changed for it.
 async fn ask(messages: Vec<Message>) -> (Json, Vec<String>) {
+    ask_of(CLAUDE, messages).await
+}
+
+async fn ask_of(model_id: &str, messages: Vec<Message>) -> (Json, Vec<String>) {
     let stand_in = StandIn::new();
     let client = Client::from_conf(turn_client(stand_in.sdk_config()).build());
-    let model = BedrockModel::for_turns(client, BedrockSettings::new(CLAUDE).with_cache_points(false));
+    let model = BedrockModel::for_turns(client, BedrockSettings::new(model_id).with_cache_points(false));
     let mut request = ModelRequest::new(messages);
     let schema = Value::map([("type", "object")]).unwrap();
     request.tools = [ToolSpec::new("look", "Looks.", schema).unwrap()].into();
@@ -54,7 +60,11 @@ async fn ask(messages: Vec<Message>) -> (Json, Vec<String>) {
 
 /// The blocks of the caller's message, which is the only one.
 async fn asked(contents: impl IntoIterator<Item = Content>) -> (Json, Vec<String>) {
-    let (mut messages, repairs) = ask(window(&shown(contents))).await;
+    asked_of(CLAUDE, contents).await
+}
+
+async fn asked_of(model_id: &str, contents: impl IntoIterator<Item = Content>) -> (Json, Vec<String>) {
+    let (mut messages, repairs) = ask_of(model_id, window(&shown(contents))).await;
     assert_eq!(messages.as_array().map(Vec::len), Some(1));
     (messages[0]["content"].take(), repairs)
 }

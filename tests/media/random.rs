@@ -5,8 +5,8 @@ use serde_json::Value as Json;
 use verbale::Content;
 use verbale::message::{Document, Media, MediaKind, Source};
 
-use super::asked;
 use super::files::{GIF, HEIC, MP4, PDF, PNG, WAV};
+use super::{CLAUDE, NOVA, asked_of};
 
 #[derive(Debug, Clone)]
 struct Attached {
@@ -55,11 +55,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn any_attachments_are_taken_and_named(all in prop::collection::vec(attached(), 1..40)) {
+    fn any_attachments_are_taken_and_named(all in prop::collection::vec(attached(), 1..40), nova in any::<bool>()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
         let count = all.len();
         let named = all.into_iter().enumerate().map(|(n, attached)| attached.named(format!("number {n} of them")));
-        let (content, _) = runtime.block_on(asked(named));
+        let (content, _) = runtime.block_on(asked_of(if nova { NOVA } else { CLAUDE }, named));
         let blocks = content.as_array().unwrap();
         let told: Vec<&str> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
         for n in 0..count {

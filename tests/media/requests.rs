@@ -7,7 +7,7 @@ use verbale::message::{Document, Media, MediaKind, ResultContent, Source};
 use verbale::{Content, Invocation, MessageWrapper, Value};
 
 use super::files::{GIF, HEIC, MP4, PDF, PNG, WAV};
-use super::{Manager, ask, asked, document, image, told, window};
+use super::{Manager, NOVA, ask, ask_of, asked, document, image, told, window};
 
 fn base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
@@ -40,7 +40,7 @@ async fn each_kind_is_given_or_told() {
     ];
     let manager = super::shown(contents);
     let id = manager.meta_messages()[0].id();
-    let (messages, repairs) = ask(window(&manager)).await;
+    let (messages, repairs) = ask_of(NOVA, window(&manager)).await;
     let document = |format: &str, name: &str, bytes: &[u8]| json!({"document": {"format": format, "name": name, "source": {"bytes": base64(bytes)}}});
     assert_eq!(
         messages,
@@ -65,7 +65,7 @@ async fn each_kind_is_given_or_told() {
     );
     let told = |what: &str| format!("told as a text: message {id} has {what}");
     let sound = "sound; the model takes no sound: add what is said in it as a text";
-    let url = "Bedrock does not fetch its URL: add its bytes, or an `s3://` URL";
+    let url = "Bedrock does not fetch its URL: add its bytes, or, for Nova, an `s3://` URL";
     let format =
         "an image; its type is not known, or none that Converse takes: image/png, image/jpeg, image/gif, image/webp";
     assert_eq!(
@@ -80,6 +80,43 @@ async fn each_kind_is_given_or_told() {
             told(&format!("a document; {url}")),
         ]
     );
+}
+
+#[tokio::test]
+async fn claude_is_given_no_video_and_nothing_from_s3() {
+    let in_s3 = |name: &str| Media::from_url(MediaKind::Image, "s3://pictures/1.png").unwrap().with_prompt_hint(name);
+    let pdf = Document::from_url("s3://pages/1.pdf").unwrap().with_mime_type("application/pdf").with_title("Terms");
+    let call = Invocation::new("call_1", "look", Value::Null).unwrap();
+    let mut manager = super::shown(["Look.".into(), Media::video(MP4).unwrap().with_prompt_hint("the walk").into()]);
+    manager.add_assistant(call.clone()).unwrap();
+    let parts = [in_s3("the dress").with_mime_type("image/png")];
+    manager.add_user(vec![Content::from(call.success(parts)), pdf.into()]).unwrap();
+
+    let (messages, repairs) = ask(window(&manager)).await;
+    let name = |kind: &str, name: &str| json!({"text": format!("[{kind} \"{name}\"]")});
+    assert_eq!(
+        messages[0]["content"],
+        json!([{"text": "Look."}, name("video", "the walk"), told("video", "video/mp4")])
+    );
+    assert_eq!(
+        messages[2]["content"],
+        json!([
+            {"toolResult": {"toolUseId": "call_1", "status": "success",
+                "content": [name("image", "the dress"), told("image", "image/png")]}},
+            told("document", "Terms"),
+            {"text": "[document]"},
+        ])
+    );
+    let in_s3 = "what is in S3, from where this model is given nothing: add its bytes, became a text";
+    assert_eq!(
+        repairs,
+        [
+            "messages.0.content.2: a video, which this model does not take, became a text".to_owned(),
+            format!("messages.2.content.0: {in_s3} in a tool's result"),
+            format!("messages.2.content.1: {in_s3}"),
+        ]
+    );
+    assert_eq!(ask_of(NOVA, window(&manager)).await.1, [""; 0]);
 }
 
 #[tokio::test]
