@@ -14,10 +14,11 @@ use crate::message::{Content, Message, MessageWrapper, Role};
 ///
 /// - Sound, an `https` URL, a content id, and what is of no type that Converse takes become
 ///   `[audio "the greeting": not available to the model]`, with the prompt hint, the title or the MIME type in quotes.
-///   [`contents::resolve`](crate::contents::resolve) puts in what is in a content store; fetch what else the model is to
-///   see, and add it as bytes, or, for Nova, at an `s3://` URL. What is given has its prompt hint in front: `[image "the receipt"]`.
-/// - The type of bytes is [what they are](crate::message::Media::known_type), whatever is said of them.
+///   [`contents::resolve`](crate::contents::resolve) puts in what is in a content store; what else the model is to see,
+///   add as bytes, or, for Nova, at an `s3://` URL.
 /// - Images, videos and documents of the assistant likewise: Converse takes them from users only.
+/// - What is given has its prompt hint in front, `[image "the receipt"]`, and bytes go as
+///   [what they are](crate::message::Media::known_type), whatever is said of them.
 /// - A tool's result of nothing becomes `{}`, and JSON that is no object a text. An error is told with its type and
 ///   whether trying again may help. See [`to_document`](super::to_document) for arguments that JSON cannot say.
 ///

@@ -1,7 +1,6 @@
 //! Any attachments: Bedrock takes the request, and each is given or told, by its name.
 
 use proptest::prelude::*;
-use serde_json::Value as Json;
 use verbale::Content;
 use verbale::message::{Document, Media, MediaKind, Source};
 
@@ -65,7 +64,7 @@ proptest! {
         for n in 0..count {
             let name = format!("number {n} of them");
             let is_named = told.iter().any(|text| text.contains(&name))
-                || blocks.iter().any(|block| block["document"]["name"] == Json::from(name.as_str()));
+                || blocks.iter().any(|block| block["document"]["name"] == name.as_str());
             prop_assert!(is_named, "{name} in {content}");
         }
         let given = blocks.iter().filter(|block| block.get("text").is_none()).count();

@@ -1,6 +1,6 @@
 //! MIME types: how they are written, which names mean one type, and whether one can be said of some bytes.
 
-use super::sniff::{OLE_STORAGE, PDF, Sniffed, ZIP, sniff};
+use super::sniff::{DOCX, OLE_STORAGE, PDF, Sniffed, XLS, XLSX, ZIP, sniff};
 use super::{MediaKind, Source};
 use crate::message::error::MessageError;
 use crate::message::text::Text;
@@ -10,6 +10,9 @@ const ANYTHING: &str = "application/octet-stream";
 
 /// Types that sound alone and moving pictures have in common.
 const CONTAINERS: [&str; 5] = ["mp4", "webm", "ogg", "3gpp", "x-matroska"];
+
+/// The types of Office that bytes tell by themselves.
+const TOLD_APART: [&str; 3] = [DOCX, XLSX, XLS];
 
 /// The type of an attachment as it should stand: the given one, else what its bytes are; `None` where neither is known.
 /// `kind` is `None` for a document.
@@ -83,7 +86,10 @@ fn agrees(given: &str, found: &str) -> bool {
             // Texts are of many types, and only some say so.
             found if is_text(found) => is_text(given) || is_text_of_application(given),
             "application/rtf" => given == "text/rtf" || given == "text/plain",
-            found => given == ZIP && is_office(found) || given == OLE_STORAGE && found == "application/msword",
+            DOCX | XLSX if given == ZIP => true,
+            XLS | "application/msword" if given == OLE_STORAGE => true,
+            // A template, say, or one with macros.
+            found => is_office(found) && is_office(given) && !TOLD_APART.contains(&given),
         }
 }
 

@@ -110,7 +110,7 @@ fn ole_type(bytes: &[u8]) -> &'static str {
     if has("WordDocument") {
         "application/msword"
     } else if has("Workbook") || has("Book\0") {
-        "application/vnd.ms-excel"
+        XLS
     } else {
         OLE_STORAGE
     }
@@ -120,5 +120,6 @@ const OLE: [u8; 8] = [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1];
 pub(super) const OLE_STORAGE: &str = "application/x-ole-storage";
 pub(super) const PDF: &str = "application/pdf";
 pub(super) const ZIP: &str = "application/zip";
-const DOCX: &str = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
-const XLSX: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+pub(super) const DOCX: &str = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
+pub(super) const XLSX: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+pub(super) const XLS: &str = "application/vnd.ms-excel";

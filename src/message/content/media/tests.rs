@@ -81,7 +81,7 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
         of("audio/flac", b"fLaC\0\0\0\x22"),
         of("audio/mp4", b"\0\0\0\x18ftypM4A \0\0\x02\0isommp42"),
         of("video/mp4", MP4),
-        of("video/3gpp", b"\0\0\0\x18ftyp3gp4\0\0\x02\03gp4isom"),
+        of("video/3gpp", b"\0\0\0\x18ftyp3gp4\0\0\x02\x003gp4isom"),
         of("video/quicktime", b"\0\0\0\x14ftypqt  \0\0\x02\0qt  "),
         of("video/x-flv", b"FLV\x01\x05\0\0\0\x09"),
         of("video/mpeg", b"\0\0\x01\xba\x44\0"),
@@ -154,6 +154,8 @@ fn a_given_type_has_to_agree_with_the_bytes() {
         (None, b"caf\xe9", "text/plain"),
         (None, &docx, DOCX),
         (None, &docx, "application/zip"),
+        (None, &ole("Workbook"), "application/x-ole-storage"),
+        (None, &docx, "application/vnd.ms-word.document.macroEnabled.12"),
         (None, &zip(&["a"]), XLSX),
         (None, &ole("PowerPoint Document"), "application/vnd.ms-powerpoint"),
     ] {
