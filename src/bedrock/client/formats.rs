@@ -1,7 +1,7 @@
 //! What is told of attachments that the model is not given as they are.
 
 use crate::bedrock::attachment::{Untaken, untaken_document, untaken_media};
-use crate::message::{Content, Document, Media, Message, Outcome, ResultContent, Role, Text};
+use crate::message::{Content, Document, Media, Message, Outcome, ResultContent, Role, Source, Text};
 use crate::model::Repair;
 
 /// Adds what [`BedrockMessage`](crate::BedrockMessage) tells as a text, and what it sends as another type than is said.
@@ -12,12 +12,10 @@ pub(super) fn tell_attachments(message: &Message, repairs: &mut Vec<Repair>) {
         repairs.extend(told.map(|told| {
             Repair::new(match told {
                 Told::AsText(why) => format!("told as a text: message {id} has {what}; {why}"),
-                Told::AsType(known) => {
-                    format!(
-                        "sent as what its bytes are: message {id} has {what} of {}, which is not its MIME type",
-                        known.as_str()
-                    )
-                }
+                Told::AsType(known) => format!(
+                    "sent as what its bytes are: message {id} has {what} of {}, which is not its MIME type",
+                    known.as_str()
+                ),
             })
         }));
     };
@@ -50,11 +48,19 @@ enum Told {
 }
 
 fn of_media(media: &Media) -> Option<Told> {
-    let sent_as = || media.known_type().filter(|_| media.is_mislabelled());
-    untaken_media(media).map(Told::AsText).or_else(|| sent_as().map(Told::AsType))
+    if let Some(why) = untaken_media(media) {
+        return Some(Told::AsText(why));
+    }
+    let Source::Bytes(bytes) = &media.source else { return None };
+    let said = Media::from_bytes(media.kind, bytes.clone(), media.mime_type.as_deref());
+    said.is_err().then(|| media.known_type()).flatten().map(Told::AsType)
 }
 
 fn of_document(document: &Document) -> Option<Told> {
-    let sent_as = || document.known_type().filter(|_| document.is_mislabelled());
-    untaken_document(document).map(Told::AsText).or_else(|| sent_as().map(Told::AsType))
+    if let Some(why) = untaken_document(document) {
+        return Some(Told::AsText(why));
+    }
+    let Source::Bytes(bytes) = &document.source else { return None };
+    let said = Document::from_bytes(bytes.clone(), document.mime_type.as_deref());
+    said.is_err().then(|| document.known_type()).flatten().map(Told::AsType)
 }

@@ -41,9 +41,9 @@ use crate::message::{
 /// shows.add_text("Put the dress on the girl.");
 /// manager.add(shows.to_draft()?)?;
 ///
-/// let steps: Vec<_> = manager.meta_messages().iter().map(|message| verbale::MessageWrapper::metadata(message).decision()).collect();
-/// assert_eq!(steps[0], None);
-/// assert!(steps[1..].iter().all(|decision| decision.is_some_and(|decision| decision.step == Some(Step::new(1)))));
+/// let records = manager.records();
+/// let steps: Vec<_> = records.iter().map(|record| record.metadata().decision().and_then(|of| of.step)).collect();
+/// assert_eq!(steps, [None, Some(Step::new(1)), Some(Step::new(1)), Some(Step::new(1))]);
 /// # Ok(()) }
 /// ```
 #[derive(Debug, Clone)]

@@ -25,7 +25,7 @@ use crate::message::{
 /// let late = answer.policy(ResultBuilder::RUNTIME).error("Timeout", "no answer within 5 s", true)?;
 ///
 /// let mut manager = MessagesManager::<PlainMessage>::new();
-/// manager.add_all([asks.to_draft()?, late])?;
+/// manager.add_all([asks.to_draft()?, late]).map_err(|(_, error)| error)?;
 /// assert_eq!(manager.messages().count(), 3); // a fake user message is in front
 /// # Ok(()) }
 /// ```

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::mime::{checked, contradicts, known};
+use super::mime::{checked, known};
 use super::sniff::sniff;
 use super::{Document, Media, MediaKind, Source};
 use crate::message::error::MessageError;
@@ -59,11 +59,6 @@ impl Media {
     pub fn known_type(&self) -> Option<Text> {
         known(Some(self.kind), &self.source, self.mime_type.as_deref())
     }
-
-    /// Whether its bytes are not what it says.
-    pub(crate) fn is_mislabelled(&self) -> bool {
-        contradicts(Some(self.kind), &self.source, self.mime_type.as_deref())
-    }
 }
 
 impl Document {
@@ -92,11 +87,6 @@ impl Document {
     /// The MIME type for a provider: as [`Media::known_type`].
     pub fn known_type(&self) -> Option<Text> {
         known(None, &self.source, self.mime_type.as_deref())
-    }
-
-    /// Whether its bytes are not what it says.
-    pub(crate) fn is_mislabelled(&self) -> bool {
-        contradicts(None, &self.source, self.mime_type.as_deref())
     }
 }
 

@@ -140,8 +140,3 @@ pub(super) fn known(kind: Option<MediaKind>, source: &Source, said: Option<&str>
     let known = checked(kind, said, sniffed).or_else(|_| checked(kind, None, sniffed)).ok()??;
     essence(&known).ok().map(Text::from)
 }
-
-/// Whether what is said of an attachment is not what its bytes are.
-pub(super) fn contradicts(kind: Option<MediaKind>, source: &Source, said: Option<&str>) -> bool {
-    matches!(source, Source::Bytes(bytes) if checked(kind, said, sniff(bytes)).is_err())
-}
