@@ -1,5 +1,7 @@
 //! Media and documents as Converse takes them, in a message and in the result of a tool alike.
 
+use std::fmt;
+
 use aws_sdk_bedrockruntime::primitives::Blob;
 use aws_sdk_bedrockruntime::types::{
     ContentBlock, DocumentBlock, DocumentFormat, DocumentSource, ImageBlock, ImageFormat, ImageSource, S3Location,
@@ -8,13 +10,13 @@ use aws_sdk_bedrockruntime::types::{
 use bytes::Bytes;
 
 use super::error::BedrockError;
-use super::escape::unavailable;
-use crate::message::{Document, Media, MediaKind, MessageId, Source, Text};
+use super::escape::{label, unavailable};
+use crate::message::{Document, Media, MediaKind, Source, Text};
 
 /// The longest name of a document that Bedrock takes, in characters.
 pub(super) const MAX_DOCUMENT_NAME: usize = 200;
 
-/// An attachment, or the text that stands in for it.
+/// An attachment, or a text about it.
 pub(super) enum Attachment {
     Image(ImageBlock),
     Video(VideoBlock),
@@ -45,47 +47,108 @@ impl From<Attachment> for ToolResultContentBlock {
 }
 
 impl Attachment {
-    /// An image or video of message `id`; sound, and what lies where Bedrock cannot reach it, as a text.
+    /// An image or video, behind its hint where it has one; what Converse does not take, as a text.
     ///
-    /// Errors: a MIME type that Converse does not take, or none.
-    pub(super) fn media(media: &Media, id: MessageId) -> Result<Self, BedrockError> {
-        let format = |kind, known| move || BedrockError::UnknownFormat { id, kind, known };
-        match (media.kind, Located::new(&media.source)) {
-            (MediaKind::Image, Some(source)) => {
-                const KNOWN: &str = "image/png, image/jpeg, image/gif, image/webp";
-                let format = media_type(&media.mime_type, image_format).ok_or_else(format("an image", KNOWN))?;
-                let image = ImageBlock::builder().format(format).source(source.into()).build();
-                Ok(Self::Image(image.map_err(BedrockError::build("an image block"))?))
-            }
-            (MediaKind::Video, Some(source)) => {
-                const KNOWN: &str = "video/mp4, video/quicktime, video/webm, video/x-matroska, video/mpeg, \
-                                     video/3gpp, video/x-flv, video/x-ms-wmv";
-                let format = media_type(&media.mime_type, video_format).ok_or_else(format("a video", KNOWN))?;
-                let video = VideoBlock::builder().format(format).source(source.into()).build();
-                Ok(Self::Video(video.map_err(BedrockError::build("a video block"))?))
-            }
-            // Converse has a block for sound, but the models that hold a dialogue in it refuse the whole request.
-            (MediaKind::Audio, _) | (_, None) => Ok(Self::Text(told_media(media))),
-        }
+    /// Errors: the SDK refuses to build it.
+    pub(super) fn media(media: &Media) -> Result<Vec<Self>, BedrockError> {
+        let block = match media.kind {
+            MediaKind::Image => match taken_image(media) {
+                Ok((format, source)) => {
+                    let image = ImageBlock::builder().format(format).source(source.into()).build();
+                    Self::Image(image.map_err(BedrockError::build("an image block"))?)
+                }
+                Err(_) => return Ok(vec![Self::Text(told_media(media))]),
+            },
+            MediaKind::Video => match taken_video(media) {
+                Ok((format, source)) => {
+                    let video = VideoBlock::builder().format(format).source(source.into()).build();
+                    Self::Video(video.map_err(BedrockError::build("a video block"))?)
+                }
+                Err(_) => return Ok(vec![Self::Text(told_media(media))]),
+            },
+            MediaKind::Audio => return Ok(vec![Self::Text(told_media(media))]),
+        };
+        let hint = media.prompt_hint.as_deref().map(|hint| Self::Text(label(media.kind.as_str(), hint)));
+        Ok(hint.into_iter().chain([block]).collect())
     }
 
-    /// A document of message `id`; what lies where Bedrock cannot reach it, as a text.
+    /// A document; what Converse does not take, as a text.
     ///
-    /// Errors: a MIME type that Converse does not take, or none.
-    pub(super) fn document(document: &Document, id: MessageId) -> Result<Self, BedrockError> {
-        const KNOWN: &str = "application/pdf, text/plain, text/markdown, text/html, text/csv, or one of Word or Excel";
-        let Some(source) = Located::new(&document.source) else {
+    /// Errors: the SDK refuses to build it.
+    pub(super) fn document(document: &Document) -> Result<Self, BedrockError> {
+        let Ok((format, source)) = taken_document(document) else {
             return Ok(Self::Text(told_document(document)));
         };
-        let format = media_type(&document.mime_type, document_format).ok_or(BedrockError::UnknownFormat {
-            id,
-            kind: "a document",
-            known: KNOWN,
-        })?;
         let name = document_name(document.title.as_deref().unwrap_or_default());
         let document = DocumentBlock::builder().format(format).name(name).source(source.into()).build();
         Ok(Self::Document(document.map_err(BedrockError::build("a document block"))?))
     }
+}
+
+/// Why the model is told of an attachment, and not given it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Untaken {
+    /// Converse has a block for it, but the models that hold a dialogue in it refuse the whole request.
+    Sound,
+    OfAssistant,
+    NoBytes,
+    /// Bedrock fetches from S3 only.
+    Url,
+    ContentId,
+    /// Its type is not known, or Converse does not take it; with those that it takes.
+    Format(&'static str),
+}
+
+/// In words that tell nothing of what was said, and what to do.
+impl fmt::Display for Untaken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Sound => "the model takes no sound: add what is said in it as a text",
+            Self::OfAssistant => "the model takes none from the assistant: add it to a user message",
+            Self::NoBytes => "it has no bytes",
+            Self::Url => "Bedrock does not fetch its URL: add its bytes, or, for Nova, an `s3://` URL",
+            Self::ContentId => "it is in a content store: put its bytes in with `contents::resolve`",
+            Self::Format(known) => {
+                return write!(f, "its type is not known, or none that Converse takes: {known}");
+            }
+        })
+    }
+}
+
+const IMAGES: &str = "image/png, image/jpeg, image/gif, image/webp";
+const VIDEOS: &str = "video/mp4, video/quicktime, video/webm, video/x-matroska, video/mpeg, video/3gpp, video/x-flv, \
+                      video/x-ms-wmv";
+const DOCUMENTS: &str = "application/pdf, text/plain, text/markdown, text/html, text/csv, or one of Word or Excel";
+
+/// Why a user's media is told of; `None` where it is given.
+pub(super) fn untaken_media(media: &Media) -> Option<Untaken> {
+    match media.kind {
+        MediaKind::Image => taken_image(media).err(),
+        MediaKind::Video => taken_video(media).err(),
+        MediaKind::Audio => Some(Untaken::Sound),
+    }
+}
+
+/// Why a user's document is told of; `None` where it is given.
+pub(super) fn untaken_document(document: &Document) -> Option<Untaken> {
+    taken_document(document).err()
+}
+
+fn taken_image(media: &Media) -> Result<(ImageFormat, Located), Untaken> {
+    taken(&media.source, || media.known_type().as_deref().and_then(image_format), IMAGES)
+}
+
+fn taken_video(media: &Media) -> Result<(VideoFormat, Located), Untaken> {
+    taken(&media.source, || media.known_type().as_deref().and_then(video_format), VIDEOS)
+}
+
+fn taken_document(document: &Document) -> Result<(DocumentFormat, Located), Untaken> {
+    taken(&document.source, || document.known_type().as_deref().and_then(document_format), DOCUMENTS)
+}
+
+fn taken<F>(source: &Source, format: impl FnOnce() -> Option<F>, known: &'static str) -> Result<(F, Located), Untaken> {
+    let located = Located::new(source)?;
+    Ok((format().ok_or(Untaken::Format(known))?, located))
 }
 
 /// The media as a text, where the model cannot be given it.
@@ -107,14 +170,15 @@ enum Located {
 }
 
 impl Located {
-    /// `None` for other URLs than `s3://` and for a content id: Bedrock fetches neither.
-    fn new(source: &Source) -> Option<Self> {
+    fn new(source: &Source) -> Result<Self, Untaken> {
         match source {
-            Source::Bytes(bytes) => Some(Self::Bytes(Blob::from_maybe_shared(Bytes::from_owner(bytes.clone())))),
+            Source::Bytes(bytes) if bytes.is_empty() => Err(Untaken::NoBytes),
+            Source::Bytes(bytes) => Ok(Self::Bytes(Blob::from_maybe_shared(Bytes::from_owner(bytes.clone())))),
             Source::Url(url) if url.starts_with("s3://") => {
-                S3Location::builder().uri(url.as_str()).build().ok().map(Self::S3)
+                S3Location::builder().uri(url.as_str()).build().map(Self::S3).map_err(|_| Untaken::Url)
             }
-            _ => None,
+            Source::Url(_) => Err(Untaken::Url),
+            Source::ContentId(_) => Err(Untaken::ContentId),
         }
     }
 }
@@ -146,16 +210,10 @@ impl From<Located> for DocumentSource {
     }
 }
 
-/// The format of a MIME type, which may have parameters and capitals.
-fn media_type<F>(mime_type: &Option<Text>, format: impl FnOnce(&str) -> Option<F>) -> Option<F> {
-    let essence = mime_type.as_deref()?.split(';').next()?;
-    format(&essence.trim().to_ascii_lowercase())
-}
-
 fn image_format(mime_type: &str) -> Option<ImageFormat> {
     Some(match mime_type {
         "image/png" => ImageFormat::Png,
-        "image/jpeg" | "image/jpg" => ImageFormat::Jpeg,
+        "image/jpeg" => ImageFormat::Jpeg,
         "image/gif" => ImageFormat::Gif,
         "image/webp" => ImageFormat::Webp,
         _ => return None,
@@ -167,7 +225,7 @@ fn video_format(mime_type: &str) -> Option<VideoFormat> {
         "video/mp4" => VideoFormat::Mp4,
         "video/quicktime" => VideoFormat::Mov,
         "video/webm" => VideoFormat::Webm,
-        "video/x-matroska" | "video/matroska" => VideoFormat::Mkv,
+        "video/x-matroska" => VideoFormat::Mkv,
         "video/mpeg" => VideoFormat::Mpeg,
         "video/3gpp" => VideoFormat::ThreeGp,
         "video/x-flv" => VideoFormat::Flv,
@@ -236,14 +294,5 @@ mod tests {
         ] {
             assert_eq!(document_name(title), name, "{title}");
         }
-    }
-
-    #[test]
-    fn a_mime_type_may_have_parameters_and_capitals() {
-        let format = |mime: &str| media_type(&Some(mime.into()), document_format);
-        assert_eq!(format("Text/Plain; charset=utf-8"), Some(DocumentFormat::Txt));
-        assert_eq!(format("text/plainer"), None);
-        assert_eq!(media_type(&Some("image/jpg".into()), image_format), Some(ImageFormat::Jpeg));
-        assert_eq!(media_type(&None, image_format), None);
     }
 }

@@ -19,19 +19,6 @@ pub enum BedrockError {
         /// Its role.
         role: Role,
     },
-    /// Converse wants to know the format of what it is given.
-    #[error(
-        "message {id} has {kind} whose MIME type is not known: set one of {known} with `with_mime_type`, \
-         or leave it out"
-    )]
-    UnknownFormat {
-        /// The message.
-        id: MessageId,
-        /// What needs the format.
-        kind: &'static str,
-        /// The MIME types that Converse takes.
-        known: &'static str,
-    },
     /// Bedrock refuses a message without contents.
     #[error("message {id} has nothing that a model could read: leave it out of the window")]
     Empty {

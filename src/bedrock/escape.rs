@@ -33,6 +33,13 @@ pub(super) fn plain_json(json: &Json) -> String {
     })
 }
 
+/// What stands in front of something that the model is given: `[image "the receipt"]`.
+///
+/// The label is a JSON string, so that it cannot end the brackets.
+pub(super) fn label(kind: &str, label: &str) -> String {
+    format!("[{kind} {}]", plain_json(&label.into()))
+}
+
 /// Something that the model cannot be given, as a text: `[image "the receipt": not available to the model]`.
 ///
 /// The label is a JSON string, so that it cannot end the brackets.
@@ -80,10 +87,13 @@ mod tests {
 
         #[test]
         fn a_label_stays_in_its_quotes(label in hostile()) {
-            let text = unavailable("image", Some(&label));
-            let quoted = text.strip_prefix("[image ").and_then(|text| text.strip_suffix(": not available to the model]"));
-            prop_assert_eq!(text.find(['\n', '<', '>', '\u{202e}']), None);
-            prop_assert_eq!(serde_json::from_str::<String>(quoted.unwrap()).unwrap(), label);
+            for (text, end) in
+                [(unavailable("image", Some(&label)), ": not available to the model]"), (super::label("image", &label), "]")]
+            {
+                let quoted = text.strip_prefix("[image ").and_then(|text| text.strip_suffix(end));
+                prop_assert_eq!(text.find(['\n', '<', '>', '\u{202e}']), None);
+                prop_assert_eq!(serde_json::from_str::<String>(quoted.unwrap()).unwrap(), label.as_str());
+            }
         }
     }
 

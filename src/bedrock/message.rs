@@ -12,17 +12,20 @@ use crate::message::{Content, Message, MessageWrapper, Role};
 ///
 /// What Converse does not take is told to the model as a text, and never dropped:
 ///
-/// - Sound, an `https` URL and a content id become `[audio "the greeting": not available to the model]`, with the prompt
-///   hint or the MIME type in quotes. Fetch what the model is to see beforehand, and add it as bytes or `s3://`.
+/// - Sound, an `https` URL, a content id, and what is of no type that Converse takes become
+///   `[audio "the greeting": not available to the model]`, with the prompt hint, the title or the MIME type in quotes.
+///   [`contents::resolve`](crate::contents::resolve) puts in what is in a content store; what else the model is to see,
+///   add as bytes, or, for Nova, at an `s3://` URL.
 /// - Images, videos and documents of the assistant likewise: Converse takes them from users only.
+/// - What is given has its prompt hint in front, `[image "the receipt"]`, and bytes go as
+///   [what they are](crate::message::Media::known_type), whatever is said of them.
 /// - A tool's result of nothing becomes `{}`, and JSON that is no object a text. An error is told with its type and
 ///   whether trying again may help. See [`to_document`](super::to_document) for arguments that JSON cannot say.
 ///
 /// Left out are blank texts, which Bedrock refuses, and contents of a kind that only a newer version knows. Tool results
 /// come first in their message, as Claude wants them. A document without a text beside it gets one.
 ///
-/// `to_raw` fails for summaries and supervisor messages, for media whose MIME type Converse does not take, and for a
-/// message of which nothing is left.
+/// `to_raw` fails for summaries and supervisor messages, and for a message of which nothing is left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BedrockMessage(Message);
 
@@ -69,14 +72,15 @@ fn content_blocks(message: &Message) -> Result<Vec<ContentBlock>, BedrockError> 
         let block = match content {
             content if content.is_blank() => continue,
             Content::Text(text) => ContentBlock::Text(text.as_str().to_owned()),
-            Content::Media(media) if message.role() == Role::User => Attachment::media(media, message.id())?.into(),
-            Content::Media(media) => ContentBlock::Text(told_media(media)),
-            Content::Document(document) if message.role() == Role::User => {
-                Attachment::document(document, message.id())?.into()
+            Content::Media(media) if message.role() == Role::User => {
+                blocks.extend(Attachment::media(media)?.into_iter().map(ContentBlock::from));
+                continue;
             }
+            Content::Media(media) => ContentBlock::Text(told_media(media)),
+            Content::Document(document) if message.role() == Role::User => Attachment::document(document)?.into(),
             Content::Document(document) => ContentBlock::Text(told_document(document)),
             Content::Invocation(invocation) => ContentBlock::ToolUse(tool_use(invocation)?),
-            Content::InvocationResult(result) => ContentBlock::ToolResult(tool_result(result, message.id())?),
+            Content::InvocationResult(result) => ContentBlock::ToolResult(tool_result(result)?),
             Content::Unknown(_) => continue,
         };
         results += usize::from(block.is_tool_result());

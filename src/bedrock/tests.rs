@@ -106,8 +106,10 @@ proptest! {
         let request = ConverseRequest::new("model").system("You answer.").summary(summary.as_deref());
         let request = request.messages(messages);
         let request = if tools { request.tools(some_tools()) } else { request };
-        let violations = validate(&request.into_input().unwrap(), &Profile::claude());
-        prop_assert_eq!(violations, []);
+        // What not every model takes is for repair.
+        let mut profile = Profile::claude();
+        (profile.takes_videos, profile.takes_s3) = (true, true);
+        prop_assert_eq!(validate(&request.into_input().unwrap(), &profile), []);
     }
 }
 

@@ -7,9 +7,7 @@ use super::attachment::Attachment;
 use super::document::{document_json, to_document};
 use super::error::BedrockError;
 use super::escape::plain_json;
-use crate::message::{
-    Invocation, InvocationError, InvocationResult, MessageId, Outcome, ResultContent, Value, is_blank,
-};
+use crate::message::{Invocation, InvocationError, InvocationResult, Outcome, ResultContent, Value, is_blank};
 
 /// A tool call. Bedrock takes only an object as its input: nothing becomes `{}`, and anything else `{"arguments": …}`.
 pub(super) fn tool_use(invocation: &Invocation) -> Result<ToolUseBlock, BedrockError> {
@@ -28,14 +26,14 @@ pub(super) fn tool_use(invocation: &Invocation) -> Result<ToolUseBlock, BedrockE
         .map_err(BedrockError::build("a tool use block"))
 }
 
-/// The result of a tool call, in message `id`. One that says nothing gets an empty object as its content, for not
+/// The result of a tool call. One that says nothing gets an empty object as its content, for not
 /// every model takes an empty list.
-pub(super) fn tool_result(result: &InvocationResult, id: MessageId) -> Result<ToolResultBlock, BedrockError> {
+pub(super) fn tool_result(result: &InvocationResult) -> Result<ToolResultBlock, BedrockError> {
     let (status, content) = match result.outcome() {
         Outcome::Success(contents) => {
             let told = contents.iter().filter(|content| !says_nothing(content));
-            let blocks = told.filter_map(|content| result_content(content, id).transpose());
-            let mut blocks = blocks.collect::<Result<Vec<_>, _>>()?;
+            let blocks = told.map(result_content).collect::<Result<Vec<_>, _>>()?;
+            let mut blocks: Vec<_> = blocks.into_iter().flatten().collect();
             if blocks.is_empty() {
                 blocks.push(ToolResultContentBlock::Json(SdkDocument::Object([].into())));
             }
@@ -55,19 +53,21 @@ fn says_nothing(content: &ResultContent) -> bool {
     matches!(content, ResultContent::Text(text) if is_blank(text))
 }
 
-/// `None` for what only a newer version knows.
-fn result_content(content: &ResultContent, id: MessageId) -> Result<Option<ToolResultContentBlock>, BedrockError> {
-    Ok(Some(match content {
+/// Nothing for what only a newer version knows.
+fn result_content(content: &ResultContent) -> Result<Vec<ToolResultContentBlock>, BedrockError> {
+    Ok(vec![match content {
         ResultContent::Text(text) => ToolResultContentBlock::Text(text.as_str().to_owned()),
         ResultContent::Json(value) => match to_document(value) {
             object @ SdkDocument::Object(_) => ToolResultContentBlock::Json(object),
             // Bedrock refuses any other JSON than an object.
             other => ToolResultContentBlock::Text(plain_json(&document_json(&other))),
         },
-        ResultContent::Media(media) => Attachment::media(media, id)?.into(),
-        ResultContent::Document(document) => Attachment::document(document, id)?.into(),
-        ResultContent::Unknown(_) => return Ok(None),
-    }))
+        ResultContent::Media(media) => {
+            return Ok(Attachment::media(media)?.into_iter().map(ToolResultContentBlock::from).collect());
+        }
+        ResultContent::Document(document) => Attachment::document(document)?.into(),
+        ResultContent::Unknown(_) => return Ok(Vec::new()),
+    }])
 }
 
 /// `Timeout: no answer (trying again may help)`.

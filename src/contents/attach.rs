@@ -10,14 +10,27 @@ use crate::message::{
     Source, Text, Value,
 };
 
-/// Gives the content under an id.
-pub(super) type Load<'a> = dyn FnMut(ContentId) -> Result<Blob, ContentError> + 'a;
+/// Gives the content of a reference.
+pub(super) type Load<'a> = dyn FnMut(Reference) -> Result<Blob, ContentError> + 'a;
+
+/// What becomes of media and documents that name a content without a size.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum BareIds {
+    /// They are the service's own.
+    Stay,
+    /// Their bytes are put in.
+    Resolve,
+}
 
 /// The record with its contents in the place of references, and what could not be put there: its reference stays.
 ///
 /// Every reference is asked for, also where one before it fails.
-pub(super) fn attach(record: &Record, load: &mut Load<'_>) -> (Record, Vec<(ContentId, ContentError)>) {
-    let mut attaching = Attaching { load, failed: Vec::new() };
+pub(super) fn attach(
+    record: &Record,
+    bare_ids: BareIds,
+    load: &mut Load<'_>,
+) -> (Record, Vec<(ContentId, ContentError)>) {
+    let mut attaching = Attaching { bare_ids, load, failed: Vec::new() };
     let texts: Vec<Option<(Text, Option<Heard>)>> =
         record.contents().iter().map(|text| attaching.text_at(text)).collect();
     let is_marked = |content: &Content| matches!(text_reference(content), Some((_, Some(_))));
@@ -43,7 +56,18 @@ pub(super) fn attach(record: &Record, load: &mut Load<'_>) -> (Record, Vec<(Cont
     (message.into(), attaching.failed)
 }
 
+/// What a record refers to, in its order.
+pub(super) fn references(record: &Record, bare_ids: BareIds) -> Vec<Reference> {
+    let mut references = Vec::new();
+    attach(record, bare_ids, &mut |reference| {
+        references.push(reference);
+        Err(ContentError::Missing { id: reference.id })
+    });
+    references
+}
+
 struct Attaching<'a, 'b> {
+    bare_ids: BareIds,
     load: &'a mut Load<'b>,
     failed: Vec<(ContentId, ContentError)>,
 }
@@ -63,7 +87,7 @@ impl Attaching<'_, '_> {
 
     fn read<T>(&mut self, reference: Reference, as_type: impl FnOnce(Blob) -> Result<T, &'static str>) -> Option<T> {
         let id = reference.id;
-        let loaded = (self.load)(id).and_then(|blob| reference.check(blob));
+        let loaded = (self.load)(reference).and_then(|blob| reference.check(blob));
         let read =
             loaded.and_then(|blob| as_type(blob).map_err(|expected| ContentError::NotAsReferred { id, expected }));
         read.map_err(|error| self.failed.push((id, error))).ok()
@@ -99,12 +123,17 @@ impl Attaching<'_, '_> {
 
     fn source(&mut self, source: &mut Source, beside: &mut Option<Map>) {
         if let Source::ContentId(id) = source
-            && let Some(reference) = Reference::of_source(id, beside.as_ref())
+            && let Some(reference) = self.of_source(id, beside.as_ref())
             && let Some(blob) = self.blob(reference)
         {
             *source = Source::Bytes(blob.bytes().clone());
             *beside = without(beside.as_ref(), &[SIZE]);
         }
+    }
+
+    fn of_source(&self, id: &Text, beside: Option<&Map>) -> Option<Reference> {
+        let bare = || Reference::bare(id).filter(|_| self.bare_ids == BareIds::Resolve);
+        Reference::of_source(id, beside).or_else(bare)
     }
 
     fn invocation(&mut self, invocation: &Invocation) -> Invocation {

@@ -38,6 +38,14 @@ pub enum ContentError {
         /// What the record says it is.
         expected: &'static str,
     },
+    /// More was asked for than may be read at a time.
+    #[error(
+        "content {id} was not read: more than the limits of `resolve` allow is asked for; raise them, or ask for less"
+    )]
+    BeyondLimits {
+        /// The content.
+        id: ContentId,
+    },
     /// The store failed.
     #[error("the content store could not {action} {id}")]
     Store {
@@ -77,6 +85,7 @@ impl ContentError {
             Self::Missing { id }
             | Self::Corrupt { id, .. }
             | Self::NotAsReferred { id, .. }
+            | Self::BeyondLimits { id }
             | Self::Store { id, .. } => Some(*id),
             Self::InvalidId | Self::InvalidOwner | Self::Release { .. } | Self::Directory { .. } => None,
         }

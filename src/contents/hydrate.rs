@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use super::attach::attach;
+use super::attach::{BareIds, attach, references};
+use super::reference::Reference;
 use super::{Blob, ContentError, ContentId, ContentStore};
 use crate::message::{MessageId, Record};
 
@@ -50,28 +51,20 @@ pub async fn hydrate<S: ContentStore + ?Sized>(records: impl IntoIterator<Item =
     let mut hydrated = Hydrated { records: Vec::new(), problems: Vec::new() };
     let mut loaded: HashMap<ContentId, Result<Blob, ContentError>> = HashMap::new();
     for record in records {
-        for id in references(&record) {
+        for Reference { id, .. } in references(&record, BareIds::Stay) {
             if let Entry::Vacant(place) = loaded.entry(id) {
                 let found = store.get(id).await;
                 place.insert(found.and_then(|found| found.ok_or(ContentError::Missing { id })));
             }
         }
         let missing = |id| Err(ContentError::Missing { id });
-        let (record, failed) = attach(&record, &mut |id| loaded.get(&id).cloned().unwrap_or_else(|| missing(id)));
+        let (record, failed) = attach(&record, BareIds::Stay, &mut |Reference { id, .. }| {
+            loaded.get(&id).cloned().unwrap_or_else(|| missing(id))
+        });
         let message_id = record.id();
         let problems = failed.into_iter().map(|(content_id, error)| Problem { message_id, content_id, error });
         hydrated.problems.extend(problems);
         hydrated.records.push(record);
     }
     hydrated
-}
-
-/// What a record refers to, in its order.
-fn references(record: &Record) -> Vec<ContentId> {
-    let mut ids = Vec::new();
-    attach(record, &mut |id| {
-        ids.push(id);
-        Err(ContentError::Missing { id })
-    });
-    ids
 }

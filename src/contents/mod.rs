@@ -1,7 +1,8 @@
 //! Large and binary contents, kept beside the log under the hash of their bytes.
 //!
 //! Owns [`ContentStore`], the port to wherever they are kept, the stores in memory and in a directory, and the two
-//! ways: [`Offload`] takes them out of a record, [`hydrate`] puts them back. Never touches the conversation, nor a
+//! ways: [`Offload`] takes them out of a record, [`hydrate`] puts them back, and [`resolve`] puts them into what a model is
+//! asked. Never touches the conversation, nor a
 //! record's id, position, revision or metadata.
 //!
 //! A content is there once, however many use it, and as long as one does: it is put for an [`Owner`], the call, and goes
@@ -20,7 +21,7 @@
 //! | text, JSON in a result | a document that says `"standsFor": "text"` or `"json"` |
 //!
 //! A reader that knows nothing of it reads such a record, pairs its calls with their results, and writes the references
-//! back. A `contentId` without a `size` is a service's own, and is left alone. Custom data, and what a newer writer put
+//! back. A `contentId` without a `size` is a service's own, and is left alone; [`resolve`] reads it for a model. Custom data, and what a newer writer put
 //! in a record, is not looked into.
 //!
 //! Of a message heard in part all texts go or none, and each reference says `"heard": {"bytes": 700, "by": …}` of its
@@ -40,6 +41,7 @@ mod memory;
 mod owner;
 mod recent;
 mod reference;
+mod resolve;
 mod store;
 
 pub use blob::Blob;
@@ -51,4 +53,5 @@ pub use hydrate::{Hydrated, Problem, hydrate};
 pub use id::ContentId;
 pub use memory::MemoryStore;
 pub use owner::Owner;
+pub use resolve::{ResolveLimits, Resolved, resolve};
 pub use store::{ContentFuture, ContentStore};

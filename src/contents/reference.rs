@@ -23,18 +23,24 @@ pub(super) const JSON_TYPE: &str = "application/json";
 #[derive(Clone, Copy)]
 pub(super) struct Reference {
     pub id: ContentId,
-    pub size: u64,
+    /// Bytes; `None` where a service named the content.
+    pub size: Option<u64>,
 }
 
 impl Reference {
     pub fn to(blob: &Blob) -> Self {
-        Self { id: blob.id(), size: blob.bytes().len() as u64 }
+        Self { id: blob.id(), size: Some(blob.bytes().len() as u64) }
     }
 
     /// The reference in a source and in what a newer writer would have put beside it; `None` for a service's own ids.
     pub fn of_source(content_id: &Text, beside: Option<&Map>) -> Option<Self> {
         let Value::Number(size) = beside?.get(SIZE)? else { return None };
-        Some(Self { id: content_id.parse().ok()?, size: size.as_u64()? })
+        Some(Self { id: content_id.parse().ok()?, size: Some(size.as_u64()?) })
+    }
+
+    /// The content that a service named by its id.
+    pub fn bare(content_id: &Text) -> Option<Self> {
+        Some(Self { id: content_id.parse().ok()?, size: None })
     }
 
     /// The reference in a map that has these keys, the MIME type, and of `others` what it likes: with any more, it is
@@ -47,8 +53,9 @@ impl Reference {
         Self::of_source(&map.get(CONTENT_ID)?.as_str()?.into(), Some(map))
     }
 
+    // What is written has a size: the one of what was put.
     pub fn size_entry(self) -> (&'static str, Value) {
-        (SIZE, self.size.into())
+        (SIZE, self.size.map_or(Value::Null, Value::from))
     }
 
     pub fn entries(self, mime_type: &str) -> [(&'static str, Value); 3] {
@@ -57,7 +64,7 @@ impl Reference {
 
     /// Errors: the content is not as large as the record says.
     pub fn check(self, blob: Blob) -> Result<Blob, ContentError> {
-        if blob.bytes().len() as u64 == self.size {
+        if self.size.is_none_or(|size| blob.bytes().len() as u64 == size) {
             Ok(blob)
         } else {
             Err(ContentError::NotAsReferred { id: self.id, expected: "of the size" })

@@ -3,6 +3,7 @@
 //! Owns what stands over a [`MessagesManager`](crate::MessagesManager): it never changes a message but through one. Knows
 //! no provider and no database: a model is a [`Model`](crate::model::Model), a log a [`CallLog`](crate::log::CallLog).
 
+mod builder;
 mod config;
 mod deltas;
 mod error;
@@ -14,6 +15,7 @@ mod run;
 mod shared;
 mod tool;
 
+pub use builder::{BuildError, LastStep, MessageBuilder, ResultBuilder};
 pub use config::{Config, ConfigError, Models};
 pub use error::{AskError, PromptError, RunError};
 pub use prompt::Prompt;

@@ -1,5 +1,6 @@
 //! [`MessageError`]: why something cannot be part of a message.
 
+use crate::message::text::Text;
 use crate::message::value::{MAX_DEPTH, MAX_DIGITS};
 
 /// Why something cannot be part of a message. Never holds what was said.
@@ -54,6 +55,40 @@ pub enum MessageError {
         /// The kind of value.
         what: &'static str,
     },
+    /// There is nothing in an image or a file.
+    #[error("media and documents have bytes: this one has none")]
+    NoBytes,
+    /// The bytes of media or of a document are not what is said of them.
+    #[error("the bytes are {found}, and not {}: leave the MIME type out, or give the one that they have", given.as_str())]
+    ContradictedMimeType {
+        /// What was said.
+        given: Text,
+        /// What they are.
+        found: &'static str,
+    },
+    /// Media or a document is of another kind than is said.
+    #[error("{kind} cannot be {}: add it as what it is", mime_type.as_str())]
+    OtherKind {
+        /// What it was to be.
+        kind: &'static str,
+        /// What it is.
+        mime_type: Text,
+    },
+    /// Not a MIME type.
+    #[error("a MIME type is like `image/png`; this one has {length} bytes and is not")]
+    InvalidMimeType {
+        /// Bytes of the refused one.
+        length: usize,
+    },
+    /// Not a URL.
+    #[error("a URL is a scheme, a colon and no white space, as in `https://…`; this one has {length} bytes and is not")]
+    InvalidUrl {
+        /// Bytes of the refused one.
+        length: usize,
+    },
+    /// A `data:` URL that cannot be read.
+    #[error("a `data:` URL is read as `data:image/png;base64,…`, with padding and without white space")]
+    InvalidDataUrl,
     /// A value does not have the form of a content.
     #[error("not a content of a message: {reason}")]
     InvalidContent {

@@ -148,7 +148,7 @@ async fn what_cannot_be_mended_is_never_sent() {
 
 #[tokio::test]
 async fn an_attachment_whose_kind_is_not_known_is_told_as_a_text() {
-    let bytes = || Source::Bytes(b"4711".as_slice().into());
+    let bytes = || Source::Bytes(b"\x014711".as_slice().into());
     let result = Invocation::new("call_1", "get_parcel", Value::Null).unwrap();
     let unknown = || Media::new(MediaKind::Image, bytes()).with_prompt_hint("the receipt");
     let mut manager = MessagesManager::<PlainMessage>::new();

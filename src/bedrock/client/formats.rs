@@ -1,51 +1,66 @@
-//! Attachments of a format that Converse does not take, or of none, as texts.
+//! What is told of attachments that the model is not given as they are.
 
-use std::fmt;
-
-use crate::bedrock::attachment::{Attachment, told_document, told_media};
-use crate::message::{Content, Message, MessageId, Outcome, ResultContent};
+use crate::bedrock::attachment::{Untaken, untaken_document, untaken_media};
+use crate::message::{Content, Document, Media, Message, Outcome, ResultContent, Role, Source, Text};
 use crate::model::Repair;
 
-/// The same message with a text in the place of each such attachment.
-pub(super) fn tell_unknown(message: &Message, repairs: &mut Vec<Repair>) -> Message {
-    let id = message.id();
-    let mut tell = |told: String, why: &dyn fmt::Display| {
-        repairs.push(Repair::new(format!("told as a text: {why}")));
-        told
+/// Adds what [`BedrockMessage`](crate::BedrockMessage) tells as a text, and what it sends as another type than is said.
+pub(super) fn tell_attachments(message: &Message, repairs: &mut Vec<Repair>) {
+    let is_given = message.role() == Role::User;
+    let mut tell = |what: &str, told: Option<Told>| {
+        let id = message.id();
+        repairs.extend(told.map(|told| {
+            Repair::new(match told {
+                Told::AsText(why) => format!("told as a text: message {id} has {what}; {why}"),
+                Told::AsType(known) => format!(
+                    "sent as what its bytes are: message {id} has {what} of {}, which is not its MIME type",
+                    known.as_str()
+                ),
+            })
+        }));
     };
-    let contents = message.contents().iter().map(|content| match content {
-        Content::InvocationResult(result) => match result.outcome() {
-            Outcome::Success(parts) => {
-                let parts = parts.iter().map(|part| match unknown_part(part, id) {
-                    Some((told, why)) => ResultContent::Text(tell(told, &why).into()),
-                    None => part.clone(),
-                });
-                let outcome = Outcome::Success(parts.collect());
-                Content::from(result.as_ref().clone().with_outcome(outcome))
+    for content in message.contents() {
+        match content {
+            Content::Media(_) | Content::Document(_) if !is_given => {
+                tell("an attachment", Some(Told::AsText(Untaken::OfAssistant)));
             }
-            Outcome::Failure(_) => content.clone(),
-        },
-        _ => match unknown(content, id) {
-            Some((told, why)) => Content::Text(tell(told, &why).into()),
-            None => content.clone(),
-        },
-    });
-    message.with_contents(contents.collect())
-}
-
-/// The text that stands in, and what Converse does not take; `None` where it does.
-fn unknown(content: &Content, id: MessageId) -> Option<(String, impl fmt::Display)> {
-    match content {
-        Content::Media(media) => Some((told_media(media), Attachment::media(media, id).err()?)),
-        Content::Document(document) => Some((told_document(document), Attachment::document(document, id).err()?)),
-        _ => None,
+            Content::Media(media) => tell(media.kind.with_article(), of_media(media)),
+            Content::Document(document) => tell("a document", of_document(document)),
+            Content::InvocationResult(result) => {
+                let Outcome::Success(parts) = result.outcome() else { continue };
+                for part in parts {
+                    match part {
+                        ResultContent::Media(media) => tell(media.kind.with_article(), of_media(media)),
+                        ResultContent::Document(document) => tell("a document", of_document(document)),
+                        ResultContent::Text(_) | ResultContent::Json(_) | ResultContent::Unknown(_) => {}
+                    }
+                }
+            }
+            Content::Text(_) | Content::Invocation(_) | Content::Unknown(_) => {}
+        }
     }
 }
 
-fn unknown_part(part: &ResultContent, id: MessageId) -> Option<(String, impl fmt::Display)> {
-    match part {
-        ResultContent::Media(media) => Some((told_media(media), Attachment::media(media, id).err()?)),
-        ResultContent::Document(document) => Some((told_document(document), Attachment::document(document, id).err()?)),
-        _ => None,
+/// What becomes of an attachment that does not go as it is.
+enum Told {
+    AsText(Untaken),
+    AsType(Text),
+}
+
+fn of_media(media: &Media) -> Option<Told> {
+    if let Some(why) = untaken_media(media) {
+        return Some(Told::AsText(why));
     }
+    let Source::Bytes(bytes) = &media.source else { return None };
+    let said = Media::from_bytes(media.kind, bytes.clone(), media.mime_type.as_deref());
+    said.is_err().then(|| media.known_type()).flatten().map(Told::AsType)
+}
+
+fn of_document(document: &Document) -> Option<Told> {
+    if let Some(why) = untaken_document(document) {
+        return Some(Told::AsText(why));
+    }
+    let Source::Bytes(bytes) = &document.source else { return None };
+    let said = Document::from_bytes(bytes.clone(), document.mime_type.as_deref());
+    said.is_err().then(|| document.known_type()).flatten().map(Told::AsType)
 }

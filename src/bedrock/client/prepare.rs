@@ -4,7 +4,7 @@ use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
 use aws_sdk_bedrockruntime::types::{self, Tool, ToolConfiguration, ToolInputSchema, ToolSpecification};
 
 use super::cache::add_cache_points;
-use super::formats::tell_unknown;
+use super::formats::tell_attachments;
 use super::repair::repair;
 use super::settings::BedrockSettings;
 use crate::bedrock::document::to_document;
@@ -46,17 +46,15 @@ pub(super) fn prepare(
     Ok((input, repairs))
 }
 
-/// What has no place among the messages, or says nothing, is left out; what has no format for Converse is told as a text.
+/// What has no place among the messages, or says nothing, is left out.
 fn raw_messages(request: &ModelRequest, repairs: &mut Vec<Repair>) -> Result<Vec<types::Message>, Failure> {
     let mut raw = Vec::with_capacity(request.messages.len());
     for message in &request.messages {
-        let mut told = || BedrockMessage::wrap(tell_unknown(message, repairs)).to_raw();
-        let converted = match BedrockMessage::wrap(message.clone()).to_raw() {
-            Err(BedrockError::UnknownFormat { .. }) => told(),
-            converted => converted,
-        };
-        match converted {
-            Ok(message) => raw.push(message),
+        match BedrockMessage::wrap(message.clone()).to_raw() {
+            Ok(converted) => {
+                tell_attachments(message, repairs);
+                raw.push(converted);
+            }
             Err(left_out @ (BedrockError::NotSpoken { .. } | BedrockError::Empty { .. })) => {
                 repairs.push(Repair::new(format!("left out: {left_out}")));
             }

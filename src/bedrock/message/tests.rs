@@ -22,8 +22,9 @@ fn refusal(role: Role, contents: impl Into<Contents>) -> String {
     message(role, contents).to_raw().unwrap_err().to_string()
 }
 
+/// Bytes that tell nothing of what they are.
 fn bytes() -> Source {
-    Source::Bytes(b"hi".as_slice().into())
+    Source::Bytes(b"\x01\x02".as_slice().into())
 }
 
 fn url(url: &str) -> Source {
@@ -74,9 +75,9 @@ fn media_of_a_known_format_are_handed_over() {
     assert_eq!(
         raw(Role::User, contents),
         json!([
-            {"image": {"format": "png", "source": {"bytes": "aGk="}}},
+            {"image": {"format": "png", "source": {"bytes": "AQI="}}},
             {"image": {"format": "jpeg", "source": {"s3Location": {"uri": "s3://calls/1.jpg"}}}},
-            {"video": {"format": "three_gp", "source": {"bytes": "aGk="}}},
+            {"video": {"format": "three_gp", "source": {"bytes": "AQI="}}},
             {"video": {"format": "mov", "source": {"s3Location": {"uri": "s3://calls/1.mov"}}}},
         ])
     );
@@ -85,7 +86,7 @@ fn media_of_a_known_format_are_handed_over() {
 #[test]
 fn documents_are_handed_over_beside_a_text() {
     let document = || Document::new(bytes()).with_title("Terms, 2024.pdf").with_mime_type("application/pdf");
-    let block = json!({"document": {"format": "pdf", "name": "Terms 2024 pdf", "source": {"bytes": "aGk="}}});
+    let block = json!({"document": {"format": "pdf", "name": "Terms 2024 pdf", "source": {"bytes": "AQI="}}});
     assert_eq!(raw(Role::User, vec![document().into(), Content::from("Look")]), json!([block, {"text": "Look"}]));
     assert_eq!(raw(Role::User, document()), json!([block, {"text": "[document]"}]));
     let untitled = Document::new(url("s3://calls/1.txt")).with_mime_type("text/plain");
@@ -135,11 +136,65 @@ fn the_assistant_hands_over_texts_only() {
 }
 
 #[test]
-fn an_unknown_format_is_refused_without_a_word_of_it() {
-    let image = Media::new(MediaKind::Image, bytes()).with_mime_type("image/secret");
-    insta::assert_snapshot!(refusal(Role::User, image), @"message 00000000000000000000000007 has an image whose MIME type is not known: set one of image/png, image/jpeg, image/gif, image/webp with `with_mime_type`, or leave it out");
-    assert!(refusal(Role::User, Media::new(MediaKind::Video, bytes())).contains("a video whose MIME type"));
-    assert!(refusal(Role::User, Document::new(url("s3://b/k"))).contains("a document whose MIME type"));
+fn what_is_given_has_its_hint_in_front() {
+    let image =
+        || Media::new(MediaKind::Image, bytes()).with_mime_type("image/png").with_prompt_hint("the \"receipt\"");
+    let block = json!({"image": {"format": "png", "source": {"bytes": "AQI="}}});
+    let hint = json!({"text": r#"[image "the \"receipt\""]"#});
+    let contents = vec![Content::from("Here:"), image().into(), "and".into()];
+    assert_eq!(raw(Role::User, contents), json!([{"text": "Here:"}, hint, block, {"text": "and"}]));
+    assert_eq!(success([ResultContent::from(image())])["content"], json!([hint, block]));
+}
+
+#[test]
+fn bytes_are_sent_as_what_they_are() {
+    let png = || Source::Bytes(b"\x89PNG\r\n\x1a\n\0".as_slice().into());
+    let pdf = || Source::Bytes(b"%PDF-1.4".as_slice().into());
+    let image = |source| Media::new(MediaKind::Image, source);
+    let formats = |contents: Vec<Content>| -> Vec<Json> {
+        let Json::Array(blocks) = raw(Role::User, contents) else { unreachable!() };
+        blocks
+            .iter()
+            .map(|block| block.pointer("/image/format").or(block.pointer("/document/format")).unwrap_or(block).clone())
+            .collect()
+    };
+    assert_eq!(formats(vec![image(png()).into(), image(png()).with_mime_type("image/jpeg").into()]), ["png", "png"]);
+    let documents =
+        vec![Document::new(pdf()).into(), Document::new(pdf()).with_mime_type("text/csv").into(), "x".into()];
+    assert_eq!(formats(documents), [json!("pdf"), json!("pdf"), json!({"text": "x"})]);
+    assert_eq!(
+        formats(vec![image(pdf()).with_mime_type("image/png").into()]),
+        [json!({"text": r#"[image "image/png": not available to the model]"#})]
+    );
+}
+
+#[test]
+fn what_is_of_no_type_that_converse_takes_is_told() {
+    let told = |content: Content| raw(Role::User, content)[0]["text"].take();
+    let image = |source| Media::new(MediaKind::Image, source);
+    assert_eq!(
+        told(image(bytes()).with_mime_type("image/heic").into()),
+        r#"[image "image/heic": not available to the model]"#
+    );
+    assert_eq!(told(image(bytes()).into()), "[image: not available to the model]");
+    assert_eq!(
+        told(image(Source::Bytes([].as_slice().into())).with_mime_type("image/png").into()),
+        r#"[image "image/png": not available to the model]"#
+    );
+    assert_eq!(
+        told(
+            Media::new(MediaKind::Video, bytes()).with_mime_type("video/x-msvideo").with_prompt_hint("the fall").into()
+        ),
+        r#"[video "the fall": not available to the model]"#
+    );
+    assert_eq!(
+        told(Document::new(url("s3://b/k")).with_title("Terms").into()),
+        r#"[document "Terms": not available to the model]"#
+    );
+    assert_eq!(
+        told(Document::new(bytes()).with_mime_type("application/zip").into()),
+        r#"[document "application/zip": not available to the model]"#
+    );
 }
 
 #[test]
@@ -187,7 +242,7 @@ fn results_come_with_their_contents() {
             {"text": "found"},
             {"json": {"name": "Mia"}},
             {"text": "[1,2]"},
-            {"image": {"format": "webp", "source": {"bytes": "aGk="}}},
+            {"image": {"format": "webp", "source": {"bytes": "AQI="}}},
             {"text": r#"[document "Terms": not available to the model]"#},
         ]})
     );

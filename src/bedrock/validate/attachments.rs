@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use aws_sdk_bedrockruntime::types::{
     ContentBlock, ConversationRole, DocumentBlock, DocumentSource, ImageBlock, ImageSource, Message,
-    ToolResultContentBlock,
+    ToolResultContentBlock, VideoBlock, VideoSource,
 };
 
 use super::super::attachment::{MAX_DOCUMENT_NAME, is_document_name};
@@ -16,6 +16,7 @@ pub(super) fn check(messages: &[Message], profile: &Profile, violations: &mut Vi
         contents(messages).flat_map(|(m, c, block)| documents_in(block, Place::Content(m, c))).collect();
     check_roles(messages, violations);
     check_texts(messages, violations);
+    check_taken(messages, profile, violations);
     check_images(&images, documents.len(), profile, violations);
     check_documents(&documents, profile, violations);
     check_names(&documents, violations);
@@ -28,32 +29,18 @@ struct Placed<'a, T> {
     part: Option<usize>,
 }
 
-fn images_in<'a>(block: &'a ContentBlock, place: Place) -> Vec<Placed<'a, ImageBlock>> {
-    let in_result = |part: &'a ToolResultContentBlock| match part {
-        ToolResultContentBlock::Image(image) => Some(image),
+fn images_in(block: &ContentBlock, place: Place) -> impl Iterator<Item = Placed<'_, ImageBlock>> {
+    attached(block).into_iter().filter_map(move |(part, attached)| match attached {
+        Attached::Image(block) => Some(Placed { block, place, part }),
         _ => None,
-    };
-    placed(block, block.as_image().ok(), in_result, place)
+    })
 }
 
-fn documents_in<'a>(block: &'a ContentBlock, place: Place) -> Vec<Placed<'a, DocumentBlock>> {
-    let in_result = |part: &'a ToolResultContentBlock| match part {
-        ToolResultContentBlock::Document(document) => Some(document),
+fn documents_in(block: &ContentBlock, place: Place) -> impl Iterator<Item = Placed<'_, DocumentBlock>> {
+    attached(block).into_iter().filter_map(move |(part, attached)| match attached {
+        Attached::Document(block) => Some(Placed { block, place, part }),
         _ => None,
-    };
-    placed(block, block.as_document().ok(), in_result, place)
-}
-
-fn placed<'a, T>(
-    block: &'a ContentBlock,
-    itself: Option<&'a T>,
-    in_result: impl Fn(&'a ToolResultContentBlock) -> Option<&'a T>,
-    place: Place,
-) -> Vec<Placed<'a, T>> {
-    let parts = block.as_tool_result().map_or(&[][..], |result| &result.content);
-    let nested = parts.iter().enumerate().filter_map(|(part, content)| Some((in_result(content)?, Some(part))));
-    let all = itself.map(|block| (block, None)).into_iter().chain(nested);
-    all.map(|(block, part)| Placed { block, place, part }).collect()
+    })
 }
 
 fn check_roles(messages: &[Message], violations: &mut Violations) {
@@ -83,6 +70,78 @@ fn check_texts(messages: &[Message], violations: &mut Violations) {
             let wording = "A text block must be included when using documents.";
             violations.add(Rule::DocumentBesideText, Place::Content(m, c), wording);
         }
+    }
+}
+
+/// What the model takes none of, even from users.
+fn check_taken(messages: &[Message], profile: &Profile, violations: &mut Violations) {
+    let is_of_user = |m: usize| messages.get(m).is_some_and(|message| message.role == ConversationRole::User);
+    for (m, c, block) in contents(messages).filter(|(m, ..)| is_of_user(*m)) {
+        let place = Place::Content(m, c);
+        for (part, attached) in attached(block) {
+            if matches!(attached, Attached::Video(_)) && !profile.takes_videos {
+                let wording = "This model doesn't support the video content block that you provided. Update the content \
+                               block and try again.";
+                violations.add(Rule::VideoTaken, place, wording);
+            } else if attached.is_in_s3() && !profile.takes_s3 {
+                let nested = part.map(|part| format!(".toolResult.content.{part}")).unwrap_or_default();
+                let kind = attached.kind();
+                let wording = format!(
+                    "The model returned the following errors: {place}{nested}.{kind}.source.type: Field required"
+                );
+                violations.add(Rule::S3Taken, place, wording);
+            }
+        }
+    }
+}
+
+/// An attachment.
+#[derive(Clone, Copy)]
+pub(in crate::bedrock) enum Attached<'a> {
+    Image(&'a ImageBlock),
+    Video(&'a VideoBlock),
+    Document(&'a DocumentBlock),
+}
+
+impl Attached<'_> {
+    pub(in crate::bedrock) fn kind(self) -> &'static str {
+        match self {
+            Self::Image(_) => "image",
+            Self::Video(_) => "video",
+            Self::Document(_) => "document",
+        }
+    }
+
+    pub(in crate::bedrock) fn is_in_s3(self) -> bool {
+        match self {
+            Self::Image(image) => matches!(image.source, Some(ImageSource::S3Location(_))),
+            Self::Video(video) => matches!(video.source, Some(VideoSource::S3Location(_))),
+            Self::Document(document) => matches!(document.source, Some(DocumentSource::S3Location(_))),
+        }
+    }
+}
+
+/// The attachment that a block is, or those in the result of a tool, each with its place there.
+pub(in crate::bedrock) fn attached(block: &ContentBlock) -> Vec<(Option<usize>, Attached<'_>)> {
+    match block {
+        ContentBlock::Image(image) => vec![(None, Attached::Image(image))],
+        ContentBlock::Video(video) => vec![(None, Attached::Video(video))],
+        ContentBlock::Document(document) => vec![(None, Attached::Document(document))],
+        ContentBlock::ToolResult(result) => {
+            let parts = result.content.iter().enumerate();
+            parts.filter_map(|(part, content)| Some((Some(part), attached_part(content)?))).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The attachment that a part of a tool's result is.
+pub(in crate::bedrock) fn attached_part(part: &ToolResultContentBlock) -> Option<Attached<'_>> {
+    match part {
+        ToolResultContentBlock::Image(image) => Some(Attached::Image(image)),
+        ToolResultContentBlock::Video(video) => Some(Attached::Video(video)),
+        ToolResultContentBlock::Document(document) => Some(Attached::Document(document)),
+        _ => None,
     }
 }
 

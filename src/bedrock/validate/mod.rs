@@ -17,7 +17,7 @@ use aws_sdk_bedrockruntime::types::{ContentBlock, Message};
 pub use profile::{CachePlaces, Profile};
 pub use rule::Rule;
 
-pub(super) use attachments::{document_bytes, image_bytes};
+pub(super) use attachments::{Attached, attached, attached_part, document_bytes, image_bytes};
 pub(super) use cache::is_taken_behind;
 pub(super) use tools::is_identifier;
 

@@ -22,6 +22,10 @@ pub struct Profile {
     pub text_beside_tools: bool,
     /// Whether it streams an answer to a request with tools; else the answer comes whole.
     pub tools_while_streaming: bool,
+    /// Whether it takes videos.
+    pub takes_videos: bool,
+    /// Whether Bedrock fetches for it what is at an `s3://` URL; else only bytes are taken.
+    pub takes_s3: bool,
     /// Images in a request.
     pub max_images: usize,
     /// Bytes of an image.
@@ -60,6 +64,8 @@ impl Default for Profile {
             tool_results_first: false,
             text_beside_tools: true,
             tools_while_streaming: true,
+            takes_videos: true,
+            takes_s3: true,
             max_images: 20,
             // 3.75 MB, which is 5 MB in base64, and 4.5 MB; Bedrock's MB are of 1,048,576 bytes.
             max_image_bytes: 3_932_160,
@@ -102,6 +108,8 @@ impl Profile {
             must_end_with_user: true,
             last_text_trimmed: true,
             tool_results_first: true,
+            takes_videos: false,
+            takes_s3: false,
             cache_points: CachePlaces::Everywhere,
             ..Self::default()
         }
@@ -116,10 +124,14 @@ impl Profile {
             return Self { must_end_with_user: !is_of(&CONTINUES_ASSISTANT), cache_points, ..Self::claude() };
         }
         let is_of = |models: &[&str]| models.iter().any(|model| model_id.contains(model));
+        let is_nova = is_of(&["amazon.nova"]);
+        let names_model = model_id.contains('.');
         Self {
             text_beside_tools: !is_of(&WITHOUT_TEXT_BESIDE_TOOLS),
             tools_while_streaming: !is_of(&WITHOUT_STREAMED_TOOLS),
-            cache_points: if is_of(&["amazon.nova"]) { CachePlaces::SystemAndTexts } else { CachePlaces::Nowhere },
+            // Nova alone, as far as is known.
+            takes_s3: is_nova || !names_model,
+            cache_points: if is_nova { CachePlaces::SystemAndTexts } else { CachePlaces::Nowhere },
             ..Self::default()
         }
     }
@@ -134,7 +146,8 @@ mod tests {
         let older = Profile { must_end_with_user: false, ..Profile::claude() };
         let oldest = Profile { cache_points: CachePlaces::Nowhere, ..older.clone() };
         let nova = Profile { cache_points: CachePlaces::SystemAndTexts, ..Profile::default() };
-        let palmyra = Profile { tools_while_streaming: false, ..Profile::default() };
+        let named = Profile { takes_s3: false, ..Profile::default() };
+        let palmyra = Profile { tools_while_streaming: false, ..named.clone() };
         let llama = Profile { text_beside_tools: false, ..palmyra.clone() };
         for (id, profile) in [
             ("anthropic.claude-v2:1", &oldest),
@@ -151,9 +164,9 @@ mod tests {
             ("eu.amazon.nova-lite-v1:0", &nova),
             ("us.meta.llama4-maverick-17b-instruct-v1:0", &llama),
             ("mistral.mistral-large-2407-v1:0", &llama),
-            ("mistral.mistral-large-3-675b-instruct", &Profile::default()),
+            ("mistral.mistral-large-3-675b-instruct", &named),
             ("us.writer.palmyra-x5-v1:0", &palmyra),
-            ("openai.gpt-oss-120b-1:0", &Profile::default()),
+            ("openai.gpt-oss-120b-1:0", &named),
             ("arn:aws:bedrock:eu-west-1:123456789012:application-inference-profile/abc", &Profile::default()),
         ] {
             assert_eq!(Profile::for_model(id), *profile, "{id}");

@@ -64,6 +64,11 @@ pub enum Rule {
     DocumentBesideText,
     /// Images, videos and documents are in user messages. Wording seen for images.
     AttachmentsInUserMessages,
+    /// The model takes videos; only some do. Wording seen.
+    VideoTaken,
+    /// Images, videos and documents are in the request; only some models are given what is in S3. Wording seen for
+    /// documents.
+    S3Taken,
     /// At most 4 cache points. Wording seen from Claude.
     CachePoints,
     /// Cache points stand where the model takes them. Wording seen.

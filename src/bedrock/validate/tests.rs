@@ -3,8 +3,9 @@
 use aws_sdk_bedrockruntime::primitives::Blob;
 use aws_sdk_bedrockruntime::types::{
     CachePointBlock, CachePointType, ConversationRole, DocumentBlock, DocumentFormat, DocumentSource, ImageBlock,
-    ImageFormat, ImageSource, SystemContentBlock, Tool, ToolConfiguration, ToolInputSchema, ToolResultBlock,
-    ToolResultContentBlock, ToolResultStatus, ToolSpecification, ToolUseBlock, VideoBlock, VideoFormat,
+    ImageFormat, ImageSource, S3Location, SystemContentBlock, Tool, ToolConfiguration, ToolInputSchema,
+    ToolResultBlock, ToolResultContentBlock, ToolResultStatus, ToolSpecification, ToolUseBlock, VideoBlock,
+    VideoFormat, VideoSource,
 };
 use aws_smithy_types::Document;
 
@@ -436,9 +437,47 @@ fn attachments_are_in_user_messages() {
         let wording = format!(
             "The model returned the following errors: messages.1.content: '{kind}' blocks are not permitted within assistant turns."
         );
-        let messages = [user([video(), text("a")]), assistant([text("b"), block]), user([text("c")])];
+        let messages = [user([image(), text("a")]), assistant([text("b"), block]), user([text("c")])];
         assert_violation(messages, Rule::AttachmentsInUserMessages, Place::Content(1, 1), &wording);
     }
+}
+
+#[test]
+fn videos_and_what_is_in_s3_are_for_some_models() {
+    let location = S3Location::builder().uri("s3://b/k").build().unwrap();
+    let video = VideoBlock::builder().format(VideoFormat::Mp4).source(VideoSource::S3Location(location.clone()));
+    let source = DocumentSource::S3Location(location.clone());
+    let document = DocumentBlock::builder().format(DocumentFormat::Pdf).name("report").source(source).build().unwrap();
+    let image = ImageBlock::builder().format(ImageFormat::Png).source(ImageSource::S3Location(location)).build();
+    let nested = [ToolResultContentBlock::Text("a".into()), ToolResultContentBlock::Image(image.unwrap())];
+    let input = input([
+        user([ContentBlock::Video(video.build().unwrap()), text("a")]),
+        assistant([call("call_1")]),
+        user([result_of("call_1", ToolResultStatus::Success, nested), ContentBlock::Document(document), text("b")]),
+    ]);
+    assert_violations(
+        &input,
+        [
+            (
+                Rule::VideoTaken,
+                Place::Content(0, 0),
+                "This model doesn't support the video content block that you provided. Update the content block and try \
+                 again.",
+            ),
+            (
+                Rule::S3Taken,
+                Place::Content(2, 0),
+                "The model returned the following errors: messages.2.content.0.toolResult.content.1.image.source.type: \
+                 Field required",
+            ),
+            (
+                Rule::S3Taken,
+                Place::Content(2, 1),
+                "The model returned the following errors: messages.2.content.1.document.source.type: Field required",
+            ),
+        ],
+    );
+    assert_eq!(validate(&input, &Profile::for_model("eu.amazon.nova-lite-v1:0")), []);
 }
 
 #[test]

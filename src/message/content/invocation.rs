@@ -209,6 +209,18 @@ impl From<Value> for ResultContent {
     }
 }
 
+impl From<Media> for ResultContent {
+    fn from(media: Media) -> Self {
+        Self::Media(Box::new(media))
+    }
+}
+
+impl From<Document> for ResultContent {
+    fn from(document: Document) -> Self {
+        Self::Document(Box::new(document))
+    }
+}
+
 /// Why a tool call failed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct InvocationError {

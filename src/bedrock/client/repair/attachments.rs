@@ -8,10 +8,18 @@ use super::Repairs;
 use crate::bedrock::attachment::{document_name, is_document_name};
 use crate::bedrock::escape::unavailable;
 use crate::bedrock::flatten::{documents, name_documents_apart};
-use crate::bedrock::validate::{Place, Profile, document_bytes, image_bytes};
+use crate::bedrock::validate::{Attached, Place, Profile, attached, attached_part, document_bytes, image_bytes};
 
 pub(super) fn mend(messages: &mut [Message], profile: &Profile, repairs: &mut Repairs) {
     tell_of_assistant(messages, repairs);
+    if !profile.takes_videos {
+        let is_video = |attached: Attached<'_>| matches!(attached, Attached::Video(_));
+        tell(messages, is_video, "a video, which this model does not take,", repairs);
+    }
+    if !profile.takes_s3 {
+        let what = "what is in S3, from where this model is given nothing: add its bytes,";
+        tell(messages, |attached: Attached<'_>| attached.is_in_s3(), what, repairs);
+    }
     let is_too_large = |image: &ImageBlock| image_bytes(image) > profile.max_image_bytes;
     tell(messages, is_image(is_too_large), "an image that is too large", repairs);
     let is_too_large = |document: &DocumentBlock| document_bytes(document) > profile.max_document_bytes;
@@ -21,29 +29,6 @@ pub(super) fn mend(messages: &mut [Message], profile: &Profile, repairs: &mut Re
     tell_oldest(messages, is_document(|_| true), profile.max_documents, what, repairs);
     name_documents(messages, repairs);
     put_texts_beside_documents(messages, repairs);
-}
-
-/// An attachment in a message, or in the result of a tool there.
-#[derive(Clone, Copy)]
-enum Attached<'a> {
-    Image(&'a ImageBlock),
-    Document(&'a DocumentBlock),
-}
-
-fn attached(block: &ContentBlock) -> Vec<Attached<'_>> {
-    match block {
-        ContentBlock::Image(image) => vec![Attached::Image(image)],
-        ContentBlock::Document(document) => vec![Attached::Document(document)],
-        ContentBlock::ToolResult(result) => {
-            let parts = result.content.iter().filter_map(|part| match part {
-                ToolResultContentBlock::Image(image) => Some(Attached::Image(image)),
-                ToolResultContentBlock::Document(document) => Some(Attached::Document(document)),
-                _ => None,
-            });
-            parts.collect()
-        }
-        _ => Vec::new(),
-    }
 }
 
 fn is_image(is_one: impl Fn(&ImageBlock) -> bool) -> impl Fn(Attached<'_>) -> bool {
@@ -57,15 +42,11 @@ fn is_document(is_one: impl Fn(&DocumentBlock) -> bool) -> impl Fn(Attached<'_>)
 /// Bedrock takes none from the assistant.
 fn tell_of_assistant(messages: &mut [Message], repairs: &mut Repairs) {
     for (m, message) in messages.iter_mut().enumerate().filter(|(_, message)| message.role != ConversationRole::User) {
-        for (c, block) in message.content.iter_mut().enumerate() {
-            let told = match block {
-                ContentBlock::Image(_) => unavailable("image", None),
-                ContentBlock::Video(_) => unavailable("video", None),
-                ContentBlock::Document(document) => unavailable("document", Some(&document.name)),
-                _ => continue,
-            };
-            *block = ContentBlock::Text(told);
-            repairs.add(Place::Content(m, c), "an attachment of the assistant became a text");
+        for (c, block) in message.content.iter_mut().enumerate().filter(|(_, block)| !block.is_tool_result()) {
+            if let [(_, attached)] = attached(block)[..] {
+                *block = ContentBlock::Text(told(attached));
+                repairs.add(Place::Content(m, c), "an attachment of the assistant became a text");
+            }
         }
     }
 }
@@ -75,34 +56,30 @@ fn tell(messages: &mut [Message], mut is_one: impl FnMut(Attached<'_>) -> bool, 
     for (m, message) in messages.iter_mut().enumerate() {
         for (c, block) in message.content.iter_mut().enumerate() {
             let place = Place::Content(m, c);
-            match block {
-                ContentBlock::Image(image) if is_one(Attached::Image(image)) => {
-                    *block = ContentBlock::Text(unavailable("image", None));
-                    repairs.add(place, format_args!("{what} became a text"));
-                }
-                ContentBlock::Document(document) if is_one(Attached::Document(document)) => {
-                    *block = ContentBlock::Text(unavailable("document", Some(&document.name)));
-                    repairs.add(place, format_args!("{what} became a text"));
-                }
-                ContentBlock::ToolResult(result) => {
-                    for part in &mut result.content {
-                        let told = match part {
-                            ToolResultContentBlock::Image(image) if is_one(Attached::Image(image)) => {
-                                unavailable("image", None)
-                            }
-                            ToolResultContentBlock::Document(document) if is_one(Attached::Document(document)) => {
-                                unavailable("document", Some(&document.name))
-                            }
-                            _ => continue,
-                        };
-                        *part = ToolResultContentBlock::Text(told);
+            if let ContentBlock::ToolResult(result) = block {
+                for part in &mut result.content {
+                    if let Some(text) = attached_part(part).filter(|attached| is_one(*attached)).map(told) {
+                        *part = ToolResultContentBlock::Text(text);
                         repairs.add(place, format_args!("{what} became a text in a tool's result"));
                     }
                 }
-                _ => {}
+            } else if let [(_, attached)] = attached(block)[..]
+                && is_one(attached)
+            {
+                *block = ContentBlock::Text(told(attached));
+                repairs.add(place, format_args!("{what} became a text"));
             }
         }
     }
+}
+
+fn told(attached: Attached<'_>) -> String {
+    let label = match attached {
+        Attached::Image(image) => format!("image/{}", image.format.as_str()),
+        Attached::Video(video) => format!("video/{}", video.format.as_str()),
+        Attached::Document(document) => document.name.clone(),
+    };
+    unavailable(attached.kind(), Some(&label))
 }
 
 /// Of those, the newest `max` stay.
@@ -114,7 +91,7 @@ fn tell_oldest(
     repairs: &mut Repairs,
 ) {
     let blocks = messages.iter().flat_map(|message| &message.content);
-    let mut surplus = blocks.flat_map(attached).filter(|attached| is_one(*attached)).count().saturating_sub(max);
+    let mut surplus = blocks.flat_map(attached).filter(|(_, attached)| is_one(*attached)).count().saturating_sub(max);
     let is_surplus = |attached: Attached<'_>| {
         let is_surplus = surplus > 0 && is_one(attached);
         surplus -= usize::from(is_surplus);

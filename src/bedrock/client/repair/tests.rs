@@ -271,10 +271,10 @@ fn attachments_are_mended() {
             user([result_of("a", ToolResultStatus::Success, vec![in_result]), image(), image()]),
         ],
         json!([
-            [{"text": "x"}, unavailable("image"), unavailable("image")],
-            [unavailable("image"), unavailable("document \"terms\""),
+            [{"text": "x"}, unavailable("image \"image/png\""), unavailable("image \"image/png\"")],
+            [unavailable("image \"image/png\""), unavailable("document \"terms\""),
              {"toolUse": {"toolUseId": "a", "name": "get_user", "input": {}}}],
-            [{"toolResult": {"toolUseId": "a", "status": "success", "content": [unavailable("image")]}}, kept, kept],
+            [{"toolResult": {"toolUseId": "a", "status": "success", "content": [unavailable("image \"image/png\"")]}}, kept, kept],
         ]),
         &[
             "messages.1.content.0: an attachment of the assistant became a text",

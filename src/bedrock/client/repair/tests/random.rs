@@ -1,6 +1,13 @@
 //! Whatever stands in a request.
 
+use aws_sdk_bedrockruntime::types::{S3Location, VideoBlock, VideoFormat};
+
 use super::*;
+
+fn image_in_s3() -> ImageBlock {
+    let source = ImageSource::S3Location(S3Location::builder().uri("s3://b/k").build().unwrap());
+    ImageBlock::builder().format(ImageFormat::Png).source(source).build().unwrap()
+}
 
 fn id() -> impl Strategy<Value = String> {
     prop_oneof![8 => "[abc]", 1 => Just("my pin is 4711".to_owned()), 1 => Just(String::new())]
@@ -35,6 +42,7 @@ fn part() -> impl Strategy<Value = ToolResultContentBlock> {
         words().prop_map(ToolResultContentBlock::Text),
         json_value().prop_map(ToolResultContentBlock::Json),
         (0..6usize).prop_map(|bytes| ToolResultContentBlock::Image(image_of(bytes))),
+        Just(ToolResultContentBlock::Image(image_in_s3())),
         (name(), 0..6usize).prop_map(|(name, bytes)| ToolResultContentBlock::Document(document_of(&name, bytes))),
     ]
 }
@@ -48,6 +56,8 @@ fn block() -> impl Strategy<Value = ContentBlock> {
         3 => (id(), status, vec(part(), 0..3)).prop_map(|(id, status, parts)| result_of(&id, status, parts)),
         1 => (0..6usize).prop_map(|bytes| ContentBlock::Image(image_of(bytes))),
         1 => (name(), 0..6usize).prop_map(|(name, bytes)| ContentBlock::Document(document_of(&name, bytes))),
+        1 => Just(ContentBlock::Image(image_in_s3())),
+        1 => Just(ContentBlock::Video(VideoBlock::builder().format(VideoFormat::Mp4).build().unwrap())),
         1 => Just(ContentBlock::CachePoint(cache_point())),
     ]
 }
@@ -60,13 +70,15 @@ fn messages() -> impl Strategy<Value = Vec<Message>> {
 fn profile() -> impl Strategy<Value = Profile> {
     let places =
         prop_oneof![Just(CachePlaces::Nowhere), Just(CachePlaces::SystemAndTexts), Just(CachePlaces::Everywhere)];
-    (any::<[bool; 4]>(), places, 0..4usize, 0..3usize).prop_map(|(flags, places, points, attachments)| {
+    (any::<[bool; 6]>(), places, 0..4usize, 0..3usize).prop_map(|(flags, places, points, attachments)| {
         let mut profile = small();
         [
             profile.must_end_with_user,
             profile.last_text_trimmed,
             profile.tool_results_first,
             profile.text_beside_tools,
+            profile.takes_videos,
+            profile.takes_s3,
         ] = flags;
         profile.cache_points = places;
         profile.max_cache_points = points;

@@ -1,5 +1,9 @@
 //! [`Media`] and [`Document`]: contents that are not spoken.
 
+mod made;
+mod mime;
+mod sniff;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -25,6 +29,15 @@ impl MediaKind {
             Self::Image => "image",
             Self::Audio => "audio",
             Self::Video => "video",
+        }
+    }
+
+    /// The kind as it is told in a sentence.
+    pub(crate) const fn with_article(self) -> &'static str {
+        match self {
+            Self::Image => "an image",
+            Self::Audio => "sound",
+            Self::Video => "a video",
         }
     }
 }
@@ -64,6 +77,23 @@ impl fmt::Debug for Source {
 }
 
 /// An image, sound or video.
+///
+/// [`image`](Self::image), [`audio`](Self::audio), [`video`](Self::video) and [`from_bytes`](Self::from_bytes) look at the
+/// bytes and find out their MIME type, or hold them to the given one; [`from_url`](Self::from_url) and
+/// [`from_content_id`](Self::from_content_id) say where the data is. What stands in records, and what
+/// [`new`](Self::new) and [`with_mime_type`](Self::with_mime_type) are told, is not checked: a log reads back what it holds.
+///
+/// ```
+/// # use verbale::message::{Media, MediaKind};
+/// # fn main() -> Result<(), verbale::message::MessageError> {
+/// # let photo = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice();
+/// let receipt = Media::image(photo)?.with_prompt_hint("the receipt");
+/// assert_eq!(receipt.mime_type.as_deref(), Some("image/png"));
+///
+/// let error = Media::from_bytes(MediaKind::Image, photo, Some("image/jpeg")).unwrap_err();
+/// assert!(error.to_string().starts_with("the bytes are image/png, and not image/jpeg"));
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Media {
@@ -80,12 +110,12 @@ pub struct Media {
 }
 
 impl Media {
-    /// Media of a kind, from a source.
+    /// Media of a kind, from a source, without a look at it.
     pub fn new(kind: MediaKind, source: Source) -> Self {
         Self { kind, source, mime_type: None, prompt_hint: None, unknown: None }
     }
 
-    /// The same with a MIME type.
+    /// The same with a MIME type, which is not checked.
     #[must_use]
     pub fn with_mime_type(mut self, mime_type: impl Into<Text>) -> Self {
         self.mime_type = Some(mime_type.into());
@@ -100,7 +130,7 @@ impl Media {
     }
 }
 
-/// A reference document.
+/// A reference document. It is made and checked as [`Media`] is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Document {
@@ -115,7 +145,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// A document from a source.
+    /// A document from a source, without a look at it.
     pub fn new(source: Source) -> Self {
         Self { source, title: None, mime_type: None, unknown: None }
     }
@@ -127,10 +157,13 @@ impl Document {
         self
     }
 
-    /// The same with a MIME type.
+    /// The same with a MIME type, which is not checked.
     #[must_use]
     pub fn with_mime_type(mut self, mime_type: impl Into<Text>) -> Self {
         self.mime_type = Some(mime_type.into());
         self
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+//! [`ResultBuilder`]: the message with the result of a tool call.
+
+use super::LastStep;
+use crate::message::{
+    Content, Decision, Draft, Invocation, InvocationError, InvocationResult, Message, MessageError, ResultContent,
+    Role, RoleHint, Text,
+};
+
+/// The message with the result of one tool call: the user's, of the call's step, with the call's id and tool, whatever
+/// becomes of it.
+///
+/// Its policy is the tool that ran; where whoever runs the tools makes the result, because a tool is not known, its
+/// arguments are wrong, or it did not come to an end, say [`policy`](Self::policy)`(ResultBuilder::RUNTIME)`. Its hint is
+/// [`RoleHint::Tool`].
+///
+/// ```
+/// use verbale::conversation::{MessageBuilder, ResultBuilder};
+/// use verbale::message::Step;
+/// use verbale::{MessagesManager, PlainMessage, Value};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut asks = MessageBuilder::next_step(Step::new(3));
+/// let call = asks.add_invocation("get_parcel", Value::map([("number", 17)])?)?;
+/// let answer = ResultBuilder::response_to(&call, &asks);
+/// let late = answer.policy(ResultBuilder::RUNTIME).error("Timeout", "no answer within 5 s", true)?;
+///
+/// let mut manager = MessagesManager::<PlainMessage>::new();
+/// manager.add_all([asks.to_draft()?, late]).map_err(|(_, error)| error)?;
+/// assert_eq!(manager.messages().count(), 3); // a fake user message is in front
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Clone)]
+pub struct ResultBuilder {
+    call: Invocation,
+    decision: Decision,
+}
+
+impl ResultBuilder {
+    /// The policy of what whoever runs the tools says in place of a tool.
+    pub const RUNTIME: &str = "runtime";
+
+    /// The answer to a call that was made in `step`: of its message, its draft, its builder, or by its number.
+    pub fn response_to(call: &Invocation, step: impl Into<LastStep>) -> Self {
+        let decision = Decision::of_step(step.into().step());
+        Self { call: call.clone(), decision: decision.with_policy(call.name().as_str()).with_role_hint(RoleHint::Tool) }
+    }
+
+    /// The answers to the calls of a message, one each, in their order.
+    pub fn responses_to(message: &Message) -> impl Iterator<Item = Self> {
+        let calls = message.contents().iter().filter_map(Content::as_invocation);
+        calls.map(move |call| Self::response_to(call, message))
+    }
+
+    /// The call that it answers.
+    pub fn invocation(&self) -> &Invocation {
+        &self.call
+    }
+
+    /// Says which part of the service made the result, where that is not the tool.
+    #[must_use]
+    pub fn policy(mut self, name: impl Into<Text>) -> Self {
+        self.decision.policy = Some(name.into());
+        self
+    }
+
+    /// What the tool gave back, which may be nothing.
+    pub fn success<T: Into<ResultContent>>(self, content: impl IntoIterator<Item = T>) -> Draft {
+        let result = self.call.success(content);
+        self.draft(result)
+    }
+
+    /// Why it failed, with its type, such as `Timeout`, and whether trying again may help.
+    ///
+    /// Errors: a blank message.
+    pub fn error(
+        self,
+        error_type: impl Into<Text>,
+        message: impl Into<Text>,
+        retryable: bool,
+    ) -> Result<Draft, MessageError> {
+        let error = InvocationError::new(message)?.with_type(error_type).with_retryable(retryable);
+        let result = self.call.failure(error);
+        Ok(self.draft(result))
+    }
+
+    fn draft(self, result: InvocationResult) -> Draft {
+        Draft::new(Role::User, result).with_decision(self.decision)
+    }
+}

@@ -1,0 +1,381 @@
+//! Messages built step by step: what comes back from the log, and that no incomplete call reaches a provider.
+#![cfg(all(feature = "embedded", feature = "bedrock"))]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests")]
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use aws_sdk_bedrockruntime::types::{
+    ContentBlock, Message, Tool, ToolConfiguration, ToolInputSchema, ToolSpecification,
+};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use serde_json::json;
+use verbale::bedrock::{ConverseRequest, Profile, to_document, to_json, validate};
+use verbale::clock::{ManualClock, SequentialIds};
+use verbale::conversation::{BuildError, LastStep, MessageBuilder, ResultBuilder};
+use verbale::dynamodb::{DynamoLog, Table, create_table};
+use verbale::embedded::EmbeddedDynamo;
+use verbale::log::{CallId, CallLog, Claim};
+use verbale::message::{Decision, Document, Media, MediaKind, MessageError, RoleHint, Source, Step};
+use verbale::{
+    BedrockMessage, Content, Draft, Invocation, ManagerError, MessageWrapper, MessagesManager, PlainMessage, Role,
+    Value,
+};
+
+fn decision(step: u32) -> Decision {
+    Decision::of_step(Step::new(step))
+}
+
+fn image() -> Media {
+    Media::image(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice()).unwrap()
+}
+
+#[test]
+fn a_step_goes_on_or_the_next_one_begins() {
+    let mut manager = MessagesManager::<PlainMessage>::new();
+    let steps = |last: LastStep| {
+        [MessageBuilder::continue_step(last), MessageBuilder::next_step(last)].map(|one| one.step().number())
+    };
+    assert_eq!(steps(manager.meta_messages().last().into()), [0, 1]);
+    manager.add_user("Hi").unwrap();
+    assert_eq!(steps(manager.meta_messages().last().into()), [0, 1]);
+    manager.add(Draft::new(Role::User, "I am Mia").with_decision(decision(6).with_policy("voice"))).unwrap();
+    assert_eq!(steps((&manager.meta_messages()[1]).into()), [6, 7]);
+    assert_eq!(steps(manager.meta_messages()[1].message().into()), [6, 7]);
+    assert_eq!(steps(Step::new(6).into()), [6, 7]);
+    assert_eq!(steps((&MessageBuilder::next_step(Step::new(5))).into()), [6, 7]);
+    assert_eq!(steps((&Draft::new(Role::User, "Hi").with_decision(decision(6))).into()), [6, 7]);
+    assert_eq!(steps(Step::new(u32::MAX).into()), [u32::MAX, u32::MAX]);
+}
+
+#[test]
+fn parts_stay_in_their_order_and_say_who_speaks() {
+    let mut shows = MessageBuilder::next_step(Step::new(1));
+    shows.policy("stylist").role_hint(RoleHint::User);
+    shows.add_image("the girl", "s3://pictures/1.png").unwrap().add_text("and");
+    shows.add_audio("her voice", "https://example.com/1.mp3").unwrap();
+    shows.add_video("her walk", "s3://pictures/1.mp4").unwrap();
+    shows.add_document("Prices", "data:text/csv;base64,YSxi").unwrap();
+    let media = |kind, url: &str, hint: &str| Media::new(kind, Source::Url(url.into())).with_prompt_hint(hint);
+    let contents = vec![
+        Content::from(media(MediaKind::Image, "s3://pictures/1.png", "the girl")),
+        "and".into(),
+        media(MediaKind::Audio, "https://example.com/1.mp3", "her voice").into(),
+        media(MediaKind::Video, "s3://pictures/1.mp4", "her walk").into(),
+        Document::from_bytes(b"a,b".as_slice(), Some("text/csv")).unwrap().with_title("Prices").into(),
+    ];
+    let of = decision(2).with_policy("stylist").with_role_hint(RoleHint::User);
+    assert_eq!(shows.to_draft(), Ok(Draft::new(Role::User, contents).with_decision(of)));
+
+    let mut asks = MessageBuilder::continue_step(Step::new(2));
+    asks.add_text("One moment.");
+    assert_eq!(asks.last_invocation(), None);
+    asks.add_invocation("find_dress", Value::Null).unwrap();
+    let call = asks.add_invocation("find_hat", Value::from(7)).unwrap();
+    assert_eq!(asks.last_invocation(), Some(&call));
+    let draft = asks.to_draft().unwrap();
+    assert_eq!((draft.role, draft.contents.len(), draft.decision), (Role::Assistant, 3, decision(2)));
+    let mut says = MessageBuilder::continue_step(Step::new(2));
+    says.role(Role::Supervisor).add_text("You sell dresses.");
+    assert_eq!(says.to_draft().unwrap().role, Role::Supervisor);
+}
+
+#[test]
+fn what_contradicts_is_an_error_that_says_what_to_do() {
+    let builder = || MessageBuilder::next_step(Step::new(1));
+    let call = Invocation::new("call_1", "find_dress", Value::Null).unwrap();
+    let (asked, result) = (Content::from(call.clone()), Content::from(call.success(["a"])));
+    let build = |role: Option<Role>, contents: Vec<Content>| {
+        let mut builder = builder();
+        if let Some(role) = role {
+            builder.role(role);
+        }
+        for content in contents {
+            builder.add(content);
+        }
+        builder.to_draft().map(|draft| draft.role)
+    };
+    let wrong = |role, content, wanted| Err(BuildError::WrongRole { role, content, wanted });
+    let (text, image) = (|| Content::from("a"), || Content::from(image()));
+    assert_eq!(build(None, vec![]), Err(BuildError::Empty));
+    assert_eq!(build(None, vec![" ".into(), "\u{200b}".into()]), Err(BuildError::Empty));
+    assert_eq!(build(Some(Role::Summary), vec![text()]), Err(BuildError::Summary));
+    assert_eq!(build(Some(Role::User), vec![asked.clone()]), wrong(Role::User, "a tool call", Role::Assistant));
+    let of_user = "the result of a tool call";
+    assert_eq!(build(None, vec![asked.clone(), result.clone()]), wrong(Role::Assistant, of_user, Role::User));
+    assert_eq!(build(Some(Role::Assistant), vec![result.clone()]), wrong(Role::Assistant, of_user, Role::User));
+    assert_eq!(build(None, vec![result, text()]), Ok(Role::User));
+    let attached = |content| Err(BuildError::AttachedToCall { content });
+    assert_eq!(build(None, vec![asked.clone(), image()]), attached("media"));
+    assert_eq!(build(None, vec![Document::from_content_id("a").into(), asked.clone()]), attached("a document"));
+    assert_eq!(build(Some(Role::Assistant), vec![asked, image()]), Ok(Role::Assistant));
+    assert_eq!(build(Some(Role::Assistant), vec![text(), image()]), Ok(Role::Assistant));
+    let mut builder = builder();
+    assert!(matches!(builder.add_invocation("no tool", 1), Err(MessageError::InvalidToolName { .. })));
+    assert!(matches!(builder.add_image("a", "no url"), Err(MessageError::InvalidUrl { .. })));
+    assert_eq!(builder.to_draft(), Err(BuildError::Empty));
+}
+
+#[test]
+fn calls_get_ids_of_their_own() {
+    let mut ids = BTreeSet::new();
+    for _ in 0..100 {
+        let mut builder = MessageBuilder::next_step(Step::new(1));
+        ids.extend((0..10).map(|_| builder.add_invocation("a", Value::Null).unwrap().id().as_str().to_owned()));
+    }
+    assert_eq!(ids.len(), 1_000);
+    let from = |first| {
+        let ids = Arc::new(SequentialIds::starting_at(first));
+        let mut builder = MessageBuilder::next_step(Step::new(1)).with_clock(Arc::new(ManualClock::new(0)), ids);
+        builder.add_invocation("a", Value::Null).unwrap().id().to_string()
+    };
+    assert_eq!(from(7), "call_00000000000000000000000007");
+    assert_eq!(from(u128::MAX), "call_7ZZZZZZZZZZZZZZZZZZZZZZZZZ");
+}
+
+#[test]
+fn a_result_is_of_its_call() {
+    let mut asks = MessageBuilder::next_step(Step::new(3));
+    let first = asks.add_invocation("find_dress", Value::Null).unwrap();
+    let second = asks.add_invocation("find_hat", Value::Null).unwrap();
+    let of = |policy: &str| decision(4).with_policy(policy).with_role_hint(RoleHint::Tool);
+    let found = ResultBuilder::response_to(&first, &asks).success(["two"]);
+    assert_eq!(found, Draft::new(Role::User, first.success(["two"])).with_decision(of("find_dress")));
+    let late = ResultBuilder::response_to(&second, Step::new(4)).policy(ResultBuilder::RUNTIME);
+    assert!(late.clone().error("Timeout", " ", true).is_err());
+    let late = late.error("Timeout", "no answer", true).unwrap();
+    assert_eq!(late.decision, of("runtime"));
+    assert_eq!(
+        serde_json::to_value(&late.contents).unwrap(),
+        json!([{"type": "invocationResult", "invocationId": second.id().as_str(), "name": "find_hat",
+            "error": {"type": "Timeout", "message": "no answer", "retryable": true}}])
+    );
+
+    // All the calls of a message of the conversation, each answered once.
+    let mut manager = MessagesManager::<PlainMessage>::new();
+    let entry = manager.add(asks.to_draft().unwrap()).unwrap().id();
+    let message = manager.entry(&entry).unwrap().message().clone();
+    let answers: Vec<_> = ResultBuilder::responses_to(&message).collect();
+    assert_eq!(answers.iter().map(ResultBuilder::invocation).collect::<Vec<_>>(), [&first, &second]);
+    let drafts: Vec<_> = answers.into_iter().map(|answer| answer.success([image()])).collect();
+    assert_eq!(drafts[0].decision, of("find_dress"));
+    manager.add_all(drafts.clone()).unwrap();
+    let id = first.id().clone();
+    assert_eq!(manager.add_all(drafts), Err((0, ManagerError::SecondResult { id })));
+}
+
+#[tokio::test]
+async fn the_log_gives_back_step_policy_and_hint() {
+    let mut manager = MessagesManager::<PlainMessage>::new();
+    let mut asks = MessageBuilder::next_step(manager.meta_messages().last());
+    asks.policy("planner").role_hint(RoleHint::Assistant).add_text("One moment.");
+    let call = asks.add_invocation("find_dress", Value::Null).unwrap();
+    let answer = ResultBuilder::response_to(&call, &asks).success(["two"]);
+    let mut shows = MessageBuilder::next_step(&asks);
+    shows.add_text("Which one?");
+    manager.add_all([asks.to_draft().unwrap(), answer, shows.to_draft().unwrap()]).unwrap();
+
+    let client = EmbeddedDynamo::in_memory().unwrap().client();
+    create_table(&client, &Table::default()).await.unwrap();
+    let log = DynamoLog::new(client);
+    let claim = Claim::first(CallId::new("CA1").unwrap());
+    CallLog::put_records(&log, &claim, &manager.records()).await.unwrap();
+    let records = CallLog::read_call(&log, claim.call_id()).await.unwrap().records;
+    let decisions: Vec<_> = records.iter().map(|record| record.metadata().decision().cloned()).collect();
+    let of_result = decision(1).with_policy("find_dress").with_role_hint(RoleHint::Tool);
+    assert_eq!(
+        decisions,
+        [
+            None,
+            Some(decision(1).with_policy("planner").with_role_hint(RoleHint::Assistant)),
+            Some(of_result),
+            Some(decision(2)),
+        ]
+    );
+    assert!(MessagesManager::restore(records).unwrap() == manager);
+}
+
+/// What a part of a service builds.
+#[derive(Debug, Clone)]
+enum Built {
+    Said {
+        role: Role,
+        parts: Vec<Part>,
+    },
+    Asked {
+        text: Option<String>,
+        calls: usize,
+    },
+    /// Of some call that is open.
+    Answered {
+        call: Index,
+        fails: bool,
+        image: bool,
+    },
+}
+
+#[derive(Debug, Clone)]
+enum Part {
+    Text(String),
+    Image,
+    Sound,
+    Document,
+}
+
+/// What is said of it, and whether the step goes on.
+#[derive(Debug, Clone)]
+struct Of {
+    policy: Option<&'static str>,
+    hint: Option<RoleHint>,
+}
+
+fn built() -> impl Strategy<Value = Built> {
+    let text = || prop_oneof![4 => "[a-z]{1,6}", 1 => Just(" ".to_owned())];
+    let part = prop_oneof![
+        5 => text().prop_map(Part::Text),
+        1 => Just(Part::Image),
+        1 => Just(Part::Sound),
+        1 => Just(Part::Document),
+    ];
+    let role = prop_oneof![6 => Just(Role::User), 4 => Just(Role::Assistant), 1 => Just(Role::Supervisor)];
+    prop_oneof![
+        4 => (role, prop::collection::vec(part, 1..4)).prop_map(|(role, parts)| Built::Said { role, parts }),
+        4 => (prop::option::of(text()), 1..4usize).prop_map(|(text, calls)| Built::Asked { text, calls }),
+        5 => (any::<Index>(), any::<bool>(), any::<bool>())
+            .prop_map(|(call, fails, image)| Built::Answered { call, fails, image }),
+    ]
+}
+
+fn of() -> impl Strategy<Value = Of> {
+    let policy = prop::option::of(prop::sample::select(vec!["planner", "voice", "runtime"]));
+    (policy, prop::option::of(prop::sample::select(RoleHint::ALL.to_vec())))
+        .prop_map(|(policy, hint)| Of { policy, hint })
+}
+
+/// A conversation that is built, and the calls in it.
+struct World {
+    manager: MessagesManager<BedrockMessage>,
+    ids: Arc<SequentialIds>,
+    open: Vec<(Invocation, Step)>,
+    answered: BTreeSet<String>,
+}
+
+impl World {
+    fn new() -> Self {
+        let ids = Arc::new(SequentialIds::starting_at(1));
+        Self { manager: MessagesManager::new(), ids, open: Vec::new(), answered: BTreeSet::new() }
+    }
+
+    fn builder(&self, goes_on: bool, of: &Of) -> MessageBuilder {
+        let last = self.manager.meta_messages().last();
+        let builder = if goes_on { MessageBuilder::continue_step(last) } else { MessageBuilder::next_step(last) };
+        let mut builder = builder.with_clock(Arc::new(ManualClock::new(0)), self.ids.clone());
+        if let Some(policy) = of.policy {
+            builder.policy(policy);
+        }
+        if let Some(hint) = of.hint {
+            builder.role_hint(hint);
+        }
+        builder
+    }
+
+    fn add(&mut self, what: &Built, goes_on: bool, of: &Of) {
+        let mut builder = self.builder(goes_on, of);
+        let draft = match what {
+            Built::Said { role, parts } => {
+                builder.role(*role);
+                for part in parts {
+                    match part {
+                        Part::Text(text) => builder.add_text(text.as_str()),
+                        Part::Image => builder.add(image()),
+                        Part::Sound => builder.add_audio("the greeting", "https://example.com/1.mp3").unwrap(),
+                        Part::Document => builder.add_document("Prices", "data:text/csv;base64,YSxi").unwrap(),
+                    };
+                }
+                builder.to_draft()
+            }
+            Built::Asked { text, calls } => {
+                if let Some(text) = text {
+                    builder.add_text(text.as_str());
+                }
+                let calls = (0..*calls).map(|_| builder.add_invocation("find_dress", Value::Null).unwrap());
+                let calls: Vec<_> = calls.collect();
+                self.open.extend(calls.into_iter().map(|call| (call, builder.step())));
+                builder.to_draft()
+            }
+            Built::Answered { .. } if self.open.is_empty() => return,
+            Built::Answered { call, fails, image: with_image } => {
+                let (call, step) = self.open.remove(call.index(self.open.len()));
+                self.answered.insert(call.id().to_string());
+                let answer = ResultBuilder::response_to(&call, step);
+                let answer = of.policy.into_iter().fold(answer, ResultBuilder::policy);
+                match (fails, with_image) {
+                    (true, _) => Ok(answer.error("Timeout", "no answer", true).unwrap()),
+                    (false, true) => Ok(answer.success([image()])),
+                    (false, false) => Ok(answer.success(["two"])),
+                }
+            }
+        };
+        match draft {
+            Ok(draft) => drop(self.manager.add(draft).unwrap()),
+            Err(error) => assert_eq!(error, BuildError::Empty),
+        }
+    }
+
+    /// Who says what, to the model and to Bedrock.
+    fn told(&self) -> (Vec<(Role, Vec<Content>)>, Vec<serde_json::Value>) {
+        let window = self.manager.messages().map(|message| (message.role(), message.contents().to_vec()));
+        (window.collect(), self.manager.to_raw().unwrap().iter().map(to_json).collect())
+    }
+}
+
+fn request(messages: Vec<Message>) -> ConverseRequest {
+    let schema = ToolInputSchema::Json(to_document(&Value::map([("type", "object")]).unwrap()));
+    let tool = ToolSpecification::builder().name("find_dress").input_schema(schema).build().unwrap();
+    let tools = ToolConfiguration::builder().tools(Tool::ToolSpec(tool)).build().unwrap();
+    ConverseRequest::new("eu.anthropic.claude-haiku-4-5-20251001-v1:0").messages(messages).tools(tools)
+}
+
+fn ids(messages: &[Message], id: impl Fn(&ContentBlock) -> Option<String>) -> BTreeSet<String> {
+    messages.iter().flat_map(|message| &message.content).filter_map(id).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn no_incomplete_call_reaches_a_provider(steps in prop::collection::vec((built(), any::<bool>(), of()), 1..30)) {
+        let mut world = World::new();
+        let mut profile = Profile::claude();
+        // What repair is for: how the conversation ends, and how much is attached.
+        (profile.last_text_trimmed, profile.must_end_with_user) = (false, false);
+        (profile.max_images, profile.max_documents) = (usize::MAX, usize::MAX);
+        for (what, goes_on, of) in &steps {
+            world.add(what, *goes_on, of);
+            let raw = world.manager.to_raw().unwrap();
+            let called = ids(&raw, |block| block.as_tool_use().ok().map(|call| call.tool_use_id.clone()));
+            prop_assert_eq!(&called, &world.answered);
+            let answered = ids(&raw, |block| block.as_tool_result().ok().map(|result| result.tool_use_id.clone()));
+            prop_assert_eq!(&answered, &world.answered);
+            if !raw.is_empty() {
+                let input = request(raw).into_input().unwrap();
+                prop_assert_eq!(validate(&input, &profile), []);
+            }
+        }
+        let open: Vec<_> = world.open.iter().map(|(call, _)| call.id()).collect();
+        prop_assert_eq!(world.manager.open_invocations(), open);
+    }
+
+    #[test]
+    fn policy_and_hint_mean_nothing_to_a_model(
+        steps in prop::collection::vec((built(), any::<bool>(), of(), of()), 1..30),
+    ) {
+        let (mut one, mut other) = (World::new(), World::new());
+        for (what, goes_on, of_one, of_other) in &steps {
+            one.add(what, *goes_on, of_one);
+            other.add(what, *goes_on, of_other);
+            prop_assert_eq!(one.told(), other.told());
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! What is large or binary goes to the content store, and from there to the model.
+
+use serde_json::{Value as Json, json};
+use verbale::contents::{
+    Blob, Cached, ContentError, ContentId, ContentStore, MemoryStore, Owner, ResolveLimits, resolve,
+};
+use verbale::log::{CallId, CallLog, Claim, MemoryLog, Offloading};
+use verbale::message::{Document, Media, MediaKind, Source};
+use verbale::{Content, Invocation, Message, MessagesManager, Record, Value};
+
+use super::files::{GIF, PDF, PNG, pdf_of, png_of};
+use super::{Manager, ask, document, image, told, window};
+
+/// A conversation with an image of the caller's and one that a tool found.
+fn conversation() -> Manager {
+    let call = Invocation::new("call_1", "look", Value::map([("colour", "blue ".repeat(400))]).unwrap()).unwrap();
+    let mut manager = super::shown(["Like this?".into(), image(PNG).with_prompt_hint("the dress").into()]);
+    manager.add_assistant(call.clone()).unwrap();
+    let found = [image(png_of(300)).with_prompt_hint("the hat").into(), document(PDF, "Prices").into()];
+    manager.add_user(call.success::<verbale::message::ResultContent>(found)).unwrap();
+    manager
+}
+
+/// Where the images and documents of a request are.
+fn sources(messages: &Json) -> Vec<Json> {
+    let blocks = messages.as_array().unwrap().iter().flat_map(|message| message["content"].as_array().unwrap());
+    let nested = blocks.flat_map(|block| match block["toolResult"]["content"].as_array() {
+        Some(parts) => parts.clone(),
+        None => vec![block.clone()],
+    });
+    let source = |block: Json| block.pointer("/image/source").or(block.pointer("/document/source")).cloned();
+    nested.filter_map(source).collect()
+}
+
+#[tokio::test]
+async fn an_image_goes_through_the_store_and_back_and_to_the_model() {
+    let manager = conversation();
+    let log = Offloading::new(MemoryLog::new(), MemoryStore::default());
+    let claim = Claim::first(CallId::new("CA1").unwrap());
+    log.put_records(&claim, &manager.records()).await.unwrap();
+    assert_eq!(log.store().len(), 4);
+    let logged = log.read_call(claim.call_id()).await.unwrap();
+    assert!(logged.problems.is_empty() && MessagesManager::restore(logged.records).unwrap() == manager);
+
+    // The small records alone: the model is told of what they refer to, and then given it.
+    let small = log.log().read_call(claim.call_id()).await.unwrap().records;
+    assert_eq!(
+        serde_json::to_value(&small[0]).unwrap()["message"]["contents"][1],
+        json!({"type": "image", "contentId": ContentId::of(PNG).to_string(), "size": PNG.len(), "mimeType": "image/png",
+            "promptHint": "the dress"})
+    );
+    let restored = Manager::restore(small).unwrap();
+    let (messages, repairs) = ask(window(&restored)).await;
+    assert_eq!(messages[0]["content"][1], told("image", "the dress"));
+    assert_eq!((sources(&messages), repairs.len()), (vec![], 3));
+
+    let resolved = resolve(window(&restored), log.store(), ResolveLimits::default()).await;
+    assert_eq!(resolved.problems, []);
+    assert!(resolved.messages == window(&manager));
+    let (messages, repairs) = ask(resolved.messages).await;
+    assert_eq!((sources(&messages).len(), repairs), (3, vec![]));
+    assert_eq!(ask(window(&manager)).await.0, messages);
+}
+
+/// A store with these contents.
+async fn store(contents: &[&[u8]]) -> MemoryStore {
+    let store = MemoryStore::default();
+    for bytes in contents {
+        store.put(&Blob::new(*bytes), &Owner::new("CA1").unwrap()).await.unwrap();
+    }
+    store
+}
+
+fn by_id(bytes: &[u8]) -> Media {
+    Media::from_content_id(MediaKind::Image, ContentId::of(bytes).to_string())
+}
+
+fn of(contents: Vec<Content>) -> Message {
+    window(&super::shown(contents)).remove(0)
+}
+
+#[tokio::test]
+async fn a_content_is_read_once_however_often_it_is_named() {
+    let store = Cached::new(store(&[PNG, PDF]).await, 0);
+    let image = || Content::from(by_id(PNG));
+    let pdf = Document::from_content_id(ContentId::of(PDF).to_string()).with_title("Prices");
+    let own = Media::from_content_id(MediaKind::Image, "camera/7");
+    let call = Invocation::new("call_1", "look", Value::Null).unwrap();
+    let mut manager = super::shown([image(), image(), own.clone().into()]);
+    manager.add_assistant(call.clone()).unwrap();
+    manager.add_user(vec![call.success([by_id(PNG)]).into(), Content::from(pdf.clone())]).unwrap();
+    let resolved = resolve(window(&manager), &store, ResolveLimits::default()).await;
+    assert_eq!((store.counts().misses, store.counts().hits), (2, 0));
+    assert_eq!(resolved.problems, []);
+
+    let bytes = |bytes: &[u8]| Source::Bytes(bytes.into());
+    let png = || Media::new(MediaKind::Image, bytes(PNG));
+    assert_eq!(resolved.messages[0].contents()[..], [png().into(), png().into(), own.into()]);
+    let read = Document::new(bytes(PDF)).with_title("Prices");
+    assert_eq!(resolved.messages[2].contents()[..], [call.success([png()]).into(), read.into()]);
+    // No type was said: the bytes tell.
+    let (messages, repairs) = ask(resolved.messages).await;
+    assert_eq!(messages[0]["content"][0]["image"]["format"], "png");
+    assert_eq!((sources(&messages).len(), repairs.len()), (4, 1));
+}
+
+#[tokio::test]
+async fn what_is_missing_or_not_as_it_was_is_told() {
+    let manager = conversation();
+    let log = Offloading::new(MemoryLog::new(), MemoryStore::default());
+    let claim = Claim::first(CallId::new("CA1").unwrap());
+    log.put_records(&claim, &manager.records()).await.unwrap();
+    let mut small = log.log().read_call(claim.call_id()).await.unwrap().records;
+    // A record that another hand wrote says another size.
+    let mut json = serde_json::to_value(&small[0]).unwrap();
+    json["message"]["contents"][1]["size"] = 7.into();
+    small[0] = serde_json::from_value::<Record>(json).unwrap();
+    let restored = Manager::restore(small).unwrap();
+    let store = store(&[PNG]).await;
+    let resolved = resolve(window(&restored), &store, ResolveLimits::default()).await;
+    let problems: Vec<_> =
+        resolved.problems.iter().map(|problem| (problem.content_id, problem.error.to_string())).collect();
+    assert_eq!(problems.len(), 4, "{problems:?}");
+    let missing = [png_of(300), PDF.to_vec()].map(|bytes| ContentId::of(&bytes));
+    assert_eq!(problems[..2], missing.map(|id| (id, ContentError::Missing { id }.to_string())));
+    let id = ContentId::of(PNG);
+    assert_eq!(problems[3], (id, ContentError::NotAsReferred { id, expected: "of the size" }.to_string()));
+    let (messages, _) = ask(resolved.messages).await;
+    assert_eq!(messages[0]["content"][1], told("image", "the dress"));
+    assert_eq!(
+        messages[2]["content"][0]["toolResult"]["content"],
+        json!([told("image", "the hat"), told("document", "Prices")])
+    );
+}
+
+#[tokio::test]
+async fn the_newest_are_read_within_the_limits() {
+    let pages: Vec<Vec<u8>> = (0..4).map(|n| pdf_of(1_000 + n)).collect();
+    let all: Vec<&[u8]> = pages.iter().map(Vec::as_slice).chain([PNG, GIF]).collect();
+    let store = Cached::new(store(&all).await, 0);
+    let messages: Vec<Message> = all.iter().map(|bytes| of(vec![by_id(bytes).into()])).collect();
+    let read = async |contents: usize, bytes: u64| {
+        let mut limits = ResolveLimits::default();
+        (limits.contents, limits.bytes) = (contents, bytes);
+        let before = store.counts().misses;
+        let resolved = resolve(messages.clone(), &store, limits).await;
+        for problem in &resolved.problems {
+            assert!(matches!(problem.error, ContentError::BeyondLimits { id } if id == problem.content_id));
+        }
+        let is_read = |message: &Message| matches!(&message.contents()[0], Content::Media(media) if matches!(media.source, Source::Bytes(_)));
+        assert_eq!(resolved.problems.len(), resolved.messages.iter().filter(|message| !is_read(message)).count());
+        let read: Vec<bool> = resolved.messages.iter().map(is_read).collect();
+        (read, store.counts().misses - before)
+    };
+    let few = (PNG.len() + GIF.len()) as u64;
+    assert_eq!(read(6, u64::MAX).await, (vec![true; 6], 6));
+    assert_eq!(read(2, u64::MAX).await, (vec![false, false, false, false, true, true], 2));
+    assert_eq!(read(0, u64::MAX).await, (vec![false; 6], 0));
+    // One that does not fit leaves its room to an older one.
+    assert_eq!(read(6, few + 1_001).await.0, [false, true, false, false, true, true]);
+    assert_eq!(read(6, 0).await.0, [false; 6]);
+
+    // A size that is known spares the read.
+    let mut manager = super::shown([image(png_of(5_000)).into()]);
+    let log = Offloading::new(MemoryLog::new(), Cached::new(MemoryStore::default(), 0));
+    let claim = Claim::first(CallId::new("CA1").unwrap());
+    log.put_records(&claim, &manager.records()).await.unwrap();
+    manager = Manager::restore(log.log().read_call(claim.call_id()).await.unwrap().records).unwrap();
+    let mut limits = ResolveLimits::default();
+    limits.bytes = 4_999;
+    assert_eq!(resolve(window(&manager), log.store(), limits).await.problems.len(), 1);
+    assert_eq!(log.store().counts().misses, 0);
+}

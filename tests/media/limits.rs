@@ -1,0 +1,98 @@
+//! What Bedrock takes of each kind: how many, and how large.
+
+use serde_json::json;
+use verbale::bedrock::{ConverseRequest, Profile, Rule, validate};
+use verbale::{BedrockMessage, Content, MessagesManager};
+
+use super::files::{PDF, PNG, pdf_of, png_of};
+use super::{asked, document, image, told};
+
+const MAX_IMAGE: usize = 3_932_160;
+const MAX_DOCUMENT: usize = 4_718_592;
+
+/// What Bedrock would say to it, without repair.
+fn refused(contents: Vec<Content>) -> Vec<(Rule, String)> {
+    let mut manager = MessagesManager::<BedrockMessage>::new();
+    manager.add_user(contents).unwrap();
+    let input = ConverseRequest::new(super::CLAUDE).messages(manager.to_raw().unwrap()).into_input().unwrap();
+    let violations = validate(&input, &Profile::default());
+    violations.iter().map(|violation| (violation.rule(), violation.to_string())).collect()
+}
+
+#[tokio::test]
+async fn the_newest_stay_and_each_other_is_named() {
+    let images = |count| (0..count).map(|n| image(PNG).with_prompt_hint(format!("picture {n}")).into());
+    let documents = |count| (0..count).map(|n| document(PDF, &format!("page {n}")).into());
+    let all: Vec<Content> = images(22).chain(documents(7)).chain(["Which one?".into()]).collect();
+    let wordings = refused(all.clone());
+    assert_eq!(
+        wordings.iter().map(|(rule, wording)| (*rule, wording.as_str())).collect::<Vec<_>>(),
+        [
+            (Rule::ImageCount, "The model returned the following errors: too many images and documents: 22 + 7 > 20"),
+            (Rule::DocumentCount, "You can't include more than 5 documents in a request."),
+        ]
+    );
+    let (content, repairs) = asked(all).await;
+    let content = content.as_array().unwrap();
+    assert_eq!(content.iter().filter(|block| block.get("image").is_some()).count(), 20);
+    assert_eq!(content.iter().filter(|block| block.get("document").is_some()).count(), 5);
+    let name = |n: usize| json!({"text": format!("[image \"picture {n}\"]")});
+    assert_eq!(content[..5], [name(0), told("image", "image/png"), name(1), told("image", "image/png"), name(2)]);
+    assert_eq!(content[44..46], [told("document", "page 0"), told("document", "page 1")]);
+    assert_eq!(
+        repairs,
+        [
+            "messages.0.content.1: an image, of which there were too many, became a text",
+            "messages.0.content.3: an image, of which there were too many, became a text",
+            "messages.0.content.44: a document, of which there were too many, became a text",
+            "messages.0.content.45: a document, of which there were too many, became a text",
+        ]
+    );
+    let at_most: Vec<Content> = images(20).chain(documents(5)).chain(["Which one?".into()]).collect();
+    assert_eq!(refused(at_most), []);
+}
+
+#[tokio::test]
+async fn what_is_too_large_is_named() {
+    let contents = |image_bytes, document_bytes| -> Vec<Content> {
+        vec![
+            image(png_of(image_bytes)).with_prompt_hint("the poster").into(),
+            document(&pdf_of(document_bytes), "the book").into(),
+            "Which page?".into(),
+        ]
+    };
+    assert_eq!(refused(contents(MAX_IMAGE, MAX_DOCUMENT)), []);
+    assert_eq!(
+        refused(contents(MAX_IMAGE + 1, MAX_DOCUMENT + 1)),
+        [
+            (
+                Rule::ImageSize,
+                "The model returned the following errors: messages.0.content.1.image.source.bytes: image exceeds 5 MB \
+                 maximum: 5242884 bytes > 5242880 bytes"
+                    .to_owned()
+            ),
+            (
+                Rule::DocumentSize,
+                "The maximum document size is 4.5 MB. Reduce the size of your document and retry your request."
+                    .to_owned()
+            ),
+        ]
+    );
+    let (content, repairs) = asked(contents(MAX_IMAGE + 1, MAX_DOCUMENT + 1)).await;
+    assert_eq!(
+        content,
+        json!([
+            {"text": "[image \"the poster\"]"},
+            told("image", "image/png"),
+            told("document", "the book"),
+            {"text": "Which page?"},
+        ])
+    );
+    assert_eq!(
+        repairs,
+        [
+            "messages.0.content.1: an image that is too large became a text",
+            "messages.0.content.2: a document that is too large became a text",
+        ]
+    );
+}

@@ -1,0 +1,82 @@
+//! Images, sound, videos and documents on their way to a model and to the log.
+#![cfg(feature = "test-util")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "helpers of tests")]
+
+mod contents;
+mod files;
+mod limits;
+mod random;
+mod requests;
+
+use aws_sdk_bedrockruntime::Client;
+use futures_util::StreamExt;
+use serde_json::{Value as Json, json};
+use verbale::bedrock::stand_in::StandIn;
+use verbale::bedrock::{BedrockModel, BedrockSettings, turn_client};
+use verbale::message::{Document, Media};
+use verbale::model::{Model, ModelEvent, ModelRequest, ToolSpec};
+use verbale::{Content, Message, MessageWrapper, MessagesManager, PlainMessage, Value};
+
+const CLAUDE: &str = "eu.anthropic.claude-sonnet-5";
+/// A model that takes all that Converse has a block for.
+const NOVA: &str = "eu.amazon.nova-lite-v1:0";
+
+type Manager = MessagesManager<PlainMessage>;
+
+fn window(manager: &Manager) -> Vec<Message> {
+    manager.messages().map(|message| message.message().clone()).collect()
+}
+
+/// A conversation in which the caller says and shows this.
+fn shown(contents: impl IntoIterator<Item = Content>) -> Manager {
+    let mut manager = Manager::new();
+    manager.add_user(contents.into_iter().collect::<Vec<_>>()).unwrap();
+    manager
+}
+
+/// What Claude is asked, which Bedrock took, and what was changed for it.
+async fn ask(messages: Vec<Message>) -> (Json, Vec<String>) {
+    ask_of(CLAUDE, messages).await
+}
+
+async fn ask_of(model_id: &str, messages: Vec<Message>) -> (Json, Vec<String>) {
+    let stand_in = StandIn::new();
+    let client = Client::from_conf(turn_client(stand_in.sdk_config()).build());
+    let model = BedrockModel::for_turns(client, BedrockSettings::new(model_id).with_cache_points(false));
+    let mut request = ModelRequest::new(messages);
+    let schema = Value::map([("type", "object")]).unwrap();
+    request.tools = [ToolSpec::new("look", "Looks.", schema).unwrap()].into();
+    let mut repairs = Vec::new();
+    let mut answer = model.generate(request);
+    while let Some(event) = answer.next().await {
+        if let ModelEvent::Repaired(told) = event.unwrap() {
+            repairs.extend(told.iter().map(ToString::to_string));
+        }
+    }
+    assert_eq!((stand_in.counters().requests, stand_in.counters().refused), (1, 0));
+    let mut body: Json = serde_json::from_slice(stand_in.requests()[0].body()).unwrap();
+    (body["messages"].take(), repairs)
+}
+
+/// The blocks of the caller's message, which is the only one.
+async fn asked(contents: impl IntoIterator<Item = Content>) -> (Json, Vec<String>) {
+    asked_of(CLAUDE, contents).await
+}
+
+async fn asked_of(model_id: &str, contents: impl IntoIterator<Item = Content>) -> (Json, Vec<String>) {
+    let (mut messages, repairs) = ask_of(model_id, window(&shown(contents))).await;
+    assert_eq!(messages.as_array().map(Vec::len), Some(1));
+    (messages[0]["content"].take(), repairs)
+}
+
+fn told(kind: &str, name: &str) -> Json {
+    json!({"text": format!("[{kind} \"{name}\": not available to the model]")})
+}
+
+fn image(bytes: impl Into<std::sync::Arc<[u8]>>) -> Media {
+    Media::image(bytes).unwrap()
+}
+
+fn document(bytes: &[u8], title: &str) -> Document {
+    Document::from_bytes(bytes, None).unwrap().with_title(title)
+}
