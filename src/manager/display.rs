@@ -127,6 +127,20 @@ fn metadata(f: &mut fmt::Formatter<'_>, metadata: &Metadata) -> fmt::Result {
         separated(f, ", ", metadata.summary_ids(), |f, id| write!(f, "{id}"))?;
         f.write_str("], ")?;
     }
+    if let Some(forked_from) = metadata.forked_from() {
+        f.write_str("forkedFrom=")?;
+        quoted(f, &forked_from.conversation)?;
+        f.write_str(", ")?;
+    }
+    if let Some(decision) = metadata.decision() {
+        decision.step.iter().try_for_each(|step| write!(f, "step={step}, "))?;
+        if let Some(policy) = &decision.policy {
+            f.write_str("policy=")?;
+            quoted(f, policy)?;
+            f.write_str(", ")?;
+        }
+        decision.role_hint.iter().try_for_each(|hint| write!(f, "roleHint={hint}, "))?;
+    }
     if !metadata.aux().is_empty() {
         f.write_str("aux=")?;
         entries(f, metadata.aux().iter())?;

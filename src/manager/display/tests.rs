@@ -3,7 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use crate::clock::{IdSource, ManualClock, SequentialIds};
-use crate::message::{Content, Heard, Invocation, MessageId, PlainMessage, Provenance, Role, Timing, Value};
+use crate::message::{
+    Content, Decision, Draft, Heard, Invocation, MessageId, PlainMessage, Provenance, Role, RoleHint, Step, Timing,
+    Value,
+};
 use crate::{MessageWrapper, MessagesManager, Tail};
 
 type Manager = MessagesManager<PlainMessage>;
@@ -75,4 +78,18 @@ fn the_print_shows_what_was_heard_and_no_escape_sequence() {
     entry.set_heard(Heard::bytes(6, Provenance::WordTiming)).unwrap();
     manager.add_user(call.success(["12.50"])).unwrap();
     insta::assert_snapshot!(manager.to_string());
+}
+
+#[test]
+fn the_print_shows_what_made_a_message_and_where_a_fork_began() {
+    let ids = Arc::new(SequentialIds::starting_at(1));
+    let mut manager = Manager::with_clock(Arc::new(ManualClock::new(5)), ids);
+    let decision = Decision::of_step(Step::new(4)).with_policy("the\nplanner").with_role_hint(RoleHint::Tool);
+    let asked = manager.add(Draft::new(Role::User, "a").with_decision(decision)).unwrap().id();
+    let shown = manager.fork(&asked, "CA'1").unwrap().to_string();
+    let line = shown.lines().last().unwrap();
+    assert!(
+        line.ends_with(r"{forkedFrom='CA'1', step=4, policy='the\nplanner', roleHint=tool, timing=[{creation=5}]}."),
+        "{line}"
+    );
 }
