@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use super::error::BedrockError;
 use super::escape::{label, unavailable};
-use crate::message::{Document, Media, MediaKind, Source, Text};
+use crate::message::{Document, Media, MediaKind, Source, Text, is_blank};
 
 /// The longest name of a document that Bedrock takes, in characters.
 pub(super) const MAX_DOCUMENT_NAME: usize = 200;
@@ -68,7 +68,7 @@ impl Attachment {
             },
             MediaKind::Audio => return Ok(vec![Self::Text(told_media(media))]),
         };
-        let hint = media.prompt_hint.as_deref().map(|hint| Self::Text(label(media.kind.as_str(), hint)));
+        let hint = hint(media).map(|hint| Self::Text(label(media.kind.as_str(), hint)));
         Ok(hint.into_iter().chain([block]).collect())
     }
 
@@ -153,8 +153,11 @@ fn taken<F>(source: &Source, format: impl FnOnce() -> Option<F>, known: &'static
 
 /// The media as a text, where the model cannot be given it.
 pub(super) fn told_media(media: &Media) -> String {
-    let label = media.prompt_hint.as_ref().or(media.mime_type.as_ref());
-    unavailable(media.kind.as_str(), label.map(Text::as_str))
+    unavailable(media.kind.as_str(), hint(media).or(media.mime_type.as_deref()))
+}
+
+fn hint(media: &Media) -> Option<&str> {
+    media.prompt_hint.as_deref().filter(|hint| !is_blank(hint))
 }
 
 /// The document as a text, where the model cannot be given it.

@@ -144,6 +144,7 @@ fn what_is_given_has_its_hint_in_front() {
     let contents = vec![Content::from("Here:"), image().into(), "and".into()];
     assert_eq!(raw(Role::User, contents), json!([{"text": "Here:"}, hint, block, {"text": "and"}]));
     assert_eq!(success([ResultContent::from(image())])["content"], json!([hint, block]));
+    assert_eq!(raw(Role::User, image().with_prompt_hint(" ")), json!([block]));
 }
 
 #[test]
