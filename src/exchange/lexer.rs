@@ -1,10 +1,18 @@
 //! [`Lexer`]: the tokens of JSON text, as [RFC 8259](https://www.rfc-editor.org/rfc/rfc8259) has them.
+//!
+//! `jiter` reads them. Owned here: that no string is copied before somebody asks for it, that nothing nests too deep, and
+//! that an error never quotes the text.
 
 use std::borrow::Cow;
 
+use jiter::{Jiter, JiterError, JiterErrorType, JiterResult, JsonErrorType, Peek};
+
 use super::error::Problem;
+use crate::message::MessageError;
 
 /// How deep lists and objects nest, at most: what reads them calls itself as deep.
+///
+/// What is skipped may go beyond that, up to the limit of `jiter`, which does not call itself.
 pub(super) const MAX_NESTING: usize = 128;
 
 /// The kinds of JSON values.
@@ -34,85 +42,58 @@ impl Kind {
 /// A string as it stands in the text, its escapes checked.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Quoted<'a> {
-    between: &'a str,
-    length: usize,
+    with_quotes: &'a str,
 }
 
 impl<'a> Quoted<'a> {
-    /// The bytes of what it says.
+    /// The bytes of what it says, at most: an escape is longer than what it stands for.
     pub fn len(&self) -> usize {
-        self.length
+        self.between().len()
     }
 
     pub fn is_escaped(&self) -> bool {
-        // Every escape is longer than what it stands for.
-        self.length < self.between.len()
+        self.between().contains('\\')
     }
 
     /// Whether it says `text`.
     pub fn is(&self, text: &str) -> bool {
-        self.length == text.len() && if self.is_escaped() { self.unescaped() == text } else { self.between == text }
+        // What is longer than `text` in nothing but escapes is not copied to be looked at.
+        const LONGEST_ESCAPE: usize = r"\u0000".len();
+        self.len() <= text.len() * LONGEST_ESCAPE && self.unescaped() == text
     }
 
     /// What it says.
     pub fn unescaped(&self) -> Cow<'a, str> {
         if !self.is_escaped() {
-            return Cow::Borrowed(self.between);
+            return Cow::Borrowed(self.between());
         }
-        let mut text = String::with_capacity(self.length);
-        let mut left = self.between;
-        while let Some((plain, escape)) = left.split_once('\\') {
-            text.push_str(plain);
-            // Checked when it was read: an escape is whole.
-            let Some((c, length)) = unescape(escape.as_bytes()) else { break };
-            text.push(c);
-            left = escape.get(length..).unwrap_or_default();
-        }
-        text.push_str(left);
-        Cow::Owned(text)
+        // With room for all of it, so that it never grows.
+        let tape = Vec::with_capacity(self.with_quotes.len());
+        let mut jiter = Jiter::with_tape(self.with_quotes.as_bytes(), tape);
+        let is_whole = jiter.next_str().is_ok();
+        debug_assert!(is_whole, "checked when it was read");
+        Cow::Owned(String::from_utf8(jiter.into_tape()).unwrap_or_default())
     }
-}
 
-/// The character of an escape, and how many bytes it has behind the backslash.
-fn unescape(escape: &[u8]) -> Option<(char, usize)> {
-    let c = match escape.first()? {
-        b'"' => '"',
-        b'\\' => '\\',
-        b'/' => '/',
-        b'b' => '\u{8}',
-        b'f' => '\u{c}',
-        b'n' => '\n',
-        b'r' => '\r',
-        b't' => '\t',
-        b'u' => {
-            let high = unit(escape.get(1..5)?)?;
-            if !(0xD800..0xDC00).contains(&high) {
-                return Some((char::from_u32(high)?, 5));
-            }
-            let low = unit(escape.get(5..)?.strip_prefix(b"\\u")?.get(..4)?)?;
-            let low = low.checked_sub(0xDC00).filter(|low| *low < 0x400)?;
-            return Some((char::from_u32(0x1_0000 + ((high - 0xD800) << 10) + low)?, 11));
-        }
-        _ => return None,
-    };
-    Some((c, 1))
-}
-
-fn unit(digits: &[u8]) -> Option<u32> {
-    digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | char::from(*digit).to_digit(16)?))
+    fn between(&self) -> &'a str {
+        self.with_quotes.get(1..self.with_quotes.len() - 1).unwrap_or_default()
+    }
 }
 
 /// The tokens of JSON text.
 #[derive(Debug, Clone)]
 pub(super) struct Lexer<'a> {
     text: &'a str,
-    at: usize,
+    jiter: Jiter<'a>,
     depth: usize,
+    /// The key that was read along with what stands before it.
+    key: Option<Quoted<'a>>,
+    wrong_at: Option<usize>,
 }
 
 impl<'a> Lexer<'a> {
     pub fn new(text: &'a str) -> Self {
-        Self { text, at: 0, depth: 0 }
+        Self { text, jiter: Jiter::new(text.as_bytes()), depth: 0, key: None, wrong_at: None }
     }
 
     pub fn text(&self) -> &'a str {
@@ -121,19 +102,21 @@ impl<'a> Lexer<'a> {
 
     /// The line and the character of it, from 0.
     pub fn position(&self) -> (usize, usize) {
-        let before = self.text.get(..self.at).unwrap_or(self.text);
+        let at = self.wrong_at.unwrap_or_else(|| self.jiter.current_index());
+        let before = self.text.get(..self.text.floor_char_boundary(at)).unwrap_or_default();
         let line = before.bytes().filter(|byte| *byte == b'\n').count();
         (line, before.rsplit('\n').next().unwrap_or_default().chars().count())
     }
 
     pub fn kind(&mut self) -> Result<Kind, Problem> {
-        match self.peek() {
-            Some(b'n') => Ok(Kind::Null),
-            Some(b't' | b'f') => Ok(Kind::Bool),
-            Some(b'-' | b'0'..=b'9') => Ok(Kind::Number),
-            Some(b'"') => Ok(Kind::String),
-            Some(b'[') => Ok(Kind::List),
-            Some(b'{') => Ok(Kind::Object),
+        match self.read(Jiter::peek)? {
+            Peek::Null => Ok(Kind::Null),
+            Peek::True | Peek::False => Ok(Kind::Bool),
+            Peek::String => Ok(Kind::String),
+            Peek::Array => Ok(Kind::List),
+            Peek::Object => Ok(Kind::Object),
+            // Not `is_num`, which has `NaN` and `Infinity` too.
+            peek if peek == Peek::Minus || peek.into_inner().is_ascii_digit() => Ok(Kind::Number),
             _ => Err(Problem::NotJson { expected: "a value" }),
         }
     }
@@ -144,7 +127,6 @@ impl<'a> Lexer<'a> {
             return Err(Problem::TooDeep { max: MAX_NESTING });
         }
         self.depth += 1;
-        self.at += 1;
         Ok(())
     }
 
@@ -155,155 +137,110 @@ impl<'a> Lexer<'a> {
 
     /// Whether something comes before `end`, behind the opening of a list or object.
     pub fn first(&mut self, end: u8) -> Result<bool, Problem> {
-        let is_empty = self.peek() == Some(end);
-        self.at += usize::from(is_empty);
-        Ok(!is_empty)
+        match end {
+            b'}' => self.read_key(Jiter::next_object_bytes),
+            _ => Ok(self.read(Jiter::next_array)?.is_some()),
+        }
     }
 
     /// Whether something comes before `end`, behind an item.
     pub fn next(&mut self, end: u8) -> Result<bool, Problem> {
-        let next = self.peek();
-        if next != Some(b',') && next != Some(end) {
-            return Err(Problem::NotJson { expected: "a comma, or the end of a list or object" });
+        match end {
+            b'}' => self.read_key(Jiter::next_key_bytes),
+            _ => Ok(self.read(Jiter::array_step)?.is_some()),
         }
-        self.at += 1;
-        Ok(next == Some(b','))
     }
 
     /// A key, and the colon behind it.
     pub fn key(&mut self) -> Result<Quoted<'a>, Problem> {
-        if self.peek() != Some(b'"') {
-            return Err(Problem::NotJson { expected: "a key" });
-        }
-        let key = self.string()?;
-        if self.peek() != Some(b':') {
-            return Err(Problem::NotJson { expected: "a colon" });
-        }
-        self.at += 1;
-        Ok(key)
+        self.key.take().ok_or(Problem::NotJson { expected: "a key" })
     }
 
     pub fn string(&mut self) -> Result<Quoted<'a>, Problem> {
-        let start = self.at + 1;
-        let mut saved = 0;
-        self.at = start;
-        loop {
-            let rest = self.rest();
-            let plain = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20));
-            let plain = plain.ok_or(Problem::NotJson { expected: "the end of a string" })?;
-            self.at += plain;
-            match rest.get(plain) {
-                Some(b'"') => break,
-                Some(b'\\') => {
-                    let escape = rest.get(plain + 1..).unwrap_or_default();
-                    let (c, length) = unescape(escape).ok_or(Problem::NotJson { expected: "another escape" })?;
-                    saved += 1 + length - c.len_utf8();
-                    self.at += 1 + length;
-                }
-                _ => return Err(Problem::NotJson { expected: "an escape in place of a control character" }),
-            }
-        }
-        // Both ends stand beside an ASCII character.
-        let between = self.text.get(start..self.at).unwrap_or_default();
-        self.at += 1;
-        Ok(Quoted { between, length: between.len() - saved })
+        let length = self.read(|jiter| jiter.next_bytes().map(<[u8]>::len))?;
+        Ok(Quoted { with_quotes: last(self.done(), length + 2) })
     }
 
     /// A number as it is written.
     pub fn number(&mut self) -> Result<&'a str, Problem> {
-        let start = self.at;
-        self.skip_byte(b"-");
-        let whole = self.at;
-        let digits = self.digits()?;
-        if digits > 1 && self.text.as_bytes().get(whole) == Some(&b'0') {
-            return Err(Problem::NotJson { expected: "a number without a 0 in front" });
-        }
-        if self.skip_byte(b".") {
-            self.digits()?;
-        }
-        if self.skip_byte(b"eE") {
-            self.skip_byte(b"+-");
-            self.digits()?;
-        }
-        Ok(self.text.get(start..self.at).unwrap_or_default())
+        let length = self.read(|jiter| jiter.next_number_bytes().map(<[u8]>::len))?;
+        Ok(last(self.done(), length))
     }
 
     pub fn bool(&mut self) -> Result<bool, Problem> {
-        let is_true = self.peek() == Some(b't');
-        self.word(if is_true { "true" } else { "false" })?;
-        Ok(is_true)
+        self.read(Jiter::next_bool)
     }
 
     pub fn null(&mut self) -> Result<(), Problem> {
-        self.word("null")
+        self.read(Jiter::next_null)
     }
 
     /// Reads over a value.
     pub fn skip(&mut self) -> Result<(), Problem> {
-        match self.kind()? {
-            Kind::Null => self.null(),
-            Kind::Bool => self.bool().map(drop),
-            Kind::Number => self.number().map(drop),
-            Kind::String => self.string().map(drop),
-            Kind::List => self.skip_all(b']', Self::skip),
-            Kind::Object => self.skip_all(b'}', |lexer| {
-                lexer.key()?;
-                lexer.skip()
-            }),
-        }
+        self.read(Jiter::next_skip)
     }
 
     /// Nothing but white space is left.
     pub fn end(&mut self) -> Result<(), Problem> {
-        match self.peek() {
-            None => Ok(()),
-            Some(_) => Err(Problem::NotJson { expected: "the end of the text" }),
-        }
+        self.read(Jiter::finish)
     }
 
-    fn skip_all(&mut self, end: u8, each: impl Fn(&mut Self) -> Result<(), Problem>) -> Result<(), Problem> {
-        self.open()?;
-        let mut more = self.first(end)?;
-        while more {
-            each(self)?;
-            more = self.next(end)?;
-        }
-        self.close();
-        Ok(())
+    /// Whether a key is next; it and the colon behind it are read.
+    fn read_key(
+        &mut self,
+        read: impl for<'b> FnOnce(&'b mut Jiter<'a>) -> JiterResult<Option<&'b [u8]>>,
+    ) -> Result<bool, Problem> {
+        let length = self.read(|jiter| Ok(read(jiter)?.map(<[u8]>::len)))?;
+        self.key = length.map(|length| {
+            let before_colon = self.done().trim_end_matches(':').trim_ascii_end();
+            Quoted { with_quotes: last(before_colon, length + 2) }
+        });
+        Ok(self.key.is_some())
     }
 
-    /// The next byte that is no white space, unread.
-    fn peek(&mut self) -> Option<u8> {
-        let rest = self.rest();
-        let white = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count();
-        self.at += white;
-        rest.get(white).copied()
+    fn read<T>(&mut self, read: impl FnOnce(&mut Jiter<'a>) -> JiterResult<T>) -> Result<T, Problem> {
+        read(&mut self.jiter).map_err(|error| {
+            self.wrong_at = Some(error.index);
+            problem(&error, self.text.as_bytes().get(error.index).copied())
+        })
     }
 
-    fn rest(&self) -> &'a [u8] {
-        self.text.as_bytes().get(self.at..).unwrap_or_default()
-    }
-
-    fn word(&mut self, word: &'static str) -> Result<(), Problem> {
-        if !self.rest().starts_with(word.as_bytes()) {
-            return Err(Problem::NotJson { expected: "a value" });
-        }
-        self.at += word.len();
-        Ok(())
-    }
-
-    fn digits(&mut self) -> Result<usize, Problem> {
-        let digits = self.rest().iter().take_while(|byte| byte.is_ascii_digit()).count();
-        if digits == 0 {
-            return Err(Problem::NotJson { expected: "a digit" });
-        }
-        self.at += digits;
-        Ok(digits)
-    }
-
-    fn skip_byte(&mut self, any_of: &[u8]) -> bool {
-        let is_there = self.rest().first().is_some_and(|byte| any_of.contains(byte));
-        self.at += usize::from(is_there);
-        is_there
+    /// The text up to here.
+    fn done(&self) -> &'a str {
+        self.text.get(..self.jiter.current_index()).unwrap_or_default()
     }
 }
+
+/// The last `length` bytes of `text`.
+fn last(text: &str, length: usize) -> &str {
+    text.len().checked_sub(length).and_then(|start| text.get(start..)).unwrap_or_default()
+}
+
+/// What is wrong where `byte` stands.
+fn problem(error: &JiterError, byte: Option<u8>) -> Problem {
+    use JsonErrorType as E;
+    let JiterErrorType::JsonError(error) = &error.error_type else {
+        return Problem::NotJson { expected: "another value" };
+    };
+    let expected = match error {
+        E::RecursionLimitExceeded => return Problem::TooDeep { max: MAX_NESTING },
+        E::NumberOutOfRange => return MessageError::NumberOutOfRange.into(),
+        E::EofWhileParsingList | E::EofWhileParsingObject => "the rest of a list or object",
+        E::ExpectedListCommaOrEnd | E::ExpectedObjectCommaOrEnd => "a comma, or the end of a list or object",
+        E::KeyMustBeAString => "a key",
+        E::TrailingComma if byte == Some(b'}') => "a key",
+        E::ExpectedColon => "a colon",
+        E::ExpectedSomeIdent => "the rest of true, false or null",
+        E::EofWhileParsingString => "the end of a string",
+        E::ControlCharacterWhileParsingString => "an escape in place of a control character",
+        E::InvalidEscape | E::LoneLeadingSurrogateInHexEscape | E::UnexpectedEndOfHexEscape => "another escape",
+        E::InvalidNumber if byte.is_some_and(|byte| byte.is_ascii_digit()) => "a number without a 0 in front",
+        E::InvalidNumber => "a digit",
+        E::TrailingCharacters => "the end of the text",
+        _ => "a value",
+    };
+    Problem::NotJson { expected }
+}
+
+#[cfg(test)]
+mod tests;
