@@ -90,7 +90,7 @@ fn the_edges_of_json_are_where_serde_json_has_them() {
     let numbers = "0 -0 - +1 01 -01 00 1. .5 1.e1 1e 1e+ 1E-07 0e0 0.0e1 1..2 0x1 1_0 1e400 １ 18446744073709551616 \
         -9223372036854775809 0.1234567890123456789012345678901234567890";
     let nested = r#"[ ] [] [[]] [,] [1,] [1,,2] [1} [1:2] [][] { } {} {] {,} {1:2} {a:1} {null:1} {"a"} {"a":} {"a":1,}
-        {"a":1] {"a":1,] {"a":1:"b"} {"a"::1} {"a"1} {"a":1"b":2} {"a":1,"a":2} {":":":"} {"a"::"b"}"#;
+        {"a":1] {"a":1,] {"a":1:"b"} {"a"::1} {"a"1} {"a":1"b":2} {"a":1,"a":2} {"a":[1,} {":":":"} {"a"::"b"}"#;
     for text in [words, numbers, nested].into_iter().flat_map(str::split_whitespace) {
         check(text);
         check(&format!("[{text}]"));
