@@ -1,13 +1,12 @@
 //! [`Lexer`]: the tokens of JSON text, as [RFC 8259](https://www.rfc-editor.org/rfc/rfc8259) has them.
 //!
-//! `jiter` reads them. Owned here: that no string is copied before somebody asks for it, that nothing nests too deep, and
-//! that an error never quotes the text.
-
-use std::borrow::Cow;
+//! `jiter` reads them. Owned here: that no string is copied, that nothing nests too deep, and that an error never quotes
+//! the text.
 
 use jiter::{Jiter, JiterError, JiterErrorType, JiterResult, JsonErrorType, Peek};
 
 use super::error::Problem;
+use super::quoted::Quoted;
 use crate::message::MessageError;
 
 /// How deep lists and objects nest, at most: what reads them calls itself as deep.
@@ -36,47 +35,6 @@ impl Kind {
             Self::List => "a list",
             Self::Object => "an object",
         }
-    }
-}
-
-/// A string as it stands in the text, its escapes checked.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Quoted<'a> {
-    with_quotes: &'a str,
-}
-
-impl<'a> Quoted<'a> {
-    /// The bytes of what it says, at most: an escape is longer than what it stands for.
-    pub fn len(&self) -> usize {
-        self.between().len()
-    }
-
-    pub fn is_escaped(&self) -> bool {
-        self.between().contains('\\')
-    }
-
-    /// Whether it says `text`.
-    pub fn is(&self, text: &str) -> bool {
-        // What is longer than `text` in nothing but escapes is not copied to be looked at.
-        const LONGEST_ESCAPE: usize = r"\u0000".len();
-        self.len() <= text.len() * LONGEST_ESCAPE && self.unescaped() == text
-    }
-
-    /// What it says.
-    pub fn unescaped(&self) -> Cow<'a, str> {
-        if !self.is_escaped() {
-            return Cow::Borrowed(self.between());
-        }
-        // With room for all of it, so that it never grows.
-        let tape = Vec::with_capacity(self.with_quotes.len());
-        let mut jiter = Jiter::with_tape(self.with_quotes.as_bytes(), tape);
-        let is_whole = jiter.next_str().is_ok();
-        debug_assert!(is_whole, "checked when it was read");
-        Cow::Owned(String::from_utf8(jiter.into_tape()).unwrap_or_default())
-    }
-
-    fn between(&self) -> &'a str {
-        self.with_quotes.get(1..self.with_quotes.len() - 1).unwrap_or_default()
     }
 }
 
@@ -158,7 +116,7 @@ impl<'a> Lexer<'a> {
 
     pub fn string(&mut self) -> Result<Quoted<'a>, Problem> {
         let length = self.read(|jiter| jiter.next_bytes().map(<[u8]>::len))?;
-        Ok(Quoted { with_quotes: last(self.done(), length + 2) })
+        Ok(Quoted::new(last(self.done(), length + 2)))
     }
 
     /// A number as it is written.
@@ -193,7 +151,7 @@ impl<'a> Lexer<'a> {
         let length = self.read(|jiter| Ok(read(jiter)?.map(<[u8]>::len)))?;
         self.key = length.map(|length| {
             let before_colon = self.done().trim_end_matches(':').trim_ascii_end();
-            Quoted { with_quotes: last(before_colon, length + 2) }
+            Quoted::new(last(before_colon, length + 2))
         });
         Ok(self.key.is_some())
     }

@@ -23,6 +23,7 @@ mod export;
 mod intake;
 mod lexer;
 mod path;
+mod quoted;
 mod reader;
 mod value;
 mod writer;

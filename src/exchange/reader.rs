@@ -7,8 +7,9 @@ use std::borrow::Cow;
 
 use super::budget::{self, Budget};
 use super::error::{ExchangeError, Problem};
-use super::lexer::{Kind, Lexer, Quoted};
+use super::lexer::{Kind, Lexer};
 use super::path::{Path, Step};
+use super::quoted::Quoted;
 use crate::message::{Number, Text};
 
 /// What becomes of keys that are not known.
