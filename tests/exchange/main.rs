@@ -1,0 +1,9 @@
+//! Conversations in the formats of others.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test may panic")]
+
+mod airline;
+mod converse;
+mod formats;
+mod hostile;
+mod openai;
