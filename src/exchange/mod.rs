@@ -25,6 +25,7 @@ mod intake;
 mod lexer;
 pub mod openai;
 mod path;
+mod quoted;
 mod reader;
 mod value;
 mod writer;

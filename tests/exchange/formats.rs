@@ -1,30 +1,29 @@
 //! All formats, as one list.
 
-use std::error::Error;
 use std::sync::Arc;
 
 use verbale::clock::{ManualClock, SequentialIds};
-use verbale::exchange::{converse, openai};
+use verbale::exchange::{ExchangeError, converse, openai};
 use verbale::{Contents, MessageWrapper, MessagesManager, PlainMessage, Role};
 
 pub type Manager = MessagesManager<PlainMessage>;
 
 pub struct Format {
     pub name: &'static str,
-    pub import: fn(&[u8]) -> Result<Manager, Box<dyn Error>>,
-    /// The text, and whether it says everything.
+    pub import: fn(&[u8]) -> Result<Manager, ExchangeError>,
+    /// `None` where the conversation has what the format has no words for, and says nothing without it.
     pub export: fn(&Manager) -> Option<String>,
 }
 
 pub const ALL: &[Format] = &[
     Format {
         name: "openai",
-        import: |json| Ok(openai::import_with_clock(json, clock(), ids())?),
+        import: |json| openai::import_with_clock(json, clock(), ids()),
         export: |manager| Some(openai::export(manager).text),
     },
     Format {
         name: "converse",
-        import: |json| Ok(converse::import_with_clock(json, clock(), ids())?),
+        import: |json| converse::import_with_clock(json, clock(), ids()),
         export: |manager| Some(converse::export(manager).text),
     },
 ];
