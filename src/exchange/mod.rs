@@ -18,10 +18,12 @@
 mod aliases;
 mod budget;
 mod bytes;
+pub mod converse;
 mod error;
 mod export;
 mod intake;
 mod lexer;
+pub mod openai;
 mod path;
 mod quoted;
 mod reader;

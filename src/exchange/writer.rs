@@ -69,13 +69,19 @@ impl Writer {
         self.plain("null");
     }
 
-    pub fn int(&mut self, int: i64) {
-        self.plain(&int.to_string());
-    }
-
     /// Bytes, as a string in base64.
     pub fn base64(&mut self, bytes: &[u8]) {
         self.string(&STANDARD.encode(bytes));
+    }
+
+    /// Bytes, as a URL that holds them.
+    pub fn data_url(&mut self, mime_type: &str, bytes: &[u8]) {
+        self.string(&format!("data:{mime_type};base64,{}", STANDARD.encode(bytes)));
+    }
+
+    /// JSON that another writer wrote.
+    pub fn written(&mut self, json: &str) {
+        self.plain(json);
     }
 
     /// A value as plain JSON, each number exactly.
