@@ -1,0 +1,10 @@
+//! Conversations in the formats of others.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test may panic")]
+#![allow(clippy::print_stdout, reason = "what is skipped is told")]
+
+mod airline;
+mod converse;
+mod formats;
+mod hostile;
+mod openai;
