@@ -39,7 +39,7 @@ impl Kind {
 }
 
 /// The tokens of JSON text.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Lexer<'a> {
     text: &'a str,
     jiter: Jiter<'a>,

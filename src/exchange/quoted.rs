@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use jiter::Jiter;
 
 /// A string as it stands in the text, its escapes checked.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(super) struct Quoted<'a> {
     with_quotes: &'a str,
 }
