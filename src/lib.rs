@@ -13,6 +13,7 @@ pub mod conversation;
 pub mod dynamodb;
 #[cfg(feature = "embedded")]
 pub mod embedded;
+pub mod exchange;
 pub mod log;
 pub mod manager;
 pub mod message;

@@ -18,7 +18,17 @@ pub(super) struct Call {
     pub made: u32,
 }
 
+impl Call {
+    pub fn name(&self) -> &ToolName {
+        &self.name
+    }
+}
+
 impl Calls {
+    pub fn reserve(&mut self, calls: usize) {
+        self.0.reserve(calls);
+    }
+
     pub fn get(&self, id: &InvocationId) -> Option<&Call> {
         self.0.get(id)
     }

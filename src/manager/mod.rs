@@ -37,7 +37,9 @@ pub use summarizing::Summarizing;
 pub use window::Window;
 
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
-use crate::message::{Content, Invocation, InvocationId, Message, MessageId, MessageWrapper, Position, Record};
+use crate::message::{
+    Content, Invocation, InvocationId, Message, MessageId, MessageWrapper, Position, Record, ToolName,
+};
 use calls::Calls;
 use changes::Ledger;
 
@@ -96,6 +98,17 @@ impl<W: MessageWrapper> MessagesManager<W> {
             clock,
             ids,
         }
+    }
+
+    /// Makes room for messages and tool calls that are about to be added, and not for twice as many.
+    pub(crate) fn reserve(&mut self, messages: usize, calls: usize) {
+        self.list.reserve_exact(messages);
+        self.calls.reserve(calls);
+    }
+
+    /// The tool that the call with this id asks for, and whether the result is there.
+    pub(crate) fn invoked(&self, id: &InvocationId) -> Option<(&ToolName, bool)> {
+        self.calls.get(id).map(|call| (call.name(), call.result.is_some()))
     }
 
     /// The message with this id, to be changed. Looked for from the end.

@@ -1,0 +1,133 @@
+//! [`Export`]: a conversation as text, and what the text could not say.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::manager::MessagesManager;
+use crate::message::{Contents, Message, MessageId, MessageWrapper, Role};
+
+/// A conversation as text of a format, and what the format has no words for.
+///
+/// Nothing is left out silently: what the documentation of a format does not say to be left out always is in `losses`.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Export {
+    /// The text.
+    pub text: String,
+    /// What it does not say, in the order of the messages.
+    pub losses: Vec<Loss>,
+}
+
+/// The size of the text, not the words.
+impl fmt::Debug for Export {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Export({} bytes, {:?})", self.text.len(), self.losses)
+    }
+}
+
+/// What of a message is not in an exported text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Loss {
+    /// The message.
+    pub message: MessageId,
+    /// What is not said of it.
+    pub what: Lost,
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "of message {}: {}", self.message, self.what)
+    }
+}
+
+/// What a format may have no words for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Lost {
+    /// A summary.
+    Summary,
+    /// System instructions.
+    Instructions,
+    /// That instructions stand in the middle of a conversation: the text has them in front.
+    Place,
+    /// What was generated and not heard.
+    Unheard,
+    /// An image, sound or video.
+    Media,
+    /// A document.
+    Document,
+    /// What is known of media or a document beside the data: a MIME type, a title, a label.
+    Label,
+    /// A tool call.
+    Invocation,
+    /// The result of a tool call.
+    InvocationResult,
+    /// Of a failed tool call what the text does not tell: that it failed, its type, whether to try again.
+    Failure,
+    /// That a part of a result is data: it is told as a text.
+    ResultJson,
+    /// That a value in data is bytes or a set: it is told as a text or a list.
+    Value,
+    /// A content of a newer version.
+    Unknown,
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Summary => "a summary",
+            Self::Instructions => "system instructions",
+            Self::Place => "the place of system instructions",
+            Self::Unheard => "what was not heard",
+            Self::Media => "an image, sound or video",
+            Self::Document => "a document",
+            Self::Label => "a MIME type, a title or a label",
+            Self::Invocation => "a tool call",
+            Self::InvocationResult => "the result of a tool call",
+            Self::Failure => "what is known of a failed tool call",
+            Self::ResultJson => "that a result is data",
+            Self::Value => "bytes or sets in data",
+            Self::Unknown => "a content of a newer version",
+        })
+    }
+}
+
+/// Collects what is lost.
+#[derive(Debug, Default)]
+pub(super) struct Losses(Vec<Loss>);
+
+impl Losses {
+    /// Takes note that `what` of `message` is not said; once is enough.
+    pub fn note(&mut self, message: MessageId, what: Lost) {
+        let loss = Loss { message, what };
+        if !self.0.iter().rev().take_while(|before| before.message == message).any(|before| *before == loss) {
+            self.0.push(loss);
+        }
+    }
+
+    /// The text, with what it does not say.
+    pub fn beside(self, text: String) -> Export {
+        Export { text, losses: self.0 }
+    }
+}
+
+/// Calls `each` for each message that somebody said or instructed, with its contents as they were heard. Fakes are
+/// nobody's, and summaries are lost.
+pub(super) fn each_said<W: MessageWrapper>(
+    manager: &MessagesManager<W>,
+    losses: &mut Losses,
+    mut each: impl FnMut(&Message, &Contents, &mut Losses),
+) {
+    for message in manager.meta_messages().iter().map(W::message).filter(|message| !message.is_fake()) {
+        if message.role() == Role::Summary {
+            losses.note(message.id(), Lost::Summary);
+            continue;
+        }
+        let heard = message.heard_contents();
+        if matches!(&heard, Cow::Owned(heard) if heard != message.contents()) {
+            losses.note(message.id(), Lost::Unheard);
+        }
+        each(message, &heard, losses);
+    }
+}
