@@ -16,15 +16,18 @@
 //!   numbers in a tool's arguments would take more, and then they are an error. So are lists that nest too deep.
 
 mod aliases;
+mod block;
 mod budget;
 mod bytes;
 mod error;
 mod export;
+mod failure;
 mod intake;
 mod lexer;
 mod path;
 mod reader;
 mod value;
+pub mod versioned;
 mod writer;
 
 pub use error::{ExchangeError, Problem};
