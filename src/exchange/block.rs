@@ -107,8 +107,11 @@ fn read_text(reader: &mut Reader<'_>) -> Result<Text, ExchangeError> {
 const IN_A_STORE: Problem =
     Problem::Invalid { reason: "the text is in a content store; put it in its place, as `text`" };
 
+/// The MIME type of a text that names none.
+pub(super) const PLAIN: &str = "text/plain";
+
 fn plain(reader: &mut Reader<'_>) -> Result<(), ExchangeError> {
-    if reader.null()? || reader.quoted()?.is("text/plain") {
+    if reader.null()? || reader.quoted()?.is(PLAIN) {
         return Ok(());
     }
     Err(reader.error(Problem::NotKept { what: "a MIME type of a text" }))
@@ -117,7 +120,7 @@ fn plain(reader: &mut Reader<'_>) -> Result<(), ExchangeError> {
 /// What is read of media or a document.
 #[derive(Default)]
 pub(super) struct Attached {
-    source: Option<Source>,
+    pub source: Option<Source>,
     pub mime_type: Option<Text>,
     /// The `prompt_hint` or the `title`.
     label: Option<Text>,
@@ -130,16 +133,26 @@ impl Attached {
             "mime_type" => self.mime_type = optional_text(reader)?,
             "prompt_hint" | "title" => self.label = optional_text(reader)?,
             "url" | "data" | "content_id" if reader.null()? => {}
-            "url" | "data" | "content_id" if self.source.is_some() => return Err(one_source(reader)),
-            "url" => self.source = Some(Source::Url(reader.text()?)),
-            "content_id" => self.source = Some(Source::ContentId(reader.text()?)),
+            "url" => {
+                let url = reader.text()?;
+                self.put(Source::Url(url), reader)?;
+            }
+            "content_id" => {
+                let id = reader.text()?;
+                self.put(Source::ContentId(id), reader)?;
+            }
             "data" => {
                 let base64 = reader.string()?;
-                self.source = Some(Source::Bytes(bytes::decoded(reader, &base64)?));
+                self.put(Source::Bytes(bytes::decoded(reader, &base64)?), reader)?;
             }
             _ => reader.skip()?,
         }
         Ok(())
+    }
+
+    /// Takes where the data is, which was just read.
+    pub fn put(&mut self, source: Source, reader: &Reader<'_>) -> Result<(), ExchangeError> {
+        if self.source.replace(source).is_some() { Err(one_source(reader)) } else { Ok(()) }
     }
 
     /// As media, which the reader has just read.
@@ -253,7 +266,7 @@ fn write_name(writer: &mut Writer, naming: Naming, source: &Source) {
 
 /// Writes the entries of media into the object that is being written, but for the `type`.
 pub(super) fn media_entries(writer: &mut Writer, media: &Media, of: MessageId, losses: &mut Losses) {
-    write_source(writer, &media.source);
+    source_entry(writer, &media.source);
     write_optional(writer, "mime_type", media.mime_type.as_ref());
     write_optional(writer, "prompt_hint", media.prompt_hint.as_ref());
     if media.unknown.is_some() {
@@ -263,7 +276,7 @@ pub(super) fn media_entries(writer: &mut Writer, media: &Media, of: MessageId, l
 
 /// Writes the entries of a document into the object that is being written, but for the `type`.
 pub(super) fn document_entries(writer: &mut Writer, document: &Document, of: MessageId, losses: &mut Losses) {
-    write_source(writer, &document.source);
+    source_entry(writer, &document.source);
     write_optional(writer, "mime_type", document.mime_type.as_ref());
     write_optional(writer, "title", document.title.as_ref());
     if document.unknown.is_some() {
@@ -271,7 +284,8 @@ pub(super) fn document_entries(writer: &mut Writer, document: &Document, of: Mes
     }
 }
 
-fn write_source(writer: &mut Writer, source: &Source) {
+/// Writes where data is into the object that is being written.
+pub(super) fn source_entry(writer: &mut Writer, source: &Source) {
     match source {
         Source::Bytes(bytes) => writer.key("data").base64(bytes),
         Source::Url(url) => writer.key("url").string(url),

@@ -12,12 +12,12 @@ use verbale::{Content, Invocation, PlainMessage, Role, Value};
 
 use crate::random::{Manager, conversation, said};
 
-pub fn imported(text: &[u8]) -> Result<Manager, ExchangeError> {
-    versioned::import::<PlainMessage>(text, Arc::new(SystemClock), Arc::new(SequentialIds::default()))
+fn imported(text: &str) -> Result<Manager, ExchangeError> {
+    versioned::import_with_clock::<PlainMessage>(text, Arc::new(SystemClock), Arc::new(SequentialIds::default()))
 }
 
 fn read(json: &Json) -> Result<Manager, ExchangeError> {
-    imported(json.to_string().as_bytes())
+    imported(&json.to_string())
 }
 
 fn written(manager: &Manager) -> Json {
@@ -200,6 +200,16 @@ fn what_is_wrong_is_told_with_its_place_and_never_quoted() {
             "$.messages[0].role",
             Problem::UnknownType { what: "role", known: "system" },
         ),
+        (
+            of(json!({"type": "TextMessage", "text": " ", "role": "user"})),
+            "$.messages[0]",
+            Problem::Refused(verbale::ManagerError::Blank),
+        ),
+        (
+            of(json!({"type": "AgentMessage", "text": " ", "role": "system"})),
+            "$.messages[0]",
+            Problem::Refused(verbale::ManagerError::Blank),
+        ),
         (call("tool_name", None), "$.messages[3]", Problem::MissingKey { key: "tool_name" }),
         (call("tool_call_id", None), "$.messages[3]", Problem::MissingKey { key: "tool_call_id" }),
         (call("arguments", None), "$.messages[3]", Problem::MissingKey { key: "arguments" }),
@@ -255,10 +265,10 @@ proptest! {
         for loss in &export.losses {
             prop_assert!(matches!(loss.what, Lost::Summary | Lost::Unheard), "{loss}");
         }
-        let again = imported(export.text.as_bytes()).unwrap();
+        let again = imported(&export.text).unwrap();
         prop_assert_eq!(said(&again.records()), said(&records), "{}", export.text);
         let second = versioned::export(&again);
-        let third = versioned::export(&imported(second.text.as_bytes()).unwrap());
+        let third = versioned::export(&imported(&second.text).unwrap());
         prop_assert_eq!(second, third);
     }
 }

@@ -24,9 +24,6 @@
 //! Always left out are ids, times, marks, decisions and custom data: only records have them.
 //!
 //! ```
-//! use std::sync::Arc;
-//!
-//! use verbale::clock::{SystemClock, SystemIds};
 //! use verbale::exchange::versioned;
 //! use verbale::{MessagesManager, PlainMessage};
 //!
@@ -36,8 +33,7 @@
 //! let export = versioned::export(&manager);
 //! assert_eq!(export.text, r#"{"messages":[{"type":"TextMessage","text":"Hi, there","role":"user"}],"version":"1.0"}"#);
 //! assert!(export.losses.is_empty());
-//! let (clock, ids) = (Arc::new(SystemClock), Arc::new(SystemIds));
-//! let imported: MessagesManager<PlainMessage> = versioned::import(export.text.as_bytes(), clock, ids)?;
+//! let imported: MessagesManager<PlainMessage> = versioned::import(&export.text)?;
 //! assert_eq!(versioned::export(&imported), export);
 //! # Ok(()) }
 //! ```
@@ -52,7 +48,7 @@ use std::sync::Arc;
 use super::export::{Export, Losses, each_said};
 use super::writer::Writer;
 use super::{ExchangeError, intake};
-use crate::clock::{Clock, IdSource};
+use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
 use crate::manager::MessagesManager;
 use crate::message::MessageWrapper;
 
@@ -74,14 +70,20 @@ pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     losses.beside(writer.into_text())
 }
 
-/// The conversation of a text in this format, with its time and ids from elsewhere.
+/// The conversation of a text in this format.
 ///
 /// Errors: no JSON; another version; an item of an unknown type, without a key that it needs, or with one that is not
-/// known; what the conversation refuses, such as a result without a call. Each names its place.
-pub fn import<W: MessageWrapper>(
-    text: &[u8],
+/// known; what the conversation refuses, such as a message that says nothing, or a result without a call; too deep, or
+/// too dense. Each names its place.
+pub fn import<W: MessageWrapper>(json: impl AsRef<[u8]>) -> Result<MessagesManager<W>, ExchangeError> {
+    import_with_clock(json, Arc::new(SystemClock), Arc::new(SystemIds))
+}
+
+/// As [`import`], with time and ids from elsewhere: the messages have none.
+pub fn import_with_clock<W: MessageWrapper>(
+    json: impl AsRef<[u8]>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
 ) -> Result<MessagesManager<W>, ExchangeError> {
-    intake::read_all(text, |reader| read::list(reader, clock, ids))
+    intake::read_all(json.as_ref(), |reader| read::list(reader, clock, ids))
 }

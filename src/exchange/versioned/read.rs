@@ -9,7 +9,7 @@ use crate::exchange::block::{self, Attached};
 use crate::exchange::intake::{Intake, Shape};
 use crate::exchange::reader::{Others, Reader};
 use crate::exchange::{ExchangeError, Problem, value};
-use crate::manager::MessagesManager;
+use crate::manager::{ManagerError, MessagesManager};
 use crate::message::{Content, Invocation, InvocationResult, MediaKind, MessageWrapper, Role, is_blank};
 
 #[derive(Debug, Clone, Copy)]
@@ -163,14 +163,15 @@ impl<W: MessageWrapper> Items<W> {
         Ok(self.intake.into_manager())
     }
 
-    /// Adds what was just read. What says nothing is left out.
+    /// Adds what was just read.
     fn add(&mut self, reader: &Reader<'_>, role: Role, mut contents: Vec<Content>) -> Result<(), ExchangeError> {
-        contents.retain(|content| !content.is_blank());
-        if role == Role::Supervisor {
+        if role != Role::Supervisor {
+            self.intake.add(reader, role, contents)?;
+        } else if contents.iter().all(Content::is_blank) {
+            return Err(reader.error(ManagerError::Blank));
+        } else {
             reader.take(2 * size_of::<Content>())?;
             self.instructions.append(&mut contents);
-        } else if !contents.is_empty() {
-            self.intake.add(reader, role, contents)?;
         }
         Ok(())
     }
