@@ -49,8 +49,6 @@ pub enum Lost {
     Summary,
     /// System instructions.
     Instructions,
-    /// That instructions stand in the middle of a conversation: the text has them in front.
-    Place,
     /// What was generated and not heard.
     Unheard,
     /// An image, sound or video.
@@ -78,7 +76,6 @@ impl fmt::Display for Lost {
         f.pad(match self {
             Self::Summary => "a summary",
             Self::Instructions => "system instructions",
-            Self::Place => "the place of system instructions",
             Self::Unheard => "what was not heard",
             Self::Media => "an image, sound or video",
             Self::Document => "a document",

@@ -78,6 +78,16 @@ impl Writer {
         self.string(&STANDARD.encode(bytes));
     }
 
+    /// Bytes, as a URL that holds them.
+    pub fn data_url(&mut self, mime_type: &str, bytes: &[u8]) {
+        self.string(&format!("data:{mime_type};base64,{}", STANDARD.encode(bytes)));
+    }
+
+    /// JSON that another writer wrote.
+    pub fn written(&mut self, json: &str) {
+        self.plain(json);
+    }
+
     /// A value as plain JSON, each number exactly.
     pub fn value(&mut self, value: &Value) -> Fidelity {
         match value {

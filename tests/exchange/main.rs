@@ -1,6 +1,12 @@
-//! Conversations in the formats of others: there and back, and what is no conversation.
+//! Conversations in the formats of others.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test may panic")]
 
+mod airline;
+mod converse;
+mod formats;
+mod hostile;
+mod json_lines;
+mod openai;
 mod random;
 mod versioned;

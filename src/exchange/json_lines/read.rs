@@ -128,7 +128,7 @@ impl<W: MessageWrapper> Lines<W> {
         let arguments = arguments.ok_or_else(|| reader.missing("arguments"))?;
         let id = self.intake.id_of_call(reader, id)?;
         reader.take(size_of::<Invocation>())?;
-        let call = Invocation::new(id.as_str(), name.as_str(), arguments).map_err(|error| reader.error(error))?;
+        let call = Invocation::of(id, name, arguments);
         self.intake.add(reader, Role::Assistant, vec![call.into()]).map(drop)
     }
 

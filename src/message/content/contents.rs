@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Content, Document, Invocation, InvocationResult, Media};
+use super::{Content, Document, Invocation, InvocationResult, Media, Outcome, ResultContent};
 use crate::message::text::Text;
+use crate::message::value::entries_bytes;
 
 /// The contents of one message, in their order.
 ///
@@ -45,14 +46,31 @@ impl Contents {
     }
 }
 
+/// Of the ids, names and types in a tool call or its result.
+const AROUND: usize = 150;
+
 /// About how many bytes of a record a content takes.
 fn record_bytes(content: &Content) -> usize {
     match content {
         Content::Text(text) => text.len(),
         Content::Media(media) => media.source.record_bytes(),
         Content::Document(document) => document.source.record_bytes(),
-        // The others are rare, and small.
-        other => serde_json::to_vec(other).map_or(0, |json| json.len()),
+        Content::Invocation(invocation) => AROUND + invocation.arguments().record_bytes(),
+        Content::InvocationResult(result) => match result.outcome() {
+            Outcome::Success(contents) => AROUND + contents.iter().map(result_bytes).sum::<usize>(),
+            Outcome::Failure(error) => AROUND + error.message().len(),
+        },
+        Content::Unknown(map) => entries_bytes(map),
+    }
+}
+
+fn result_bytes(content: &ResultContent) -> usize {
+    match content {
+        ResultContent::Text(text) => text.len(),
+        ResultContent::Json(value) => value.record_bytes(),
+        ResultContent::Media(media) => media.source.record_bytes(),
+        ResultContent::Document(document) => document.source.record_bytes(),
+        ResultContent::Unknown(map) => entries_bytes(map),
     }
 }
 

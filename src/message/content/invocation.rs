@@ -87,6 +87,11 @@ impl Invocation {
         Ok(Self { id: InvocationId::new(id)?, name: ToolName::new(name)?, arguments: arguments.into(), unknown: None })
     }
 
+    /// A call whose id and name are known to be good.
+    pub(crate) fn of(id: InvocationId, name: ToolName, arguments: Value) -> Self {
+        Self { id, name, arguments, unknown: None }
+    }
+
     /// What pairs the call with its result.
     pub fn id(&self) -> &InvocationId {
         &self.id

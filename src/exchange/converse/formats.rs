@@ -1,0 +1,68 @@
+//! Which MIME type each `format` of Converse is.
+
+use crate::message::MediaKind;
+
+/// Of several formats that are one MIME type, the first is written.
+type Formats = &'static [(&'static str, &'static str)];
+
+const IMAGE: Formats = &[("png", "image/png"), ("jpeg", "image/jpeg"), ("gif", "image/gif"), ("webp", "image/webp")];
+const VIDEO: Formats = &[
+    ("mp4", "video/mp4"),
+    ("mov", "video/quicktime"),
+    ("webm", "video/webm"),
+    ("mkv", "video/x-matroska"),
+    ("mpeg", "video/mpeg"),
+    ("mpg", "video/mpeg"),
+    ("three_gp", "video/3gpp"),
+    ("flv", "video/x-flv"),
+    ("wmv", "video/x-ms-wmv"),
+];
+const AUDIO: Formats = &[
+    ("mp3", "audio/mpeg"),
+    ("mpeg", "audio/mpeg"),
+    ("mpga", "audio/mpeg"),
+    ("wav", "audio/wav"),
+    ("flac", "audio/flac"),
+    ("ogg", "audio/ogg"),
+    ("opus", "audio/opus"),
+    ("aac", "audio/aac"),
+    ("x-aac", "audio/x-aac"),
+    ("m4a", "audio/mp4"),
+    ("mp4", "audio/mp4"),
+    ("webm", "audio/webm"),
+    ("mka", "audio/x-matroska"),
+    ("mkv", "audio/x-matroska"),
+    ("pcm", "audio/pcm"),
+];
+const DOCUMENT: Formats = &[
+    ("pdf", "application/pdf"),
+    ("txt", "text/plain"),
+    ("md", "text/markdown"),
+    ("html", "text/html"),
+    ("csv", "text/csv"),
+    ("doc", "application/msword"),
+    ("docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
+    ("xls", "application/vnd.ms-excel"),
+    ("xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+];
+
+/// Media of a kind; or, without one, a document.
+fn formats(kind: Option<MediaKind>) -> Formats {
+    match kind {
+        Some(MediaKind::Image) => IMAGE,
+        Some(MediaKind::Video) => VIDEO,
+        Some(MediaKind::Audio) => AUDIO,
+        None => DOCUMENT,
+    }
+}
+
+/// The MIME type of a format.
+pub(super) fn mime_type(kind: Option<MediaKind>, format: &str) -> Option<&'static str> {
+    formats(kind).iter().find(|(known, _)| *known == format).map(|(_, mime_type)| *mime_type)
+}
+
+/// The format of a MIME type.
+pub(super) fn format(kind: Option<MediaKind>, mime_type: Option<&str>) -> Option<&'static str> {
+    let told = mime_type?;
+    formats(kind).iter().find(|(_, known)| *known == told).map(|(format, _)| *format)
+}

@@ -1,0 +1,213 @@
+//! Bedrock's Converse JSON.
+
+use serde_json::{Value as Json, json};
+use verbale::bedrock::to_json;
+use verbale::exchange::{Lost, converse};
+use verbale::message::{Document, InvocationError, Media, MediaKind, Outcome, ResultContent, Source};
+use verbale::{BedrockMessage, Content, Heard, Invocation, MessageWrapper, MessagesManager, Provenance, Role, Value};
+
+use crate::formats::{Manager, clock, ids, manager, said};
+
+fn import(json: &Json) -> Result<Manager, String> {
+    converse::import_with_clock(json.to_string(), clock(), ids()).map_err(|error| error.to_string())
+}
+
+fn export(manager: &Manager) -> (Json, Vec<Lost>) {
+    let export = converse::export(manager);
+    (serde_json::from_str(&export.text).unwrap(), export.losses.iter().map(|loss| loss.what).collect())
+}
+
+fn full() -> Json {
+    let bytes = json!({"bytes": "aGk="});
+    let in_s3 = json!({"s3Location": {"uri": "s3://bucket/key"}});
+    json!({
+        "system": [{"text": "You are an airline."}, {"text": "Be brief."}],
+        "messages": [
+            {"role": "user", "content": [
+                {"text": "Look"},
+                {"image": {"format": "png", "source": bytes}},
+                {"video": {"format": "mov", "source": in_s3}},
+                {"audio": {"format": "mp3", "source": bytes}},
+                {"document": {"format": "pdf", "name": "Terms", "source": bytes}},
+            ]},
+            {"role": "assistant", "content": [
+                {"toolUse": {"toolUseId": "a", "name": "f", "input": {"n": [1, -2.5, null, true, "x", {}]}}},
+                {"text": "One moment."},
+                {"toolUse": {"toolUseId": "b", "name": "g", "input": {}}},
+            ]},
+            {"role": "user", "content": [
+                {"toolResult": {"toolUseId": "a", "status": "success", "content": [
+                    {"text": "1"}, {"json": {"a": [1]}}, {"image": {"format": "gif", "source": bytes}},
+                    {"document": {"format": "txt", "name": "T", "source": in_s3}}]}},
+                {"toolResult": {"toolUseId": "b", "status": "error", "content": [{"text": "no answer"}]}},
+                {"text": "Well?"},
+            ]},
+            {"role": "system", "content": [{"text": "Now be long."}]},
+            {"role": "assistant", "content": [{"text": "Here."}]},
+        ],
+    })
+}
+
+#[test]
+fn all_that_both_have_goes_there_and_back() {
+    let json = full();
+    let manager = import(&json).unwrap();
+    assert_eq!(export(&manager), (json.clone(), vec![]));
+    let again = import(&export(&manager).0).unwrap();
+    assert!(said(&again) == said(&manager));
+    let answer = &said(&manager)[4].1;
+    let Outcome::Failure(error) = answer[1].as_result().unwrap().outcome() else { panic!("not a failure") };
+    assert_eq!((error.message(), answer[1].as_result().unwrap().name().as_str()), ("no answer", "g"));
+    assert!(answer[0].as_result().unwrap().outcome() != answer[1].as_result().unwrap().outcome());
+}
+
+#[test]
+fn it_is_what_the_sdk_sends() {
+    let mut json = full();
+    // A `BedrockMessage` tells sound as a text.
+    json["messages"][0]["content"].as_array_mut().unwrap().remove(3);
+    let manager: MessagesManager<BedrockMessage> = converse::import(json.to_string()).unwrap();
+    let sent: Vec<Json> = manager.messages().map(|message| to_json(&message.to_raw().unwrap())).collect();
+    let spoken = json["messages"].as_array().unwrap().iter().filter(|message| message["role"] != "system");
+    assert_eq!(sent, spoken.cloned().collect::<Vec<_>>());
+}
+
+#[test]
+fn other_ways_to_say_it_are_understood() {
+    let bare = json!([
+        {"content": [{"cachePoint": {"type": "default"}}, {"text": "Hi"}], "role": "user"},
+        {"role": "assistant", "content": [{"toolUse": {"input": 7, "name": "f", "toolUseId": "a"}}]},
+        {"role": "user", "content": [{"toolResult": {"toolUseId": "a", "content": []}}]},
+        {"role": "assistant", "content": [{"toolUse": {"input": null, "name": "f", "toolUseId": "a"}}]},
+        {"role": "user", "content": [{"toolResult": {"toolUseId": "a", "content": [{"json": [1]}], "status": null}}]},
+    ]);
+    let call = |id: &str, input: Json| json!({"role": "assistant", "content": [{"toolUse": {"toolUseId": id, "name": "f", "input": input}}]});
+    let result = |id: &str, content: Json| json!({"role": "user", "content": [{"toolResult": {"toolUseId": id, "content": content, "status": "success"}}]});
+    let expected = json!([
+        {"role": "user", "content": [{"text": "Hi"}]},
+        call("a", json!(7)), result("a", json!([])), call("a-2", json!(null)), result("a-2", json!([{"json": [1]}])),
+    ]);
+    assert_eq!(export(&import(&bare).unwrap()), (json!({"messages": expected}), vec![]));
+    let late = json!({"toolConfig": {"tools": []}, "messages": bare, "system": [{"text": "Brief."}, {"cachePoint": {"type": "default"}}]});
+    let manager = import(&late).unwrap();
+    assert_eq!(said(&manager)[0].0, Role::Supervisor);
+    assert_eq!(export(&manager), (json!({"system": [{"text": "Brief."}], "messages": expected}), vec![]));
+}
+
+#[test]
+fn what_cannot_be_said_is_told() {
+    let mut conversation = manager();
+    conversation.add_supervisor("Brief.").unwrap();
+    conversation.add_assistant("I am fine, and you?").unwrap().set_heard(Heard::nothing(Provenance::Estimate)).unwrap();
+    conversation.add_user("What?").unwrap();
+    let call = Invocation::new("a", "f", Value::from(vec![1])).unwrap();
+    conversation.add_assistant(call.clone()).unwrap();
+    let error = InvocationError::new("no answer").unwrap().with_retryable(true);
+    let url = || Source::Url("https://e.com".into());
+    let here = || Source::Bytes(b"hi".as_slice().into());
+    conversation
+        .add_user([
+            Content::from(call.failure(error)),
+            Media::new(MediaKind::Image, url()).with_mime_type("image/png").into(),
+            Document::new(here()).into(),
+            Document::new(here()).with_mime_type("text/csv").into(),
+            Media::new(MediaKind::Image, here()).with_mime_type("image/png").with_prompt_hint("me").into(),
+        ])
+        .unwrap();
+    let (json, losses) = export(&conversation);
+    let bytes = json!({"bytes": "aGk="});
+    assert_eq!(
+        json,
+        json!({"system": [{"text": "Brief."}], "messages": [
+            {"role": "user", "content": [{"text": "What?"}]},
+            {"role": "assistant", "content": [{"toolUse": {"toolUseId": "a", "name": "f", "input": "AQ=="}}]},
+            {"role": "user", "content": [
+                {"toolResult": {"toolUseId": "a", "content": [{"text": "no answer"}], "status": "error"}},
+                {"document": {"format": "csv", "name": "document", "source": bytes}},
+                {"image": {"format": "png", "source": bytes}},
+            ]},
+        ]})
+    );
+    use Lost::{Document as Doc, Failure, Label, Media as Med, Unheard, Value as Val};
+    assert_eq!(losses, [Unheard, Val, Failure, Med, Doc, Label]);
+    assert_eq!(export(&import(&json).unwrap()), (json, vec![]));
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_place() {
+    let user = |block: Json| json!({"messages": [{"role": "user", "content": [block]}]});
+    let result = |status: &str, content: Json| {
+        json!([
+            {"role": "assistant", "content": [{"toolUse": {"toolUseId": "a", "name": "f", "input": {}}}]},
+            {"role": "user", "content": [{"toolResult": {"toolUseId": "a", "status": status, "content": content}}]},
+        ])
+    };
+    for (json, place, told) in [
+        (json!({}), "$", "the key `messages` is missing"),
+        (json!({"messages": {}}), "$.messages", "a list belongs here, not an object"),
+        (
+            json!([{"role": "tool", "content": []}]),
+            "$[0].role",
+            "this `role` is not known; known are user, assistant, system",
+        ),
+        (json!([{"role": "user", "content": []}]), "$[0]", "the conversation refuses the message"),
+        (json!([{"role": "user"}]), "$[0]", "the key `content` is missing"),
+        (json!([{"role": "user", "content": "Hi"}]), "$[0].content", "a list belongs here, not a string"),
+        (user(json!({})), "$.messages[0].content[0]", "the key `text` is missing"),
+        (user(json!({"hologram": 1})), "$.messages[0].content[0]", "a key is not known"),
+        (user(json!({"text": "a", "toolUse": {}})), "$.messages[0].content[0]", "holds one thing"),
+        (
+            user(json!({"reasoningContent": {}})),
+            "$.messages[0].content[0].reasoningContent",
+            "the reasoning of a model cannot be kept",
+        ),
+        (
+            user(json!({"image": {"format": "bmp"}})),
+            "$.messages[0].content[0].image.format",
+            "this `format` is not known",
+        ),
+        (
+            user(json!({"image": {"format": "png", "source": {"bytes": "?"}}})),
+            "$.messages[0].content[0].image.source.bytes",
+            "in base64",
+        ),
+        (
+            user(json!({"image": {"format": "png", "source": {"s3Location": {"uri": "s3://a", "bucketOwner": "1"}}}})),
+            "$.messages[0].content[0].image.source.s3Location.bucketOwner",
+            "the owner of a bucket cannot be kept",
+        ),
+        (
+            user(json!({"document": {"format": "txt", "name": "a", "source": {"text": "a"}}})),
+            "$.messages[0].content[0].document.source.text",
+            "given as texts cannot be kept",
+        ),
+        (
+            user(json!({"toolResult": {"toolUseId": "a", "content": []}})),
+            "$.messages[0].content[0].toolResult",
+            "does not stand before it",
+        ),
+        (
+            user(json!({"toolUse": {"toolUseId": "a", "name": "f", "input": {}}})),
+            "$.messages[0]",
+            "the conversation refuses the message",
+        ),
+        (
+            result("error", json!([])),
+            "$[1].content[0].toolResult",
+            "an error that is told in anything but one text cannot be kept",
+        ),
+        (result("error", json!([{"text": " "}])), "$[1].content[0].toolResult", "no message can hold this"),
+        (
+            result("maybe", json!([])),
+            "$[1].content[0].toolResult.status",
+            "this `status` is not known; known are success, error",
+        ),
+        (json!({"system": [{"guardContent": {}}], "messages": []}), "$.system[0].guardContent", "cannot be kept"),
+    ] {
+        let error = import(&json).unwrap_err();
+        assert!(error.starts_with(&format!("{place} (line 1, column ")) && error.contains(told), "{json}\n{error}");
+    }
+    let data = result("success", json!([{"json": {"a": 1}}]));
+    let expected = Outcome::Success(vec![ResultContent::Json(Value::map([("a", 1)]).unwrap())]);
+    assert!(*said(&import(&data).unwrap())[1].1[0].as_result().unwrap().outcome() == expected);
+}

@@ -1,0 +1,243 @@
+//! OpenAI's chat messages.
+
+use serde_json::{Value as Json, json};
+use verbale::exchange::{Loss, Lost, openai};
+use verbale::message::{Document, InvocationError, Media, MediaKind, ResultContent, Source};
+use verbale::{Content, Heard, Invocation, MessageWrapper, Provenance, Role, Value};
+
+use crate::formats::{Manager, clock, ids, manager, said};
+
+fn import(json: &Json) -> Result<Manager, String> {
+    openai::import_with_clock(json.to_string(), clock(), ids()).map_err(|error| error.to_string())
+}
+
+fn export(manager: &Manager) -> (Json, Vec<Lost>) {
+    let export = openai::export(manager);
+    (serde_json::from_str(&export.text).unwrap(), export.losses.iter().map(|loss| loss.what).collect())
+}
+
+/// What is exported, imported and exported again is the same, and so is what was said.
+fn comes_back(manager: &Manager) {
+    let (json, losses) = export(manager);
+    assert_eq!(losses, []);
+    let back = import(&json).unwrap();
+    assert!(said(&back) == said(manager), "{json}");
+    assert_eq!(export(&back).0, json);
+}
+
+#[test]
+fn a_conversation_with_tools_goes_there_and_back() {
+    let json = json!([
+        {"role": "system", "content": "You are an airline."},
+        {"role": "assistant", "content": "Good morning."},
+        {"role": "user", "content": "Two \"seats\", please\n"},
+        {"role": "assistant", "content": null, "tool_calls": [
+            {"id": "call_1", "type": "function", "function": {"name": "find", "arguments": "{\"seats\":2}"}},
+            {"id": "call_2", "type": "function", "function": {"name": "user", "arguments": "{}"}},
+        ]},
+        {"role": "tool", "tool_call_id": "call_2", "content": ""},
+        {"role": "tool", "tool_call_id": "call_1", "content": "{\"free\": true}"},
+        {"role": "user", "content": "Well?"},
+        {"role": "assistant", "content": "There are two.", "tool_calls": [
+            {"id": "call_3", "type": "function", "function": {"name": "book", "arguments": "[1.5,-2,1e40,12345678901234567890123]"}},
+        ]},
+    ]);
+    let manager = import(&json).unwrap();
+    let roles: Vec<Role> = said(&manager).iter().map(|(role, _)| *role).collect();
+    assert_eq!(roles, [Role::Supervisor, Role::Assistant, Role::User, Role::Assistant, Role::User, Role::Assistant]);
+    let (_, answer) = &said(&manager)[4];
+    assert_eq!(answer[0].as_result().unwrap().name().as_str(), "user");
+    assert_eq!(answer.len(), 3);
+    assert!(manager.meta_messages()[1].message().is_fake());
+    let (mut exported, losses) = export(&manager);
+    assert_eq!(losses, []);
+    let arguments = &mut exported[7]["tool_calls"][0]["function"]["arguments"];
+    assert_eq!(arguments, "[1.5,-2,1E40,12345678901234567890123]");
+    *arguments = json[7]["tool_calls"][0]["function"]["arguments"].clone();
+    assert_eq!(exported, json);
+    comes_back(&manager);
+}
+
+#[test]
+fn parts_go_there_and_back() {
+    let json = json!([
+        {"role": "user", "content": [
+            {"type": "text", "text": "Look,"},
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk=", "detail": "high"}},
+            {"type": "image_url", "image_url": {"url": "https://example.com/i.png"}},
+            {"type": "input_audio", "input_audio": {"data": "aGk=", "format": "mp3"}},
+            {"type": "file", "file": {"filename": "terms.pdf", "file_data": "data:application/pdf;base64,aGk="}},
+            {"type": "file", "file": {"file_data": "aGk="}},
+        ]},
+        {"role": "assistant", "content": "I see.", "tool_calls": [
+            {"id": "a", "type": "function", "function": {"name": "f", "arguments": "null"}}]},
+        {"role": "tool", "tool_call_id": "a", "content": []},
+        {"role": "assistant", "content": null, "tool_calls": [
+            {"id": "b", "type": "function", "function": {"name": "f", "arguments": "\"x\""}}]},
+        {"role": "tool", "tool_call_id": "b", "content": [{"type": "text", "text": "1"}, {"type": "text", "text": "2"}]},
+    ]);
+    let manager = import(&json).unwrap();
+    let image = Media::new(MediaKind::Image, Source::Url("https://example.com/i.png".into()));
+    assert!(said(&manager)[0].1[2] == Content::from(image));
+    assert_eq!(export(&manager), (json, vec![]));
+    comes_back(&manager);
+}
+
+#[test]
+fn other_ways_to_say_it_are_understood() {
+    let json = json!({"model": "m", "messages": [
+        {"content": [{"text": "Brief.", "type": "text"}], "role": "developer"},
+        {"role": "user", "content": "Hi"},
+        {"role": "user", "content": "there", "name": null, "annotations": []},
+        {"role": "assistant", "content": null, "refusal": "I cannot.", "audio": null},
+        {"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": ""}}]},
+        {"role": "tool", "tool_call_id": "a", "name": "f", "content": "ok"},
+        {"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "g", "arguments": " "}}]},
+        {"role": "tool", "tool_call_id": "a", "content": "once more"},
+    ], "n": 1});
+    let manager = import(&json).unwrap();
+    let none = json!("{}");
+    let call =
+        |id: &str, name: &str| json!([{"id": id, "type": "function", "function": {"name": name, "arguments": none}}]);
+    let expected = json!([
+        {"role": "system", "content": "Brief."},
+        {"role": "user", "content": [{"type": "text", "text": "Hi"}, {"type": "text", "text": "there"}]},
+        {"role": "assistant", "content": "I cannot.", "tool_calls": call("a", "f")},
+        {"role": "tool", "tool_call_id": "a", "content": "ok"},
+        {"role": "assistant", "content": null, "tool_calls": call("a-2", "g")},
+        {"role": "tool", "tool_call_id": "a-2", "content": "once more"},
+    ]);
+    assert_eq!(export(&manager), (expected, vec![]));
+    comes_back(&manager);
+}
+
+#[test]
+fn what_an_assistant_said_behind_a_call_keeps_its_place() {
+    let mut conversation = manager();
+    let call = |id: &str| Invocation::new(id, "f", Value::Null).unwrap();
+    conversation.add_user("Hi").unwrap();
+    conversation.add_assistant([call("a").into(), Content::from("One moment"), call("b").into()]).unwrap();
+    conversation.add_user([call("a").success(["1"]).into(), Content::from("Hello?")]).unwrap();
+    conversation.add_user(call("b").success(["2"])).unwrap();
+    conversation.add_assistant(call("c")).unwrap();
+    comes_back(&conversation);
+}
+
+#[test]
+fn what_cannot_be_said_is_told() {
+    let mut conversation = manager();
+    let call = |id: &str| Invocation::new(id, "f", Value::from(vec![1])).unwrap();
+    conversation.add_user("Hi").unwrap();
+    conversation
+        .add_assistant("I am fine, and you?")
+        .unwrap()
+        .set_heard(Heard::bytes(9, Provenance::Estimate))
+        .unwrap();
+    conversation.add_user("What?").unwrap();
+    let summarizing = conversation.summarizing().unwrap();
+    conversation.add_summary("They greet.", &summarizing).unwrap();
+    conversation.add_assistant([call("a"), call("b")]).unwrap();
+    let error = InvocationError::new("no answer").unwrap().with_type("Timeout");
+    let data = Value::map([("free", true)]).unwrap();
+    let results = [call("a").failure(error), call("b").success([ResultContent::Json(data)])];
+    conversation.add_user(results.map(Content::from).to_vec()).unwrap();
+    let sound = Media::new(MediaKind::Audio, Source::ContentId("sha256:ab".into()));
+    conversation.add_user([Content::from(sound), Document::new(Source::Url("https://e.com".into())).into()]).unwrap();
+    conversation
+        .add_user(Media::new(MediaKind::Image, Source::Bytes(b"hi".as_slice().into())).with_prompt_hint("me"))
+        .unwrap();
+    let (json, losses) = export(&conversation);
+    let call = |id: &str| json!({"id": id, "type": "function", "function": {"name": "f", "arguments": "\"AQ==\""}});
+    assert_eq!(
+        json,
+        json!([
+            {"role": "user", "content": "Hi"},
+            {"role": "assistant", "content": "I am fine"},
+            {"role": "user", "content": "What?"},
+            {"role": "assistant", "content": null, "tool_calls": [call("a"), call("b")]},
+            {"role": "tool", "tool_call_id": "a", "content": "no answer"},
+            {"role": "tool", "tool_call_id": "b", "content": "{\"free\":true}"},
+            {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:;base64,aGk="}}]},
+        ])
+    );
+    use Lost::{Document as Doc, Failure, Label, Media as Med, ResultJson, Summary, Unheard, Value as Val};
+    assert_eq!(losses, [Unheard, Summary, Val, Failure, ResultJson, Med, Doc, Label]);
+    let Loss { message, what, .. } = openai::export(&conversation).losses[0];
+    assert_eq!((message, what), (conversation.meta_messages()[1].message().id(), Unheard));
+    let back = import(&json).unwrap();
+    assert_eq!(export(&back), (json, vec![]));
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_place() {
+    let call = json!({"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    let asked = json!({"role": "assistant", "content": null, "tool_calls": [call]});
+    let answer = json!({"role": "tool", "tool_call_id": "a", "content": "x"});
+    let with = |key: &str, value: Json| {
+        let mut message = json!({"role": "user", "content": "Hi"});
+        message[key] = value;
+        message
+    };
+    for (json, told) in [
+        (json!(7), "$ (line 1, column 1): an object belongs here, not a number"),
+        (json!({"n": 1}), "$ (line 1, column 8): the key `messages` is missing"),
+        (
+            json!([with("role", json!("robot"))]),
+            "$[0].role (line 1, column 31): this `role` is not known; known are system, developer, user, assistant, tool",
+        ),
+        (json!([{"content": "x"}]), "$[0] (line 1, column 15): the key `role` is missing"),
+        (json!([{"role": "user"}]), "$[0] (line 1, column 16): the key `content` is missing"),
+        (
+            json!([with("content", json!(7))]),
+            "$[0].content (line 1, column 13): a string or a list of parts belongs here, not a number",
+        ),
+        (json!([with("content", json!(" "))]), "$[0] (line 1, column 30): the conversation refuses the message"),
+        (
+            json!([with("mood", json!("good"))]),
+            "$[0] (line 1, column 24): a key is not known, and what it says would be lost; known are role, content, name, tool_calls, tool_call_id, refusal",
+        ),
+        (
+            json!([with("name", json!("Mia"))]),
+            "$[0] (line 1, column 42): the name of a participant cannot be kept; take it out first",
+        ),
+        (json!([with("tool_calls", json!([call]))]), "only assistant messages have `tool_calls` or a `refusal`"),
+        (json!([with("tool_call_id", json!("a"))]), "only tool messages have a `tool_call_id`"),
+        (json!([answer]), "$[0] (line 1, column 49): this answers a tool call that does not stand before it"),
+        (json!([answer, asked]), "this answers a tool call that does not stand before it"),
+        (json!([asked, answer, answer]), "$[2] (line 1, column 209): the conversation refuses the message"),
+        (json!([asked, asked]), "$[1]"),
+        (
+            json!([asked, {"role": "tool", "tool_call_id": "a", "name": "g", "content": "x"}]),
+            "`name` is that of another tool",
+        ),
+        (
+            json!([with("content", json!([{"type": "hologram"}]))]),
+            "$[0].content[0] (line 1, column 33): this `type` of a part is not known",
+        ),
+        (
+            json!([with("content", json!([{"type": "text"}]))]),
+            "$[0].content[0] (line 1, column 29): the key `text` is missing",
+        ),
+        (json!([with("content", json!([{"type": "file", "file": {"file_id": "f"}}]))]), "$[0].content[0].file.file_id"),
+        (
+            json!([with("content", json!([{"type": "image_url", "image_url": {"url": "data:image/png,x"}}]))]),
+            "in base64",
+        ),
+        (
+            json!([{"role": "assistant", "tool_calls": [{"id": "a b", "function": {"name": "f", "arguments": ""}}]}]),
+            "$[0].tool_calls[0].id",
+        ),
+    ] {
+        let error = import(&json).unwrap_err();
+        assert!(
+            error.starts_with(told) || (!told.starts_with('$') && error.ends_with(told)) || error.contains(told),
+            "{json}\n{error}"
+        );
+    }
+    let arguments =
+        json!([{"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "{\"a\":"}}]}]);
+    assert_eq!(
+        import(&arguments).unwrap_err(),
+        "$[0].tool_calls[0].function.arguments (line 1, column 78): this is not JSON: a value belongs here"
+    );
+}
