@@ -53,8 +53,7 @@ pub(super) fn map_bytes(entries: usize) -> usize {
     const CAPACITY: usize = 11;
     // A node that was split is half full at least, and each but the first hangs in one above.
     const FEWEST: usize = 5;
-    let slots = CAPACITY * (size_of::<String>() + size_of::<Value>());
-    let node = slots + (CAPACITY + 1 + 2) * size_of::<usize>();
+    let node = CAPACITY * (size_of::<String>() + size_of::<Value>()) + 2 * size_of::<usize>();
     match entries {
         0 => 0,
         1..=CAPACITY => node,

@@ -19,6 +19,7 @@ mod aliases;
 mod block;
 mod budget;
 mod bytes;
+pub mod chat;
 pub mod converse;
 mod error;
 mod export;

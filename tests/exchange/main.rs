@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test may panic")]
 
 mod airline;
+mod chat;
 mod converse;
 mod formats;
 mod hostile;

@@ -11,7 +11,7 @@ use verbale::message::{
 };
 use verbale::{
     Content, Contents, Heard, Invocation, InvocationResult, MessagesManager, PlainMessage, Provenance, Record, Role,
-    Value,
+    Timing, Value,
 };
 
 pub type Manager = MessagesManager<PlainMessage>;
@@ -214,14 +214,19 @@ impl Play {
 
 /// What was said, and by whom, in order: what is told in several messages of one role counts as one, as in the window.
 pub fn said(records: &[Record]) -> Vec<(Role, Contents)> {
-    let mut said: Vec<(Role, Contents)> = Vec::new();
+    said_at(records).into_iter().map(|(_, role, contents)| (role, contents)).collect()
+}
+
+/// The same, and when it began.
+pub fn said_at(records: &[Record]) -> Vec<(i64, Role, Contents)> {
+    let mut said: Vec<(i64, Role, Contents)> = Vec::new();
     for record in records.iter().filter(|record| record.role() != Role::Summary && !record.is_fake()) {
         let heard = record.heard_contents();
         let contents: Contents = heard.iter().filter(|content| !content.is_blank()).cloned().collect();
         match said.last_mut() {
             _ if contents.is_empty() => {}
-            Some((role, before)) if *role == record.role() && role.is_spoken() => before.extend(contents),
-            _ => said.push((record.role(), contents)),
+            Some((_, role, before)) if *role == record.role() && role.is_spoken() => before.extend(contents),
+            _ => said.push((record.metadata().timing(Timing::Creation).unwrap(), record.role(), contents)),
         }
     }
     said

@@ -12,8 +12,8 @@ use crate::exchange::reader::{Others, Reader};
 use crate::exchange::{ExchangeError, Problem, moment, value};
 use crate::manager::MessagesManager;
 use crate::message::{
-    Document, Invocation, InvocationId, InvocationResult, MessageWrapper, Outcome, ResultContent, Role,
-    Source, Text, ToolName,
+    Document, Invocation, InvocationId, InvocationResult, MessageWrapper, Outcome, ResultContent, Role, Source, Text,
+    ToolName,
 };
 
 #[derive(Debug, Clone, Copy)]

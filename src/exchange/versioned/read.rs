@@ -229,7 +229,7 @@ impl<W: MessageWrapper> Items<W> {
         let arguments = arguments.ok_or_else(|| reader.missing("arguments"))?;
         let id = self.intake.id_of_call(reader, id)?;
         reader.take(size_of::<Invocation>())?;
-        let call = Invocation::of(id, name, arguments);
+        let call = Invocation::of(id.clone(), name.clone(), arguments);
         let said = message.filter(|message| !is_blank(message)).map(Content::from);
         self.add(reader, Role::Assistant, said.into_iter().chain([call.into()]).collect())?;
         if let Some(outcome) = answer.into_outcome(reader)? {
