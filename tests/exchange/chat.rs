@@ -241,7 +241,7 @@ fn a_conversation_of_a_year_fits_with_ids_of_elsewhere() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_conversations_come_back_message_by_message(

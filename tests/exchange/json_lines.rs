@@ -217,7 +217,7 @@ fn a_failed_result_may_say_its_error_twice() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_conversation_comes_back_and_stays(records in conversation(true)) {

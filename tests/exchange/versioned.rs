@@ -256,7 +256,7 @@ fn what_is_wrong_is_told_with_its_place_and_never_quoted() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_conversation_comes_back_and_stays(records in conversation(true)) {
