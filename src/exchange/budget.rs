@@ -36,6 +36,11 @@ impl Budget {
         self.left.set(left);
         Ok(())
     }
+
+    /// Takes note that what was taken is free again.
+    pub fn give_back(&self, bytes: usize) {
+        self.left.set(self.left.get().saturating_add(bytes));
+    }
 }
 
 /// A shared text, with its two counters.

@@ -96,7 +96,7 @@ impl<W: MessageWrapper> Intake<W> {
         contents: Vec<Content>,
     ) -> Result<Entry<'_, W>, ExchangeError> {
         reader.take(budget::contents_bytes(contents.len()))?;
-        if let Some(last) = self.manager.meta_messages().last().filter(|last| last.role() == role) {
+        if let Some(last) = self.manager.meta_messages().last().filter(|last| role.is_spoken() && last.role() == role) {
             reader.take(budget::merged_bytes(last.contents().len(), contents.len()))?;
         }
         self.manager.add_message(role, contents).map_err(|error| reader.error(error))

@@ -30,6 +30,7 @@ mod lexer;
 mod moment;
 pub mod openai;
 mod path;
+mod quoted;
 mod reader;
 mod value;
 pub mod versioned;

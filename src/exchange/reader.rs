@@ -7,8 +7,9 @@ use std::borrow::Cow;
 
 use super::budget::{self, Budget};
 use super::error::{ExchangeError, Problem};
-use super::lexer::{Kind, Lexer, Quoted};
+use super::lexer::{Kind, Lexer};
 use super::path::{Path, Step};
+use super::quoted::Quoted;
 use crate::message::{Number, Text};
 
 /// What becomes of keys that are not known.
@@ -127,7 +128,16 @@ impl<'a> Reader<'a> {
     pub fn text(&mut self) -> Result<Text, ExchangeError> {
         let string = self.string()?;
         self.take(budget::text_bytes(string.len()))?;
-        Ok(string.into())
+        let text = Text::from(&*string);
+        self.drop_copy(string);
+        Ok(text)
+    }
+
+    /// Takes note that a string that was read is needed no longer.
+    pub fn drop_copy(&self, string: Cow<'_, str>) {
+        if let Cow::Owned(copy) = string {
+            self.budget.give_back(copy.len());
+        }
     }
 
     /// The string here, as it stands in the text.
@@ -160,12 +170,6 @@ impl<'a> Reader<'a> {
             self.take(written.len() + LONGEST_KEPT)?;
         }
         written.parse().map_err(|error| self.error(Problem::Content(error)))
-    }
-
-    /// The whole number here.
-    pub fn int(&mut self) -> Result<i64, ExchangeError> {
-        let number = self.number()?;
-        number.as_i64().ok_or_else(|| self.error(Problem::Invalid { reason: "a whole number of 64 bits belongs here" }))
     }
 
     /// Whether `null` is here; then it is read.
@@ -216,23 +220,6 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The string under `key` of the object here, wherever in it; stays where it is.
-    pub fn string_of(&mut self, key: &'static str) -> Result<Option<Quoted<'a>>, ExchangeError> {
-        self.ahead(|reader| {
-            let mut found = None;
-            reader.entries(|reader, name| {
-                if !name.is(key) {
-                    return reader.skip();
-                }
-                reader.path.enter(Step::Key(key));
-                found = Some(reader.quoted()?);
-                reader.path.leave();
-                Ok(())
-            })?;
-            Ok(found)
-        })
-    }
-
     /// How many items the list or object here has; stays where it is.
     pub fn count(&mut self) -> Result<usize, ExchangeError> {
         self.ahead(|reader| {
@@ -257,6 +244,11 @@ impl<'a> Reader<'a> {
     /// Takes note of memory that is about to be taken.
     pub fn take(&self, bytes: usize) -> Result<(), ExchangeError> {
         self.budget.take(bytes).map_err(|problem| self.error(problem))
+    }
+
+    /// Takes note that what was taken is free again.
+    pub fn give_back(&self, bytes: usize) {
+        self.budget.give_back(bytes);
     }
 
     /// That something is wrong here.

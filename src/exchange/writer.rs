@@ -69,10 +69,6 @@ impl Writer {
         self.plain("null");
     }
 
-    pub fn int(&mut self, int: i64) {
-        self.plain(&int.to_string());
-    }
-
     /// Bytes, as a string in base64.
     pub fn base64(&mut self, bytes: &[u8]) {
         self.string(&STANDARD.encode(bytes));

@@ -155,7 +155,7 @@ fn what_is_wrong_is_told_with_its_place() {
         (json!([{"role": "user", "content": "Hi"}]), "$[0].content", "a list belongs here, not a string"),
         (user(json!({})), "$.messages[0].content[0]", "the key `text` is missing"),
         (user(json!({"hologram": 1})), "$.messages[0].content[0]", "a key is not known"),
-        (user(json!({"text": "a", "toolUse": {}})), "$.messages[0].content[0]", "holds one thing"),
+        (user(json!({"text": "a", "toolUse": {}})), "$.messages[0].content[0].toolUse", "holds one thing"),
         (
             user(json!({"reasoningContent": {}})),
             "$.messages[0].content[0].reasoningContent",

@@ -1,31 +1,51 @@
 //! All formats, as one list.
 
-use std::error::Error;
 use std::sync::Arc;
 
 use verbale::clock::{ManualClock, SequentialIds};
-use verbale::exchange::{converse, openai};
+use verbale::exchange::{ExchangeError, chat, converse, json_lines, openai, versioned};
 use verbale::{Contents, MessageWrapper, MessagesManager, PlainMessage, Role};
 
 pub type Manager = MessagesManager<PlainMessage>;
 
 pub struct Format {
     pub name: &'static str,
-    pub import: fn(&[u8]) -> Result<Manager, Box<dyn Error>>,
-    /// The text, and whether it says everything.
+    pub import: fn(&[u8]) -> Result<Manager, ExchangeError>,
+    /// `None` where the conversation has what the format has no words for, and says nothing without it.
     pub export: fn(&Manager) -> Option<String>,
 }
 
 pub const ALL: &[Format] = &[
     Format {
         name: "openai",
-        import: |json| Ok(openai::import_with_clock(json, clock(), ids())?),
+        import: |json| openai::import_with_clock(json, clock(), ids()),
         export: |manager| Some(openai::export(manager).text),
     },
     Format {
         name: "converse",
-        import: |json| Ok(converse::import_with_clock(json, clock(), ids())?),
+        import: |json| converse::import_with_clock(json, clock(), ids()),
         export: |manager| Some(converse::export(manager).text),
+    },
+    Format {
+        name: "versioned",
+        import: |json| versioned::import_with_clock(json, clock(), ids()),
+        export: |manager| Some(versioned::export(manager).text),
+    },
+    Format {
+        name: "json_lines",
+        import: |lines| json_lines::import_with_ids(lines, ids()),
+        export: |manager| Some(json_lines::export(manager).text),
+    },
+    Format {
+        name: "chat",
+        // Of several conversations the first.
+        import: |json| {
+            Ok(chat::import_with_ids(json, ids())?.into_iter().next().map_or_else(manager, |(_, first)| first))
+        },
+        export: |manager| {
+            let export = chat::export([("default", manager)]);
+            export.losses.is_empty().then_some(export.text)
+        },
     },
 ];
 

@@ -1,6 +1,7 @@
 //! Conversations in the formats of others.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test may panic")]
+#![allow(clippy::print_stdout, reason = "what is skipped is told")]
 
 mod airline;
 mod chat;

@@ -173,71 +173,62 @@ fn what_is_wrong_is_told_with_its_place() {
     let call = json!({"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}});
     let asked = json!({"role": "assistant", "content": null, "tool_calls": [call]});
     let answer = json!({"role": "tool", "tool_call_id": "a", "content": "x"});
+    let with_part = |part: Json| json!([{"role": "user", "content": [part]}]);
     let with = |key: &str, value: Json| {
         let mut message = json!({"role": "user", "content": "Hi"});
         message[key] = value;
         message
     };
-    for (json, told) in [
-        (json!(7), "$ (line 1, column 1): an object belongs here, not a number"),
-        (json!({"n": 1}), "$ (line 1, column 8): the key `messages` is missing"),
-        (
-            json!([with("role", json!("robot"))]),
-            "$[0].role (line 1, column 31): this `role` is not known; known are system, developer, user, assistant, tool",
-        ),
-        (json!([{"content": "x"}]), "$[0] (line 1, column 15): the key `role` is missing"),
-        (json!([{"role": "user"}]), "$[0] (line 1, column 16): the key `content` is missing"),
-        (
-            json!([with("content", json!(7))]),
-            "$[0].content (line 1, column 13): a string or a list of parts belongs here, not a number",
-        ),
-        (json!([with("content", json!(" "))]), "$[0] (line 1, column 30): the conversation refuses the message"),
+    for (json, place, told) in [
+        (json!(7), "$", "an object belongs here, not a number"),
+        (json!({"n": 1}), "$", "the key `messages` is missing"),
+        (json!([with("role", json!("robot"))]), "$[0].role", "this `role` is not known; known are system, developer,"),
+        (json!([{"content": "x"}]), "$[0]", "the key `role` is missing"),
+        (json!([{"role": "user"}]), "$[0]", "the key `content` is missing"),
+        (json!([with("content", json!(7))]), "$[0].content", "a string or a list of parts belongs here, not a number"),
+        (json!([with("content", json!(" "))]), "$[0]", "the conversation refuses the message"),
         (
             json!([with("mood", json!("good"))]),
-            "$[0] (line 1, column 24): a key is not known, and what it says would be lost; known are role, content, name, tool_calls, tool_call_id, refusal",
+            "$[0]",
+            "a key is not known, and what it says would be lost; known are role,",
+        ),
+        (json!([with("name", json!("Mia"))]), "$[0]", "the name of a participant cannot be kept; take it out first"),
+        (
+            json!([with("tool_calls", json!([call]))]),
+            "$[0]",
+            "only assistant messages have `tool_calls` or a `refusal`",
+        ),
+        (json!([with("tool_call_id", json!("a"))]), "$[0]", "only tool messages have a `tool_call_id`"),
+        (json!([answer]), "$[0]", "this answers a tool call that does not stand before it"),
+        (json!([answer, asked]), "$[0]", "this answers a tool call that does not stand before it"),
+        (json!([asked, answer, answer]), "$[2]", "the conversation refuses the message"),
+        (json!([asked, asked]), "$[1]", "the conversation refuses the message"),
+        (json!([asked, {"role": "tool", "tool_call_id": "a", "name": "g", "content": "x"}]), "$[1]", "of another tool"),
+        (with_part(json!({"type": "hologram"})), "$[0].content[0].type", "this `type` of a part is not"),
+        (with_part(json!({"type": "text"})), "$[0].content[0]", "the key `text` is missing"),
+        (
+            with_part(json!({"type": "file", "file": {"file_id": "f"}})),
+            "$[0].content[0].file.file_id",
+            "cannot be kept",
         ),
         (
-            json!([with("name", json!("Mia"))]),
-            "$[0] (line 1, column 42): the name of a participant cannot be kept; take it out first",
-        ),
-        (json!([with("tool_calls", json!([call]))]), "only assistant messages have `tool_calls` or a `refusal`"),
-        (json!([with("tool_call_id", json!("a"))]), "only tool messages have a `tool_call_id`"),
-        (json!([answer]), "$[0] (line 1, column 49): this answers a tool call that does not stand before it"),
-        (json!([answer, asked]), "this answers a tool call that does not stand before it"),
-        (json!([asked, answer, answer]), "$[2] (line 1, column 209): the conversation refuses the message"),
-        (json!([asked, asked]), "$[1]"),
-        (
-            json!([asked, {"role": "tool", "tool_call_id": "a", "name": "g", "content": "x"}]),
-            "`name` is that of another tool",
-        ),
-        (
-            json!([with("content", json!([{"type": "hologram"}]))]),
-            "$[0].content[0] (line 1, column 33): this `type` of a part is not known",
-        ),
-        (
-            json!([with("content", json!([{"type": "text"}]))]),
-            "$[0].content[0] (line 1, column 29): the key `text` is missing",
-        ),
-        (json!([with("content", json!([{"type": "file", "file": {"file_id": "f"}}]))]), "$[0].content[0].file.file_id"),
-        (
-            json!([with("content", json!([{"type": "image_url", "image_url": {"url": "data:image/png,x"}}]))]),
+            with_part(json!({"type": "image_url", "image_url": {"url": "data:image/png,x"}})),
+            "$[0].content[0].image_url.url",
             "in base64",
         ),
         (
             json!([{"role": "assistant", "tool_calls": [{"id": "a b", "function": {"name": "f", "arguments": ""}}]}]),
             "$[0].tool_calls[0].id",
+            "no message can hold this",
         ),
     ] {
         let error = import(&json).unwrap_err();
-        assert!(
-            error.starts_with(told) || (!told.starts_with('$') && error.ends_with(told)) || error.contains(told),
-            "{json}\n{error}"
-        );
+        assert!(error.starts_with(&format!("{place} (line 1, column ")) && error.contains(told), "{json}\n{error}");
     }
     let arguments =
         json!([{"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "{\"a\":"}}]}]);
     assert_eq!(
         import(&arguments).unwrap_err(),
-        "$[0].tool_calls[0].function.arguments (line 1, column 78): this is not JSON: a value belongs here"
+        "$[0].tool_calls[0].function.arguments (line 1, column 70): this is not JSON: a value belongs here"
     );
 }

@@ -150,20 +150,24 @@ fn read<W: MessageWrapper>(
     })?;
     let contents = contents.ok_or_else(|| reader.missing("content"))?;
     let own: Option<MessageId> = id.parse().ok().filter(|own: &MessageId| own.to_string() == id);
-    if own.is_none() && !id.is_empty() {
-        reader.take(budget::text_bytes(id.len()) + MESSAGE_ID.len())?;
-        metadata.push((MESSAGE_ID.to_owned(), id.into()));
-    }
-    if !metadata.is_empty() {
-        reader.take(budget::map_bytes(metadata.len()) + METADATA_BYTES)?;
+    let foreign = Some(id).filter(|id| own.is_none() && !id.is_empty());
+    let entries = metadata.len() + usize::from(foreign.is_some());
+    if entries > 0 {
+        reader.take(budget::map_bytes(entries) + METADATA_BYTES)?;
     }
     ids.set(own, role == Role::Assistant && manager.meta_messages().is_empty());
     let mut entry = manager.add_apart(role, contents).map_err(|error| reader.error(error))?;
+    if let Some(id) = foreign {
+        reader.take(budget::text_bytes(id.len()) + MESSAGE_ID.len())?;
+        entry.set_data(MESSAGE_ID, id);
+    }
+    let listed = entries_bytes(metadata.len());
     for (key, value) in metadata {
         if entry.set_data(key, value).is_some() {
             return Err(reader.error(Problem::RepeatedKey));
         }
     }
+    reader.budget().give_back(listed);
     Ok(())
 }
 
@@ -189,9 +193,8 @@ fn content(reader: &mut Reader<'_>) -> Result<Vec<Content>, ExchangeError> {
 
 fn entries(reader: &mut Reader<'_>) -> Result<Vec<(String, Value)>, ExchangeError> {
     let count = if reader.kind()? == Kind::Object { reader.count()? } else { 0 };
-    reader.take(count.saturating_mul(size_of::<(String, Value)>()))?;
-    // One more for an id of elsewhere.
-    let mut entries: Vec<(String, Value)> = Vec::with_capacity(count + 1);
+    reader.take(entries_bytes(count))?;
+    let mut entries = Vec::with_capacity(count);
     reader.entries(|reader, key| {
         if key.is(MESSAGE_ID) {
             return Err(reader.error(Problem::NotKept { what: "a `chatMessageId` in metadata" }));
@@ -201,4 +204,9 @@ fn entries(reader: &mut Reader<'_>) -> Result<Vec<(String, Value)>, ExchangeErro
         Ok(())
     })?;
     Ok(entries)
+}
+
+/// A list of entries, until the message has them.
+fn entries_bytes(entries: usize) -> usize {
+    entries.saturating_mul(size_of::<(String, Value)>())
 }

@@ -159,14 +159,18 @@ impl Fields {
             return Err(reader.missing("content"));
         }
         let mut contents = self.content.unwrap_or_default();
-        contents.reserve_exact(self.calls.len() + 1);
+        let more = self.calls.len() + usize::from(self.refusal.is_some());
+        reader.take(more * size_of::<Content>())?;
+        contents.reserve_exact(more);
         contents.extend(self.refusal);
+        let collected = more * size_of::<Content>() + self.calls.len() * size_of::<Call>();
         for call in self.calls {
             reader.take(size_of::<Invocation>())?;
             let id = intake.id_of_call(reader, call.id)?;
             contents.push(Invocation::of(id, call.name, call.arguments).into());
         }
         intake.add(reader, speaker.role(), contents)?;
+        reader.give_back(collected);
         Ok(())
     }
 
@@ -182,8 +186,9 @@ impl Fields {
             return Err(reader.error(Problem::Invalid { reason: "`name` is that of another tool than was called" }));
         }
         reader.take(size_of::<InvocationResult>() + content.len() * size_of::<ResultContent>())?;
-        let content = content.into_iter().filter_map(as_result).collect();
-        let result = InvocationResult::new(id, name, Outcome::Success(content));
+        let mut parts = Vec::with_capacity(content.len());
+        parts.extend(content.into_iter().filter_map(as_result));
+        let result = InvocationResult::new(id, name, Outcome::Success(parts));
         intake.add(reader, Role::User, vec![result.into()])?;
         Ok(())
     }
@@ -242,6 +247,7 @@ fn json_in_a_string(reader: &mut Reader<'_>) -> Result<Value, ExchangeError> {
     let mut inner = reader.inside(&string);
     let value = value::read(&mut inner)?;
     inner.end()?;
+    reader.drop_copy(string);
     Ok(value)
 }
 
