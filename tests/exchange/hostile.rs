@@ -77,7 +77,7 @@ static REAL: LazyLock<Vec<(usize, Vec<u8>)>> = LazyLock::new(|| {
 /// For formats that have no words for tools and instructions.
 const SPOKEN: &str = r#"[{"role":"user","content":[{"type":"text","text":"flight"},
     {"type":"image_url","image_url":{"url":"data:image/png;base64,aGk="}}]},{"role":"assistant","content":"flight"},
-    {"role":"user","content":"flight"},{"role":"assistant","content":"flight "flight""}]"#;
+    {"role":"user","content":"flight"},{"role":"assistant","content":"flight"}]"#;
 
 const SMALL: &str = r#"[{"role":"system","content":"flight"},{"role":"user","content":[{"type":"text","text":"flight"},
     {"type":"image_url","image_url":{"url":"data:image/png;base64,aGk="}}]},{"role":"assistant","content":"flight",
