@@ -100,15 +100,12 @@ mod plain_versioned {
     #[derive(Serialize, Deserialize)]
     #[serde(tag = "type")]
     enum Message {
-        AgentMessage {
-            text: String,
-            role: String,
-        },
-        TextMessage {
-            text: String,
-            role: String,
-        },
-        ToolCallMessage {
+        #[serde(rename = "AgentMessage")]
+        Agent { text: String, role: String },
+        #[serde(rename = "TextMessage")]
+        Text { text: String, role: String },
+        #[serde(rename = "ToolCallMessage")]
+        ToolCall {
             message: String,
             tool_name: String,
             tool_call_id: String,

@@ -50,9 +50,12 @@ pub(super) fn read_of_result(reader: &mut Reader<'_>) -> Result<ResultContent, E
         Kind::Text => ResultContent::Text(read_text(reader)?),
         Kind::Json => {
             let mut json = None;
-            reader.object(&["type", "json"], Others::Refuse, |reader, key| match key {
-                "json" => Ok(json = Some(value::read(reader)?)),
-                _ => reader.skip(),
+            reader.object(&["type", "json"], Others::Refuse, |reader, key| {
+                match key {
+                    "json" => json = Some(value::read(reader)?),
+                    _ => reader.skip()?,
+                }
+                Ok(())
             })?;
             ResultContent::Json(json.ok_or_else(|| reader.missing("json"))?)
         }
@@ -93,12 +96,15 @@ pub(super) fn one_of<T: Copy>(
 
 fn read_text(reader: &mut Reader<'_>) -> Result<Text, ExchangeError> {
     let mut text = None;
-    reader.object(&["type", "text", "mime_type", "content_id"], Others::Refuse, |reader, key| match key {
-        "text" => Ok(text = Some(reader.text()?)),
-        "mime_type" => plain(reader),
-        "content_id" if !reader.null()? => Err(reader.error(IN_A_STORE)),
-        _ if key == "type" => reader.skip(),
-        _ => Ok(()),
+    reader.object(&["type", "text", "mime_type", "content_id"], Others::Refuse, |reader, key| {
+        match key {
+            "text" => text = Some(reader.text()?),
+            "mime_type" => plain(reader)?,
+            "content_id" if !reader.null()? => return Err(reader.error(IN_A_STORE)),
+            _ if key == "type" => reader.skip()?,
+            _ => {}
+        }
+        Ok(())
     })?;
     text.ok_or_else(|| reader.missing("text"))
 }

@@ -142,11 +142,14 @@ fn read<W: MessageWrapper>(
     const KEYS: &[&str] = &["message_id", "conversation_id", "role", "content", "timestamp", "metadata"];
     let role = block::one_of(reader, &["role"], &ROLES, "user, assistant")?;
     let (mut contents, mut metadata) = (None, Vec::new());
-    reader.object(KEYS, Others::Refuse, |reader, key| match key {
-        "content" => Ok(contents = Some(content(reader)?)),
-        "metadata" if !reader.null()? => Ok(metadata = entries(reader)?),
-        "metadata" => Ok(()),
-        _ => reader.skip(),
+    reader.object(KEYS, Others::Refuse, |reader, key| {
+        match key {
+            "content" => contents = Some(content(reader)?),
+            "metadata" if !reader.null()? => metadata = entries(reader)?,
+            "metadata" => {}
+            _ => reader.skip()?,
+        }
+        Ok(())
     })?;
     let contents = contents.ok_or_else(|| reader.missing("content"))?;
     let own: Option<MessageId> = id.parse().ok().filter(|own: &MessageId| own.to_string() == id);

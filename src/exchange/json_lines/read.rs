@@ -87,10 +87,13 @@ impl<W: MessageWrapper> Lines<W> {
 
     fn said(&mut self, reader: &mut Reader<'_>, role: Role) -> Result<(), ExchangeError> {
         let mut contents = None;
-        reader.object(&["role", "content", "timestamp"], Others::Refuse, |reader, key| match key {
-            "content" if !reader.null()? => Ok(contents = Some(one_or_more(reader, block::read)?)),
-            "content" => Ok(()),
-            _ => reader.skip(),
+        reader.object(&["role", "content", "timestamp"], Others::Refuse, |reader, key| {
+            match key {
+                "content" if !reader.null()? => contents = Some(one_or_more(reader, block::read)?),
+                "content" => {}
+                _ => reader.skip()?,
+            }
+            Ok(())
         })?;
         match contents {
             Some(contents) => self.intake.add(reader, role, contents).map(drop),
@@ -101,10 +104,13 @@ impl<W: MessageWrapper> Lines<W> {
 
     fn document(&mut self, reader: &mut Reader<'_>) -> Result<(), ExchangeError> {
         let (mut title, mut document) = (None, None);
-        reader.object(&["role", "title", "content", "timestamp"], Others::Refuse, |reader, key| match key {
-            "title" => Ok(title = block::optional_text(reader)?),
-            "content" => Ok(document = Some(reference(reader)?)),
-            _ => reader.skip(),
+        reader.object(&["role", "title", "content", "timestamp"], Others::Refuse, |reader, key| {
+            match key {
+                "title" => title = block::optional_text(reader)?,
+                "content" => document = Some(reference(reader)?),
+                _ => reader.skip()?,
+            }
+            Ok(())
         })?;
         let mut document = document.ok_or_else(|| reader.missing("content"))?;
         document.title = title;
@@ -114,14 +120,17 @@ impl<W: MessageWrapper> Lines<W> {
     fn invocation(&mut self, reader: &mut Reader<'_>) -> Result<(), ExchangeError> {
         const KEYS: &[&str] = &["role", "identifier", "name", "arguments", "timestamp"];
         let (mut id, mut name, mut arguments) = (None, None, None);
-        reader.object(KEYS, Others::Refuse, |reader, key| match key {
-            "identifier" => Ok(id = Some(call_id(reader)?)),
-            "name" => {
-                let text = reader.text()?;
-                Ok(name = Some(ToolName::new(text).map_err(|error| reader.error(error))?))
+        reader.object(KEYS, Others::Refuse, |reader, key| {
+            match key {
+                "identifier" => id = Some(call_id(reader)?),
+                "name" => {
+                    let text = reader.text()?;
+                    name = Some(ToolName::new(text).map_err(|error| reader.error(error))?);
+                }
+                "arguments" => arguments = Some(value::read(reader)?),
+                _ => reader.skip()?,
             }
-            "arguments" => Ok(arguments = Some(value::read(reader)?)),
-            _ => reader.skip(),
+            Ok(())
         })?;
         let id = id.ok_or_else(|| reader.missing("identifier"))?;
         let name = name.ok_or_else(|| reader.missing("name"))?;
@@ -135,12 +144,15 @@ impl<W: MessageWrapper> Lines<W> {
     fn result(&mut self, reader: &mut Reader<'_>) -> Result<(), ExchangeError> {
         const KEYS: &[&str] = &["role", "invocation_id", "content", "error", "error_type", "retryable", "timestamp"];
         let (mut id, mut contents, mut failure) = (None, None, Failure::default());
-        reader.object(KEYS, Others::Refuse, |reader, key| match key {
-            "invocation_id" => Ok(id = Some(call_id(reader)?)),
-            "content" if !reader.null()? => Ok(contents = Some(one_or_more(reader, block::read_of_result)?)),
-            "error" | "error_type" | "retryable" => failure.read(reader, key),
-            "role" | "timestamp" => reader.skip(),
-            _ => Ok(()),
+        reader.object(KEYS, Others::Refuse, |reader, key| {
+            match key {
+                "invocation_id" => id = Some(call_id(reader)?),
+                "content" if !reader.null()? => contents = Some(one_or_more(reader, block::read_of_result)?),
+                "error" | "error_type" | "retryable" => failure.read(reader, key)?,
+                "role" | "timestamp" => reader.skip()?,
+                _ => {}
+            }
+            Ok(())
         })?;
         let id = id.ok_or_else(|| reader.missing("invocation_id"))?;
         let (id, name) = self.intake.answered(reader, &id)?;
@@ -199,9 +211,12 @@ fn reference(reader: &mut Reader<'_>) -> Result<Document, ExchangeError> {
     }
     let mut attached = Attached::default();
     let mut words: Option<Text> = None;
-    reader.object(&["type", "text", "mime_type", "content_id"], Others::Refuse, |reader, key| match key {
-        "text" => Ok(words = block::optional_text(reader)?),
-        _ => attached.read(reader, key),
+    reader.object(&["type", "text", "mime_type", "content_id"], Others::Refuse, |reader, key| {
+        match key {
+            "text" => words = block::optional_text(reader)?,
+            _ => attached.read(reader, key)?,
+        }
+        Ok(())
     })?;
     attached.mime_type = attached.mime_type.or_else(|| Some(block::PLAIN.into()));
     // The format's own document has an empty text beside an id.

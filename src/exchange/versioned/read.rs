@@ -178,9 +178,12 @@ impl<W: MessageWrapper> Items<W> {
 
     fn text(&mut self, reader: &mut Reader<'_>, role: Role) -> Result<(), ExchangeError> {
         let mut text = None;
-        reader.object(&["type", "text", "role", "continues"], Others::Refuse, |reader, key| match key {
-            "text" => Ok(text = Some(reader.text()?)),
-            _ => reader.skip(),
+        reader.object(&["type", "text", "role", "continues"], Others::Refuse, |reader, key| {
+            match key {
+                "text" => text = Some(reader.text()?),
+                _ => reader.skip()?,
+            }
+            Ok(())
         })?;
         let text = text.ok_or_else(|| reader.missing("text"))?;
         self.add(reader, role, vec![text.into()])
@@ -220,10 +223,13 @@ impl<W: MessageWrapper> Items<W> {
         let mut message = None;
         let mut arguments = None;
         let mut answer = Answer::default();
-        reader.object(KEYS, Others::Refuse, |reader, key| match key {
-            "message" => Ok(message = block::optional_text(reader)?),
-            "arguments" => Ok(arguments = Some(value::read(reader)?)),
-            _ => answer.read(reader, key),
+        reader.object(KEYS, Others::Refuse, |reader, key| {
+            match key {
+                "message" => message = block::optional_text(reader)?,
+                "arguments" => arguments = Some(value::read(reader)?),
+                _ => answer.read(reader, key)?,
+            }
+            Ok(())
         })?;
         let (id, name) = answer.take_call(reader)?;
         let arguments = arguments.ok_or_else(|| reader.missing("arguments"))?;
