@@ -8,7 +8,7 @@ mod workload;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use verbale::exchange::{converse, openai};
+use verbale::exchange::{chat, converse, json_lines, openai, versioned};
 use verbale::{Invocation, MessagesManager, PlainMessage, Value};
 use workload::Words;
 
@@ -88,6 +88,48 @@ mod plain_openai {
     }
 }
 
+mod plain_versioned {
+    use super::{Deserialize, Serialize};
+
+    #[derive(Serialize, Deserialize)]
+    pub struct List {
+        messages: Vec<Message>,
+        version: String,
+    }
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(tag = "type")]
+    enum Message {
+        #[serde(rename = "AgentMessage")]
+        Agent { text: String, role: String },
+        #[serde(rename = "TextMessage")]
+        Text { text: String, role: String },
+        #[serde(rename = "ToolCallMessage")]
+        ToolCall {
+            message: String,
+            tool_name: String,
+            tool_call_id: String,
+            arguments: std::collections::BTreeMap<String, String>,
+            result: Option<String>,
+            error: Option<String>,
+            role: String,
+        },
+    }
+}
+
+mod plain_chat {
+    use super::{Deserialize, Serialize};
+
+    #[derive(Serialize, Deserialize)]
+    pub struct Message {
+        message_id: String,
+        conversation_id: String,
+        role: String,
+        content: String,
+        timestamp: String,
+    }
+}
+
 mod plain_converse {
     use super::{Deserialize, Serialize};
 
@@ -138,6 +180,44 @@ fn exchange(c: &mut Criterion) {
         |manager| converse::export(manager).text,
         |text| converse::import(text).unwrap(),
     );
+    format::<plain_versioned::List>(
+        c,
+        "versioned",
+        &manager,
+        |manager| versioned::export(manager).text,
+        |text| versioned::import(text).unwrap(),
+    );
+    // Without tools and instructions.
+    format::<Vec<plain_chat::Message>>(
+        c,
+        "chat",
+        &manager,
+        |manager| chat::export([("default", manager)]).text,
+        |text| chat::import(text).unwrap().swap_remove(0).1,
+    );
+    lines(c, &manager);
+}
+
+/// JSON Lines, of which `serde_json` reads and writes one after the other.
+fn lines(c: &mut Criterion, manager: &Manager) {
+    let text = json_lines::export(manager).text;
+    let read = |text: &str| text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let values: Vec<serde_json::Value> = read(&text);
+    let size = Throughput::Bytes(u64::try_from(text.len()).unwrap());
+
+    let mut group = c.benchmark_group("json_lines_out");
+    group.throughput(size.clone());
+    group.bench_function("floor_value", |b| {
+        b.iter(|| values.iter().map(|value| serde_json::to_string(value).unwrap() + "\n").collect::<String>());
+    });
+    group.bench_function("verbale", |b| b.iter(|| json_lines::export(manager).text));
+    group.finish();
+
+    let mut group = c.benchmark_group("json_lines_in");
+    group.throughput(size);
+    group.bench_function("floor_value", |b| b.iter(|| read(&text)));
+    group.bench_function("verbale", |b| b.iter(|| json_lines::import::<PlainMessage>(&text).unwrap()));
+    group.finish();
 }
 
 criterion_group!(benches, exchange);

@@ -206,7 +206,131 @@ const DENSE: &[Dense] = &[
         r#""}}}]}]"#,
     ),
     dense("converse", "lists in each other", INPUT, "[", ""),
+    taken(
+        "versioned",
+        "tiny messages",
+        VERSIONED,
+        r#"{"type":"TextMessage","text":"a","role":"user"},{"type":"TextMessage","text":"a","role":"assistant"},"#,
+        VERSIONED_USER,
+    ),
+    dense(
+        "versioned",
+        "messages to merge",
+        VERSIONED,
+        r#"{"type":"TextMessage","text":"a","role":"user"},"#,
+        VERSIONED_USER,
+    ),
+    dense(
+        "versioned",
+        "parts of an instruction",
+        r#"{"version":"1.0","messages":[{"type":"AgentMessage","text":"a","role":"system"},"#,
+        r#"{"type":"AgentMessage","text":"a","role":"system","continues":true},"#,
+        VERSIONED_USER,
+    ),
+    dense(
+        "versioned",
+        "calls",
+        VERSIONED,
+        r##"{"type":"ToolCallMessage","tool_name":"f","tool_call_id":"#","arguments":0,"role":"assistant"},"##,
+        VERSIONED_USER,
+    ),
+    dense(
+        "versioned",
+        "calls and results",
+        VERSIONED,
+        r##"{"type":"ToolCallMessage","message":"","tool_name":"f","tool_call_id":"#","arguments":{},"result":"a","error":null,"role":"assistant"},"##,
+        VERSIONED_USER,
+    ),
+    dense(
+        "versioned",
+        "calls and results at once",
+        r#"{"version":"1.0","messages":[{"type":"TextMessage","text":"a","role":"assistant"},"#,
+        r##"{"type":"ToolCallMessage","tool_name":"f","tool_call_id":"#","arguments":0,"result":0,"role":"assistant","continues":true},"##,
+        VERSIONED_USER,
+    ),
+    dense(
+        "versioned",
+        "parts of a result",
+        r#"{"version":"1.0","messages":[{"type":"ToolCallMessage","tool_name":"f","tool_call_id":"a","arguments":0,"role":"assistant","result_contents":["#,
+        r#"{"type":"json","json":0},"#,
+        r#"{"type":"text","text":"a"}]}]}"#,
+    ),
+    dense("versioned", "images", VERSIONED, r#"{"type":"ImageMessage","url":"","role":"user"},"#, VERSIONED_USER),
+    taken("json_lines", "tiny messages", "", TINY_LINES, ""),
+    dense("json_lines", "messages to merge", "", TINY_LINE, ""),
+    dense(
+        "json_lines",
+        "documents",
+        "",
+        "{\"role\":\"document\",\"content\":{\"type\":\"text\",\"text\":\"\"},\"timestamp\":\"2025-11-18T10:30:00Z\"}\n",
+        "",
+    ),
+    dense(
+        "json_lines",
+        "calls and results",
+        "",
+        "{\"role\":\"invocation\",\"identifier\":\"#\",\"name\":\"f\",\"arguments\":{},\"timestamp\":\"2025-11-18T10:30:00Z\"}\n{\"role\":\"result\",\"invocation_id\":\"#\",\"content\":[],\"timestamp\":\"2025-11-18T10:30:00Z\"}\n",
+        "",
+    ),
+    dense(
+        "json_lines",
+        "parts",
+        r#"{"role":"user","timestamp":"2025-11-18T10:30:00Z","content":["#,
+        r#"{"type":"text","text":"a"},"#,
+        r#"{"type":"text","text":"a"}]}"#,
+    ),
+    dense(
+        "chat",
+        "tiny messages",
+        "[",
+        r#"{"role":"user","content":"a","timestamp":"2024-03-15T10:30:00Z"},"#,
+        CHAT_USER,
+    ),
+    taken(
+        "chat",
+        "messages with their ids",
+        "[",
+        r##"{"message_id":"m-#","conversation_id":"default","role":"user","content":"I would like to know whether the ferry on Friday takes bicycles, and how much that costs for two adults and a child. And what if it rains, can I come on Saturday without paying again?","timestamp":"2024-03-15T10:30:00Z","metadata":{"model":"gpt-4o","tokens":412}},"##,
+        CHAT_USER,
+    ),
+    dense(
+        "chat",
+        "ids",
+        "[",
+        r##"{"message_id":"#","role":"user","content":"a","timestamp":"2024-03-15T10:30:00Z"},"##,
+        CHAT_USER,
+    ),
+    dense(
+        "chat",
+        "conversations",
+        "[",
+        r##"{"conversation_id":"#","role":"assistant","content":"a","timestamp":"2024-03-15T10:30:00Z"},"##,
+        CHAT_USER,
+    ),
+    dense("chat", "keys of metadata", CHAT_METADATA, r##""#":0,"##, r#""":0}}]"#),
+    dense(
+        "chat",
+        "blocks",
+        r#"[{"role":"user","timestamp":"2024-03-15T10:30:00Z","content":["#,
+        r#"{"type":"text","text":"a"},"#,
+        r#"{"type":"text","text":"a"}]}]"#,
+    ),
+    taken(
+        "chat",
+        "a large image",
+        r#"[{"role":"user","timestamp":"2024-03-15T10:30:00Z","content":[{"type":"image","source":"base64","data":""#,
+        "AAAA",
+        r#""}]}]"#,
+    ),
 ];
+
+const VERSIONED: &str = r#"{"version":"1.0","messages":["#;
+const VERSIONED_USER: &str = r#"{"type":"TextMessage","text":"a","role":"user"}]}"#;
+const TINY_LINE: &str =
+    "{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"a\"},\"timestamp\":\"2025-11-18T10:30:00Z\"}\n";
+const TINY_LINES: &str = "{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"a\"},\"timestamp\":\"2025-11-18T10:30:00Z\"}\n{\"role\":\"assistant\",\"content\":{\"type\":\"text\",\"text\":\"a\"},\"timestamp\":\"2025-11-18T10:30:00Z\"}\n";
+const CHAT_USER: &str = r#"{"role":"user","content":"a","timestamp":"2024-03-15T10:30:00Z"}]"#;
+const CHAT_METADATA: &str = r#"[{"role":"user","content":"a","timestamp":"2024-03-15T10:30:00Z","metadata":{"#;
 
 const AS_THEY_ARE: &str = r##"{"role":"user","content":"My user id is mia_li_3668, can you please look it up?"},
 {"role":"assistant","content":null,"tool_calls":[{"id":"call_ORFOG4jtgQK83YBz#","type":"function","function":

@@ -58,6 +58,16 @@ impl<'a> Lexer<'a> {
         self.text
     }
 
+    /// How far it has read, in bytes.
+    pub fn offset(&self) -> usize {
+        self.at
+    }
+
+    /// Goes to where it was before.
+    pub fn go_to(&mut self, offset: usize) {
+        self.at = offset;
+    }
+
     /// The line and the character of it, from 0.
     pub fn position(&self) -> (usize, usize) {
         let at = self.wrong_at.unwrap_or_else(|| self.jiter.current_index());

@@ -16,18 +16,24 @@
 //!   numbers in a tool's arguments would take more, and then they are an error. So are lists that nest too deep.
 
 mod aliases;
+mod block;
 mod budget;
 mod bytes;
+pub mod chat;
 pub mod converse;
 mod error;
 mod export;
+mod failure;
 mod intake;
+pub mod json_lines;
 mod lexer;
+mod moment;
 pub mod openai;
 mod path;
 mod quoted;
 mod reader;
 mod value;
+pub mod versioned;
 mod writer;
 
 pub use error::{ExchangeError, Problem};

@@ -2,9 +2,9 @@
 //! file system.
 //!
 //! Owns the contract ([`CallLog`]), what it speaks of (call ids, headers, claims, days, pages, what became of a put), the
-//! background writer ([`LogWriter`]) with its [spool](Spool) and [redaction](redact()), a log in memory, one in files,
-//! one that keeps [large contents](Offloading) beside another, and the exchange of conversations as
-//! [JSON Lines](export). Knows no database. Only the writer retries, queues and waits.
+//! background writer ([`LogWriter`]) with its [spool](Spool) and [redaction](redact()), a log in memory, one in files, and
+//! one that keeps [large contents](Offloading) beside another. Knows no database. Only the writer retries, queues and
+//! waits.
 //!
 //! ```
 //! use verbale::log::{CallHeader, CallId, CallLog, CallQuery, Claim, MemoryLog};
@@ -46,7 +46,6 @@ mod port;
 mod put;
 mod redaction;
 mod spool;
-mod transcript;
 mod writer;
 
 pub use call_id::{CallId, InvalidCallId};
@@ -64,7 +63,6 @@ pub use port::{CallLog, LogFuture};
 pub use put::{Put, PutError, Stored};
 pub use redaction::{CardNumbers, Redaction, RedactionError, Redactor, Redactors, redact};
 pub use spool::{RecordKey, SetAside, Spool, SpoolError, SpoolMemory, SpoolSettings};
-pub use transcript::{TranscriptError, export, import};
 pub use writer::{
     CallWriter, Durability, FinishError, HandedOver, LogWriter, NotAccepted, Part, ResumeError, Status, Trouble,
     Unfinished, Unstored, WhenFull, WriterSettings, WriterTask,

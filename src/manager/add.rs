@@ -46,6 +46,20 @@ impl<W: MessageWrapper> MessagesManager<W> {
         Ok(Entry::new(self, index))
     }
 
+    /// Adds a message of its own, behind one of the same role too: in the window both are one.
+    ///
+    /// Errors: as [`add_message`](Self::add_message).
+    pub(crate) fn add_apart(
+        &mut self,
+        role: Role,
+        contents: impl Into<Contents>,
+    ) -> Result<Entry<'_, W>, ManagerError> {
+        let contents = check(&self.calls, role, contents.into())?;
+        self.check_room_for(1)?;
+        let index = self.append(role, contents, None);
+        Ok(Entry::new(self, index))
+    }
+
     /// Adds a message that was drafted before. One of another [`Decision`] than the last message is not merged into it.
     ///
     /// Errors: as [`add_message`](Self::add_message).

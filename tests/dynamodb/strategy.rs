@@ -115,6 +115,12 @@ fn content() -> impl Strategy<Value = Json> {
                 "content": ["found", {"type": "json", "json": a}, {"type": "json", "json": b}]})
         }),
         1 => bytes().prop_map(|bytes| json!({"type": "image", "bytes": Value::from(bytes), "mimeType": "image/png"})),
+        1 => "\\PC{0,8}".prop_map(|url| json!({"type": "document", "url": url, "title": "Terms"})),
+        1 => ("\\PC{0,4}[a-z]", option::of(any::<bool>())).prop_map(|(message, retryable)| {
+            let mut error = json!({"type": "Timeout", "message": message});
+            retryable.into_iter().for_each(|retryable| error["retryable"] = retryable.into());
+            json!({"type": "invocationResult", "invocationId": "c", "name": "f", "error": error})
+        }),
         1 => bush().prop_map(|value| json!({"type": "hologram", "depth": value})),
     ]
 }
@@ -125,6 +131,28 @@ fn with(json: Json, entries: BTreeMap<String, Value>) -> Json {
     Json::Object(object)
 }
 
+/// What made a message, and where it left another conversation.
+fn made() -> impl Strategy<Value = serde_json::Map<String, Json>> {
+    let behind = option::of(any::<u128>().prop_map(|id| verbale::MessageId::from(id).to_string()));
+    let forked_from = behind.prop_map(|behind| {
+        let mut forked_from = json!({"conversation": "CA1"});
+        behind.into_iter().for_each(|id| forked_from["behind"] = id.into());
+        forked_from
+    });
+    let hint = "user|assistant|tool|system|narrator";
+    (option::of(any::<u32>()), option::of("\\PC{0,8}"), option::of(hint), option::of(forked_from)).prop_map(
+        |(step, policy, hint, forked_from)| {
+            let entries = [
+                ("step", step.map(Json::from)),
+                ("policy", policy.map(Json::from)),
+                ("roleHint", hint.map(Json::from)),
+                ("forkedFrom", forked_from),
+            ];
+            entries.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+        },
+    )
+}
+
 /// Any record: of a message or a summary, with keys, attributes, timings and contents of newer writers.
 pub fn record() -> impl Strategy<Value = Record> {
     let place = prop_oneof![
@@ -133,12 +161,13 @@ pub fn record() -> impl Strategy<Value = Record> {
         (0..100_000_000u32, 1..10_000u32)
             .prop_map(|(after, number)| (json!({"after": after, "summary": number}), "summary")),
     ];
-    let metadata = (collection::vec("merged|fake|translated", 0..3), any::<i64>(), entries(4));
+    let metadata = (collection::vec("merged|fake|translated", 0..3), any::<i64>(), entries(4), made());
     let levels = (unknown(&["seq", "after", "id"]), unknown(&["role"]), unknown(&["aux"]), unknown(&["creation"]));
     (any::<u128>(), place, 1..=u32::MAX, collection::vec(content(), 0..4), metadata, levels).prop_map(
-        |(id, (place, role), revision, contents, (attributes, creation, aux), levels)| {
+        |(id, (place, role), revision, contents, (attributes, creation, aux, made), levels)| {
             let timing = with(json!({"creation": creation}), levels.3);
-            let metadata = json!({"attribute": attributes, "timing": timing, "aux": with(json!({}), aux)});
+            let mut metadata = json!({"attribute": attributes, "timing": timing, "aux": with(json!({}), aux)});
+            metadata.as_object_mut().unwrap().extend(made);
             let message = with(json!({"role": role, "contents": contents}), levels.1);
             let mut record = json!({
                 "id": verbale::MessageId::from(id).to_string(), "revision": revision,

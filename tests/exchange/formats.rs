@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use verbale::clock::{ManualClock, SequentialIds};
-use verbale::exchange::{ExchangeError, converse, openai};
+use verbale::exchange::{ExchangeError, chat, converse, json_lines, openai, versioned};
 use verbale::{Contents, MessageWrapper, MessagesManager, PlainMessage, Role};
 
 pub type Manager = MessagesManager<PlainMessage>;
@@ -25,6 +25,27 @@ pub const ALL: &[Format] = &[
         name: "converse",
         import: |json| converse::import_with_clock(json, clock(), ids()),
         export: |manager| Some(converse::export(manager).text),
+    },
+    Format {
+        name: "versioned",
+        import: |json| versioned::import_with_clock(json, clock(), ids()),
+        export: |manager| Some(versioned::export(manager).text),
+    },
+    Format {
+        name: "json_lines",
+        import: |lines| json_lines::import_with_ids(lines, ids()),
+        export: |manager| Some(json_lines::export(manager).text),
+    },
+    Format {
+        name: "chat",
+        // Of several conversations the first.
+        import: |json| {
+            Ok(chat::import_with_ids(json, ids())?.into_iter().next().map_or_else(manager, |(_, first)| first))
+        },
+        export: |manager| {
+            let export = chat::export([("default", manager)]);
+            export.losses.is_empty().then_some(export.text)
+        },
     },
 ];
 

@@ -65,6 +65,7 @@ fn assert_valid(format: &Format, manager: &Manager) {
 static REAL: LazyLock<Vec<(usize, Vec<u8>)>> = LazyLock::new(|| {
     let recordings = airline::recordings();
     let mut texts: Vec<String> = recordings.into_iter().step_by(5).map(|(_, text)| text).collect();
+    texts.insert(0, SPOKEN.to_owned());
     texts.push(SMALL.to_owned());
     let with_marker = texts.iter().map(|text| text.replace("flight", MARKER));
     let managers: Vec<Manager> = with_marker.map(|text| airline::import(&text)).collect();
@@ -72,6 +73,11 @@ static REAL: LazyLock<Vec<(usize, Vec<u8>)>> = LazyLock::new(|| {
     all.flat_map(|(index, format)| managers.iter().filter_map(move |m| Some((index, (format.export)(m)?.into_bytes()))))
         .collect()
 });
+
+/// For formats that have no words for tools and instructions.
+const SPOKEN: &str = r#"[{"role":"user","content":[{"type":"text","text":"flight"},
+    {"type":"image_url","image_url":{"url":"data:image/png;base64,aGk="}}]},{"role":"assistant","content":"flight"},
+    {"role":"user","content":"flight"},{"role":"assistant","content":"flight"}]"#;
 
 const SMALL: &str = r#"[{"role":"system","content":"flight"},{"role":"user","content":[{"type":"text","text":"flight"},
     {"type":"image_url","image_url":{"url":"data:image/png;base64,aGk="}}]},{"role":"assistant","content":"flight",

@@ -4,7 +4,11 @@
 #![allow(clippy::print_stdout, reason = "what is skipped is told")]
 
 mod airline;
+mod chat;
 mod converse;
 mod formats;
 mod hostile;
+mod json_lines;
 mod openai;
+mod random;
+mod versioned;

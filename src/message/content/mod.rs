@@ -4,6 +4,7 @@ mod codec;
 mod contents;
 mod invocation;
 mod media;
+mod schema;
 
 use std::fmt;
 

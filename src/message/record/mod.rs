@@ -2,6 +2,7 @@
 
 mod read;
 mod read_metadata;
+mod schema;
 mod write;
 
 use std::ops::Deref;
@@ -26,6 +27,8 @@ use crate::message::Message;
 ///   conversation left another `"forkedFrom": {"conversation": "CA1", "behind": "01JRZJ166J2WRMF990535EVSQS"}`.
 /// - Keys, attributes, timings and types of contents that a newer writer added are kept, and written back. A
 ///   `role` that is not known is an error.
+///
+/// Its JSON Schema is `docs/record.schema.json`, which [`schemars::schema_for!`] makes of it.
 ///
 /// It holds the message; clones share its texts.
 #[derive(Debug, Clone, PartialEq, Eq)]

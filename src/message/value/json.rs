@@ -11,12 +11,12 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use super::{List, Map, Number, Value};
 use crate::message::error::MessageError;
 
-const BYTES: &str = "$bytes";
-const NUMBER: &str = "$number";
-const STRINGS: &str = "$strings";
-const NUMBERS: &str = "$numbers";
-const BINARIES: &str = "$binaries";
-const MAP: &str = "$map";
+pub(super) const BYTES: &str = "$bytes";
+pub(super) const NUMBER: &str = "$number";
+pub(super) const STRINGS: &str = "$strings";
+pub(super) const NUMBERS: &str = "$numbers";
+pub(super) const BINARIES: &str = "$binaries";
+pub(super) const MAP: &str = "$map";
 
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

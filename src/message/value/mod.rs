@@ -2,6 +2,7 @@
 
 mod json;
 mod number;
+mod schema;
 mod size;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,6 +11,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 pub use number::{MAX_DIGITS, Number};
+pub(super) use schema::bytes as bytes_schema;
 pub(crate) use size::entries_bytes;
 
 use crate::message::error::MessageError;

@@ -1,0 +1,75 @@
+//! JSON Lines of role, content and time: a line for each thing that was said, called for, or given back.
+//!
+//! ```json
+//! {"role":"supervisor","content":{"type":"text","text":"Be brief."},"timestamp":"2025-11-18T10:29:59Z"}
+//! {"role":"user","content":{"type":"text","text":"What's the weather in SF?"},"timestamp":"2025-11-18T10:30:00Z"}
+//! {"role":"user","content":{"type":"image","content_id":"sha256:abc123"},"timestamp":"2025-11-18T10:30:00Z"}
+//! {"role":"document","title":"Terms","content":{"type":"text","text":"…"},"timestamp":"2025-11-18T10:30:00Z"}
+//! {"role":"invocation","identifier":"call_123","name":"get_weather","arguments":{"location":"SF"},"timestamp":"2025-11-18T10:30:02Z"}
+//! {"role":"result","invocation_id":"call_123","content":{"type":"text","text":"62°F"},"timestamp":"2025-11-18T10:30:03Z"}
+//! {"role":"assistant","content":{"type":"text","text":"It is 62°F."},"timestamp":"2025-11-18T10:30:15Z"}
+//! ```
+//!
+//! - `timestamp` is when the message was added, as in [RFC 3339](https://www.rfc-editor.org/rfc/rfc3339), in
+//!   milliseconds: what is finer is cut off.
+//! - `content` is a text, or `image`, `audio` or `video` with one of `content_id` (in a content store), `url` and `data`
+//!   (base64), and `mime_type` and `prompt_hint` where known; several of them, as of an instruction, are a list. The
+//!   words of a text stand in the line: those in a content store are to be put there first.
+//! - A `document` is one of the user's messages: a text, whose `mime_type` is `text/plain` if none is named, or
+//!   `{"type":"document"}` with its data as media have it. In other messages it is such a content, with its `title`.
+//! - An `assistant` line without `content` says that only tools were called, and adds nothing.
+//! - The `content` of a `result` is what a message's is, or `{"type":"json"}` with its data under `json`; a list is
+//!   several parts, or none. A failed one has `error` in its place, with `error_type` and `retryable` where known.
+//!
+//! Always left out are ids, times but the first, marks, decisions and custom data: only records have them.
+//!
+//! ```
+//! use verbale::exchange::json_lines;
+//! use verbale::{MessagesManager, PlainMessage};
+//!
+//! # fn main() -> Result<(), verbale::exchange::ExchangeError> {
+//! let line = r#"{"role":"user","content":{"type":"text","text":"Is it open?"},"timestamp":"2025-11-18T10:30:00Z"}"#;
+//! let manager: MessagesManager<PlainMessage> = json_lines::import(line)?;
+//! let export = json_lines::export(&manager);
+//! assert_eq!(export.text, format!("{line}\n"));
+//! assert!(export.losses.is_empty());
+//! # Ok(()) }
+//! ```
+
+mod read;
+mod write;
+
+use std::sync::Arc;
+
+use super::ExchangeError;
+use super::export::{Export, Losses, each_said};
+use crate::clock::{IdSource, SystemIds};
+use crate::manager::MessagesManager;
+use crate::message::MessageWrapper;
+
+/// The conversation in this format.
+///
+/// [Losses](Export::losses) are summaries, what was not heard, and bytes and sets in data.
+pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
+    let (mut lines, mut losses) = (String::new(), Losses::default());
+    each_said(manager, &mut losses, |message, contents, losses| write::message(&mut lines, message, contents, losses));
+    losses.beside(lines)
+}
+
+/// The conversation of lines in this format, at their times. Empty lines are none.
+///
+/// Errors: a line that is no JSON, of an unknown role, without a key that it needs, or with one that is not known; what
+/// cannot be kept, such as another MIME type of a text than `text/plain`, or a content beside an `error` that says
+/// something else; what the conversation refuses, such as a message that says nothing, or a result without a call; too
+/// deep, or too dense. Each names its place, within its line.
+pub fn import<W: MessageWrapper>(lines: impl AsRef<[u8]>) -> Result<MessagesManager<W>, ExchangeError> {
+    import_with_ids(lines, Arc::new(SystemIds))
+}
+
+/// As [`import`], with ids from elsewhere.
+pub fn import_with_ids<W: MessageWrapper>(
+    lines: impl AsRef<[u8]>,
+    ids: Arc<dyn IdSource>,
+) -> Result<MessagesManager<W>, ExchangeError> {
+    read::lines(lines.as_ref(), ids)
+}

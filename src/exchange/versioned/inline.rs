@@ -1,0 +1,49 @@
+//! Which results stand beside their calls.
+
+use std::collections::HashMap;
+
+use crate::manager::MessagesManager;
+use crate::message::{Content, InvocationId, InvocationResult, MessageWrapper, Role};
+
+/// The results that open the user message right behind their calls, in the order of the calls: what a reader puts there
+/// when it finds them beside the calls.
+pub(super) fn results<W: MessageWrapper>(manager: &MessagesManager<W>) -> HashMap<&InvocationId, &InvocationResult> {
+    let mut inline = HashMap::new();
+    // The calls of the assistant's last answer, and from where on they may be answered.
+    let mut asked: Vec<&InvocationId> = Vec::new();
+    let mut from = 0;
+    let mut last = None;
+    for message in manager.meta_messages().iter().map(W::message).filter(|message| !message.is_fake()) {
+        let role = message.role();
+        let heard = message.heard_contents();
+        if role == Role::Summary || heard.iter().all(|content| content.is_blank() || is_unknown(content)) {
+            continue;
+        }
+        if last.replace(role) != Some(role) && role != Role::User {
+            (asked, from) = (Vec::new(), 0);
+        }
+        // What was not heard are texts: calls are in both.
+        for content in message.contents() {
+            match content {
+                Content::Invocation(invocation) => asked.push(invocation.id()),
+                Content::InvocationResult(result) => {
+                    let left = asked.get(from..).unwrap_or_default();
+                    match left.iter().position(|id| *id == result.invocation_id()) {
+                        Some(at) => {
+                            inline.insert(result.invocation_id(), &**result);
+                            from += at + 1;
+                        }
+                        None => from = asked.len(),
+                    }
+                }
+                _ if role == Role::User && !is_unknown(content) => from = asked.len(),
+                _ => {}
+            }
+        }
+    }
+    inline
+}
+
+fn is_unknown(content: &Content) -> bool {
+    matches!(content, Content::Unknown(_))
+}

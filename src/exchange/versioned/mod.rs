@@ -1,0 +1,89 @@
+//! The versioned JSON of a list of messages: a text, an instruction, or a tool call with its result, each with its `type`.
+//!
+//! ```json
+//! { "messages": [
+//!     {"type": "AgentMessage", "text": "You answer the phone.", "role": "system"},
+//!     {"type": "TextMessage", "text": "What's the weather in Paris?", "role": "user"},
+//!     {"type": "ToolCallMessage", "message": "I'll check", "tool_name": "get_weather", "tool_call_id": "call_123",
+//!      "arguments": {"location": "Paris"}, "result": "Sunny, 22°C", "error": null, "role": "assistant"}],
+//!   "version": "1.0" }
+//! ```
+//!
+//! The message of a tool call is what the assistant says before it. What it and its result need beyond that:
+//!
+//! - `"continues": true` on what is of the same message as what stands before it: the second of several calls at once, a
+//!   text behind a call, another part of an instruction.
+//! - A call without a result has neither `result` nor `error`. A result that comes later, or among words, is a
+//!   `ToolResultMessage`: `tool_name`, `tool_call_id`, `result`, `error`, and `role` `user`.
+//! - `result` is one text, or data, or `null` for nothing. Of anything else it is `null`, and `result_contents` lists the
+//!   parts: each with a `type` that is `text` (with `text`), `json` (with `json`), or one of media and documents.
+//! - `error` is what the model is told, with `error_type` and `retryable` where these are known.
+//! - `ImageMessage`, `AudioMessage`, `VideoMessage` and `DocumentMessage` have one of `url`, `data` (base64) and
+//!   `content_id` (in a content store), `mime_type` and `prompt_hint` or `title` where known, and a `role`.
+//!
+//! Always left out are ids, times, marks, decisions and custom data: only records have them.
+//!
+//! ```
+//! use verbale::exchange::versioned;
+//! use verbale::{MessagesManager, PlainMessage};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut manager = MessagesManager::<PlainMessage>::new();
+//! manager.add_user("Hi, there")?;
+//! let export = versioned::export(&manager);
+//! assert_eq!(export.text, r#"{"messages":[{"type":"TextMessage","text":"Hi, there","role":"user"}],"version":"1.0"}"#);
+//! assert!(export.losses.is_empty());
+//! let imported: MessagesManager<PlainMessage> = versioned::import(&export.text)?;
+//! assert_eq!(versioned::export(&imported), export);
+//! # Ok(()) }
+//! ```
+
+mod answer;
+mod inline;
+mod read;
+mod write;
+
+use std::sync::Arc;
+
+use super::export::{Export, Losses, each_said};
+use super::writer::Writer;
+use super::{ExchangeError, intake};
+use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
+use crate::manager::MessagesManager;
+use crate::message::MessageWrapper;
+
+/// The one version there is.
+const VERSION: &str = "1.0";
+
+/// The conversation in this format.
+pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
+    let (mut writer, mut losses) = (Writer::default(), Losses::default());
+    writer.object(|writer| {
+        writer.key("messages").list(|writer| {
+            let mut items = write::Items::new(inline::results(manager));
+            each_said(manager, &mut losses, |message, contents, losses| {
+                items.write(writer, message, contents, losses);
+            });
+        });
+        writer.key("version").string(VERSION);
+    });
+    losses.beside(writer.into_text())
+}
+
+/// The conversation of a text in this format.
+///
+/// Errors: no JSON; another version; an item of an unknown type, without a key that it needs, or with one that is not
+/// known; what the conversation refuses, such as a message that says nothing, or a result without a call; too deep, or
+/// too dense. Each names its place.
+pub fn import<W: MessageWrapper>(json: impl AsRef<[u8]>) -> Result<MessagesManager<W>, ExchangeError> {
+    import_with_clock(json, Arc::new(SystemClock), Arc::new(SystemIds))
+}
+
+/// As [`import`], with time and ids from elsewhere: the messages have none.
+pub fn import_with_clock<W: MessageWrapper>(
+    json: impl AsRef<[u8]>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn IdSource>,
+) -> Result<MessagesManager<W>, ExchangeError> {
+    intake::read_all(json.as_ref(), |reader| read::list(reader, clock, ids))
+}

@@ -1,0 +1,201 @@
+//! The JSON Schema of contents, as they stand in a record.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+use super::{Content, Document, Invocation, InvocationError, InvocationResult, Media, MediaKind, ResultContent};
+use crate::message::value::{Value, bytes_schema};
+
+const DOCUMENT: &str = "document";
+const INVOCATION: &str = "invocation";
+const INVOCATION_RESULT: &str = "invocationResult";
+const JSON: &str = "json";
+
+impl JsonSchema for Content {
+    fn schema_name() -> Cow<'static, str> {
+        "Content".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A content of a message: a text as a plain string, any other as a map with `type`.",
+            "oneOf": [
+                {"type": "string"},
+                generator.subschema_for::<Media>(),
+                generator.subschema_for::<Document>(),
+                generator.subschema_for::<Invocation>(),
+                generator.subschema_for::<InvocationResult>(),
+                unknown(&[DOCUMENT, INVOCATION, INVOCATION_RESULT], generator),
+            ],
+        })
+    }
+}
+
+impl JsonSchema for ResultContent {
+    fn schema_name() -> Cow<'static, str> {
+        "ResultContent".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A part of what a tool gave back: a text as a plain string, any other as a map with `type`.",
+            "oneOf": [
+                {"type": "string"},
+                {
+                    "description": "Structured data.",
+                    "type": "object",
+                    "properties": {"type": {"const": JSON}, "json": generator.subschema_for::<Value>()},
+                    "required": ["type", "json"],
+                    "additionalProperties": generator.subschema_for::<Value>(),
+                },
+                generator.subschema_for::<Media>(),
+                generator.subschema_for::<Document>(),
+                unknown(&[DOCUMENT, JSON], generator),
+            ],
+        })
+    }
+}
+
+/// What a newer writer calls a content, or a text whose words are in a content store.
+fn unknown(known: &[&str], generator: &mut SchemaGenerator) -> Schema {
+    let known: Vec<&str> = media_kinds().iter().chain(known).copied().collect();
+    json_schema!({
+        "description": "What a newer writer added, kept as it is; or a `text` that is in a content store, with \
+            `contentId`, `mimeType` and `size` in bytes.",
+        "type": "object",
+        "properties": {"type": {"type": "string", "not": {"enum": known}}},
+        "required": ["type"],
+        "additionalProperties": generator.subschema_for::<Value>(),
+    })
+}
+
+const fn media_kinds() -> [&'static str; 3] {
+    [MediaKind::Image.as_str(), MediaKind::Audio.as_str(), MediaKind::Video.as_str()]
+}
+
+impl JsonSchema for Media {
+    fn schema_name() -> Cow<'static, str> {
+        "Media".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        from_a_source(
+            "An image, sound or video.",
+            &json_schema!({"enum": media_kinds()}),
+            ("promptHint", "A label for the prompt, with no meaning beyond that."),
+            generator,
+        )
+    }
+}
+
+impl JsonSchema for Document {
+    fn schema_name() -> Cow<'static, str> {
+        "Document".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        from_a_source(
+            "A reference document. In a result, one with `standsFor` is the text or JSON that is in a content store.",
+            &json_schema!({"const": DOCUMENT}),
+            ("title", "What it is called."),
+            generator,
+        )
+    }
+}
+
+fn from_a_source(
+    description: &str,
+    of_type: &Schema,
+    (label, means): (&str, &str),
+    generator: &mut SchemaGenerator,
+) -> Schema {
+    json_schema!({
+        "description": description,
+        "type": "object",
+        "properties": {
+            "type": of_type,
+            "bytes": bytes_schema(),
+            "url": {"type": "string"},
+            "contentId": {"description": "Its id in a content store, such as `sha256:…`.", "type": "string"},
+            "mimeType": {"description": "Such as `image/png`.", "type": "string"},
+            label: {"description": means, "type": "string"},
+        },
+        "required": ["type"],
+        "oneOf": [{"required": ["bytes"]}, {"required": ["url"]}, {"required": ["contentId"]}],
+        "additionalProperties": generator.subschema_for::<Value>(),
+    })
+}
+
+impl JsonSchema for Invocation {
+    fn schema_name() -> Cow<'static, str> {
+        "Invocation".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A tool call, in assistant messages.",
+            "type": "object",
+            "properties": {
+                "type": {"const": INVOCATION},
+                "id": identifier("Pairs the call with its result."),
+                "name": identifier("The tool."),
+                "arguments": generator.subschema_for::<Value>(),
+            },
+            "required": ["type", "id", "name", "arguments"],
+            "additionalProperties": generator.subschema_for::<Value>(),
+        })
+    }
+}
+
+impl JsonSchema for InvocationResult {
+    fn schema_name() -> Cow<'static, str> {
+        "InvocationResult".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "What came of a tool call, in user messages.",
+            "type": "object",
+            "properties": {
+                "type": {"const": INVOCATION_RESULT},
+                "invocationId": identifier("The `id` of the call."),
+                "name": identifier("The tool that was called."),
+                "content": {
+                    "description": "What the tool gave back.",
+                    "type": "array",
+                    "items": generator.subschema_for::<ResultContent>(),
+                },
+                "error": generator.subschema_for::<InvocationError>(),
+            },
+            "required": ["type", "invocationId", "name"],
+            "oneOf": [{"required": ["content"]}, {"required": ["error"]}],
+            "additionalProperties": generator.subschema_for::<Value>(),
+        })
+    }
+}
+
+impl JsonSchema for InvocationError {
+    fn schema_name() -> Cow<'static, str> {
+        "InvocationError".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "Why a tool call failed.",
+            "type": "object",
+            "properties": {
+                "type": {"description": "Such as `Timeout`.", "type": "string"},
+                "message": {"description": "What the model is told; never blank.", "type": "string", "pattern": r"\S"},
+                "retryable": {"description": "Whether another try may help.", "type": "boolean"},
+            },
+            "required": ["message"],
+            "additionalProperties": generator.subschema_for::<Value>(),
+        })
+    }
+}
+
+/// As Bedrock wants it.
+fn identifier(description: &str) -> Schema {
+    json_schema!({"description": description, "type": "string", "pattern": "^[a-zA-Z0-9_-]{1,64}$"})
+}

@@ -1,0 +1,79 @@
+//! The JSON Schema of a [`Value`].
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+use super::json::{BINARIES, BYTES, MAP, NUMBER, NUMBERS, STRINGS};
+use super::{MAX_DEPTH, MAX_DIGITS, Value};
+
+impl JsonSchema for Value {
+    fn schema_name() -> Cow<'static, str> {
+        "Value".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let value = generator.subschema_for::<Self>();
+        let bytes = bytes();
+        let base64 = base64();
+        let long_number = tagged(
+            NUMBER,
+            "A number that a double cannot hold exactly.",
+            &json_schema!({"type": "string", "pattern": r"^-?[0-9]+(\.[0-9]+)?([Ee][+-]?[0-9]+)?$"}),
+        );
+        let number = json_schema!({"type": "number", "exclusiveMinimum": -1e126, "exclusiveMaximum": 1e126});
+        let set = |element: Schema| json_schema!({"type": "array", "minItems": 1, "items": element});
+        json_schema!({
+            "description": format!("What DynamoDB can hold. Lists and maps nest at most {MAX_DEPTH} deep, numbers have \
+                at most {MAX_DIGITS} significant digits. What plain JSON cannot say is tagged."),
+            "oneOf": [
+                {"type": ["null", "boolean", "string"]},
+                number,
+                {"type": "array", "items": value},
+                {
+                    "description": "A map. One that would look like a tag stands in `$map`.",
+                    "type": "object",
+                    "additionalProperties": value,
+                    "not": {
+                        "minProperties": 1,
+                        "maxProperties": 1,
+                        "propertyNames": {"enum": [BYTES, NUMBER, STRINGS, NUMBERS, BINARIES, MAP]},
+                    },
+                },
+                bytes,
+                long_number,
+                tagged(STRINGS, "A set of texts.", &set(json_schema!({"type": "string"}))),
+                tagged(NUMBERS, "A set of numbers.", &set(json_schema!({"oneOf": [number, long_number]}))),
+                tagged(BINARIES, "A set of binary data, in base64.", &set(base64)),
+                tagged(
+                    MAP,
+                    "A map whose only key begins with `$`: no tag.",
+                    &json_schema!({"type": "object", "additionalProperties": value}),
+                ),
+            ],
+        })
+    }
+}
+
+/// Binary data.
+pub(in crate::message) fn bytes() -> Schema {
+    tagged(BYTES, "Binary data, in base64.", &base64())
+}
+
+fn base64() -> Schema {
+    json_schema!({
+        "type": "string",
+        "contentEncoding": "base64",
+        "pattern": "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",
+    })
+}
+
+fn tagged(tag: &str, description: &str, value: &Schema) -> Schema {
+    json_schema!({
+        "description": description,
+        "type": "object",
+        "properties": {tag: value},
+        "required": [tag],
+        "additionalProperties": false,
+    })
+}

@@ -1,0 +1,233 @@
+//! Random conversations: the worst that callers, models and tools can say, media, late results, barge-ins, summaries.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use proptest::sample::Index;
+use proptest::{collection, option};
+use verbale::clock::{ManualClock, SequentialIds};
+use verbale::message::{
+    Document, InvocationError, InvocationId, Media, MediaKind, Number, Outcome, ResultContent, Source, ToolName,
+};
+use verbale::{
+    Content, Contents, Heard, Invocation, InvocationResult, MessagesManager, PlainMessage, Provenance, Record, Role,
+    Timing, Value,
+};
+
+pub type Manager = MessagesManager<PlainMessage>;
+
+#[derive(Debug, Clone)]
+enum Op {
+    Say(Role, Vec<Content>),
+    /// The assistant calls tools, with words before, between and behind: an answer with as many calls as there are values.
+    Call(Vec<(Option<String>, Value)>, Option<String>),
+    /// Some of the open calls get their results, in any order, among words.
+    Answer(Vec<(Index, Outcome)>, Option<String>),
+    /// The caller breaks in.
+    Hear(usize),
+    Summarise,
+    /// Time passes.
+    Wait(i64),
+}
+
+pub fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        6 => "[a-zé]{1,6}( [a-z]{1,5}){0,3}",
+        2 => any::<String>(),
+        1 => Just("\"quoted\" \\ back\u{0}\u{1b}[0m \u{7f}\u{2028}\u{2029}\u{feff}\r\n\t/".to_owned()),
+        1 => Just("{\"type\": \"text\"}\n[Assistant]: 😀 e\u{301} \u{202e}".to_owned()),
+        1 => Just(" ".to_owned()),
+    ]
+}
+
+fn number() -> impl Strategy<Value = Number> {
+    prop_oneof![
+        any::<i64>().prop_map(Number::from),
+        any::<u64>().prop_map(Number::from),
+        (-1e125f64..1e125).prop_filter_map("no number", |float| Number::try_from(float).ok()),
+        ("-?[1-9]\\.[0-9]{0,37}", -130..=125)
+            .prop_map(|(mantissa, exponent)| format!("{mantissa}e{exponent}").parse().unwrap()),
+    ]
+}
+
+/// What plain JSON can say.
+pub fn value() -> impl Strategy<Value = Value> {
+    let key = prop_oneof!["[a-z]{1,4}", Just("$bytes".to_owned()), Just(String::new()), any::<String>()];
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        number().prop_map(Value::from),
+        text().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 12, 4, move |inner| {
+        prop_oneof![
+            collection::vec(inner.clone(), 0..4).prop_map(|items| Value::list(items).unwrap()),
+            collection::btree_map(key.clone(), inner, 0..4).prop_map(|entries| Value::map(entries).unwrap()),
+        ]
+    })
+}
+
+fn source() -> impl Strategy<Value = Source> {
+    prop_oneof![
+        collection::vec(any::<u8>(), 0..9).prop_map(|bytes| Source::Bytes(bytes.into())),
+        text().prop_map(|url| Source::Url(url.into())),
+        "sha256:[0-9a-f]{4}".prop_map(|id| Source::ContentId(id.into())),
+    ]
+}
+
+fn media() -> impl Strategy<Value = Media> {
+    let kind = prop_oneof![Just(MediaKind::Image), Just(MediaKind::Audio), Just(MediaKind::Video)];
+    (kind, source(), option::of("image/png|audio/mpeg|odd"), option::of(text())).prop_map(
+        |(kind, source, mime_type, hint)| {
+            let media = Media::new(kind, source);
+            let media = mime_type.into_iter().fold(media, Media::with_mime_type);
+            hint.into_iter().fold(media, Media::with_prompt_hint)
+        },
+    )
+}
+
+fn document() -> impl Strategy<Value = Document> {
+    let readable = text().prop_map(|text| Source::Bytes(text.into_bytes().into()));
+    let mime_type = option::of("text/plain|text/markdown|application/pdf");
+    (prop_oneof![source(), readable], option::of(text()), mime_type).prop_map(|(source, title, mime_type)| {
+        let document = Document::new(source);
+        let document = title.into_iter().fold(document, Document::with_title);
+        mime_type.into_iter().fold(document, Document::with_mime_type)
+    })
+}
+
+fn content() -> impl Strategy<Value = Content> {
+    prop_oneof![
+        8 => text().prop_map(Content::from),
+        1 => media().prop_map(Content::from),
+        1 => document().prop_map(Content::from),
+    ]
+}
+
+fn result_content() -> impl Strategy<Value = ResultContent> {
+    prop_oneof![
+        3 => text().prop_map(ResultContent::from),
+        2 => value().prop_map(ResultContent::from),
+        1 => media().prop_map(|media| ResultContent::Media(Box::new(media))),
+        1 => document().prop_map(|document| ResultContent::Document(Box::new(document))),
+    ]
+}
+
+fn outcome() -> impl Strategy<Value = Outcome> {
+    let contents = prop_oneof![3 => collection::vec(result_content(), 1), 1 => collection::vec(result_content(), 0..4)];
+    let error = (text(), option::of("Timeout|é"), option::of(any::<bool>())).prop_filter_map(
+        "an error says something",
+        |(message, kind, retryable)| {
+            let error = InvocationError::new(message).ok()?;
+            let error = kind.into_iter().fold(error, InvocationError::with_type);
+            Some(retryable.into_iter().fold(error, InvocationError::with_retryable))
+        },
+    );
+    prop_oneof![3 => contents.prop_map(Outcome::Success), 1 => error.prop_map(Outcome::Failure)]
+}
+
+fn op(tools: bool) -> impl Strategy<Value = Op> {
+    let role = prop_oneof![5 => Just(Role::User), 5 => Just(Role::Assistant), 1 => Just(Role::Supervisor)];
+    let calls = collection::vec((option::of(text()), value()), 1..4);
+    let answers = collection::vec((any::<Index>(), outcome()), 1..4);
+    let with_tools = if tools { 3 } else { 0 };
+    prop_oneof![
+        8 => (role, collection::vec(content(), 1..3)).prop_map(|(role, contents)| Op::Say(role, contents)),
+        with_tools => (calls, option::of(text())).prop_map(|(calls, behind)| Op::Call(calls, behind)),
+        with_tools => (answers, option::of(text())).prop_map(|(answers, also)| Op::Answer(answers, also)),
+        1 => (0usize..12).prop_map(Op::Hear),
+        1 => Just(Op::Summarise),
+        2 => prop_oneof![1..2_000i64, Just(86_400_000)].prop_map(Op::Wait),
+    ]
+}
+
+/// Any conversation. With no tools there are neither calls nor results in it.
+pub fn conversation(tools: bool) -> impl Strategy<Value = Vec<Record>> {
+    collection::vec(op(tools), 0..16).prop_map(|ops| {
+        let mut play = Play::new();
+        for op in ops {
+            play.step(op);
+        }
+        play.manager.records()
+    })
+}
+
+struct Play {
+    manager: Manager,
+    clock: ManualClock,
+    calls: usize,
+    open: Vec<(InvocationId, ToolName)>,
+}
+
+impl Play {
+    fn new() -> Self {
+        let clock = ManualClock::new(1_763_461_800_000);
+        let ids = Arc::new(SequentialIds::starting_at(1 << 100));
+        let manager = Manager::with_clock(Arc::new(clock.clone()), ids);
+        Self { manager, clock, calls: 0, open: Vec::new() }
+    }
+
+    /// What is refused, such as what says nothing, leaves no trace.
+    fn step(&mut self, op: Op) {
+        match op {
+            Op::Say(role, contents) => drop(self.manager.add_message(role, contents)),
+            Op::Call(parts, behind) => {
+                let mut contents = Contents::default();
+                for (before, arguments) in parts {
+                    self.calls += 1;
+                    let tool = ["find", "pay"][self.calls % 2];
+                    let call = Invocation::new(format!("call_{}", self.calls), tool, arguments).unwrap();
+                    self.open.push((call.id().clone(), call.name().clone()));
+                    contents.extend(before.map(Content::from));
+                    contents.extend([call.into()]);
+                }
+                contents.extend(behind.map(Content::from));
+                self.manager.add_assistant(contents).unwrap();
+            }
+            Op::Answer(answers, also) => {
+                let mut contents = Contents::default();
+                for (index, outcome) in answers {
+                    if self.open.is_empty() {
+                        break;
+                    }
+                    let (id, name) = self.open.remove(index.index(self.open.len()));
+                    contents.extend([InvocationResult::new(id, name, outcome).into()]);
+                }
+                contents.extend(also.map(Content::from));
+                drop(self.manager.add_user(contents));
+            }
+            Op::Hear(bytes) => {
+                let last = self.manager.meta_messages().last().map(verbale::MessageWrapper::id);
+                if let Some(mut entry) = last.and_then(|id| self.manager.entry(&id)) {
+                    drop(entry.set_heard(Heard::bytes(bytes, Provenance::Estimate)));
+                }
+            }
+            Op::Summarise => {
+                if let Some(summarizing) = self.manager.summarizing() {
+                    self.manager.add_summary("They talked.", &summarizing).unwrap();
+                }
+            }
+            Op::Wait(ms) => self.clock.advance(ms),
+        }
+    }
+}
+
+/// What was said, and by whom, in order: what is told in several messages of one role counts as one, as in the window.
+pub fn said(records: &[Record]) -> Vec<(Role, Contents)> {
+    said_at(records).into_iter().map(|(_, role, contents)| (role, contents)).collect()
+}
+
+/// The same, and when it began.
+pub fn said_at(records: &[Record]) -> Vec<(i64, Role, Contents)> {
+    let mut said: Vec<(i64, Role, Contents)> = Vec::new();
+    for record in records.iter().filter(|record| record.role() != Role::Summary && !record.is_fake()) {
+        let heard = record.heard_contents();
+        let contents: Contents = heard.iter().filter(|content| !content.is_blank()).cloned().collect();
+        match said.last_mut() {
+            _ if contents.is_empty() => {}
+            Some((_, role, before)) if *role == record.role() && role.is_spoken() => before.extend(contents),
+            _ => said.push((record.metadata().timing(Timing::Creation).unwrap(), record.role(), contents)),
+        }
+    }
+    said
+}

@@ -1,0 +1,38 @@
+//! Records as every version wrote them, a call for each in a file beside this one.
+//!
+//! - `v1.jsonl`: messages, summaries, media, tool calls, custom data; contents kept elsewhere, in the form that a log gets.
+//! - `v2.jsonl`: steps, policies, hints and forks as well.
+//!
+//! A version that adds to the form adds a file; none is ever written anew.
+
+use std::fs;
+use std::path::Path;
+
+use verbale::{MessagesManager, PlainMessage, Record};
+
+use crate::schema::validator;
+
+#[test]
+fn records_of_every_version_read_restore_and_write_as_they_were() {
+    let validator = validator();
+    let mut files = 0;
+    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/records")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "jsonl") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let mut records: Vec<Record> = Vec::new();
+        for line in text.lines() {
+            let record = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error} in {line}"));
+            assert_eq!(serde_json::to_string(&record).unwrap(), line);
+            assert!(validator.is_valid(&serde_json::from_str(line).unwrap()), "invalid: {line}");
+            records.push(record);
+        }
+        let manager = MessagesManager::<PlainMessage>::restore(records.iter().cloned()).unwrap();
+        assert_eq!(manager.records(), records, "{}", path.display());
+        assert!(manager.messages().count() > 0);
+        files += 1;
+    }
+    assert_eq!(files, 2);
+}
