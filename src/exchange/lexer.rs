@@ -42,7 +42,9 @@ impl Kind {
 #[derive(Clone)]
 pub(super) struct Lexer<'a> {
     text: &'a str,
+    /// Of the text from here on.
     jiter: Jiter<'a>,
+    start: usize,
     depth: usize,
     /// The key that was read along with what stands before it.
     key: Option<Quoted<'a>>,
@@ -51,7 +53,7 @@ pub(super) struct Lexer<'a> {
 
 impl<'a> Lexer<'a> {
     pub fn new(text: &'a str) -> Self {
-        Self { text, jiter: Jiter::new(text.as_bytes()), depth: 0, key: None, wrong_at: None }
+        Self { text, jiter: Jiter::new(text.as_bytes()), start: 0, depth: 0, key: None, wrong_at: None }
     }
 
     pub fn text(&self) -> &'a str {
@@ -60,17 +62,18 @@ impl<'a> Lexer<'a> {
 
     /// How far it has read, in bytes.
     pub fn offset(&self) -> usize {
-        self.at
+        self.start + self.jiter.current_index()
     }
 
-    /// Goes to where it was before.
+    /// Goes to where it was before, in front of a value.
     pub fn go_to(&mut self, offset: usize) {
-        self.at = offset;
+        self.start = offset;
+        self.jiter = Jiter::new(self.text.as_bytes().get(offset..).unwrap_or_default());
     }
 
     /// The line and the character of it, from 0.
     pub fn position(&self) -> (usize, usize) {
-        let at = self.wrong_at.unwrap_or_else(|| self.jiter.current_index());
+        let at = self.wrong_at.unwrap_or_else(|| self.offset());
         let before = self.text.get(..self.text.floor_char_boundary(at)).unwrap_or_default();
         let line = before.bytes().filter(|byte| *byte == b'\n').count();
         (line, before.rsplit('\n').next().unwrap_or_default().chars().count())
@@ -168,14 +171,15 @@ impl<'a> Lexer<'a> {
 
     fn read<T>(&mut self, read: impl FnOnce(&mut Jiter<'a>) -> JiterResult<T>) -> Result<T, Problem> {
         read(&mut self.jiter).map_err(|error| {
-            self.wrong_at = Some(error.index);
-            problem(&error, self.text.as_bytes().get(error.index).copied())
+            let at = self.start + error.index;
+            self.wrong_at = Some(at);
+            problem(&error, self.text.as_bytes().get(at).copied())
         })
     }
 
     /// The text up to here.
     fn done(&self) -> &'a str {
-        self.text.get(..self.jiter.current_index()).unwrap_or_default()
+        self.text.get(..self.offset()).unwrap_or_default()
     }
 }
 

@@ -1,7 +1,8 @@
 //! [`Reader`]: JSON text, read from front to back, within a budget.
 //!
 //! Not serde: a deserialiser keeps a buffer of its own that nobody counts, rounds numbers of more than 17 digits without
-//! a word, and cannot say by which path it came to a value. This one copies nothing but what is kept.
+//! a word, and cannot say by which path it came to a value. This one takes tokens from `jiter`, and copies nothing but what
+//! is kept.
 
 use std::borrow::Cow;
 
