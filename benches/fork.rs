@@ -1,5 +1,5 @@
-//! WF: what a fork of a long conversation costs, in time and in bytes, beside a `clone` of the manager and a copy of the
-//! same strings in a plain `Vec`. Bytes are what is taken from the allocator at most.
+//! WF: what a fork of a long conversation costs, in time and in bytes, beside a `clone` of the manager and a copy of
+//! the same strings in a plain `Vec`. Bytes are what is taken from the allocator at most.
 
 #![allow(
     missing_docs,

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-/// The messages of a conversation in their order. An index stays what it is, whatever becomes of the messages before it.
+/// The messages of a conversation in their order. An index stays what it is when messages in front of it go.
 #[derive(Clone)]
 pub(super) struct List<W> {
     /// What stands in front of `own`. A conversation that has to do with no fork needs none.

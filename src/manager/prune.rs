@@ -13,7 +13,8 @@ pub enum Prune {
 }
 
 impl<W: MessageWrapper> MessagesManager<W> {
-    /// Lets go of the oldest messages, so that, where that can be, `keep` are left; says how many went.
+    /// Lets go of the oldest messages, supervisor messages too, so that `keep` are left, or a few more; says how many
+    /// went.
     ///
     /// It cuts where a summary could: a call goes with its result or stays, as long as it has none; what is left
     /// of the window begins with a user message; the caller's last, unanswered message stays. The last summary

@@ -31,7 +31,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// have gone on meanwhile.
     ///
     /// Errors, which leave no trace: a blank text; stale, where nothing is left to be covered or another summary
-    /// came first; a `summarizing` of another conversation; 10 thousand summaries.
+    /// came first; a `summarizing` of another conversation, or of one that this one left before its end; 10 thousand
+    /// summaries.
     pub fn add_summary(
         &mut self,
         text: impl Into<Text>,

@@ -1,6 +1,7 @@
 //! What goes from memory: rule by rule, and over random histories.
 
 use proptest::prelude::*;
+use verbale::log::Ending;
 use verbale::message::Position;
 use verbale::{ForkError, ManagerError, MessageId, MessageWrapper, Prune, Record, Tail};
 
@@ -63,6 +64,10 @@ fn what_the_log_does_not_have_stays() {
     let late = [&manager.records()[0], &some].into_iter().collect();
     manager.acknowledge(late);
     assert_eq!(manager.changes(Tail::Include).records().len(), 1);
+
+    // What was lost holds back nothing that the log has.
+    log_everything(&mut manager);
+    assert_eq!(manager.prune(0, Prune::Logged), 2);
 }
 
 #[test]
@@ -114,6 +119,8 @@ fn the_last_summary_stays_and_what_it_does_not_cover() {
     assert_eq!(list(&manager), ["summary: second", "user: u4"]);
     assert_eq!(manager.last_summary().map(MessageWrapper::id), Some(id(&manager, 0)));
     assert_eq!((manager.summary_count(), manager.message_count()), (2, 9));
+    let ending = Ending::of(&manager, 0, "hangup").unwrap();
+    assert_eq!((ending.messages, ending.summaries), (9, 2), "the log has all of them");
 }
 
 #[test]
