@@ -129,7 +129,7 @@ async fn one_run_at_a_time() {
     // Nothing is applied where nothing can be run.
     let refused = conversation.continuation().request("Hello?").prompt().await.unwrap_err();
     assert!(matches!(refused, AskError::Run(RunError::AlreadyRunning)));
-    assert_eq!(shown(&conversation).len(), 1);
+    assert_eq!(shown(&conversation), [r#"user "Are you there?""#]);
     assert!(read(first).await.1.is_none());
     // It is over with its final text, whoever still holds it.
     let mut again = conversation.continuation().request("Still?").apply().unwrap().run();

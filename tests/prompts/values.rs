@@ -157,7 +157,7 @@ fn is(prompt: &Prompt, expected: &Expected) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn values_stay_and_the_conversation_is_what_was_applied(actions in actions()) {
@@ -232,7 +232,7 @@ fn bedrock() -> StandIn {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn whatever_is_applied_and_however_runs_end_the_conversation_is_whole(steps in steps()) {

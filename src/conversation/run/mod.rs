@@ -15,7 +15,7 @@ use futures_core::Stream;
 
 use super::error::RunError;
 use super::shared::Conversation;
-use crate::message::{Content, Message, Role, Text};
+use crate::message::{Message, Text};
 use rounds::Rounds;
 
 /// The model's answer to a conversation, message by message: what the assistant says with the tools that it calls, the
@@ -65,14 +65,11 @@ impl Run {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
-    /// Runs to the end, and gives the text there.
+    /// Runs to the end. Without an error, the last message is the final text.
     pub(super) async fn final_text(mut self) -> Result<Text, RunError> {
         let mut text = None;
         while let Some(message) = self.next().await {
-            let message = message?;
-            let is_final =
-                message.role() == Role::Assistant && !message.contents().iter().any(|c| c.as_invocation().is_some());
-            text = message.contents().iter().find_map(Content::as_text).filter(|_| is_final).cloned();
+            text = message?.contents().texts().next().cloned();
         }
         text.ok_or(RunError::Blank)
     }
