@@ -71,9 +71,12 @@ fn each_conversation_may_have_a_limit_of_its_own() {
         turn(&other, number);
     }
     assert_eq!((in_memory(&one).len(), in_memory(&other).len()), (6, 6));
+    let found = || texts(&conversations.query(&everything().with_conversation(id("a"))).unwrap());
+    assert_eq!(found().len(), 6);
     // At once.
     conversations.limit_history(&id("a"), 2).unwrap();
     assert_eq!((in_memory(&one).len(), in_memory(&other).len()), (2, 6));
+    assert_eq!(found(), ["a: question 3", "a: answer 3"]);
     conversations.limit_history(&id("a"), 4).unwrap();
     turn(&one, 4);
     turn(&one, 5);
@@ -204,6 +207,19 @@ async fn a_log_that_fails_is_an_error() {
     let error = conversations.query_with_log(&everything()).await.unwrap_err();
     assert!(matches!(error, QueryError::Read { call_id, .. } if call_id == id("a")));
     assert_eq!(conversations.query(&everything()).unwrap().len(), 2);
+}
+
+#[test]
+fn what_leaves_with_the_change_that_brought_it_is_known() {
+    let conversation = Conversations::new().with_history_limit(1).get_or_create(&id("a"));
+    conversation.change(|manager| {
+        manager.add_supervisor("be kind").unwrap();
+        manager.add_assistant("hello").unwrap();
+        manager.add_user("hi").map(drop).unwrap();
+    });
+    assert_eq!(in_memory(&conversation), ["hi"]);
+    let known = conversation.metadata();
+    assert_eq!((known.messages, known.roles), (3, [Role::Supervisor, Role::Assistant, Role::User].into()));
 }
 
 #[test]

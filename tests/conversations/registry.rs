@@ -80,6 +80,22 @@ fn a_conversation_from_elsewhere_is_one_of_them() {
 }
 
 #[test]
+fn what_is_summarised_in_the_change_that_brought_it_is_known() {
+    let (conversations, _) = conversations();
+    let conversation = conversations.get_or_create(&id("a"));
+    say(&conversation, Role::User, "hi");
+    conversation.change(|manager| {
+        manager.add_supervisor("be kind").unwrap();
+        manager.add_assistant("hello").unwrap();
+        let summarizing = manager.summarizing().unwrap();
+        manager.add_summary("They met.", &summarizing).map(drop).unwrap();
+    });
+    let known = conversation.metadata();
+    let roles = [Role::User, Role::Assistant, Role::Supervisor, Role::Summary];
+    assert_eq!((known.messages, known.roles), (4, roles.into()));
+}
+
+#[test]
 fn metadata_tell_of_every_change() {
     let (conversations, clock) = conversations();
     assert_eq!(conversations.metadata(&id("a")), None);

@@ -43,6 +43,7 @@ impl History {
 
     /// Sets how much stays in memory, from now on.
     pub fn limit(&mut self, limit: HistoryLimit, manager: &mut Manager) {
+        self.changing(manager);
         self.limit = Some(limit);
         self.changed(manager);
     }
@@ -78,9 +79,7 @@ impl History {
             return;
         }
         self.noted.note_times(manager);
-        if manager.prune(limit.messages, limit.which) > 0 {
-            self.timeline = None;
-        }
+        manager.prune(limit.messages, limit.which);
     }
 }
 

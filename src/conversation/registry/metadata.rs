@@ -6,7 +6,8 @@ use crate::log::CallId;
 use crate::message::Role;
 
 /// What is known of a conversation as a whole, with the messages that have left memory. Fakes, which nobody said, are
-/// not counted.
+/// not counted. Of what had left memory before the conversation was [made](crate::conversation::Conversation::of), as in
+/// a fork of one that was pruned, only the number is known, fakes included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConversationMetadata {

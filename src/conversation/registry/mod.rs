@@ -46,7 +46,9 @@ use crate::manager::Prune;
 ///
 /// **Limits.** A conversation that has outgrown its limit is pruned at the end of the change that made it so, whoever made
 /// it through whichever handle, or of the one that [acknowledged](crate::MessagesManager::acknowledge) what is in the
-/// way: its oldest messages leave memory, never half of a tool call and its result, and its metadata stays as it was.
+/// way: its oldest messages leave memory, as [`prune`](crate::MessagesManager::prune) says, and its metadata stays as it
+/// was. Never half of a tool call and its result leaves, nor the last summary with all behind it, nor the caller's
+/// unanswered message: a conversation may be longer than its limit for that. What leaves is in the model's window no more.
 /// - With a [log](Self::with_log), only messages leave that were acknowledged, so that the log has them: until then a
 ///   conversation may be longer than its limit. [`query_with_log`](Self::query_with_log) finds them there.
 /// - Without one, what leaves is gone.
