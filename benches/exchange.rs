@@ -1,4 +1,4 @@
-//! W8: a conversation of 1,000 turns with tool calls, out and in again in each format, beside bare `serde_json` on the same
+//! A conversation of 1,000 turns with tool calls, out and in again in each format, beside bare `serde_json` on the same
 //! text: as its `Value`, and as plain structs, which keep no rules.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "not part of the library")]

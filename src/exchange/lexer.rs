@@ -31,7 +31,7 @@ impl Kind {
 }
 
 /// The tokens of JSON text.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Lexer<'a> {
     text: &'a str,
     at: usize,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// A string as it stands in the text, its escapes checked.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(super) struct Quoted<'a> {
     between: &'a str,
     length: usize,

@@ -22,7 +22,6 @@ pub(super) enum Others {
 }
 
 /// JSON text, read from front to back. It knows where it is: by path, line and column.
-#[derive(Debug)]
 pub(super) struct Reader<'a> {
     lexer: Lexer<'a>,
     budget: &'a Budget,

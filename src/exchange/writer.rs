@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use crate::message::Value;
 
 /// JSON text, written from front to back.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Writer {
     text: String,
     wants_comma: bool,

@@ -203,6 +203,7 @@ fn what_is_wrong_is_told_with_its_place() {
         (json!([answer, asked]), "$[0]", "this answers a tool call that does not stand before it"),
         (json!([asked, answer, answer]), "$[2]", "the conversation refuses the message"),
         (json!([asked, asked]), "$[1]", "the conversation refuses the message"),
+        (json!([asked, answer, asked, asked]), "$[3]", "the conversation refuses the message"),
         (json!([asked, {"role": "tool", "tool_call_id": "a", "name": "g", "content": "x"}]), "$[1]", "of another tool"),
         (with_part(json!({"type": "hologram"})), "$[0].content[0].type", "this `type` of a part is not"),
         (with_part(json!({"type": "text"})), "$[0].content[0]", "the key `text` is missing"),
