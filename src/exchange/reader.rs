@@ -4,6 +4,8 @@
 //! a word, and cannot say by which path it came to a value. This one takes tokens from `jiter`, and copies nothing but what
 //! is kept.
 
+mod again;
+
 use std::borrow::Cow;
 
 use super::budget::{self, Budget};
@@ -197,27 +199,6 @@ impl<'a> Reader<'a> {
         let seen = look(self)?;
         self.lexer = here;
         Ok(seen)
-    }
-
-    /// How far it has read, in bytes.
-    pub fn offset(&self) -> usize {
-        self.lexer.offset()
-    }
-
-    /// Reads item `index` of the list here, which begins at `offset`; stays where it is.
-    pub fn item<T>(
-        &mut self,
-        index: usize,
-        offset: usize,
-        read: impl FnOnce(&mut Self) -> Result<T, ExchangeError>,
-    ) -> Result<T, ExchangeError> {
-        self.ahead(|reader| {
-            reader.lexer.go_to(offset);
-            reader.path.enter(Step::Index(index));
-            let item = read(reader)?;
-            reader.path.leave();
-            Ok(item)
-        })
     }
 
     /// How many items the list or object here has; stays where it is.
