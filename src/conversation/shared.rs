@@ -72,6 +72,7 @@ impl Conversation {
     /// room there comes with the next change.
     pub fn log(&self, writer: impl Into<Arc<CallWriter>>) {
         let mut state = self.state();
+        state.history.keep_unlogged();
         state.change(|state| (state.writer, state.not_logged) = (Some(writer.into()), None));
     }
 

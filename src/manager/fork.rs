@@ -112,6 +112,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
             handed_over: ledger.clone(),
             ledger,
             pruned_marks: self.pruned_marks.clone(),
+            pruned_supervisors: self.pruned_supervisors.clone(),
             clock: self.clock.clone(),
             ids: self.ids.clone(),
         };

@@ -83,6 +83,8 @@ pub struct MessagesManager<W> {
     handed_over: Ledger,
     // The marks of forks on what was pruned, in order.
     pruned_marks: Vec<ForkedFrom>,
+    // The system instructions among it.
+    pruned_supervisors: Vec<W>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
 }
@@ -104,6 +106,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
             ledger: Ledger::default(),
             handed_over: Ledger::default(),
             pruned_marks: Vec::new(),
+            pruned_supervisors: Vec::new(),
             clock,
             ids,
         }

@@ -1,7 +1,7 @@
 //! Pruning: letting the oldest messages go from memory.
 
 use super::MessagesManager;
-use crate::message::MessageWrapper;
+use crate::message::{MessageWrapper, Role};
 
 /// Which messages may be pruned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let Some(cut) = self.cut_between(first, limit) else { return 0 };
 
         let gone = self.list.range(first..cut);
-        self.pruned_marks.extend(gone.filter_map(|wrapper| wrapper.metadata().forked_from().cloned()));
+        self.pruned_marks.extend(gone.clone().filter_map(|wrapper| wrapper.metadata().forked_from().cloned()));
+        self.pruned_supervisors.extend(gone.filter(|wrapper| wrapper.role() == Role::Supervisor).cloned());
         let mut ledgers = [std::mem::take(&mut self.ledger), std::mem::take(&mut self.handed_over)];
         ledgers.iter_mut().for_each(|ledger| ledger.forget(cut, |position| self.index(position)));
         [self.ledger, self.handed_over] = ledgers;
@@ -44,6 +45,12 @@ impl<W: MessageWrapper> MessagesManager<W> {
         self.window_start = self.window_start.max(cut);
         self.window_is_open = self.has_open_window();
         cut - first
+    }
+
+    /// The system instructions, in order, those too that were pruned: they hold as long as the conversation.
+    pub fn supervisors(&self) -> impl Iterator<Item = &W> {
+        let here = self.list.iter().filter(|wrapper| wrapper.role() == Role::Supervisor);
+        self.pruned_supervisors.iter().chain(here)
     }
 
     /// How many were pruned, summaries among them.

@@ -17,6 +17,7 @@ use setting::Said;
 pub(super) use setting::Setting;
 
 use super::tool::Tool;
+use crate::contents::ContentStore;
 use crate::message::{Text, ToolName};
 use crate::model::ToolSpec;
 
@@ -46,6 +47,7 @@ pub struct Config {
     answer_within: Duration,
     tool_within: Duration,
     max_tool_rounds: u32,
+    contents: Option<Arc<dyn ContentStore>>,
 }
 
 impl Config {
@@ -59,7 +61,17 @@ impl Config {
             answer_within: Duration::from_secs(60),
             tool_within: Duration::from_secs(15),
             max_tool_rounds: 5,
+            contents: None,
         }
+    }
+
+    /// The same with the store of what messages name by a content id: the model is given what it holds. Without one, and
+    /// where it lacks something, the model is told of it as a text. Put a [`Cached`](crate::contents::Cached) one here, for
+    /// it is asked with every request.
+    #[must_use]
+    pub fn with_contents(mut self, store: impl ContentStore + 'static) -> Self {
+        self.contents = Some(Arc::new(store));
+        self
     }
 
     /// The provider of the model that is asked, where one was named, or a model.
@@ -90,6 +102,10 @@ impl Config {
     /// How often the model may call tools in one run.
     pub fn max_tool_rounds(&self) -> u32 {
         self.max_tool_rounds
+    }
+
+    pub(super) fn contents(&self) -> Option<&dyn ContentStore> {
+        self.contents.as_deref()
     }
 
     pub(super) fn tool(&self, name: &ToolName) -> Option<&Tool> {
@@ -124,6 +140,7 @@ impl Config {
             answer_within: said.answer_within.unwrap_or(self.answer_within),
             tool_within: said.tool_within.unwrap_or(self.tool_within),
             max_tool_rounds: said.max_tool_rounds.unwrap_or(self.max_tool_rounds),
+            contents: self.contents.clone(),
         })
     }
 
@@ -158,6 +175,7 @@ impl fmt::Debug for Config {
             .field("answer_within", &self.answer_within)
             .field("tool_within", &self.tool_within)
             .field("max_tool_rounds", &self.max_tool_rounds)
+            .field("has_contents", &self.contents.is_some())
             .finish()
     }
 }

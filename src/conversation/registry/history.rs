@@ -12,6 +12,7 @@ use crate::message::{Message, MessageId, MessageWrapper, PlainMessage, Position,
 #[derive(Default)]
 pub(in crate::conversation) struct History {
     limit: Option<HistoryLimit>,
+    is_logged: bool,
     noted: Noted,
     /// Of the list as it is, once somebody has asked for it.
     timeline: Option<Timeline>,
@@ -48,6 +49,11 @@ impl History {
         self.changed(manager);
     }
 
+    /// The conversation has a log of its own: only what that has leaves memory.
+    pub fn keep_unlogged(&mut self) {
+        self.is_logged = true;
+    }
+
     /// What is known of the conversation, which has this id.
     pub fn metadata(&mut self, id: &CallId, manager: &Manager) -> ConversationMetadata {
         self.noted.note(manager);
@@ -79,7 +85,7 @@ impl History {
             return;
         }
         self.noted.note_times(manager);
-        manager.prune(limit.messages, limit.which);
+        manager.prune(limit.messages, if self.is_logged { Prune::Logged } else { limit.which });
     }
 }
 

@@ -17,9 +17,8 @@ pub(super) fn request(
     if window.last()?.role() == Role::Assistant {
         window.push(Message::new(0.into(), Position::message(0), Role::User, "...".into(), 0));
     }
-    let supervisors = manager.meta_messages().iter().filter(|message| message.role() == Role::Supervisor);
     let mut request = ModelRequest::new(window);
-    request.system = joined(supervisors, "\n\n");
+    request.system = joined(manager.supervisors(), "\n\n");
     request.record = joined(manager.last_summary(), "\n");
     if offers_tools {
         request.tools = config.specs();

@@ -7,6 +7,7 @@ use tokio::task::JoinSet;
 use super::Item;
 use super::answer::{Answer, Said};
 use super::request::request;
+use crate::contents::{ResolveLimits, resolve};
 use crate::conversation::error::RunError;
 use crate::conversation::shared::{Conversation, Running};
 use crate::manager::ManagerError;
@@ -63,7 +64,7 @@ impl Rounds {
     }
 
     async fn ask(&mut self) {
-        match self.begin_answer() {
+        match self.begin_answer().await {
             Ok(answer) => {
                 let answer = self.answer.insert(answer);
                 let read = answer.read(&self.conversation).await;
@@ -80,13 +81,20 @@ impl Rounds {
         }
     }
 
-    fn begin_answer(&self) -> Result<Answer, RunError> {
+    async fn begin_answer(&mut self) -> Result<Answer, RunError> {
         let config = self.conversation.config();
         let model = config.chosen()?.model.clone();
         let offers_tools = self.called < config.max_tool_rounds();
         let asked =
             self.conversation.read(|manager| Some((request(manager, &config, offers_tools)?, manager.now_ms())));
-        let (request, asked_ms) = asked.ok_or(RunError::NothingToAnswer)?;
+        let (mut request, asked_ms) = asked.ok_or(RunError::NothingToAnswer)?;
+        if let Some(contents) = config.contents() {
+            let resolved = resolve(request.messages, contents, ResolveLimits::default()).await;
+            for problem in &resolved.problems {
+                tracing::warn!(conversation = ?self.conversation.id(), %problem, "the model is told of it as a text");
+            }
+            request.messages = resolved.messages;
+        }
         Ok(Answer::new(model.generate(request), config, asked_ms))
     }
 
