@@ -7,16 +7,18 @@
 
 use std::error::Error;
 use std::sync::Arc;
+use std::time::Duration;
 
-use verbale::Tail;
 use verbale::clock::{Clock, SystemClock};
-use verbale::conversation::{Conversation, Conversations, Found, HistoryQuery, LogScope, query_log};
+use verbale::conversation::{Conversations, Found, HistoryQuery, LogScope, query_log};
 use verbale::dynamodb::{DynamoLog, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
-use verbale::log::{CallHeader, CallId, CallLog, Claim, Day};
+use verbale::log::{CallHeader, CallId, CallLog, Day, LogWriter, WriterSettings};
 
 const CALLERS: usize = 12;
 const TURNS: usize = 60;
+/// How long the log is waited for.
+const WITHIN: Duration = Duration::from_secs(5);
 /// How many messages of a conversation stay in memory.
 const LIMIT: usize = 20;
 const ISLANDS: [&str; 5] = ["Pellam", "Straße von Ort", "Ærø", "Ithaki", "Şile"];
@@ -28,15 +30,19 @@ async fn main() -> Outcome<()> {
     let client = EmbeddedDynamo::in_memory()?.client(); // on AWS: dynamodb::log_client
     create_table(&client, &Table::default()).await?; // on AWS: infra/
     let log: Arc<dyn CallLog> = Arc::new(DynamoLog::new(client));
+    let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
+    tokio::spawn(task.run());
     let conversations = Arc::new(Conversations::new().with_history_limit(LIMIT).with_log(log.clone()));
     let started_ms = SystemClock.now_ms();
 
     // Each caller has a task, and no task waits for another caller's conversation.
-    let call = |caller: usize| talk(conversations.clone(), log.clone(), caller, started_ms);
+    let call = |caller: usize| talk(conversations.clone(), writer.clone(), caller, started_ms);
     let calls: Vec<_> = (0..CALLERS).map(|caller| tokio::spawn(call(caller))).collect();
     for call in calls {
         call.await??;
     }
+    let unstored = writer.flush(WITHIN).await;
+    println!("messages that the log does not have: {}\n", unstored.len());
 
     println!("conversation   added  in memory  roles");
     for conversation in conversations.list() {
@@ -74,25 +80,18 @@ async fn main() -> Outcome<()> {
 }
 
 /// One caller's conversation, logged turn by turn.
-async fn talk(conversations: Arc<Conversations>, log: Arc<dyn CallLog>, caller: usize, started_ms: i64) -> Outcome<()> {
+async fn talk(conversations: Arc<Conversations>, writer: LogWriter, caller: usize, started_ms: i64) -> Outcome<()> {
     let conversation = conversations.create(CallId::new(format!("caller-{caller}"))?)?;
-    let header = CallHeader::new(conversation.id().clone(), started_ms)?;
-    log.open_call(&header).await?;
+    let call = Arc::new(writer.open(CallHeader::new(conversation.id().clone(), started_ms)?)?);
+    conversation.log(call.clone());
     for (turn, island) in (0..TURNS).zip(ISLANDS.iter().cycle().skip(caller)) {
         conversation.change(|manager| manager.add_user(format!("When is ferry {turn} to {island}?")).map(drop))?;
         tokio::task::yield_now().await; // here a model would think
         conversation.change(|manager| manager.add_assistant(format!("To {island} at {}:15.", turn % 24)).map(drop))?;
-        store(&*log, &Claim::of(&header), &conversation).await?;
     }
-    Ok(())
-}
-
-/// Writes what the log does not know yet. A service leaves this to `log::LogWriter`, which nobody waits for.
-async fn store(log: &dyn CallLog, claim: &Claim, conversation: &Conversation) -> Outcome<()> {
-    let changes = conversation.read(|manager| manager.changes(Tail::Include));
-    log.put_records(claim, changes.records()).await?;
-    // With this the log has all of it, and what is over the limit leaves memory.
-    conversation.change(|manager| manager.acknowledge(changes.receipt()));
+    call.flush(WITHIN).await;
+    // With the next change the conversation hears what the log has, and what is over the limit leaves memory.
+    conversation.change(|manager| manager.add_user("Thank you, goodbye.").map(drop))?;
     Ok(())
 }
 

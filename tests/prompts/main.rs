@@ -6,6 +6,7 @@
 mod config;
 mod ends;
 mod logged;
+mod memory;
 mod runs;
 mod tools;
 mod values;

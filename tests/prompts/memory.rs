@@ -1,0 +1,63 @@
+//! What the model is asked does not depend on what is in memory: contents that lie in a store, and messages that have left.
+
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+use verbale::bedrock::stand_in::{Reply, StandIn};
+use verbale::contents::{Blob, ContentId, ContentStore, MemoryStore, Owner};
+use verbale::conversation::{Config, Conversation, Conversations};
+use verbale::log::CallId;
+use verbale::message::{Media, MediaKind};
+
+use super::models;
+
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89";
+
+fn last_request(bedrock: &StandIn) -> Json {
+    serde_json::from_slice(bedrock.requests().last().unwrap().body()).unwrap()
+}
+
+#[tokio::test]
+async fn what_lies_in_a_content_store_is_given_to_the_model_and_not_to_the_conversation() {
+    let store = Arc::new(MemoryStore::default());
+    let photo = Blob::new(PNG);
+    store.put(&photo, &Owner::new("CA1").unwrap()).await.unwrap();
+    let bedrock = StandIn::new();
+    let config = Config::new(models(&bedrock)).with_contents(store);
+    let conversation = Conversation::new(CallId::new("CA1").unwrap()).with_config(config);
+    let by_id =
+        |id: ContentId| Media::from_content_id(MediaKind::Image, id.to_string()).with_prompt_hint("the receipt");
+    let shown = conversation.continuation().request("Look:").image(by_id(photo.id()));
+    shown.image(by_id(ContentId::of(b"nowhere"))).prompt().await.unwrap();
+
+    let content = &last_request(&bedrock)["messages"][0]["content"];
+    assert_eq!(content.pointer("/2/image/format"), Some(&json!("png")), "{content}");
+    assert_eq!(content[3], json!({"text": "[image \"the receipt\": not available to the model]"}), "{content}");
+    let kept = conversation.read(|manager| serde_json::to_value(manager.records()).unwrap());
+    assert_eq!(
+        kept.pointer("/0/message/contents/1/contentId"),
+        Some(&json!(photo.id().to_string())),
+        "the id, not the bytes"
+    );
+}
+
+#[tokio::test]
+async fn instructions_hold_when_they_have_left_memory_and_in_forks_then() {
+    let bedrock = StandIn::new();
+    let conversations = Conversations::new().with_history_limit(4);
+    let call = conversations.create(CallId::new("CA1").unwrap()).unwrap();
+    let call = call.with_config(Config::new(models(&bedrock)));
+    call.continuation().agent("You are a bank.").apply().unwrap();
+    for question in ["One?", "Two?", "Three?", "Four?"] {
+        bedrock.reply(Reply::text("Yes."));
+        call.continuation().request(question).prompt().await.unwrap();
+    }
+    assert!(call.read(|manager| manager.pruned() > 0 && manager.meta_messages().len() <= 5));
+    assert_eq!(last_request(&bedrock)["system"], json!([{"text": "You are a bank."}]));
+
+    let last = call.read(|manager| manager.records().last().unwrap().id());
+    let fork = call.fork(&last, CallId::new("CA2").unwrap()).unwrap();
+    fork.continuation().agent("Be brief.").request("Five?").prompt().await.unwrap();
+    assert_eq!(last_request(&bedrock)["system"], json!([{"text": "You are a bank.\n\nBe brief."}]));
+    assert_eq!(bedrock.counters().refused, 0);
+}
