@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use crate::manager::MessagesManager;
 use crate::manager::error::ManagerError;
-use crate::message::{Content, InvocationId, Role, ToolName};
+use crate::message::{Content, Invocation, InvocationId, MessageWrapper, Role, ToolName};
 
 /// The tool calls of a conversation, by invocation id. The one home of their pairing.
 #[derive(Debug, Clone, Default)]
@@ -107,5 +108,20 @@ impl Calls {
     /// The `seq` of the messages with calls without a result, in order.
     pub fn open(&self) -> BTreeSet<u32> {
         self.0.values().filter(|call| call.result.is_none()).map(|call| call.made).collect()
+    }
+}
+
+impl<W: MessageWrapper> MessagesManager<W> {
+    /// The tool calls that have no result yet, in order. While one is open, nothing from it on is summarised: when a tool will
+    /// never answer, add an error result.
+    pub fn open_invocations(&self) -> Vec<&InvocationId> {
+        let messages = self.calls.open().into_iter().filter_map(|seq| self.list.get(self.index_of(seq)));
+        let invocations = messages.flat_map(|wrapper| wrapper.message().contents()).filter_map(Content::as_invocation);
+        invocations.map(Invocation::id).filter(|id| self.calls.is_open(id)).collect()
+    }
+
+    /// The tool that the call with this id asks for, and whether the result is there.
+    pub(crate) fn invoked(&self, id: &InvocationId) -> Option<(&ToolName, bool)> {
+        self.calls.get(id).map(|call| (call.name(), call.result.is_some()))
     }
 }

@@ -42,9 +42,7 @@ pub use summarizing::Summarizing;
 pub use window::Window;
 
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
-use crate::message::{
-    Content, ForkedFrom, Invocation, InvocationId, Message, MessageId, MessageWrapper, Position, Record, ToolName,
-};
+use crate::message::{ForkedFrom, Message, MessageId, MessageWrapper, Position, Record};
 use calls::Calls;
 use changes::Ledger;
 use list::List;
@@ -118,11 +116,6 @@ impl<W: MessageWrapper> MessagesManager<W> {
         self.calls.reserve(calls);
     }
 
-    /// The tool that the call with this id asks for, and whether the result is there.
-    pub(crate) fn invoked(&self, id: &InvocationId) -> Option<(&ToolName, bool)> {
-        self.calls.get(id).map(|call| (call.name(), call.result.is_some()))
-    }
-
     /// The message with this id, to be changed. Looked for from the end.
     pub fn entry(&mut self, id: &MessageId) -> Option<Entry<'_, W>> {
         let index = self.find(id)?;
@@ -167,14 +160,6 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// The newest summary.
     pub fn last_summary(&self) -> Option<&W> {
         self.list.get(self.window_start.checked_sub(1)?)
-    }
-
-    /// The tool calls that have no result yet, in order. While one is open, nothing from it on is summarised: when a tool will
-    /// never answer, add an error result.
-    pub fn open_invocations(&self) -> Vec<&InvocationId> {
-        let messages = self.calls.open().into_iter().filter_map(|seq| self.list.get(self.index_of(seq)));
-        let invocations = messages.flat_map(|wrapper| wrapper.message().contents()).filter_map(Content::as_invocation);
-        invocations.map(Invocation::id).filter(|id| self.calls.is_open(id)).collect()
     }
 
     /// What the log does not know yet: messages that are new or have changed, wherever they stand.
