@@ -20,7 +20,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let mut behind_answer = None;
         // Results of calls seen so far stand before this place.
         let mut answered_before = first;
-        for (index, wrapper) in self.list.range(first..self.list.end()).indexed() {
+        for (index, wrapper) in self.list.indexed(first..self.list.end()) {
             let message = wrapper.message();
             match message.role() {
                 Role::User => best = behind_answer.take().filter(|place| answered_before <= *place).or(best),
@@ -51,7 +51,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
                 && !message.is_fake()
                 && message.contents().iter().any(|c| c.as_result().is_none())
         };
-        let window = self.list.range(self.window_start..self.list.end()).indexed();
+        let window = self.list.indexed(self.window_start..self.list.end());
         window.rev().filter(|(_, wrapper)| starts_turn(wrapper.message())).map(|(index, _)| index).nth(nth)
     }
 }

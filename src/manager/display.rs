@@ -25,7 +25,7 @@ impl<W: MessageWrapper> fmt::Display for MessagesManager<W> {
         let opener = opener.map(|behind| self.window_start + behind);
         let last_summary = self.window_start.checked_sub(1);
         let mut all_logged = true;
-        for (index, wrapper) in self.list.iter().indexed() {
+        for (index, wrapper) in self.list.indexed(0..self.list.end()) {
             let pending = self.ledger.is_dirty(index, wrapper.message().revision());
             all_logged &= !pending;
             let log = if pending { '-' } else { ' ' };

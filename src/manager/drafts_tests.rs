@@ -1,7 +1,7 @@
 //! Drafts: what is merged, and that several are added or none.
 
 use super::*;
-use crate::message::{Decision, Draft, InvocationError, PlainMessage, Role, Step, Value};
+use crate::message::{Decision, Draft, Invocation, InvocationError, PlainMessage, Role, Step, Value};
 
 type Manager = MessagesManager<PlainMessage>;
 

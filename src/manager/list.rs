@@ -1,6 +1,7 @@
 //! [`List`]: the messages in their order. What stands in front may be shared with forks, and the oldest may be gone.
 
 use std::ops::Range;
+use std::slice;
 use std::sync::{Arc, OnceLock};
 
 /// The messages of a conversation in their order. An index stays what it is when messages in front of it go.
@@ -69,8 +70,16 @@ impl<W> List<W> {
 
     /// The messages with these indices, as far as there are any.
     pub fn range(&self, indices: Range<usize>) -> Iter<'_, W> {
+        let shared = indices.start.max(self.first())..indices.end.min(self.own_start);
+        let own = indices.start.saturating_sub(self.own_start)..indices.end.saturating_sub(self.own_start);
+        let own = own.start..own.end.min(self.own.len());
+        Iter { list: self, shared, own: self.own.get(own).unwrap_or_default().iter() }
+    }
+
+    /// The same, each with its index.
+    pub fn indexed(&self, indices: Range<usize>) -> impl DoubleEndedIterator<Item = (usize, &W)> {
         let start = indices.start.max(self.first());
-        Iter { list: self, indices: start..indices.end.min(self.end()) }
+        self.range(indices).numbered(start)
     }
 }
 
@@ -235,19 +244,21 @@ impl<W: Clone> Clone for Shared<W> {
 /// Some messages of a [`List`], one after the other.
 pub(super) struct Iter<'a, W> {
     list: &'a List<W>,
-    indices: Range<usize>,
+    /// The indices of those that are shared.
+    shared: Range<usize>,
+    own: slice::Iter<'a, W>,
 }
 
 impl<'a, W> Iter<'a, W> {
-    /// Each with its index.
-    pub fn indexed(self) -> impl DoubleEndedIterator<Item = (usize, &'a W)> {
-        self.indices.filter_map(|index| Some((index, self.list.get(index)?)))
+    /// Each with its index, the first of which is `start`.
+    fn numbered(self, start: usize) -> impl DoubleEndedIterator<Item = (usize, &'a W)> {
+        (start..start + self.len()).zip(self)
     }
 }
 
 impl<W> Clone for Iter<'_, W> {
     fn clone(&self) -> Self {
-        Self { list: self.list, indices: self.indices.clone() }
+        Self { list: self.list, shared: self.shared.clone(), own: self.own.clone() }
     }
 }
 
@@ -256,19 +267,26 @@ impl<'a, W> Iterator for Iter<'a, W> {
 
     #[inline]
     fn next(&mut self) -> Option<&'a W> {
-        self.list.get(self.indices.next()?)
+        match self.shared.next() {
+            None => self.own.next(),
+            Some(index) => self.list.get(index),
+        }
     }
 
     #[inline]
     fn size_hint(&self) -> (usize, Option<usize>) {
-        self.indices.size_hint()
+        let left = self.shared.len() + self.own.len();
+        (left, Some(left))
     }
 }
 
 impl<W> DoubleEndedIterator for Iter<'_, W> {
     #[inline]
     fn next_back(&mut self) -> Option<Self::Item> {
-        self.list.get(self.indices.next_back()?)
+        match self.own.next_back() {
+            None => self.list.get(self.shared.next_back()?),
+            last => last,
+        }
     }
 }
 

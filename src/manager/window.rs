@@ -51,7 +51,7 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
     fn next_group(&mut self) -> Option<(Group, bool)> {
         let mut group: Option<Group> = None;
         let list = &self.manager.list;
-        for (index, wrapper) in list.range(self.next..list.end()).indexed() {
+        for (index, wrapper) in list.indexed(self.next..list.end()) {
             let message = wrapper.message();
             if !self.manager.is_visible(message) {
                 continue;

@@ -61,7 +61,7 @@ impl Pair {
         // Each of them is the one that was put in: nothing is copied.
         assert!(list.iter().zip(model.iter().flatten()).all(|(ours, theirs)| Arc::ptr_eq(ours, theirs)));
         let middle = first + held.len() / 2;
-        let (indices, behind): (Vec<_>, Vec<_>) = list.range(middle..usize::MAX).indexed().unzip();
+        let (indices, behind): (Vec<_>, Vec<_>) = list.indexed(middle..usize::MAX).unzip();
         assert_eq!(indices, (middle..model.len()).collect::<Vec<_>>());
         assert_eq!(behind, list.range(middle..model.len()).collect::<Vec<_>>());
     }
