@@ -66,7 +66,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     pub fn add(&mut self, draft: Draft) -> Result<Entry<'_, W>, ManagerError> {
         let contents = check(&self.calls, draft.role, draft.contents)?;
         self.check_room_for(1)?;
-        let index = self.add_checked(draft.role, contents, Some(draft.decision));
+        let index = self.add_checked(draft.role, contents, known(draft.decision));
         Ok(Entry::new(self, index))
     }
 
@@ -77,17 +77,17 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let mut calls: Option<Calls> = None;
         let mut checked = Vec::new();
         for (index, draft) in drafts.into_iter().enumerate() {
-            let known = calls.as_ref().unwrap_or(&self.calls);
-            let contents = check(known, draft.role, draft.contents).map_err(|error| (index, error))?;
+            let calls_so_far = calls.as_ref().unwrap_or(&self.calls);
+            let contents = check(calls_so_far, draft.role, draft.contents).map_err(|error| (index, error))?;
             self.check_room_for(index + 1).map_err(|error| (index, error))?;
             if contents.iter().any(|content| content.as_invocation().is_some() || content.as_result().is_some()) {
                 // Results in a draft may answer calls in one before it. Where they will stand does not matter yet.
                 calls.get_or_insert_with(|| self.calls.clone()).note(0, &contents);
             }
-            checked.push((draft.role, contents, draft.decision));
+            checked.push((draft.role, contents, known(draft.decision)));
         }
         for (role, contents, decision) in checked {
-            self.add_checked(role, contents, Some(decision));
+            self.add_checked(role, contents, decision);
         }
         Ok(())
     }
@@ -101,9 +101,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
         Ok(())
     }
 
-    fn add_checked(&mut self, role: Role, contents: Contents, decision: Option<Decision>) -> usize {
-        let decision = decision.filter(|decision| !decision.is_unknown());
-        let is_of_the_same = || self.last_message().and_then(|last| last.metadata().decision()) == decision.as_ref();
+    fn add_checked(&mut self, role: Role, contents: Contents, decision: Option<Box<Decision>>) -> usize {
+        let is_of_the_same = || self.last_message().and_then(|last| last.metadata().decision()) == decision.as_deref();
         let merges = self.merges(role) && is_of_the_same() && self.has_room_for(&contents);
         if merges { self.merge(contents) } else { self.append(role, contents, decision) }
     }
@@ -134,7 +133,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         index
     }
 
-    fn append(&mut self, role: Role, contents: Contents, decision: Option<Decision>) -> usize {
+    fn append(&mut self, role: Role, contents: Contents, decision: Option<Box<Decision>>) -> usize {
         let now_ms = self.clock.now_ms();
         if role == Role::Assistant && !self.window_is_open {
             let mut fake = self.make(Role::User, FAKE_TEXT.into(), now_ms);
@@ -160,12 +159,19 @@ impl<W: MessageWrapper> MessagesManager<W> {
     }
 }
 
+/// A decision of which nothing is known is none.
+fn known(decision: Decision) -> Option<Box<Decision>> {
+    (!decision.is_unknown()).then(|| Box::new(decision))
+}
+
 /// Whether another conversation has this message too, with what it says.
+#[inline]
 fn is_forked_behind(message: &Message) -> bool {
     message.metadata().forked_from().is_some_and(|forked_from| forked_from.behind == Some(message.id()))
 }
 
 /// What is left of the contents of a message that can be added.
+#[inline]
 fn check(calls: &Calls, role: Role, contents: Contents) -> Result<Contents, ManagerError> {
     if role == Role::Summary {
         return Err(ManagerError::SummaryRole);
@@ -176,6 +182,7 @@ fn check(calls: &Calls, role: Role, contents: Contents) -> Result<Contents, Mana
 }
 
 /// Without what is blank. Errors: nothing left.
+#[inline]
 fn spoken(mut contents: Contents) -> Result<Contents, ManagerError> {
     if contents.iter().any(Content::is_blank) {
         contents = contents.into_iter().filter(|content| !content.is_blank()).collect();

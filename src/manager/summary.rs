@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use super::{Entry, ManagerError, MessagesManager, Summarizing};
-use crate::message::{Message, MessageId, MessageWrapper, Position, Role, Text, is_blank};
+use crate::message::{Message, MessageWrapper, Position, Role, Text, is_blank};
 
 impl<W: MessageWrapper> MessagesManager<W> {
     /// What can be summarised now: all but the caller's last, unanswered message, and tool calls without their
@@ -21,7 +21,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let range = self.list.range(self.window_start..cut);
         Some(Summarizing::new(
             self.last_summary().map(|summary| summary.message().clone()),
-            range.map(|wrapper| wrapper.message().clone()).collect(),
+            range.collect_map(|wrapper| wrapper.message().clone()),
         ))
     }
 
@@ -42,12 +42,16 @@ impl<W: MessageWrapper> MessagesManager<W> {
         if is_blank(&text) {
             return Err(ManagerError::Blank);
         }
-        let (cut, covered) = self.cut_for(summarizing)?;
+        let (cut, covers) = self.cut_for(summarizing)?;
         let number = u32::try_from(self.summaries.len()).ok().and_then(|n| NonZeroU32::MIN.checked_add(n));
         let number = number.filter(|number| number.get() <= Position::MAX_SUMMARIES);
         let full = ManagerError::Full { max: Position::MAX_SUMMARIES, what: "summaries" };
         let position = Position::summary(self.seq_before(cut), number.ok_or(full)?);
-        let summary_ids = self.last_summary().map(W::id).into_iter().chain(covered).collect();
+        let covered = summarizing.range().iter().take(covers);
+        let covered = covered.filter(|message| message.role().is_spoken() && !message.is_fake());
+        let mut summary_ids = Vec::with_capacity(covers + 1);
+        summary_ids.extend(self.last_summary().map(W::id));
+        summary_ids.extend(covered.map(Message::id));
 
         let now_ms = self.clock.now_ms();
         let id = self.ids.next_id(now_ms).into();
@@ -62,12 +66,15 @@ impl<W: MessageWrapper> MessagesManager<W> {
         Ok(Entry::new(self, cut))
     }
 
-    /// Where a summary of this would stand, and which messages it would cover.
-    fn cut_for(&self, summarizing: &Summarizing) -> Result<(usize, Vec<MessageId>), ManagerError> {
+    /// Where a summary of this would stand, and how many of the messages in it it would cover.
+    fn cut_for(&self, summarizing: &Summarizing) -> Result<(usize, usize), ManagerError> {
         let range = summarizing.range();
         let index = |message: &Message| self.index(message.position());
         // What was pruned meanwhile is in no window.
-        let pruned = range.partition_point(|message| index(message) < self.list.first());
+        let pruned = match self.list.first() {
+            0 => 0,
+            first => range.partition_point(|message| index(message) < first),
+        };
         let left = range.get(pruned..).unwrap_or_default();
         // A fork shares the first messages, but not what was read behind them.
         let last = left.last().ok_or(ManagerError::StaleSummary)?;
@@ -81,9 +88,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let unchanged = |(ours, theirs): &(&W, &Message)| ours.message().says_the_same_as(theirs);
         let unchanged = self.uncovered().zip(left).take_while(unchanged).count();
         let cut = self.cut_before(self.window_start + unchanged).ok_or(ManagerError::StaleSummary)?;
-        let covered = range.iter().take(pruned + cut - self.window_start);
-        let covered = covered.filter(|message| message.role().is_spoken() && !message.is_fake());
-        Ok((cut, covered.map(Message::id).collect()))
+        Ok((cut, pruned + cut - self.window_start))
     }
 
     fn seq_before(&self, cut: usize) -> u32 {

@@ -161,11 +161,9 @@ impl Metadata {
         self.more().summary_ids = ids;
     }
 
-    /// One of which nothing is known is none.
-    pub(crate) fn set_decision(&mut self, decision: Decision) {
-        if !decision.is_unknown() {
-            self.more().decision = Some(Box::new(decision));
-        }
+    /// It says something.
+    pub(crate) fn set_decision(&mut self, decision: Box<Decision>) {
+        self.more().decision = Some(decision);
     }
 
     pub(crate) fn set_forked_from(&mut self, forked_from: ForkedFrom) {

@@ -70,7 +70,9 @@ impl MetadataEntries {
         if !self.summary_ids.is_empty() {
             metadata.set_summary_ids(self.summary_ids);
         }
-        metadata.set_decision(self.decision);
+        if !self.decision.is_unknown() {
+            metadata.set_decision(Box::new(self.decision));
+        }
         if let Some(forked_from) = self.forked_from {
             metadata.set_forked_from(forked_from);
         }
