@@ -192,3 +192,14 @@ async fn a_prompt_may_be_waited_for_only_so_long() {
     assert_eq!(bedrock.until(|counters| counters.cancelled == 1).await.requests, 1);
     is_whole(asked.conversation(), &bedrock).await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_there_in_time_is_given_though_the_model_does_not_end() {
+    let bedrock = StandIn::new();
+    // The start, a word, its end and the stop: what was used never comes.
+    bedrock.reply(Reply::text("Here.").hang_after(4));
+    let asked = prompt(&bedrock).request("Hello?");
+    assert_eq!(asked.prompt_within(Duration::from_millis(200)).await.unwrap(), "Here.");
+    assert_eq!(shown(asked.conversation()), [r#"user "Hello?""#, r#"assistant "Here.""#]);
+    is_whole(asked.conversation(), &bedrock).await;
+}

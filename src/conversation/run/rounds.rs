@@ -63,6 +63,11 @@ impl Rounds {
         }
     }
 
+    /// Whether all messages were given, and no other will come.
+    pub fn are_over(&self) -> bool {
+        self.running.is_none() && self.ready.is_empty()
+    }
+
     async fn ask(&mut self) {
         match self.begin_answer().await {
             Ok(answer) => {
