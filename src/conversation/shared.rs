@@ -69,11 +69,16 @@ impl Conversation {
     }
 
     /// Hands what it holds, and from now on all that changes in it, to the writer of a log, without waiting. What finds no
-    /// room there comes with the next change.
+    /// room there comes with the next change. A writer in the place of another one is also given what that was not known
+    /// to have written.
     pub fn log(&self, writer: impl Into<Arc<CallWriter>>) {
         let mut state = self.state();
         state.history.keep_unlogged();
-        state.change(|state| (state.writer, state.not_logged) = (Some(writer.into()), None));
+        state.change(|state| {
+            (state.writer, state.not_logged) = (Some(writer.into()), None);
+            // Another writer may have stopped with it.
+            state.manager.take_back();
+        });
     }
 
     /// Why nothing of it is logged any more, where that is so.
