@@ -18,6 +18,7 @@ mod fork;
 mod format;
 mod list;
 mod prune;
+mod reading;
 mod restore;
 mod summarizing;
 mod summary;
@@ -43,7 +44,7 @@ pub use window::Window;
 
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
 use crate::message::{
-    Content, ForkedFrom, Invocation, InvocationId, Message, MessageId, MessageWrapper, Position, Record, ToolName,
+    Content, ForkedFrom, Invocation, InvocationId, Message, MessageId, MessageWrapper, Position, Record,
 };
 use calls::Calls;
 use changes::Ledger;
@@ -116,11 +117,6 @@ impl<W: MessageWrapper> MessagesManager<W> {
     pub(crate) fn reserve(&mut self, messages: usize, calls: usize) {
         self.list.reserve_exact(messages);
         self.calls.reserve(calls);
-    }
-
-    /// The tool that the call with this id asks for, and whether the result is there.
-    pub(crate) fn invoked(&self, id: &InvocationId) -> Option<(&ToolName, bool)> {
-        self.calls.get(id).map(|call| (call.name(), call.result.is_some()))
     }
 
     /// The message with this id, to be changed. Looked for from the end.
@@ -264,11 +260,6 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     fn has_open_window(&self) -> bool {
         self.uncovered().any(|wrapper| wrapper.role().is_spoken())
-    }
-
-    /// The time as this conversation has it, in milliseconds since the epoch.
-    pub(crate) fn now_ms(&self) -> i64 {
-        self.clock.now_ms()
     }
 
     fn next_seq(&self) -> u32 {

@@ -51,7 +51,8 @@ use crate::manager::Prune;
 /// unanswered message: a conversation may be longer than its limit for that. What leaves is in the model's window no more.
 /// - With a [log](Self::with_log), only messages leave that were acknowledged, so that the log has them: until then a
 ///   conversation may be longer than its limit. [`query_with_log`](Self::query_with_log) finds them there.
-/// - Without one, what leaves is gone.
+/// - Without one, what leaves is gone. (Of a conversation that is also in a registry with a log, or that
+///   [logs](Conversation::log) itself, only what is acknowledged leaves here too.)
 pub struct Conversations {
     by_id: RwLock<HashMap<CallId, Conversation>>,
     limit: usize,
