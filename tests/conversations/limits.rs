@@ -353,7 +353,7 @@ proptest! {
     }
 }
 
-fn assert_known(conversation: &Conversation, all: &[Message]) {
+pub fn assert_known(conversation: &Conversation, all: &[Message]) {
     let known = conversation.metadata();
     let said = || all.iter().filter(|message| !message.is_fake());
     assert_eq!(known.messages, said().count());
