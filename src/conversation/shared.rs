@@ -96,12 +96,13 @@ impl Conversation {
         self.state().config.clone()
     }
 
-    /// What is read of it at one moment.
+    /// What is read of it at one moment. Everyone else waits for `read`, which must not use the conversation itself.
     pub fn read<T>(&self, read: impl FnOnce(&MessagesManager<PlainMessage>) -> T) -> T {
         read(&self.state().manager)
     }
 
-    /// What is changed in it at one moment.
+    /// What is changed in it at one moment. Everyone else waits for `change`, which must not use the conversation itself,
+    /// nor drop a [`Run`] of it.
     pub fn change<T>(&self, change: impl FnOnce(&mut MessagesManager<PlainMessage>) -> T) -> T {
         self.state().change(|state| change(&mut state.manager))
     }
