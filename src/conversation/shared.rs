@@ -70,7 +70,8 @@ impl Conversation {
 
     /// Hands what it holds, and from now on all that changes in it, to the writer of a log, without waiting. What finds no
     /// room there comes with the next change. A writer in the place of another one is also given what that was not known
-    /// to have written.
+    /// to have written. What has left memory before is not in its log, from which the conversation is not
+    /// [restored](MessagesManager::restore) without it.
     pub fn log(&self, writer: impl Into<Arc<CallWriter>>) {
         let mut state = self.state();
         state.history.keep_unlogged();

@@ -5,6 +5,7 @@
 
 mod config;
 mod ends;
+mod limited;
 mod logged;
 mod runs;
 mod tools;

@@ -110,15 +110,7 @@ impl Noted {
             *self = Self::default();
         }
         self.has_missed |= first_seq(manager) > self.last.map_or(0, |(known, _)| known.seq() + 1);
-        let is_in_window = self.last.is_some_and(|(known, _)| {
-            let covered = manager.last_summary().map(|summary| summary.message().position().seq());
-            covered.is_none_or(|covered| covered <= known.seq())
-        });
-        if is_in_window {
-            self.add(manager.uncovered());
-        } else {
-            self.add(manager.all());
-        }
+        self.add(manager.all());
         if manager.summary_count() > 0 {
             self.roles.insert(Role::Summary);
         }
