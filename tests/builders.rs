@@ -19,8 +19,8 @@ use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallId, CallLog, Claim};
 use verbale::message::{Decision, Document, Media, MediaKind, MessageError, RoleHint, Source, Step};
 use verbale::{
-    BedrockMessage, Content, Draft, Invocation, ManagerError, MessageWrapper, MessagesManager, PlainMessage, Role,
-    Value,
+    Attribute, BedrockMessage, Content, Draft, Invocation, ManagerError, MessageWrapper, MessagesManager, PlainMessage,
+    Role, Value,
 };
 
 fn decision(step: u32) -> Decision {
@@ -47,6 +47,19 @@ fn a_step_goes_on_or_the_next_one_begins() {
     assert_eq!(steps((&MessageBuilder::next_step(Step::new(5))).into()), [6, 7]);
     assert_eq!(steps((&Draft::new(Role::User, "Hi").with_decision(decision(6))).into()), [6, 7]);
     assert_eq!(steps(Step::new(u32::MAX).into()), [u32::MAX, u32::MAX]);
+}
+
+#[test]
+fn what_several_decisions_said_is_one_message_in_the_window_merged_once_per_merge() {
+    let mut manager = MessagesManager::<PlainMessage>::new();
+    for (step, text) in [(1, "a"), (2, "b"), (2, "c"), (3, "d")] {
+        manager.add(Draft::new(Role::User, text).with_decision(decision(step))).unwrap();
+    }
+    let merges = |message: &verbale::Message| message.metadata().attributes().collect::<Vec<_>>();
+    let list: Vec<_> = manager.meta_messages().iter().map(|wrapper| merges(wrapper.message())).collect();
+    assert_eq!(list, [vec![], vec![Attribute::Merged], vec![]]);
+    let window: Vec<_> = manager.messages().map(|wrapper| merges(wrapper.message())).collect();
+    assert_eq!(window, [[Attribute::Merged; 3]]);
 }
 
 #[test]

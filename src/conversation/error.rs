@@ -52,7 +52,7 @@ pub enum RunError {
     #[error(transparent)]
     Model(#[from] ModelError),
     /// The answer is cut, or was taken away. What there is of it is kept, marked
-    /// [`LlmInterrupted`](crate::Attribute::LlmInterrupted).
+    /// [`LlmInterrupted`](crate::Attribute::LlmInterrupted), and no tool is run that it called.
     #[error("the model stopped before it had said all ({reason:?}); what there is of the answer is kept")]
     Cut {
         /// Why it stopped.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use tokio::time::timeout;
+use tokio::time::timeout_at;
 
 use super::config::{Models, Setting};
 use super::deltas::Deltas;
@@ -12,6 +12,7 @@ use super::error::{AskError, PromptError, RunError};
 use super::run::Run;
 use super::shared::Conversation;
 use super::tool::Tool;
+use crate::clock::from_now;
 use crate::message::{Content, Contents, Document, Draft, Media, MediaKind, Role, Text, Value};
 
 /// What is to be said to a conversation, as a value: messages, and what is to change in its [configuration](super::Config).
@@ -208,14 +209,26 @@ impl Prompt {
     /// Dropping this is dropping the [run](Run). Errors: as [`apply`](Self::apply) and [`Run`]; while another run goes on,
     /// nothing is applied.
     pub async fn prompt(&self) -> Result<Text, AskError> {
-        let run = Run::begin(&self.conversation)?;
-        self.apply()?;
-        Ok(run.final_text().await?)
+        let mut run = self.begin()?;
+        let text = run.final_text().await?;
+        run.next().await;
+        Ok(text)
     }
 
     /// The same, within a time. Errors: also [`TimedOut`](RunError::TimedOut); what was said by then stays.
     pub async fn prompt_within(&self, after: Duration) -> Result<Text, AskError> {
-        timeout(after, self.prompt()).await.unwrap_or_else(|_| Err(RunError::TimedOut { after }.into()))
+        let until = from_now(after);
+        let mut run = self.begin()?;
+        let text = timeout_at(until, run.final_text()).await.map_err(|_| RunError::TimedOut { after })??;
+        // The text is there: whether the model ends in time is no matter.
+        let _ = timeout_at(until, run.next()).await;
+        Ok(text)
+    }
+
+    fn begin(&self) -> Result<Run, AskError> {
+        let run = Run::begin(&self.conversation)?;
+        self.apply()?;
+        Ok(run)
     }
 
     fn message(&self, role: Role, contents: impl Into<Contents>) -> Self {

@@ -69,11 +69,17 @@ impl Conversation {
     }
 
     /// Hands what it holds, and from now on all that changes in it, to the writer of a log, without waiting. What finds no
-    /// room there comes with the next change.
+    /// room there comes with the next change. A writer in the place of another one is also given what that was not known
+    /// to have written. What has left memory before is not in its log, from which the conversation is not
+    /// [restored](MessagesManager::restore) without it.
     pub fn log(&self, writer: impl Into<Arc<CallWriter>>) {
         let mut state = self.state();
         state.history.keep_unlogged();
-        state.change(|state| (state.writer, state.not_logged) = (Some(writer.into()), None));
+        state.change(|state| {
+            (state.writer, state.not_logged) = (Some(writer.into()), None);
+            // Another writer may have stopped with it.
+            state.manager.take_back();
+        });
     }
 
     /// Why nothing of it is logged any more, where that is so.
@@ -91,12 +97,13 @@ impl Conversation {
         self.state().config.clone()
     }
 
-    /// What is read of it at one moment.
+    /// What is read of it at one moment. Everyone else waits for `read`, which must not use the conversation itself.
     pub fn read<T>(&self, read: impl FnOnce(&MessagesManager<PlainMessage>) -> T) -> T {
         read(&self.state().manager)
     }
 
-    /// What is changed in it at one moment.
+    /// What is changed in it at one moment. Everyone else waits for `change`, which must not use the conversation itself,
+    /// nor drop a [`Run`] of it.
     pub fn change<T>(&self, change: impl FnOnce(&mut MessagesManager<PlainMessage>) -> T) -> T {
         self.state().change(|state| change(&mut state.manager))
     }

@@ -34,7 +34,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// # Ok(()) }
     /// ```
     ///
-    /// Takes O(1) for what is shared, and the time to find `at` from the end. Errors: `at` is not here; what the
+    /// Takes O(1) for the messages that are shared, the time to find `at` from the end, and that to copy what is known of
+    /// the tool calls in front of it. Errors: `at` is not here; what the
     /// fork's window needs was pruned.
     pub fn fork(&mut self, at: &MessageId, of: impl Into<Text>) -> Result<Self, ForkError> {
         let index = self.find(at).ok_or(ForkError::Unknown { id: *at })?;

@@ -18,6 +18,7 @@ mod fork;
 mod format;
 mod list;
 mod prune;
+mod reading;
 mod restore;
 mod summarizing;
 mod summary;
@@ -249,11 +250,6 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     fn has_open_window(&self) -> bool {
         self.uncovered().any(|wrapper| wrapper.role().is_spoken())
-    }
-
-    /// The time as this conversation has it, in milliseconds since the epoch.
-    pub(crate) fn now_ms(&self) -> i64 {
-        self.clock.now_ms()
     }
 
     fn next_seq(&self) -> u32 {

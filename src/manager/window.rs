@@ -93,7 +93,10 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
             _ => self.answer(group),
         };
         let mut message = self.message(group.first)?.with_contents(contents);
-        for _ in 1..group.visible {
+        // Once for each message that is merged into the first one here, and for what was merged into it in the list.
+        let others = self.members(group).skip(1).flat_map(|other| other.metadata().attributes());
+        let merges = others.filter(|attribute| *attribute == Attribute::Merged).count();
+        for _ in 1..group.visible + merges {
             message.metadata_mut().add_attribute(Attribute::Merged);
         }
         Some(message)

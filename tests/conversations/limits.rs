@@ -261,6 +261,52 @@ fn a_fork_has_metadata_of_its_own() {
     assert_eq!(texts(&found), ["a: question 1", "b: question 1"]);
 }
 
+#[test]
+fn a_conversation_that_is_put_in_the_place_of_another_is_known_anew() {
+    let make = |turns: usize| {
+        let conversation = Conversation::new(id("a"));
+        (0..turns).for_each(|number| turn(&conversation, number));
+        conversation
+    };
+    let conversation = make(1);
+    conversation.change(|manager| manager.add_supervisor("be kind").map(drop).unwrap());
+    // All that was known of the old one is covered in the new one.
+    let mut other = make(3).read(Clone::clone);
+    let summarizing = other.summarizing().unwrap();
+    other.add_summary("Three questions.", &summarizing).unwrap();
+    conversation.change(|manager| *manager = other);
+    let known = conversation.metadata();
+    assert_eq!((known.messages, known.roles), (7, [Role::User, Role::Assistant, Role::Summary].into()));
+}
+
+#[tokio::test]
+async fn what_had_left_before_the_conversation_was_made_is_looked_for_in_the_log() {
+    let log = Arc::new(Watched::default());
+    let conversation = Conversation::new(id("a"));
+    conversation.change(|manager| manager.add_supervisor("be kind").map(drop).unwrap());
+    turn(&conversation, 0);
+    turn(&conversation, 1);
+    write(&*log, &conversation).await;
+    let mut manager = conversation.read(Clone::clone);
+    assert_eq!(manager.prune(2, Prune::Logged), 3);
+
+    let conversations = Conversations::new().with_log(log.clone());
+    conversations.insert(&Conversation::of(id("a"), manager)).unwrap();
+    let answer = conversations.query_with_log(&everything().with_role(Role::Supervisor)).await.unwrap();
+    assert_eq!(texts(&answer.found), ["a: be kind"]);
+    let known = conversations.metadata(&id("a")).unwrap();
+    assert_eq!((known.messages, known.created_ms), (5, None));
+}
+
+#[test]
+fn what_one_registry_has_a_log_for_stays_in_the_other_too() {
+    let with_log = Conversations::new().with_history_limit(2).with_log(Arc::new(MemoryLog::new()));
+    let conversation = with_log.get_or_create(&id("a"));
+    (0..3).for_each(|number| turn(&conversation, number));
+    Conversations::new().with_history_limit(2).insert(&conversation).unwrap();
+    assert_eq!(in_memory(&conversation).len(), 6);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -307,7 +353,7 @@ proptest! {
     }
 }
 
-fn assert_known(conversation: &Conversation, all: &[Message]) {
+pub fn assert_known(conversation: &Conversation, all: &[Message]) {
     let known = conversation.metadata();
     let said = || all.iter().filter(|message| !message.is_fake());
     assert_eq!(known.messages, said().count());

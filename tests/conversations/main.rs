@@ -10,6 +10,7 @@ mod random;
 mod registry;
 mod tasks;
 mod texts;
+mod together;
 
 use asked::Backend;
 

@@ -51,7 +51,7 @@ fn role() -> impl Strategy<Value = Role> {
     prop::sample::select(vec![Role::User, Role::User, Role::Assistant, Role::Assistant, Role::Supervisor])
 }
 
-fn op() -> impl Strategy<Value = Op> {
+pub fn op() -> impl Strategy<Value = Op> {
     let index = any::<Index>;
     prop_oneof![
         12 => (role(), prop::collection::vec(text(), 1..3)).prop_map(|(role, texts)| Op::Say(role, texts)),

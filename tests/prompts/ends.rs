@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use aws_sdk_bedrockruntime::types::StopReason as Stop;
@@ -11,8 +12,9 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 use verbale::bedrock::stand_in::{Exception, Reply, StandIn};
-use verbale::conversation::{AskError, Conversation, RunError, Tool};
-use verbale::model::{Failure, StopReason, Wait};
+use verbale::conversation::{AskError, Conversation, Prompt, RunError, Tool};
+use verbale::model::{Failure, Generation, Model, ModelEvent, ModelRequest, StopReason, Wait};
+use verbale::{Invocation, Value};
 
 use super::tools::weather;
 use super::{prompt, read, shown};
@@ -77,6 +79,17 @@ async fn an_answer_that_is_cut_is_not_taken_for_a_whole_one() {
         assert!(matches!(&error, RunError::Cut { reason: stop } if *stop == reason), "{error:?}");
         assert_eq!(shown.get(1).is_some_and(|line| line.ends_with("llmInterrupted")), kept, "{shown:?}");
     }
+    // What a filter let through of it is not acted on.
+    let call = Reply::text("One moment.").tool_call("call_1", "get_weather", json!({"town": "Rome"}));
+    let (error, shown) = fail([call.stop(Stop::GuardrailIntervened)]).await;
+    assert!(matches!(&error, RunError::Cut { reason: StopReason::Filtered }), "{error:?}");
+    assert_eq!(
+        shown[1..],
+        [
+            r#"assistant "One moment." get_weather(call_1) llmInterrupted"#,
+            "user call_1: NotRun: The tool was not run: the answer was cut off. (false)"
+        ]
+    );
     let (error, shown) = fail([Reply::text(" \n")]).await;
     assert!(matches!(error, RunError::Blank) && shown.len() == 1, "{error:?} {shown:?}");
 }
@@ -191,4 +204,48 @@ async fn a_prompt_may_be_waited_for_only_so_long() {
     assert_eq!(shown(asked.conversation()), [r#"user "Hello?""#, r#"assistant "Here I" llmInterrupted"#]);
     assert_eq!(bedrock.until(|counters| counters.cancelled == 1).await.requests, 1);
     is_whole(asked.conversation(), &bedrock).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_there_in_time_is_given_though_the_model_does_not_end() {
+    let bedrock = StandIn::new();
+    // The start, a word, its end and the stop: what was used never comes.
+    bedrock.reply(Reply::text("Here.").hang_after(4));
+    let asked = prompt(&bedrock).request("Hello?");
+    assert_eq!(asked.prompt_within(Duration::from_millis(200)).await.unwrap(), "Here.");
+    assert_eq!(shown(asked.conversation()), [r#"user "Hello?""#, r#"assistant "Here.""#]);
+    is_whole(asked.conversation(), &bedrock).await;
+}
+
+/// Panics when it is asked, or behind some of an answer.
+struct Panics {
+    behind: Option<Vec<ModelEvent>>,
+}
+
+impl Model for Panics {
+    fn generate(&self, _: ModelRequest) -> Generation {
+        let mut events = self.behind.clone().unwrap().into_iter();
+        Box::pin(futures_util::stream::poll_fn(move |_| Poll::Ready(Some(Ok(events.next().unwrap())))))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_panics_leaves_a_conversation_that_goes_on() {
+    let call = Invocation::new("call_1", "get_weather", Value::Null).unwrap();
+    let said = vec![ModelEvent::Text("Here I".into()), ModelEvent::Invocation(call)];
+    let kept = [
+        r#"assistant "Here I" get_weather(call_1) llmInterrupted"#,
+        "user call_1: NotRun: The tool was not run: the answer was cut off. (false)",
+    ];
+    for (behind, kept) in [(None, &[] as &[&str]), (Some(said), &kept)] {
+        let bedrock = StandIn::new();
+        let models = super::models(&bedrock).with("nobody", "panics", Panics { behind });
+        let conversation = Prompt::new(models).request("Hello?").model("panics").apply().unwrap();
+        let running = conversation.clone();
+        let ended = tokio::spawn(async move { running.run().next().await.is_none() }).await;
+        assert!(ended.unwrap_err().is_panic());
+        assert_eq!(shown(&conversation)[1..], *kept);
+        conversation.continuation().model("sonnet").apply().unwrap();
+        is_whole(&conversation, &bedrock).await;
+    }
 }

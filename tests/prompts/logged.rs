@@ -66,3 +66,22 @@ async fn a_log_that_takes_nothing_any_more_is_told_and_stops_nothing() {
     assert!(read(conversation.run()).await.1.is_none());
     assert_eq!(shown(&conversation).len(), 2);
 }
+
+#[tokio::test]
+async fn another_writer_takes_what_a_stopped_one_had_not_stored() {
+    let header = CallHeader::new(CallId::new("CA1").unwrap(), 0).unwrap();
+    let (stopped, task) = LogWriter::new(Arc::new(MemoryLog::default()), WriterSettings::default());
+    let conversation = super::prompt(&StandIn::new()).conversation().clone();
+    conversation.log(stopped.open(header.clone()).unwrap());
+    conversation.continuation().request("Hello?").apply().unwrap();
+    drop(task);
+
+    let log = Arc::new(MemoryLog::default());
+    let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
+    tokio::spawn(task.run());
+    let call = Arc::new(writer.open(header.clone()).unwrap());
+    conversation.log(call.clone());
+    assert!(call.flush(WITHIN).await.is_empty());
+    let stored = stored(&log, header.call_id()).await;
+    assert!(conversation.read(|manager| *manager == stored));
+}

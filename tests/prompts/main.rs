@@ -5,6 +5,7 @@
 
 mod config;
 mod ends;
+mod limited;
 mod logged;
 mod memory;
 mod runs;

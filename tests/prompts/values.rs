@@ -17,7 +17,7 @@ const REGISTERED: [(&str, &str); 4] = [("a", "x"), ("a", "y"), ("b", "y"), ("b",
 
 /// What one value adds to another.
 #[derive(Debug, Clone)]
-enum Delta {
+pub enum Delta {
     Say(Speaker, String),
     Provider(&'static str),
     Model(&'static str),
@@ -27,7 +27,7 @@ enum Delta {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Speaker {
+pub enum Speaker {
     Agent,
     Assistant,
     Context,
@@ -62,7 +62,7 @@ fn actions() -> impl Strategy<Value = Vec<Action>> {
     prop::collection::vec(action, 1..60)
 }
 
-fn grown(prompt: &Prompt, delta: &Delta) -> Prompt {
+pub fn grown(prompt: &Prompt, delta: &Delta) -> Prompt {
     match delta {
         Delta::Say(Speaker::Agent, text) => prompt.agent(text.as_str()),
         Delta::Say(Speaker::Assistant, text) => prompt.assistant(text.as_str()),
@@ -206,22 +206,21 @@ fn apply((prompt, deltas): &(Prompt, Vec<Delta>), expected: &mut Expected) -> Re
 /// A run over whatever was applied: its results are in the conversation, in order, and it never makes a request that
 /// Bedrock refuses.
 #[derive(Debug, Clone)]
-enum Step {
+pub enum Step {
     Apply(Speaker, String),
     /// So many items of a run are read; then it is dropped, if it is not over.
     Run(usize),
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let step = prop_oneof![
+pub fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
         2 => (prop::sample::select(&SPEAKERS), "[a-c]{1,3}").prop_map(|(speaker, text)| Step::Apply(speaker, text)),
         1 => (0_usize..6).prop_map(Step::Run),
-    ];
-    prop::collection::vec(step, 1..20)
+    ]
 }
 
 /// Calls two tools on every third request, and breaks off on every fourth.
-fn bedrock() -> StandIn {
+pub fn bedrock() -> StandIn {
     StandIn::answering(|request| {
         let number = request.number();
         let reply = Reply::text(format!("answer {number}"));
@@ -235,7 +234,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_is_applied_and_however_runs_end_the_conversation_is_whole(steps in steps()) {
+    fn whatever_is_applied_and_however_runs_end_the_conversation_is_whole(steps in prop::collection::vec(step(), 1..20)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         runtime.block_on(async {
             let bedrock = bedrock();

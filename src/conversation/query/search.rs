@@ -9,6 +9,7 @@ use super::timeline::Timeline;
 use super::{HistoryQuery, QueryError};
 use crate::contents::Problem;
 use crate::log::{CallId, LoggedCall};
+use crate::manager::MessagesManager;
 use crate::message::{Message, MessageId, PlainMessage, Position, Role};
 
 /// A query on its way: what it has found so far. It does not matter in which order it comes by.
@@ -26,14 +27,14 @@ impl<'q> Search<'q> {
         Ok(Self { query, matcher, best: Best::new(query.limit, query.recent), problems: Vec::new() })
     }
 
-    /// Whether a conversation in which these roles were ever seen may have what is asked for.
-    pub fn may_be_among(&self, seen: &BTreeSet<Role>) -> bool {
-        self.query.roles.is_empty() || !self.query.roles.is_disjoint(seen)
+    /// Whether a conversation may have what is asked for that has no messages but of these roles.
+    pub fn may_be_among(&self, roles: &BTreeSet<Role>) -> bool {
+        self.query.roles.is_empty() || !self.query.roles.is_disjoint(roles)
     }
 
     /// Looks through the messages that a conversation has in memory.
-    pub fn look_at(&mut self, conversation: &CallId, list: &[PlainMessage], timeline: &Timeline) {
-        timeline.search(list, conversation, &self.matcher, &mut self.best);
+    pub fn look_at(&mut self, conversation: &CallId, manager: &MessagesManager<PlainMessage>, timeline: &Timeline) {
+        timeline.search(manager, conversation, &self.matcher, &mut self.best);
     }
 
     /// Looks through what a log has of a call; only in front of a position, where the rest was looked at in memory.

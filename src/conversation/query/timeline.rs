@@ -3,13 +3,14 @@
 use super::best::{Best, Side};
 use super::matcher::Matcher;
 use crate::log::CallId;
+use crate::manager::MessagesManager;
 use crate::message::{Message, MessageId, MessageWrapper, PlainMessage, Timing};
 
 /// The messages that a conversation has in memory, in the order of time, and how far they reach.
 ///
 /// The list has an order of its own: a summary is younger than what stands behind it, and a clock may step back.
 pub(in crate::conversation) struct Timeline {
-    /// Indices in the list, by time, then id; without fakes.
+    /// Places among the messages in memory, by time, then id; without fakes.
     order: Vec<u32>,
     span: Option<Span>,
 }
@@ -24,10 +25,10 @@ pub(super) struct Span {
 }
 
 impl Timeline {
-    /// That of a list. To be made anew when the list has changed.
-    pub fn of(list: &[PlainMessage]) -> Self {
+    /// That of a conversation. To be made anew when that has changed.
+    pub fn of(manager: &MessagesManager<PlainMessage>) -> Self {
         let mut places: Vec<(i64, MessageId, u32)> = (0..)
-            .zip(list)
+            .zip(manager.all())
             .map(|(index, wrapper)| (index, wrapper.message()))
             .filter(|(_, message)| !message.is_fake())
             .map(|(index, message)| (created_ms(message), message.id(), index))
@@ -46,14 +47,20 @@ impl Timeline {
         Self { span: span(), order: places.into_iter().map(|(.., index)| index).collect() }
     }
 
-    /// Looks through the list that it is of, from the end at which the best are.
-    pub(super) fn search(&self, list: &[PlainMessage], conversation: &CallId, matcher: &Matcher<'_>, best: &mut Best) {
+    /// Looks through the conversation that it is of, from the end at which the best are.
+    pub(super) fn search(
+        &self,
+        manager: &MessagesManager<PlainMessage>,
+        conversation: &CallId,
+        matcher: &Matcher<'_>,
+        best: &mut Best,
+    ) {
         let Some(span) = self.span.filter(|span| matcher.may_match_in(span)) else { return };
         let nearest_ms = if best.side() == Side::Newest { span.newest_ms } else { span.oldest_ms };
         if !best.may_want(nearest_ms) {
             return;
         }
-        let message = |index: &u32| list.get(*index as usize).map(PlainMessage::message);
+        let message = |index: &u32| manager.nth(*index as usize).map(PlainMessage::message);
         let is_before = |index: &u32, at_ms| message(index).is_some_and(|message| created_ms(message) < at_ms);
         let start_of = |at_ms| self.order.partition_point(|index| is_before(index, at_ms));
         let range = matcher.range(start_of, self.order.len());

@@ -45,11 +45,12 @@ impl History {
     /// Sets how much stays in memory, from now on.
     pub fn limit(&mut self, limit: HistoryLimit, manager: &mut Manager) {
         self.changing(manager);
+        self.is_logged |= limit.which == Prune::Logged;
         self.limit = Some(limit);
         self.changed(manager);
     }
 
-    /// The conversation has a log of its own: only what that has leaves memory.
+    /// The conversation has a log: from now on only what that has leaves memory.
     pub fn keep_unlogged(&mut self) {
         self.is_logged = true;
     }
@@ -68,14 +69,14 @@ impl History {
         }
     }
 
-    /// The roles that messages have ever had, and those in memory in the order of time.
-    pub fn overview(&mut self, manager: &Manager) -> (&BTreeSet<Role>, &Timeline) {
+    /// The roles that messages have ever had, where all are known, and those in memory in the order of time.
+    pub fn overview(&mut self, manager: &Manager) -> (Option<&BTreeSet<Role>>, &Timeline) {
         let noted = &mut self.noted;
         let timeline = self.timeline.get_or_insert_with(|| {
             noted.note(manager);
-            Timeline::of(manager.meta_messages())
+            Timeline::of(manager)
         });
-        (&noted.roles, timeline)
+        (Some(&noted.roles).filter(|_| !noted.has_missed), timeline)
     }
 
     fn prune(&mut self, manager: &mut Manager) {
@@ -94,6 +95,8 @@ impl History {
 struct Noted {
     /// The last message, summaries aside, when the list was looked at.
     last: Option<(Position, MessageId)>,
+    /// Whether some had left memory before they were looked at.
+    has_missed: bool,
     fakes: u32,
     roles: BTreeSet<Role>,
     created_ms: Option<i64>,
@@ -106,15 +109,8 @@ impl Noted {
         if self.is_of_another(manager) {
             *self = Self::default();
         }
-        let is_in_window = self.last.is_some_and(|(known, _)| {
-            let covered = manager.last_summary().map(|summary| summary.message().position().seq());
-            covered.is_none_or(|covered| covered <= known.seq())
-        });
-        if is_in_window {
-            self.add(manager.uncovered());
-        } else {
-            self.add(manager.meta_messages().iter());
-        }
+        self.has_missed |= first_seq(manager) > self.last.map_or(0, |(known, _)| known.seq() + 1);
+        self.add(manager.all());
         if manager.summary_count() > 0 {
             self.roles.insert(Role::Summary);
         }
@@ -122,7 +118,7 @@ impl Noted {
 
     /// The times of the first and the last message, which may have been corrected.
     fn note_times(&mut self, manager: &Manager) {
-        let mut said = manager.meta_messages().iter().map(PlainMessage::message).filter(|message| !is_summary(message));
+        let mut said = manager.all().map(PlainMessage::message).filter(|message| !is_summary(message));
         if let Some(first) = said.clone().next().filter(|_| manager.pruned() == 0) {
             self.created_ms = Some(created_ms(first));
         }
@@ -145,16 +141,26 @@ impl Noted {
                 self.roles.insert(message.role());
             }
         }
-        self.created_ms = self.created_ms.or(oldest_ms);
+        if !self.has_missed {
+            self.created_ms = self.created_ms.or(oldest_ms);
+        }
     }
 
     /// Whether another conversation was put in the place of the one that was looked at.
     fn is_of_another(&self, manager: &Manager) -> bool {
-        self.last.is_some_and(|(known, id)| {
-            let mut window = manager.uncovered().map(PlainMessage::message);
-            let found = window.rfind(|message| message.position() <= known);
-            manager.message_count() <= known.seq() || found.is_some_and(|found| found.id() != id)
+        self.last.is_some_and(|(known, id)| match manager.at(known) {
+            Some(found) => found.id() != id,
+            // It was pruned, or never added.
+            None => manager.message_count() <= known.seq(),
         })
+    }
+}
+
+/// The number of the first message that is in memory, or is still to come.
+fn first_seq(manager: &Manager) -> u32 {
+    match manager.nth(0).map(PlainMessage::message) {
+        None => manager.message_count(),
+        Some(first) => first.position().seq() + u32::from(is_summary(first)),
     }
 }
 

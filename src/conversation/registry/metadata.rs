@@ -13,7 +13,8 @@ use crate::message::Role;
 pub struct ConversationMetadata {
     /// The conversation.
     pub conversation: CallId,
-    /// When its first message was created, in milliseconds since the Unix epoch; `None` before there is one.
+    /// When its first message was created, in milliseconds since the Unix epoch; `None` before there is one, and where
+    /// that is not known.
     pub created_ms: Option<i64>,
     /// When the message that is its last was created, in milliseconds since the Unix epoch.
     pub last_message_ms: Option<i64>,

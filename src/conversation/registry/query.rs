@@ -59,11 +59,11 @@ impl Conversation {
     fn search(&self, search: &mut Search<'_>) -> Option<Position> {
         self.with_history(|history, manager| {
             let (roles, timeline) = history.overview(manager);
-            if !search.may_be_among(roles) {
+            if roles.is_some_and(|roles| !search.may_be_among(roles)) {
                 return None;
             }
-            search.look_at(self.id(), manager.meta_messages(), timeline);
-            let first = || manager.meta_messages().first().map(|wrapper| wrapper.message().position());
+            search.look_at(self.id(), manager, timeline);
+            let first = || manager.nth(0).map(|wrapper| wrapper.message().position());
             (manager.pruned() > 0).then(|| first().unwrap_or(Position::message(manager.message_count())))
         })
     }

@@ -65,13 +65,19 @@ impl Run {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
-    /// Runs to the end. Without an error, the last message is the final text.
-    pub(super) async fn final_text(mut self) -> Result<Text, RunError> {
+    /// Runs up to the final text. What the model's answer has behind it is [still to be read](Self::next).
+    pub(super) async fn final_text(&mut self) -> Result<Text, RunError> {
         let mut text = None;
-        while let Some(message) = self.next().await {
+        while !self.is_answered()
+            && let Some(message) = self.next().await
+        {
             text = message?.contents().texts().next().cloned();
         }
         text.ok_or(RunError::Blank)
+    }
+
+    fn is_answered(&self) -> bool {
+        matches!(&self.0, State::Idle(rounds) if rounds.are_over())
     }
 }
 

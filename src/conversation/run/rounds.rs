@@ -63,6 +63,11 @@ impl Rounds {
         }
     }
 
+    /// Whether all messages were given, and no other will come.
+    pub fn are_over(&self) -> bool {
+        self.running.is_none() && self.ready.is_empty()
+    }
+
     async fn ask(&mut self) {
         match self.begin_answer().await {
             Ok(answer) => {
@@ -101,8 +106,12 @@ impl Rounds {
     /// The model has stopped: what it said goes into the conversation, and the tools that it calls are run.
     fn answered(&mut self, mut answer: Answer, reason: StopReason) {
         let said = &mut answer.said;
-        let is_cut = said.calls.is_empty()
-            && matches!(reason, StopReason::MaxTokens | StopReason::ContextFull | StopReason::Filtered);
+        let is_cut = match reason {
+            // What was called was asked for in an answer that nobody is to have.
+            StopReason::Filtered => true,
+            StopReason::MaxTokens | StopReason::ContextFull => said.calls.is_empty(),
+            _ => false,
+        };
         let kept = said.commit(&self.conversation, is_cut.then_some(Attribute::LlmInterrupted));
         let calls = std::mem::take(&mut said.calls);
         let config = answer.config.clone();
@@ -114,6 +123,7 @@ impl Rounds {
             Err(error) => return self.end_with(error.into()),
         }
         if is_cut {
+            self.not_run(&calls);
             return self.end_with(RunError::Cut { reason });
         }
         if calls.is_empty() {
@@ -174,7 +184,11 @@ impl Rounds {
             Ok(None) => {}
             Err(error) => return self.end_with(error.into()),
         }
-        for call in &said.calls {
+        self.not_run(&said.calls);
+    }
+
+    fn not_run(&mut self, calls: &[Invocation]) {
+        for call in calls {
             self.note(failed(call, NOT_RUN, "The tool was not run: the answer was cut off."));
         }
     }

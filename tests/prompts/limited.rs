@@ -1,0 +1,116 @@
+//! Runs of conversations that are limited, logged, summarised late and forked meanwhile: Bedrock takes what they ask.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use proptest::sample::Index;
+use verbale::conversation::{Conversation, Conversations};
+use verbale::log::{CallHeader, CallId, CallLog, CallWriter, LogWriter, MemoryLog, WriterSettings};
+use verbale::{Message, MessageWrapper, MessagesManager, PlainMessage, Summarizing};
+
+use super::tools::weather;
+use super::values::{Delta, Step, bedrock, grown, step};
+
+#[derive(Debug, Clone)]
+enum Event {
+    Step(Step),
+    Fork(Index),
+    /// What began to be summarised is, and something else begins to be.
+    Summarise,
+}
+
+fn events() -> impl Strategy<Value = Vec<Event>> {
+    let event = prop_oneof![
+        8 => step().prop_map(Event::Step),
+        1 => any::<Index>().prop_map(Event::Fork),
+        2 => Just(Event::Summarise),
+    ];
+    prop::collection::vec(event, 1..30)
+}
+
+fn list(conversation: &Conversation) -> Vec<Message> {
+    conversation.read(|manager| manager.meta_messages().iter().map(|wrapper| wrapper.message().clone()).collect())
+}
+
+async fn flush(conversation: &Conversation, writer: &CallWriter) {
+    assert!(writer.flush(Duration::from_secs(5)).await.is_empty());
+    conversation.change(|_| ());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_leaves_memory_runs_go_on(events in events(), limit in 1_usize..6) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        runtime.block_on(async {
+            let log = Arc::new(MemoryLog::new());
+            let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
+            tokio::spawn(task.run());
+            let logged = |conversation: &Conversation| {
+                let call = Arc::new(writer.open(CallHeader::new(conversation.id().clone(), 0).unwrap()).unwrap());
+                conversation.log(call.clone());
+                call
+            };
+            let conversations = Conversations::new().with_history_limit(limit).with_log(log.clone());
+            let bedrock = bedrock();
+            let mut conversation = super::prompt(&bedrock).tool(weather()).agent("Be kind.").apply().unwrap();
+            conversations.insert(&conversation).unwrap();
+            let mut call = logged(&conversation);
+            let mut summarizing: Option<Summarizing> = None;
+            let mut is_whole = true;
+            for (number, event) in events.iter().enumerate() {
+                match event {
+                    Event::Step(Step::Apply(speaker, text)) => {
+                        let prompt = grown(&conversation.continuation(), &Delta::Say(*speaker, text.clone()));
+                        prompt.apply().unwrap();
+                    }
+                    Event::Step(Step::Run(items)) => {
+                        let mut run = conversation.run();
+                        for _ in 0..*items {
+                            let Some(Ok(_)) = run.next().await else { break };
+                            flush(&conversation, &call).await;
+                        }
+                    }
+                    Event::Fork(at) => {
+                        let messages = list(&conversation);
+                        let at = messages[at.index(messages.len())].id();
+                        if let Ok(fork) = conversation.fork(&at, CallId::new(format!("fork-{number}")).unwrap()) {
+                            is_whole &= list(&fork)[0].position().seq() == 0;
+                            conversations.insert(&fork).unwrap();
+                            call = logged(&fork);
+                            // A call that is open in the fork gets no result there.
+                            let calls: Vec<_> = list(&fork).iter().flat_map(|message| message.contents().to_vec()).collect();
+                            for invocation in calls.iter().filter_map(|content| content.as_invocation()) {
+                                fork.change(|manager| drop(manager.add_user(invocation.success(["unknown"]))));
+                            }
+                            (conversation, summarizing) = (fork, None);
+                        }
+                    }
+                    Event::Summarise => {
+                        let text = "They talk of a, b and c.";
+                        if let Some(summarizing) = summarizing.take() {
+                            let _ = conversation.change(|manager| manager.add_summary(text, &summarizing).map(drop));
+                        }
+                        summarizing = conversation.read(MessagesManager::summarizing);
+                    }
+                }
+                assert!(conversation.read(|manager| manager.open_invocations().is_empty()));
+                assert!(conversation.not_logged().is_none());
+            }
+            flush(&conversation, &call).await;
+            let records = log.read_call(conversation.id()).await.unwrap().records;
+            let all: Vec<Message> = records.iter().cloned().map(verbale::Record::into_message).collect();
+            let list = list(&conversation);
+            assert_eq!(&all[all.len() - list.len()..], list);
+            if is_whole {
+                let whole = MessagesManager::<PlainMessage>::restore(records).unwrap();
+                conversation.read(|manager| assert!(manager.supervisors().eq(whole.supervisors())));
+            }
+            let asked = bedrock.requests();
+            assert!(asked.iter().all(|request| request.system()[0].as_text().unwrap().starts_with("Be kind.")));
+            assert_eq!(bedrock.counters().refused, 0);
+        });
+    }
+}
