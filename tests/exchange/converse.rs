@@ -18,6 +18,8 @@ fn export(manager: &Manager) -> (Json, Vec<Lost>) {
 }
 
 fn full() -> Json {
+    // They begin as such files do: a `BedrockMessage` looks.
+    let [png, gif, pdf] = ["iVBORw0KGgo=", "R0lGODlhAQ==", "JVBERi0xLjQ="].map(|base64| json!({"bytes": base64}));
     let bytes = json!({"bytes": "aGk="});
     let in_s3 = json!({"s3Location": {"uri": "s3://bucket/key"}});
     json!({
@@ -25,10 +27,10 @@ fn full() -> Json {
         "messages": [
             {"role": "user", "content": [
                 {"text": "Look"},
-                {"image": {"format": "png", "source": bytes}},
+                {"image": {"format": "png", "source": png}},
                 {"video": {"format": "mov", "source": in_s3}},
                 {"audio": {"format": "mp3", "source": bytes}},
-                {"document": {"format": "pdf", "name": "Terms", "source": bytes}},
+                {"document": {"format": "pdf", "name": "Terms", "source": pdf}},
             ]},
             {"role": "assistant", "content": [
                 {"toolUse": {"toolUseId": "a", "name": "f", "input": {"n": [1, -2.5, null, true, "x", {}]}}},
@@ -37,7 +39,7 @@ fn full() -> Json {
             ]},
             {"role": "user", "content": [
                 {"toolResult": {"toolUseId": "a", "status": "success", "content": [
-                    {"text": "1"}, {"json": {"a": [1]}}, {"image": {"format": "gif", "source": bytes}},
+                    {"text": "1"}, {"json": {"a": [1]}}, {"image": {"format": "gif", "source": gif}},
                     {"document": {"format": "txt", "name": "T", "source": in_s3}}]}},
                 {"toolResult": {"toolUseId": "b", "status": "error", "content": [{"text": "no answer"}]}},
                 {"text": "Well?"},
