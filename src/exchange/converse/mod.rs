@@ -23,8 +23,6 @@ use crate::message::MessageWrapper;
 /// - Each text of `system`, and each message of role `system`, is a supervisor message.
 /// - Blocks are `text`, `image`, `video`, `audio`, `document`, `toolUse` and `toolResult`. Their `format` becomes a MIME type; a
 ///   `source` is bytes in base64 or an `s3Location`. A `cachePoint` is the request's, and no part of the conversation.
-/// - Data in a `toolResult` and in `input` is kept as data, which takes several times the memory of its text: a request of
-///   100 KB and more that is mostly small objects is too dense.
 /// - A `toolResult` with the `status` `error` holds one text. A call whose id was used before, and answered, gets
 ///   another: `call_1-2`.
 ///
