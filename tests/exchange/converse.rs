@@ -75,6 +75,34 @@ fn it_is_what_the_sdk_sends() {
 }
 
 #[test]
+fn converse_takes_what_is_written() {
+    let mut conversation = manager();
+    let image = || Media::new(MediaKind::Image, Source::Bytes(b"hi".as_slice().into())).with_mime_type("image/png");
+    conversation.add_supervisor(image()).unwrap();
+    conversation.add_user("Hi").unwrap();
+    conversation
+        .add_assistant("I am fine, and you?")
+        .unwrap()
+        .set_heard(Heard::bytes(4, Provenance::Estimate))
+        .unwrap();
+    conversation.add_assistant([image().into(), Content::from("Hello?")]).unwrap();
+    conversation.add_supervisor([image().into(), Content::from("Be brief.")]).unwrap();
+    assert_eq!(conversation.meta_messages().len(), 5);
+    let (json, losses) = export(&conversation);
+    assert_eq!(
+        json,
+        json!({"messages": [
+            {"role": "user", "content": [{"text": "Hi"}]},
+            // Two of one role, or images of anyone but the user, are refused.
+            {"role": "assistant", "content": [{"text": "I am"}, {"text": "Hello?"}]},
+            {"role": "system", "content": [{"text": "Be brief."}]},
+        ]})
+    );
+    assert_eq!(losses, [Lost::Media, Lost::Unheard, Lost::Media, Lost::Media]);
+    assert_eq!(export(&import(&json).unwrap()), (json, vec![]));
+}
+
+#[test]
 fn other_ways_to_say_it_are_understood() {
     let bare = json!([
         {"content": [{"cachePoint": {"type": "default"}}, {"text": "Hi"}], "role": "user"},
