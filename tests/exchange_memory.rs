@@ -13,6 +13,7 @@ use std::path::Path;
 
 use formats::{ALL, Format};
 use peakmem_alloc::{INSTRUMENTED_SYSTEM, PeakMemAlloc, PeakMemAllocTrait};
+use serde_json::Value as Json;
 
 #[global_allocator]
 static ALLOCATOR: &PeakMemAlloc<System> = &INSTRUMENTED_SYSTEM;
@@ -293,6 +294,13 @@ const DENSE: &[Dense] = &[
         r##"{"message_id":"m-#","conversation_id":"default","role":"user","content":"I would like to know whether the ferry on Friday takes bicycles, and how much that costs for two adults and a child. And what if it rains, can I come on Saturday without paying again?","timestamp":"2024-03-15T10:30:00Z","metadata":{"model":"gpt-4o","tokens":412}},"##,
         CHAT_USER,
     ),
+    taken(
+        "chat",
+        "short messages with their ids",
+        "[",
+        r##"{"message_id":"0b1f6f5e-77a3-4c06-9d0b-6a3d5e2f#","conversation_id":"CA7","role":"user","content":"Is it open on Friday?","timestamp":"2024-03-15T10:30:00Z"},"##,
+        CHAT_USER,
+    ),
     dense(
         "chat",
         "ids",
@@ -396,7 +404,41 @@ fn at_most_4_times_the_text() {
             for cut in 1..20 {
                 check(format, "damaged", &damaged(text.as_bytes(), cut));
             }
+            let mut json = serde_json::from_str(&text).unwrap_or_default();
+            if structured(&mut json) > 0 {
+                let data = json.to_string();
+                assert!(check(format, "the same, results as data", data.as_bytes()), "{name} with data is refused");
+                // Ten times, as of a long day: a small text has a margin.
+                let mut long = json.clone();
+                let messages = long["messages"].as_array_mut().unwrap();
+                *messages = (0..10).flat_map(|_| messages.clone()).collect();
+                let long = long.to_string();
+                assert!(check(format, "ten times, results as data", long.as_bytes()), "{name} ten times is refused");
+            }
         }
+    }
+}
+
+/// Puts data in the place of the results that are JSON in a text, and counts them.
+fn structured(json: &mut Json) -> usize {
+    match json {
+        Json::Array(items) => items.iter_mut().map(structured).sum(),
+        Json::Object(entries) => {
+            let data = |text: &Json| serde_json::from_str(text.as_str()?).ok().filter(Json::is_object);
+            if let Some(data) = entries.get("result").and_then(data) {
+                entries.insert("result".to_owned(), data);
+                return 1;
+            }
+            if entries.contains_key("toolUseId")
+                && let Some(block) = entries.get_mut("content").and_then(|content| content.get_mut(0))
+                && let Some(data) = block.get("text").and_then(data)
+            {
+                *block = serde_json::json!({"json": data});
+                return 1;
+            }
+            entries.values_mut().map(structured).sum()
+        }
+        _ => 0,
     }
 }
 

@@ -145,7 +145,7 @@ impl Detaching {
 
     fn source(&mut self, source: &mut Source, beside: &mut Option<Map>) {
         // Where one of the keys has another meaning, the bytes stay.
-        let is_taken = beside.as_ref().is_some_and(|map| [SIZE, STANDS_FOR].iter().any(|key| map.contains_key(*key)));
+        let is_taken = beside.as_ref().is_some_and(|map| [SIZE, STANDS_FOR].iter().any(|key| map.contains_key(key)));
         if let Source::Bytes(bytes) = source
             && !is_taken
         {

@@ -53,17 +53,9 @@ pub(super) fn list_bytes(items: usize) -> usize {
     items.saturating_mul(size_of::<Value>())
 }
 
-/// The nodes of a map, which are big; without what its keys and values hold.
+/// The slots of a map, without what its keys and values hold.
 pub(super) fn map_bytes(entries: usize) -> usize {
-    const CAPACITY: usize = 11;
-    // A node that was split is half full at least, and each but the first hangs in one above.
-    const FEWEST: usize = 5;
-    let node = CAPACITY * (size_of::<String>() + size_of::<Value>()) + 2 * size_of::<usize>();
-    match entries {
-        0 => 0,
-        1..=CAPACITY => node,
-        more => (more / FEWEST + 1).saturating_mul(node).saturating_mul(5) / 4,
-    }
+    entries.saturating_mul(size_of::<(String, Value)>())
 }
 
 /// The contents of a message, while they are collected and once they are merged.

@@ -28,9 +28,10 @@ pub(super) fn read_all<T>(
     Ok(all)
 }
 
-/// The bytes as text.
+/// The bytes as text, without the mark that some editors put in front of UTF-8.
 pub(super) fn utf8(bytes: &[u8]) -> Result<&str, ExchangeError> {
-    std::str::from_utf8(bytes).map_err(|error| {
+    let text = std::str::from_utf8(bytes).map(|text| text.strip_prefix('\u{feff}').unwrap_or(text));
+    text.map_err(|error| {
         let good = bytes.get(..error.valid_up_to()).unwrap_or_default();
         let line_start = good.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;

@@ -1,12 +1,10 @@
 //! Plain JSON as a [`Value`], within a budget.
 
-use std::collections::BTreeMap;
-
 use super::budget;
 use super::error::{ExchangeError, Problem};
 use super::lexer::Kind;
 use super::reader::Reader;
-use crate::message::{List, MAX_DEPTH, Map, MessageError, Value};
+use crate::message::{Entries, List, MAX_DEPTH, Map, MessageError, Value};
 
 /// The value here: plain JSON, no tags read, each number exactly.
 ///
@@ -39,14 +37,14 @@ fn read_below(reader: &mut Reader<'_>, depth: u8) -> Result<Value, ExchangeError
             let depth = deeper(reader, depth)?;
             let count = reader.count()?;
             reader.take(budget::map_bytes(count))?;
-            let mut entries = BTreeMap::new();
+            let mut entries = Vec::with_capacity(count);
             reader.entries(|reader, key| {
                 reader.take(key.len())?;
-                let value = read_below(reader, depth)?;
-                let before = entries.insert(key.unescaped().into_owned(), value);
-                before.map_or(Ok(()), |_| Err(reader.error(Problem::RepeatedKey)))
+                entries.push((key.unescaped().into_owned(), read_below(reader, depth)?));
+                Ok(())
             })?;
-            Value::Map(Map::new(entries).map_err(|error| reader.error(error))?)
+            let entries = Entries::of(entries).ok_or_else(|| reader.error(Problem::RepeatedKey))?;
+            Value::Map(Map::of(entries).map_err(|error| reader.error(error))?)
         }
     })
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::manager::MessagesManager;
 use crate::manager::error::ManagerError;
-use crate::message::{Content, Invocation, InvocationId, MessageWrapper, Role, ToolName};
+use crate::message::{Content, Invocation, InvocationId, InvocationResult, MessageWrapper, Role, ToolName};
 
 /// The tool calls of a conversation, by invocation id. The one home of their pairing.
 #[derive(Debug, Clone, Default)]
@@ -41,16 +41,14 @@ impl Calls {
         if let [Content::Text(_)] = contents {
             return Ok(());
         }
-        for (index, content) in contents.iter().enumerate() {
-            let before = contents.get(..index).unwrap_or_default();
+        for content in contents {
             match content {
                 Content::Invocation(invocation) => {
                     let id = invocation.id();
                     if role != Role::Assistant {
                         return Err(ManagerError::WrongRole { role, content: "a tool call" });
                     }
-                    if self.0.contains_key(id) || before.iter().filter_map(Content::as_invocation).any(|b| b.id() == id)
-                    {
+                    if self.0.contains_key(id) {
                         return Err(ManagerError::RepeatedInvocation { id: id.clone() });
                     }
                 }
@@ -60,9 +58,7 @@ impl Calls {
                         return Err(ManagerError::WrongRole { role, content: "the result of a tool call" });
                     }
                     let call = self.0.get(id).ok_or_else(|| ManagerError::UnknownInvocation { id: id.clone() })?;
-                    if call.result.is_some()
-                        || before.iter().filter_map(Content::as_result).any(|b| b.invocation_id() == id)
-                    {
+                    if call.result.is_some() {
                         return Err(ManagerError::SecondResult { id: id.clone() });
                     }
                     if call.name != *result.name() {
@@ -72,7 +68,13 @@ impl Calls {
                 _ => {}
             }
         }
-        Ok(())
+        if let Some(id) = twice(contents, |content| content.as_invocation().map(Invocation::id)) {
+            return Err(ManagerError::RepeatedInvocation { id: id.clone() });
+        }
+        match twice(contents, |content| content.as_result().map(InvocationResult::invocation_id)) {
+            Some(id) => Err(ManagerError::SecondResult { id: id.clone() }),
+            None => Ok(()),
+        }
     }
 
     /// Takes note of checked contents that stand in message `seq`.
@@ -119,9 +121,17 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let invocations = messages.flat_map(|wrapper| wrapper.message().contents()).filter_map(Content::as_invocation);
         invocations.map(Invocation::id).filter(|id| self.calls.is_open(id)).collect()
     }
+}
 
-    /// The tool that the call with this id asks for, and whether the result is there.
-    pub(crate) fn invoked(&self, id: &InvocationId) -> Option<(&ToolName, bool)> {
-        self.calls.get(id).map(|call| (call.name(), call.result.is_some()))
+/// An id that stands twice among the contents. Sorted, for an imported message may have a hundred thousand calls.
+fn twice<'a>(
+    contents: &'a [Content],
+    id: impl Fn(&'a Content) -> Option<&'a InvocationId>,
+) -> Option<&'a InvocationId> {
+    if contents.len() < 2 {
+        return None;
     }
+    let mut ids: Vec<&InvocationId> = contents.iter().filter_map(id).collect();
+    ids.sort_unstable();
+    ids.iter().zip(ids.iter().skip(1)).find(|(a, b)| a == b).map(|(id, _)| *id)
 }

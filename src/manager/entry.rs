@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use crate::manager::MessagesManager;
 use crate::manager::error::ManagerError;
-use crate::message::{Attribute, Heard, Message, MessageId, MessageWrapper, Role, Timing, Value};
+use crate::message::{Attribute, Entries, Heard, Message, MessageId, MessageWrapper, Role, Timing, Value};
 
 /// A message in the manager. Every change through it raises the message's revision, so that the log hears of it.
 ///
@@ -39,6 +39,13 @@ impl<'a, W: MessageWrapper> Entry<'a, W> {
             self.change(|message| message.metadata_mut().aux_mut().insert(key, value));
         }
         before
+    }
+
+    /// Sets custom data in the place of all that there was.
+    pub(crate) fn set_all_data(&mut self, entries: Entries) {
+        if *self.message().metadata().aux() != entries {
+            self.change(|message| *message.metadata_mut().aux_mut() = entries);
+        }
     }
 
     /// Takes custom data away, and gives it.

@@ -111,7 +111,7 @@ fn metadata_set_after_logging_is_logged() {
     manager.entry(&id).unwrap().set_data("stopped", true);
     let changes = manager.changes(Tail::Include);
     assert_eq!(changes.records()[0].revision(), 2);
-    assert_eq!(changes.records()[0].metadata().aux()["stopped"], Value::Bool(true));
+    assert_eq!(changes.records()[0].metadata().aux().get("stopped"), Some(&Value::Bool(true)));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::message::decision::{Decision, ForkedFrom};
 use crate::message::id::MessageId;
 use crate::message::marks::{Attribute, Timing};
 use crate::message::text::Text;
-use crate::message::value::{Value, entries_bytes};
+use crate::message::value::{Entries, Value, entries_bytes};
 
 /// What is known about a message beside its contents.
 #[derive(Clone, PartialEq, Eq)]
@@ -27,7 +27,7 @@ struct More {
     summary_ids: Vec<MessageId>,
     decision: Option<Box<Decision>>,
     forked_from: Option<Box<ForkedFrom>>,
-    aux: BTreeMap<String, Value>,
+    aux: Entries,
     unknown: Option<Box<Unknown>>,
 }
 
@@ -38,19 +38,21 @@ pub(crate) struct Unknown {
     pub message: BTreeMap<String, Value>,
     pub heard: BTreeMap<String, Value>,
     pub metadata: BTreeMap<String, Value>,
+    pub forked_from: BTreeMap<String, Value>,
     pub timing: BTreeMap<String, Value>,
     pub attributes: Vec<Text>,
 }
 
 impl Unknown {
     /// The entries of all levels.
-    pub fn levels(&self) -> [&BTreeMap<String, Value>; 5] {
-        [&self.record, &self.message, &self.heard, &self.metadata, &self.timing]
+    pub fn levels(&self) -> [&BTreeMap<String, Value>; 6] {
+        [&self.record, &self.message, &self.heard, &self.metadata, &self.forked_from, &self.timing]
     }
 
     /// The same, to be changed.
-    pub fn levels_mut(&mut self) -> [&mut BTreeMap<String, Value>; 5] {
-        [&mut self.record, &mut self.message, &mut self.heard, &mut self.metadata, &mut self.timing]
+    pub fn levels_mut(&mut self) -> [&mut BTreeMap<String, Value>; 6] {
+        let Self { record, message, heard, metadata, forked_from, timing, .. } = self;
+        [record, message, heard, metadata, forked_from, timing]
     }
 }
 
@@ -107,9 +109,8 @@ impl Metadata {
     }
 
     /// Custom data.
-    pub fn aux(&self) -> &BTreeMap<String, Value> {
-        const EMPTY: &BTreeMap<String, Value> = &BTreeMap::new();
-        self.more.as_ref().map_or(EMPTY, |more| &more.aux)
+    pub fn aux(&self) -> &Entries {
+        self.more.as_ref().map_or(Entries::NONE, |more| &more.aux)
     }
 
     /// About how many bytes of a record it takes.
@@ -124,7 +125,7 @@ impl Metadata {
                 let policy = more.decision.as_deref().and_then(|decision| decision.policy.as_ref());
                 let conversation = more.forked_from.as_deref().map(|forked| &forked.conversation);
                 let named: usize = policy.into_iter().chain(conversation).map(|name| MADE + name.len()).sum();
-                more.summary_ids.len() * SUMMARY_ID + named + entries_bytes(&more.aux) + unknown
+                more.summary_ids.len() * SUMMARY_ID + named + entries_bytes(more.aux.iter()) + unknown
             })
     }
 
@@ -166,11 +167,16 @@ impl Metadata {
         self.more().decision = Some(decision);
     }
 
+    /// What was said about an earlier fork says nothing of this one.
     pub(crate) fn set_forked_from(&mut self, forked_from: ForkedFrom) {
         self.more().forked_from = Some(Box::new(forked_from));
+        if self.unknown().is_some_and(|unknown| !unknown.forked_from.is_empty()) {
+            self.unknown_mut().forked_from.clear();
+            self.tidy();
+        }
     }
 
-    pub(crate) fn aux_mut(&mut self) -> &mut BTreeMap<String, Value> {
+    pub(crate) fn aux_mut(&mut self) -> &mut Entries {
         &mut self.more().aux
     }
 

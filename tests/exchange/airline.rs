@@ -163,5 +163,6 @@ fn converse_is_what_the_sdk_sends() {
 
 fn has_blank_result(content: &Content) -> bool {
     let Some(Outcome::Success(contents)) = content.as_result().map(|result| result.outcome()) else { return false };
-    contents.iter().any(|content| matches!(content, ResultContent::Text(text) if text.trim().is_empty()))
+    contents.is_empty()
+        || contents.iter().any(|content| matches!(content, ResultContent::Text(text) if text.trim().is_empty()))
 }

@@ -74,8 +74,8 @@ fn messages_of_several_conversations_go_in_and_come_out() {
     let [(_, default), (_, other)] = conversations.as_slice() else { panic!("not two") };
     let records = default.records();
     assert_eq!((records[0].id().to_string().as_str(), records.len()), (id, 3));
-    assert_eq!(records[0].metadata().aux()["confidence"], Value::try_from(0.93).unwrap());
-    assert_eq!(records[1].metadata().aux()[chat::MESSAGE_ID], Value::from("m-2"));
+    assert_eq!(records[0].metadata().aux().get("confidence"), Some(&Value::try_from(0.93).unwrap()));
+    assert_eq!(records[1].metadata().aux().get(chat::MESSAGE_ID), Some(&Value::from("m-2")));
     assert_eq!(default.messages().count(), 2);
     assert_eq!(words(other)[..2], ["...", "Hello!"]);
     assert_eq!(other.records()[2].contents().len(), 5);

@@ -18,6 +18,8 @@ fn export(manager: &Manager) -> (Json, Vec<Lost>) {
 }
 
 fn full() -> Json {
+    // They begin as such files do: a `BedrockMessage` looks.
+    let [png, gif, pdf] = ["iVBORw0KGgo=", "R0lGODlhAQ==", "JVBERi0xLjQ="].map(|base64| json!({"bytes": base64}));
     let bytes = json!({"bytes": "aGk="});
     let in_s3 = json!({"s3Location": {"uri": "s3://bucket/key"}});
     json!({
@@ -25,10 +27,10 @@ fn full() -> Json {
         "messages": [
             {"role": "user", "content": [
                 {"text": "Look"},
-                {"image": {"format": "png", "source": bytes}},
+                {"image": {"format": "png", "source": png}},
                 {"video": {"format": "mov", "source": in_s3}},
                 {"audio": {"format": "mp3", "source": bytes}},
-                {"document": {"format": "pdf", "name": "Terms", "source": bytes}},
+                {"document": {"format": "pdf", "name": "Terms", "source": pdf}},
             ]},
             {"role": "assistant", "content": [
                 {"toolUse": {"toolUseId": "a", "name": "f", "input": {"n": [1, -2.5, null, true, "x", {}]}}},
@@ -37,7 +39,7 @@ fn full() -> Json {
             ]},
             {"role": "user", "content": [
                 {"toolResult": {"toolUseId": "a", "status": "success", "content": [
-                    {"text": "1"}, {"json": {"a": [1]}}, {"image": {"format": "gif", "source": bytes}},
+                    {"text": "1"}, {"json": {"a": [1]}}, {"image": {"format": "gif", "source": gif}},
                     {"document": {"format": "txt", "name": "T", "source": in_s3}}]}},
                 {"toolResult": {"toolUseId": "b", "status": "error", "content": [{"text": "no answer"}]}},
                 {"text": "Well?"},
@@ -70,6 +72,34 @@ fn it_is_what_the_sdk_sends() {
     let sent: Vec<Json> = manager.messages().map(|message| to_json(&message.to_raw().unwrap())).collect();
     let spoken = json["messages"].as_array().unwrap().iter().filter(|message| message["role"] != "system");
     assert_eq!(sent, spoken.cloned().collect::<Vec<_>>());
+}
+
+#[test]
+fn converse_takes_what_is_written() {
+    let mut conversation = manager();
+    let image = || Media::new(MediaKind::Image, Source::Bytes(b"hi".as_slice().into())).with_mime_type("image/png");
+    conversation.add_supervisor(image()).unwrap();
+    conversation.add_user("Hi").unwrap();
+    conversation
+        .add_assistant("I am fine, and you?")
+        .unwrap()
+        .set_heard(Heard::bytes(4, Provenance::Estimate))
+        .unwrap();
+    conversation.add_assistant([image().into(), Content::from("Hello?")]).unwrap();
+    conversation.add_supervisor([image().into(), Content::from("Be brief.")]).unwrap();
+    assert_eq!(conversation.meta_messages().len(), 5);
+    let (json, losses) = export(&conversation);
+    assert_eq!(
+        json,
+        json!({"messages": [
+            {"role": "user", "content": [{"text": "Hi"}]},
+            // Two of one role, or images of anyone but the user, are refused.
+            {"role": "assistant", "content": [{"text": "I am"}, {"text": "Hello?"}]},
+            {"role": "system", "content": [{"text": "Be brief."}]},
+        ]})
+    );
+    assert_eq!(losses, [Lost::Media, Lost::Unheard, Lost::Media, Lost::Media]);
+    assert_eq!(export(&import(&json).unwrap()), (json, vec![]));
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn parts_go_there_and_back() {
         ]},
         {"role": "assistant", "content": "I see.", "tool_calls": [
             {"id": "a", "type": "function", "function": {"name": "f", "arguments": "null"}}]},
-        {"role": "tool", "tool_call_id": "a", "content": []},
+        {"role": "tool", "tool_call_id": "a", "content": [{"type": "text", "text": ""}]},
         {"role": "assistant", "content": null, "tool_calls": [
             {"id": "b", "type": "function", "function": {"name": "f", "arguments": "\"x\""}}]},
         {"role": "tool", "tool_call_id": "b", "content": [{"type": "text", "text": "1"}, {"type": "text", "text": "2"}]},
@@ -169,6 +169,35 @@ fn what_cannot_be_said_is_told() {
 }
 
 #[test]
+fn openai_takes_what_is_written() {
+    let mut conversation = manager();
+    let call = |id: &str| Invocation::new(id, "f", Value::Null).unwrap();
+    let image = || Media::new(MediaKind::Image, Source::Bytes(b"hi".as_slice().into()));
+    conversation.add_supervisor([Content::from("Look at"), image().into()]).unwrap();
+    conversation.add_user("Hi").unwrap();
+    conversation.add_assistant([image().into(), Content::from(call("a")), call("b").into()]).unwrap();
+    let seen = [ResultContent::Media(Box::new(image()))];
+    conversation.add_user([call("a").success(seen), call("b").success([""; 0])].map(Content::from)).unwrap();
+    let (json, losses) = export(&conversation);
+    let call = |id: &str| json!({"id": id, "type": "function", "function": {"name": "f", "arguments": "null"}});
+    assert_eq!(
+        json,
+        json!([
+            {"role": "system", "content": "Look at"},
+            {"role": "user", "content": "Hi"},
+            {"role": "assistant", "content": null, "tool_calls": [call("a"), call("b")]},
+            // Neither a list of nothing nor an image, which only users send.
+            {"role": "tool", "tool_call_id": "a", "content": ""},
+            {"role": "tool", "tool_call_id": "b", "content": ""},
+        ])
+    );
+    assert_eq!(losses, [Lost::Media; 3]);
+    let marked = format!("\u{feff}{json}");
+    let back = openai::import_with_clock(marked, clock(), ids()).unwrap();
+    assert_eq!(export(&back), (json, vec![]));
+}
+
+#[test]
 fn what_is_wrong_is_told_with_its_place() {
     let call = json!({"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}});
     let asked = json!({"role": "assistant", "content": null, "tool_calls": [call]});
@@ -192,7 +221,7 @@ fn what_is_wrong_is_told_with_its_place() {
             "$[0]",
             "a key is not known, and what it says would be lost; known are role,",
         ),
-        (json!([with("name", json!("Mia"))]), "$[0]", "the name of a participant cannot be kept; take it out first"),
+        (json!([with("name", json!("Mia Li"))]), "$[0]", "the name of a participant cannot be kept; take it out first"),
         (
             json!([with("tool_calls", json!([call]))]),
             "$[0]",

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::{collection, option};
 use verbale::clock::{ManualClock, SequentialIds};
+use verbale::exchange::{Lost, converse, openai};
 use verbale::message::{
     Document, InvocationError, InvocationId, Media, MediaKind, Number, Outcome, ResultContent, Source, ToolName,
 };
@@ -230,4 +231,41 @@ pub fn said_at(records: &[Record]) -> Vec<(i64, Role, Contents)> {
         }
     }
     said
+}
+
+/// Each content that was said, and by whom: in Converse, each text of an instruction is one.
+fn each_said(records: &[Record]) -> Vec<(Role, Content)> {
+    let said = said(records).into_iter();
+    said.flat_map(|(role, contents)| Vec::from(contents).into_iter().map(move |content| (role, content))).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(500) })]
+
+    /// Also what loses something on its way out comes back as it went.
+    #[test]
+    fn what_was_exported_is_imported_and_exported_again(records in conversation(true)) {
+        let manager = Manager::restore(records.clone()).unwrap();
+        let (openai, converse) = (openai::export(&manager), converse::export(&manager));
+        for (export, back) in [
+            (&openai, openai::import::<PlainMessage>(&openai.text)),
+            (&converse, converse::import(&converse.text)),
+        ] {
+            let back = back.unwrap_or_else(|error| panic!("{error}\n{}", export.text));
+            let is_openai = std::ptr::eq(export, &openai);
+            let again = if is_openai { openai::export(&back) } else { converse::export(&back) };
+            prop_assert_eq!(&again.losses, &vec![], "{}", export.text);
+            let third = if is_openai {
+                openai::export(&openai::import::<PlainMessage>(&again.text).unwrap())
+            } else {
+                converse::export(&converse::import::<PlainMessage>(&again.text).unwrap())
+            };
+            prop_assert_eq!(&third, &again);
+            // Converse calls a document without a title so.
+            let is_renamed = !is_openai && export.text.contains(r#""name":"document""#);
+            if !is_renamed && export.losses.iter().all(|loss| matches!(loss.what, Lost::Summary | Lost::Unheard)) {
+                prop_assert!(each_said(&back.records()) == each_said(&records), "{}", export.text);
+            }
+        }
+    }
 }

@@ -65,9 +65,8 @@ pub fn export<'a, W: MessageWrapper + 'a>(
 /// `messages` and whose other keys are not read.
 ///
 /// Errors: no JSON; a message without a key that it needs, or with one that is not known; an unknown role or type of a
-/// block; an id twice in one conversation; a message that says nothing; too deep, or too dense: ids of elsewhere and
-/// metadata take about 1 KB a message, so that in a large text a message that has them needs about 300 bytes. Each names
-/// its place.
+/// block; an id twice in one conversation; a message that says nothing; too deep, or too dense. Each names its
+/// place.
 pub fn import<W: MessageWrapper>(json: impl AsRef<[u8]>) -> Result<Vec<(String, MessagesManager<W>)>, ExchangeError> {
     import_with_ids(json, Arc::new(SystemIds))
 }

@@ -10,7 +10,7 @@ use crate::exchange::lexer::Kind;
 use crate::exchange::reader::{Others, Reader};
 use crate::exchange::{ExchangeError, Problem, block, budget, moment, value};
 use crate::manager::MessagesManager;
-use crate::message::{Content, MessageId, MessageWrapper, Role, Value};
+use crate::message::{Content, Entries, MessageId, MessageWrapper, Role, Value};
 
 const ROLES: [(&str, Role); 2] = [("user", Role::User), ("assistant", Role::Assistant)];
 
@@ -154,23 +154,17 @@ fn read<W: MessageWrapper>(
     let contents = contents.ok_or_else(|| reader.missing("content"))?;
     let own: Option<MessageId> = id.parse().ok().filter(|own: &MessageId| own.to_string() == id);
     let foreign = Some(id).filter(|id| own.is_none() && !id.is_empty());
-    let entries = metadata.len() + usize::from(foreign.is_some());
-    if entries > 0 {
-        reader.take(budget::map_bytes(entries) + METADATA_BYTES)?;
-    }
     ids.set(own, role == Role::Assistant && manager.meta_messages().is_empty());
     let mut entry = manager.add_apart(role, contents).map_err(|error| reader.error(error))?;
     if let Some(id) = foreign {
-        reader.take(budget::text_bytes(id.len()) + MESSAGE_ID.len())?;
-        entry.set_data(MESSAGE_ID, id);
+        reader.take(budget::map_bytes(1) + budget::text_bytes(id.len()) + MESSAGE_ID.len())?;
+        metadata.reserve_exact(1);
+        metadata.push((MESSAGE_ID.to_owned(), id.into()));
     }
-    let listed = entries_bytes(metadata.len());
-    for (key, value) in metadata {
-        if entry.set_data(key, value).is_some() {
-            return Err(reader.error(Problem::RepeatedKey));
-        }
+    if !metadata.is_empty() {
+        reader.take(METADATA_BYTES)?;
+        entry.set_all_data(Entries::of(metadata).ok_or_else(|| reader.error(Problem::RepeatedKey))?);
     }
-    reader.budget().give_back(listed);
     Ok(())
 }
 
@@ -196,7 +190,7 @@ fn content(reader: &mut Reader<'_>) -> Result<Vec<Content>, ExchangeError> {
 
 fn entries(reader: &mut Reader<'_>) -> Result<Vec<(String, Value)>, ExchangeError> {
     let count = if reader.kind()? == Kind::Object { reader.count()? } else { 0 };
-    reader.take(entries_bytes(count))?;
+    reader.take(budget::map_bytes(count))?;
     let mut entries = Vec::with_capacity(count);
     reader.entries(|reader, key| {
         if key.is(MESSAGE_ID) {
@@ -207,9 +201,4 @@ fn entries(reader: &mut Reader<'_>) -> Result<Vec<(String, Value)>, ExchangeErro
         Ok(())
     })?;
     Ok(entries)
-}
-
-/// A list of entries, until the message has them.
-fn entries_bytes(entries: usize) -> usize {
-    entries.saturating_mul(size_of::<(String, Value)>())
 }

@@ -23,8 +23,6 @@ use crate::message::MessageWrapper;
 /// - Each text of `system`, and each message of role `system`, is a supervisor message.
 /// - Blocks are `text`, `image`, `video`, `audio`, `document`, `toolUse` and `toolResult`. Their `format` becomes a MIME type; a
 ///   `source` is bytes in base64 or an `s3Location`. A `cachePoint` is the request's, and no part of the conversation.
-/// - Data in a `toolResult` and in `input` is kept as data, which takes several times the memory of its text: a request of
-///   100 KB and more that is mostly small objects is too dense.
 /// - A `toolResult` with the `status` `error` holds one text. A call whose id was used before, and answered, gets
 ///   another: `call_1-2`.
 ///
@@ -56,12 +54,13 @@ pub fn import_with_clock<W: MessageWrapper>(
 
 /// The conversation as `system` and `messages` of Converse.
 ///
-/// The texts of the supervisor messages in front are `system`; later ones are messages of role `system`. Always left out are
-/// ids of messages, times, marks, custom data, steps, and fakes. A document without a title is called `document`. A
+/// The texts of the supervisor messages in front are `system`; later ones are messages of role `system`. Messages
+/// of one role that follow each other are one. Always left out are ids of messages, times, marks, custom data, steps, and fakes. A document without a title is called `document`. A
 /// message says what it says: what `BedrockMessage` mends, as blank results and arguments that are no object, is not
 /// mended here.
 ///
-/// [Losses](Export::losses) are summaries; what was not heard; media and documents that are neither bytes nor at an `s3://` URL,
+/// [Losses](Export::losses) are summaries; what was not heard; media and documents that are not the user's, or
+/// that are neither bytes nor at an `s3://` URL,
 /// or whose MIME type Converse has no format for; labels; the type of a failure, and whether to try again; bytes and sets
 /// in data.
 pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {

@@ -52,10 +52,12 @@ pub fn import_with_clock<W: MessageWrapper>(
 /// The conversation as a list of chat messages.
 ///
 /// Always left out are ids of messages, times, marks, custom data, steps, and fakes. Supervisor messages are `system`. A
-/// message of several texts has them as parts. Each result is a `tool` message. What an assistant said behind a call
-/// stands in a message of its own, so that nothing changes its place.
+/// message of several texts has them as parts. Each result is a `tool` message, an empty one `""`. What an assistant said
+/// behind a call stands in a message of its own, so that nothing changes its place: where a result came late, the text
+/// is for reading, as OpenAI takes results right behind their calls only.
 ///
-/// [Losses](Export::losses) are summaries; what was not heard; video, and media or documents that are neither bytes nor
+/// [Losses](Export::losses) are summaries; what was not heard; media and documents that are not the user's own words, as
+/// in results; video, and media or documents that are neither bytes nor
 /// an image's URL, or sound that is neither `audio/wav` nor `audio/mpeg`; labels; that a result is data or a failure,
 /// for it is a text here; bytes and sets in arguments.
 pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {

@@ -147,7 +147,7 @@ fn data_url(reader: &Reader<'_>, url: &str) -> Result<Option<(Source, Option<Tex
     Ok(Some((Source::Bytes(bytes), (!mime_type.is_empty()).then(|| mime_type.into()))))
 }
 
-/// Whether a content is a part; if not, what is lost.
+/// Whether a content is a part of what the user says; if not, what is lost.
 pub(super) fn check(content: &Content) -> Result<(), Lost> {
     match content {
         Content::Text(_) => Ok(()),
@@ -156,6 +156,15 @@ pub(super) fn check(content: &Content) -> Result<(), Lost> {
         Content::Invocation(_) => Err(Lost::Invocation),
         Content::InvocationResult(_) => Err(Lost::InvocationResult),
         Content::Unknown(_) => Err(Lost::Unknown),
+    }
+}
+
+/// Whether a content is a part of what others than the user say, or of a result: only texts are.
+pub(super) fn check_text(content: &Content) -> Result<(), Lost> {
+    match content {
+        Content::Media(_) => Err(Lost::Media),
+        Content::Document(_) => Err(Lost::Document),
+        other => check(other),
     }
 }
 

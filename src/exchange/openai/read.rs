@@ -11,8 +11,8 @@ use crate::exchange::reader::{Others, Reader};
 use crate::exchange::value;
 use crate::manager::MessagesManager;
 use crate::message::{
-    Content, Invocation, InvocationId, InvocationResult, Map, MessageWrapper, Outcome, ResultContent, Role, ToolName,
-    Value, is_blank,
+    Content, Invocation, InvocationId, InvocationResult, Map, MessageWrapper, Outcome, ResultContent, Role, Text,
+    ToolName, Value, is_blank,
 };
 
 const KEYS: &[&str] = &["role", "content", "name", "tool_calls", "tool_call_id", "refusal"];
@@ -107,9 +107,11 @@ struct Fields {
     speaker: Option<Speaker>,
     /// `None` where the key is missing, nothing where it is `null`.
     content: Option<Vec<Content>>,
+    /// Whether `content` is `""`.
+    says_nothing: bool,
     refusal: Option<Content>,
     calls: Vec<Call>,
-    name: Option<ToolName>,
+    name: Option<Text>,
     answers: Option<InvocationId>,
 }
 
@@ -126,12 +128,15 @@ impl Fields {
         }
         match key {
             "role" => self.speaker = Some(Speaker::read(reader)?),
-            "content" => self.content = Some(parts::read(reader)?),
-            "refusal" => self.refusal = Some(reader.text()?.into()),
-            "name" => {
-                let name = ToolName::new(reader.text()?);
-                self.name = Some(name.map_err(|error| reader.error(error))?);
+            "content" => {
+                let is_one = reader.kind()? == Kind::String;
+                let content = parts::read(reader)?;
+                self.says_nothing =
+                    is_one && content.iter().all(|text| text.as_text().is_some_and(|text| text.is_empty()));
+                self.content = Some(content);
             }
+            "refusal" => self.refusal = Some(reader.text()?.into()),
+            "name" => self.name = Some(reader.text()?),
             "tool_call_id" => self.answers = Some(invocation_id(reader)?),
             _ => self.calls = calls(reader)?,
         }
@@ -182,12 +187,14 @@ impl Fields {
         let id = self.answers.ok_or_else(|| reader.missing("tool_call_id"))?;
         let content = self.content.ok_or_else(|| reader.missing("content"))?;
         let (id, name) = intake.answered(reader, &id)?;
-        if self.name.is_some_and(|told| told != name) {
+        if self.name.is_some_and(|told| told.as_str() != name.as_str()) {
             return Err(reader.error(Problem::Invalid { reason: "`name` is that of another tool than was called" }));
         }
         reader.take(size_of::<InvocationResult>() + content.len() * size_of::<ResultContent>())?;
         let mut parts = Vec::with_capacity(content.len());
-        parts.extend(content.into_iter().filter_map(as_result));
+        if !self.says_nothing {
+            parts.extend(content.into_iter().filter_map(as_result));
+        }
         let result = InvocationResult::new(id, name, Outcome::Success(parts));
         intake.add(reader, Role::User, vec![result.into()])?;
         Ok(())

@@ -39,7 +39,8 @@ impl Message<'_> {
                     self.result(result);
                 }
                 other => {
-                    if let Err(lost) = parts::check(other) {
+                    let is_part = if self.role == Role::User { parts::check } else { parts::check_text };
+                    if let Err(lost) = is_part(other) {
                         self.losses.note(self.id, lost);
                         continue;
                     }
@@ -132,7 +133,7 @@ fn write_result(writer: &mut Writer, contents: &[ResultContent], message: Messag
                 ResultContent::Document(document) => Content::Document(document.clone()),
                 ResultContent::Unknown(map) => Content::Unknown(map.clone()),
             };
-            match parts::check(&part) {
+            match parts::check_text(&part) {
                 Ok(()) => Some(part),
                 Err(lost) => {
                     losses.note(message, lost);
@@ -141,5 +142,12 @@ fn write_result(writer: &mut Writer, contents: &[ResultContent], message: Messag
             }
         })
         .collect();
-    parts::write(writer, &parts.iter().collect::<Vec<_>>(), message, losses);
+    match parts.as_slice() {
+        // OpenAI refuses a list of none.
+        [] => writer.string(""),
+        [Content::Text(text)] if text.is_empty() => {
+            writer.list(|writer| writer.object(|writer| parts::write_text(writer, text)));
+        }
+        parts => parts::write(writer, &parts.iter().collect::<Vec<_>>(), message, losses),
+    }
 }

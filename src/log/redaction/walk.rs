@@ -120,7 +120,7 @@ impl Redacting<'_> {
     }
 
     fn map(&self, map: &Map) -> Result<Option<Map>, RedactionError> {
-        self.entries(map)?.map(|entries| self.valid(Map::new(entries))).transpose()
+        self.entries(map.iter())?.map(|entries| self.valid(Map::new(entries))).transpose()
     }
 
     fn unknown(&self, map: &Option<Map>) -> Result<Option<Map>, RedactionError> {
@@ -131,14 +131,17 @@ impl Redacting<'_> {
         text.as_ref().map_or(Ok(None), |text| self.text(text))
     }
 
-    fn entries(&self, entries: &BTreeMap<String, Value>) -> Result<Option<BTreeMap<String, Value>>, RedactionError> {
-        let redacted = entries.iter().map(|(key, value)| Ok((self.text(key)?, self.value(value)?)));
+    fn entries<'a>(
+        &self,
+        entries: impl IntoIterator<Item = (&'a String, &'a Value)> + Clone,
+    ) -> Result<Option<BTreeMap<String, Value>>, RedactionError> {
+        let redacted = entries.clone().into_iter().map(|(key, value)| Ok((self.text(key)?, self.value(value)?)));
         let redacted = redacted.collect::<Result<Vec<_>, RedactionError>>()?;
         if redacted.iter().all(|(key, value)| key.is_none() && value.is_none()) {
             return Ok(None);
         }
         let mut left = BTreeMap::new();
-        for ((key, value), (new_key, new_value)) in entries.iter().zip(redacted) {
+        for ((key, value), (new_key, new_value)) in entries.into_iter().zip(redacted) {
             let key = new_key.map_or_else(|| key.clone(), |key| key.as_str().to_owned());
             if left.insert(key, new_value.unwrap_or_else(|| value.clone())).is_some() {
                 return Err(RedactionError::SameKeys { message_id: self.message_id });
@@ -149,7 +152,7 @@ impl Redacting<'_> {
 
     pub fn metadata(&self, metadata: &Metadata) -> Result<Option<Metadata>, RedactionError> {
         let mut redacted = Lazy::new(metadata);
-        redacted.set(self.entries(metadata.aux())?, |metadata, aux| *metadata.aux_mut() = aux);
+        redacted.set(self.entries(metadata.aux().iter())?, |metadata, aux| *metadata.aux_mut() = aux.into());
         if let Some(unknown) = metadata.unknown() {
             let levels = self.each(unknown.levels(), |entries| self.entries(entries))?;
             redacted.set(levels, |metadata, levels| {

@@ -60,7 +60,7 @@ fn record_bytes(content: &Content) -> usize {
             Outcome::Success(contents) => AROUND + contents.iter().map(result_bytes).sum::<usize>(),
             Outcome::Failure(error) => AROUND + error.message().len(),
         },
-        Content::Unknown(map) => entries_bytes(map),
+        Content::Unknown(map) => entries_bytes(map.iter()),
     }
 }
 
@@ -70,7 +70,7 @@ fn result_bytes(content: &ResultContent) -> usize {
         ResultContent::Json(value) => value.record_bytes(),
         ResultContent::Media(media) => media.source.record_bytes(),
         ResultContent::Document(document) => document.source.record_bytes(),
-        ResultContent::Unknown(map) => entries_bytes(map),
+        ResultContent::Unknown(map) => entries_bytes(map.iter()),
     }
 }
 

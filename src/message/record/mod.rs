@@ -145,6 +145,7 @@ mod tests {
                 "attribute": ["merged", "merged", "translated"],
                 "timing": {"creation": 5, "llmStart": 6, "ttsStart": 7},
                 "aux": {"a": [1, {"b": null}]}, "episode": {"number": 4}, "roleHint": "narrator",
+                "forkedFrom": {"conversation": "CA1", "by": {"name": "planner"}},
             },
         });
         assert_eq!(serde_json::to_value(read(json.clone())).unwrap(), json);

@@ -23,7 +23,7 @@ struct MetadataEntries {
     attributes: Vec<Text>,
     summary_ids: Vec<MessageId>,
     decision: Decision,
-    forked_from: Option<ForkedFrom>,
+    forked_from: Option<ForkEntries>,
     timings: TimingEntries,
     aux: Entries,
     unknown: Entries,
@@ -46,7 +46,7 @@ impl Draft for MetadataEntries {
                     self.unknown.insert(key.to_owned(), Value::from(name.as_str()));
                 }
             }
-            "forkedFrom" => self.forked_from = Some(map.next_value::<ForkEntries>()?.into()),
+            "forkedFrom" => self.forked_from = Some(map.next_value()?),
             "timing" => self.timings = map.next_value()?,
             "aux" => self.aux = map.next_value()?,
             _ => drop(self.unknown.insert(key.to_owned(), map.next_value()?)),
@@ -73,11 +73,14 @@ impl MetadataEntries {
         if !self.decision.is_unknown() {
             metadata.set_decision(Box::new(self.decision));
         }
-        if let Some(forked_from) = self.forked_from {
-            metadata.set_forked_from(forked_from);
+        if let Some(ForkEntries { conversation, behind, unknown }) = self.forked_from {
+            metadata.set_forked_from(ForkedFrom::new(conversation, behind));
+            if !unknown.is_empty() {
+                metadata.unknown_mut().forked_from = unknown;
+            }
         }
         if !self.aux.is_empty() {
-            *metadata.aux_mut() = self.aux;
+            *metadata.aux_mut() = self.aux.into();
         }
         if !self.unknown.is_empty() {
             metadata.unknown_mut().metadata = self.unknown;
@@ -93,12 +96,9 @@ impl MetadataEntries {
 struct ForkEntries {
     conversation: Text,
     behind: Option<MessageId>,
-}
-
-impl From<ForkEntries> for ForkedFrom {
-    fn from(ForkEntries { conversation, behind }: ForkEntries) -> Self {
-        Self::new(conversation, behind)
-    }
+    // Few messages have it, and it is short: here the copy costs nothing.
+    #[serde(flatten)]
+    unknown: Entries,
 }
 
 #[derive(Default)]

@@ -146,6 +146,7 @@ impl JsonSchema for Metadata {
                         "behind": generator.subschema_for::<MessageId>(),
                     },
                     "required": ["conversation"],
+                    "additionalProperties": generator.subschema_for::<Value>(),
                 },
                 "timing": timing(generator),
                 "aux": {

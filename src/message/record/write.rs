@@ -87,7 +87,7 @@ impl Serialize for Known<'_> {
             role_hint.iter().try_for_each(|hint| map.serialize_entry("roleHint", hint.as_str()))?;
         }
         if let Some(forked_from) = self.0.forked_from() {
-            map.serialize_entry("forkedFrom", &Fork(forked_from))?;
+            map.serialize_entry("forkedFrom", &Fork(forked_from, self.0))?;
         }
         map.serialize_entry("timing", &Timings(self.0))?;
         if !self.0.aux().is_empty() {
@@ -98,13 +98,14 @@ impl Serialize for Known<'_> {
     }
 }
 
-struct Fork<'a>(&'a ForkedFrom);
+struct Fork<'a>(&'a ForkedFrom, &'a Metadata);
 
 impl Serialize for Fork<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("conversation", &self.0.conversation)?;
         self.0.behind.iter().try_for_each(|behind| map.serialize_entry("behind", behind))?;
+        unknown_entries(&mut map, self.1, |unknown| &unknown.forked_from)?;
         map.end()
     }
 }

@@ -1,15 +1,19 @@
 //! [`Value`]: custom data beside a message, and the arguments of a tool call.
 
+mod entries;
 mod json;
+mod map;
 mod number;
 mod schema;
 mod size;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
+pub use entries::Entries;
+pub use map::Map;
 pub use number::{MAX_DIGITS, Number};
 pub(super) use schema::bytes as bytes_schema;
 pub(crate) use size::entries_bytes;
@@ -96,7 +100,7 @@ impl Value {
     pub fn depth(&self) -> u8 {
         match self {
             Self::List(list) => list.depth,
-            Self::Map(map) => map.depth,
+            Self::Map(map) => map.depth(),
             _ => 0,
         }
     }
@@ -167,37 +171,6 @@ impl IntoIterator for List {
 
     fn into_iter(self) -> Self::IntoIter {
         self.items.into_iter()
-    }
-}
-
-/// A map of values that is not nested too deep.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Map {
-    entries: BTreeMap<String, Value>,
-    depth: u8,
-}
-
-impl Map {
-    /// Errors: nested too deep.
-    pub fn new(entries: BTreeMap<String, Value>) -> Result<Self, MessageError> {
-        Ok(Self { depth: depth_around(entries.values())?, entries })
-    }
-}
-
-impl Deref for Map {
-    type Target = BTreeMap<String, Value>;
-
-    fn deref(&self) -> &BTreeMap<String, Value> {
-        &self.entries
-    }
-}
-
-impl IntoIterator for Map {
-    type Item = (String, Value);
-    type IntoIter = std::collections::btree_map::IntoIter<String, Value>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.entries.into_iter()
     }
 }
 
@@ -275,12 +248,6 @@ impl fmt::Debug for Value {
 impl fmt::Debug for List {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "List({} items)", self.len())
-    }
-}
-
-impl fmt::Debug for Map {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Map({} entries)", self.len())
     }
 }
 

@@ -1,7 +1,5 @@
 //! About how many bytes a value takes in a record.
 
-use std::collections::BTreeMap;
-
 use super::Value;
 
 /// Of quotes, a separator, or a number.
@@ -18,7 +16,7 @@ impl Value {
                 Self::String(text) => text.len(),
                 Self::Bytes(bytes) => of_bytes(bytes),
                 Self::List(items) => items.iter().map(Self::record_bytes).sum(),
-                Self::Map(entries) => entries_bytes(entries),
+                Self::Map(entries) => entries_bytes(entries.iter()),
                 Self::StringSet(texts) => texts.iter().map(|text| AROUND + text.len()).sum(),
                 Self::NumberSet(numbers) => numbers.len() * 2 * AROUND,
                 Self::BytesSet(all) => all.iter().map(|bytes| AROUND + of_bytes(bytes)).sum(),
@@ -27,6 +25,6 @@ impl Value {
 }
 
 /// About how many bytes of a record the entries of a map take.
-pub(crate) fn entries_bytes(entries: &BTreeMap<String, Value>) -> usize {
-    entries.iter().map(|(key, value)| AROUND + key.len() + value.record_bytes()).sum()
+pub(crate) fn entries_bytes<'a>(entries: impl IntoIterator<Item = (&'a String, &'a Value)>) -> usize {
+    entries.into_iter().map(|(key, value)| AROUND + key.len() + value.record_bytes()).sum()
 }

@@ -58,17 +58,22 @@ pub(super) fn essence(mime_type: &str) -> Result<String, MessageError> {
 pub(super) fn usual_name(essence: &str) -> &str {
     match essence {
         "image/jpg" | "image/pjpeg" => "image/jpeg",
-        "audio/mp3" | "audio/x-mp3" => "audio/mpeg",
+        "image/x-png" => "image/png",
+        "image/heic" | "image/heic-sequence" | "image/heif-sequence" => "image/heif",
+        "image/x-icon" => "image/vnd.microsoft.icon",
+        "audio/mp3" | "audio/x-mp3" | "audio/x-mpeg" | "audio/mpeg3" => "audio/mpeg",
         "audio/m4a" | "audio/x-m4a" => "audio/mp4",
         "audio/wave" | "audio/x-wav" | "audio/vnd.wave" => "audio/wav",
         "audio/x-flac" => "audio/flac",
         "audio/x-aiff" => "audio/aiff",
         "audio/opus" | "application/ogg" => "audio/ogg",
         "video/x-m4v" | "application/mp4" => "video/mp4",
+        "video/avi" | "video/msvideo" => "video/x-msvideo",
         "video/matroska" => "video/x-matroska",
         "video/3gpp2" => "video/3gpp",
         "text/x-markdown" => "text/markdown",
         "application/x-pdf" => "application/pdf",
+        "application/x-zip" | "application/x-zip-compressed" => ZIP,
         other => other,
     }
 }
@@ -85,6 +90,10 @@ fn agrees(given: &str, found: &str) -> bool {
             OLE_STORAGE => is_office(given) || given == "application/msword",
             // Texts are of many types, and only some say so.
             found if is_text(found) => is_text(given) || is_text_of_application(given),
+            // One container, with pictures and without.
+            "video/x-ms-wmv" => matches!(given, "video/x-ms-asf" | "audio/x-ms-wma"),
+            // The one is a kind of the other.
+            "video/webm" => matches!(given, "video/x-matroska" | "audio/x-matroska"),
             "application/rtf" => given == "text/rtf" || given == "text/plain",
             DOCX | XLSX if given == ZIP => true,
             XLS | "application/msword" if given == OLE_STORAGE => true,

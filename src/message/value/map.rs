@@ -1,0 +1,55 @@
+//! [`Map`]: entries that are a value.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Deref;
+
+use super::{Entries, Value, depth_around};
+use crate::message::error::MessageError;
+
+/// A map of values that is not nested too deep.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Map {
+    entries: Entries,
+    depth: u8,
+}
+
+impl Map {
+    /// Errors: nested too deep.
+    pub fn new(entries: BTreeMap<String, Value>) -> Result<Self, MessageError> {
+        Self::of(entries.into())
+    }
+
+    /// Errors: nested too deep.
+    pub(crate) fn of(entries: Entries) -> Result<Self, MessageError> {
+        Ok(Self { depth: depth_around(entries.values())?, entries })
+    }
+
+    pub(super) fn depth(&self) -> u8 {
+        self.depth
+    }
+}
+
+impl Deref for Map {
+    type Target = Entries;
+
+    fn deref(&self) -> &Entries {
+        &self.entries
+    }
+}
+
+impl IntoIterator for Map {
+    type Item = (String, Value);
+    type IntoIter = std::vec::IntoIter<(String, Value)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.entries.into_iter()
+    }
+}
+
+/// How many entries: the data may be a caller's.
+impl fmt::Debug for Map {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Map({} entries)", self.len())
+    }
+}
