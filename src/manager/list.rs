@@ -1,8 +1,11 @@
 //! [`List`]: the messages in their order. What stands in front may be shared with forks, and the oldest may be gone.
 
+mod iter;
+
 use std::ops::Range;
-use std::slice;
 use std::sync::{Arc, OnceLock};
+
+pub(super) use iter::Iter;
 
 /// The messages of a conversation in their order. An index stays what it is when messages in front of it go.
 #[derive(Clone)]
@@ -240,66 +243,6 @@ impl<W: Clone> Clone for Shared<W> {
         Self { first: self.first, segments: self.segments.clone(), gathered: OnceLock::new() }
     }
 }
-
-/// Some messages of a [`List`], one after the other.
-pub(super) struct Iter<'a, W> {
-    list: &'a List<W>,
-    /// The indices of those that are shared.
-    shared: Range<usize>,
-    own: slice::Iter<'a, W>,
-}
-
-impl<'a, W> Iter<'a, W> {
-    /// What `map` makes of each, one after the other; of what is not shared as fast as from a slice.
-    pub fn collect_map<T>(self, map: impl Fn(&W) -> T) -> Vec<T> {
-        let Self { list, shared, own } = self;
-        let mut all = Vec::with_capacity(shared.len() + own.len());
-        all.extend(shared.filter_map(|index| list.get(index)).map(&map));
-        all.extend(own.map(map));
-        all
-    }
-
-    /// Each with its index, the first of which is `start`.
-    fn numbered(self, start: usize) -> impl DoubleEndedIterator<Item = (usize, &'a W)> {
-        (start..start + self.len()).zip(self)
-    }
-}
-
-impl<W> Clone for Iter<'_, W> {
-    fn clone(&self) -> Self {
-        Self { list: self.list, shared: self.shared.clone(), own: self.own.clone() }
-    }
-}
-
-impl<'a, W> Iterator for Iter<'a, W> {
-    type Item = &'a W;
-
-    #[inline]
-    fn next(&mut self) -> Option<&'a W> {
-        match self.shared.next() {
-            None => self.own.next(),
-            Some(index) => self.list.get(index),
-        }
-    }
-
-    #[inline]
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.shared.len() + self.own.len();
-        (left, Some(left))
-    }
-}
-
-impl<W> DoubleEndedIterator for Iter<'_, W> {
-    #[inline]
-    fn next_back(&mut self) -> Option<Self::Item> {
-        match self.own.next_back() {
-            None => self.list.get(self.shared.next_back()?),
-            last => last,
-        }
-    }
-}
-
-impl<W> ExactSizeIterator for Iter<'_, W> {}
 
 #[cfg(test)]
 mod tests;
