@@ -74,7 +74,14 @@ async fn generate(shared: &Arc<Shared>, speech: SpeechId) {
                 }
                 return shared.apologise(speech, Some(failure));
             }
-            Answer::Stopped(reason, calls, rest) if calls.is_empty() => {
+            Answer::Stopped(reason, calls, rest) if calls.is_empty() || reason == StopReason::Filtered => {
+                for call in &calls {
+                    shared.tool_result(tool::failed(
+                        call,
+                        NOT_RUN,
+                        "The tool was not run: a filter took the answer away.",
+                    ));
+                }
                 if shared.has_spoken(speech) {
                     shared.end_turn(speech, ReplyEnd::Complete(reason));
                 } else {

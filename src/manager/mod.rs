@@ -43,7 +43,7 @@ pub use summarizing::Summarizing;
 pub use window::Window;
 
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
-use crate::message::{ForkedFrom, Message, MessageId, MessageWrapper, Position, Record};
+use crate::message::{ForkedFrom, Message, MessageId, MessageWrapper, Record};
 use calls::Calls;
 use changes::Ledger;
 use list::List;
@@ -242,28 +242,12 @@ impl<W: MessageWrapper> MessagesManager<W> {
         Some(change(message))
     }
 
-    /// Where the message with this id is in the list.
-    fn find(&self, id: &MessageId) -> Option<usize> {
-        let place = self.list.iter().rposition(|wrapper| wrapper.id() == *id)?;
-        Some(self.list.first() + place)
-    }
-
     fn has_open_window(&self) -> bool {
         self.uncovered().any(|wrapper| wrapper.role().is_spoken())
     }
 
     fn next_seq(&self) -> u32 {
         (self.list.end() - self.summaries.len()) as u32
-    }
-
-    /// Where a position is in the list; somewhere else, if it is of another conversation.
-    fn index(&self, position: Position) -> usize {
-        self.index_of(position.seq()) + usize::from(position.summary_number().is_some())
-    }
-
-    /// Where message `seq` is in the list.
-    fn index_of(&self, seq: u32) -> usize {
-        seq as usize + self.summaries.partition_point(|after| *after < seq)
     }
 }
 

@@ -1,7 +1,7 @@
-//! What the layers above read of a conversation one message at a time, where a slice would have to be gathered first.
+//! Where a message stands, and what the layers above read one message at a time, so that no slice is gathered for it.
 
 use super::MessagesManager;
-use crate::message::{InvocationId, MessageWrapper, Position, ToolName};
+use crate::message::{InvocationId, MessageId, MessageWrapper, Position, ToolName};
 
 impl<W: MessageWrapper> MessagesManager<W> {
     /// Everything in order, as [`meta_messages`](Self::meta_messages), but never gathered for it.
@@ -27,5 +27,21 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// The time as this conversation has it, in milliseconds since the epoch.
     pub(crate) fn now_ms(&self) -> i64 {
         self.clock.now_ms()
+    }
+
+    /// Where the message with this id is in the list.
+    pub(super) fn find(&self, id: &MessageId) -> Option<usize> {
+        let place = self.list.iter().rposition(|wrapper| wrapper.id() == *id)?;
+        Some(self.list.first() + place)
+    }
+
+    /// Where a position is in the list; somewhere else, if it is of another conversation.
+    pub(super) fn index(&self, position: Position) -> usize {
+        self.index_of(position.seq()) + usize::from(position.summary_number().is_some())
+    }
+
+    /// Where message `seq` is in the list.
+    pub(super) fn index_of(&self, seq: u32) -> usize {
+        seq as usize + self.summaries.partition_point(|after| *after < seq)
     }
 }

@@ -237,3 +237,24 @@ async fn a_call_that_ends_waits_for_its_tools_half_of_the_time() {
         assert_eq!(shown(&call).len(), 3);
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn no_tool_of_an_answer_that_a_filter_took_away_is_run() {
+    for text in ["One moment. ", ""] {
+        let mut answer = calls(text, "c1", "balance");
+        for step in &mut answer {
+            if matches!(step, Step::Stop(_)) {
+                *step = Step::Stop(StopReason::Filtered);
+            }
+        }
+        let model = Scripted::new([answer]);
+        let call = builder(&model).tool(spec("balance"), balance).open().unwrap();
+        call.caller_said("My balance?").unwrap();
+        let (_, end) = read(call.reply().unwrap()).await;
+        pass(1_000).await;
+        assert_eq!(matches!(end, ReplyEnd::Complete(StopReason::Filtered)), !text.is_empty(), "{end:?}");
+        let told = shown(&call).into_iter().find(|line| line.contains("result(c1")).unwrap();
+        assert_eq!(told, "user result(c1: NotRun)");
+        assert_eq!(model.requests().len(), 1, "the model is not asked again");
+    }
+}

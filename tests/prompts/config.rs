@@ -79,6 +79,18 @@ async fn configuration_comes_as_data_too() {
 }
 
 #[test]
+fn a_model_that_is_registered_again_keeps_its_place() {
+    let bedrock = StandIn::new();
+    let models = Models::default().with("amazon", "nova", model(&bedrock, NOVA)).with(
+        "anthropic",
+        "haiku",
+        model(&bedrock, HAIKU),
+    );
+    let again = models.clone().with("amazon", "nova", model(&bedrock, NOVA));
+    assert_eq!(format!("{again:?}"), format!("{models:?}"));
+}
+
+#[test]
 fn errors_name_the_key() {
     let llm = llm(&StandIn::new());
     let wrong = |key, expected| ConfigError::WrongValue { key, expected };

@@ -22,12 +22,17 @@ pub(in crate::conversation) struct NamedModel {
 }
 
 impl Models {
-    /// The same with one more. The first is taken where a conversation names none, and of a provider its first.
+    /// The same with one more, or with another one in the place of that with these names. The first is taken where a
+    /// conversation names none, and of a provider its first.
     #[must_use]
     pub fn with(self, provider: impl Into<Text>, name: impl Into<Text>, model: impl Model + 'static) -> Self {
         let new = NamedModel { provider: provider.into(), name: name.into(), model: Arc::new(model) };
-        let is_another = |known: &&NamedModel| (&known.provider, &known.name) != (&new.provider, &new.name);
-        Self(self.0.iter().filter(is_another).cloned().chain([new.clone()]).collect())
+        let mut all = self.0.to_vec();
+        match all.iter_mut().find(|known| known.provider == new.provider && known.name == new.name) {
+            Some(known) => *known = new,
+            None => all.push(new),
+        }
+        Self(all.into())
     }
 
     /// The one that is meant. Errors: there is none, or more than one.
