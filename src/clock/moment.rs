@@ -61,6 +61,8 @@ pub(crate) fn write_moment(at_ms: i64) -> String {
     format!("{day}T{:02}:{:02}:{:02}{fraction}Z", seconds / 3_600, seconds / 60 % 60, seconds % 60)
 }
 
+const YEARS_0_TO_9999_MS: std::ops::Range<i64> = -719_528 * DAY_MS..2_932_897 * DAY_MS;
+
 /// Milliseconds since the Unix epoch of a moment as in RFC 3339; what is finer than that is cut off.
 pub(crate) fn read_moment(text: &str) -> Option<i64> {
     let (day, rest) = text.split_once(['T', 't', ' '])?;
@@ -86,7 +88,8 @@ pub(crate) fn read_moment(text: &str) -> Option<i64> {
         _ => return None,
     };
     let of_day = ((hours * 60 + minutes - offset_minutes) * 60 + seconds) * 1_000 + ms;
-    Some(Date::read(day)?.start_ms() + of_day)
+    // A zone or a leap second may lead out of the years that have four digits.
+    Some(Date::read(day)?.start_ms() + of_day).filter(|at_ms| YEARS_0_TO_9999_MS.contains(at_ms))
 }
 
 /// Numbers of so many digits each, parted by `separator`.
@@ -148,6 +151,13 @@ mod tests {
         assert_eq!(write_moment(1_763_461_800_050), "2025-11-18T10:30:00.050Z");
         for bad in ["", "2025-11-18", "2025-11-18T10:30:00", "2025-11-18T24:00:00Z", "2025-11-18T10:30:00.Z", "T+ü"] {
             assert_eq!(read_moment(bad), None, "{bad}");
+        }
+        // What could not be written again.
+        for beyond in ["0000-01-01T00:00:00+00:01", "9999-12-31T23:59:60Z", "9999-12-31T23:59:59-00:01"] {
+            assert_eq!(read_moment(beyond), None, "{beyond}");
+        }
+        for edge in ["0000-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z"] {
+            assert_eq!(read_moment(edge).map(write_moment).as_deref(), Some(edge));
         }
     }
 }

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 
 use super::path::Place;
-use crate::manager::{ManagerError, RestoreError};
+use crate::manager::ManagerError;
 use crate::message::MessageError;
 
 /// Why a text is no conversation of a format: what is wrong, and where. Never holds what was said.
@@ -119,7 +119,4 @@ pub enum Problem {
     /// A message that cannot stand where it stands.
     #[error("the conversation refuses the message")]
     Refused(#[from] ManagerError),
-    /// Messages that do not make a conversation.
-    #[error("the messages do not make a conversation")]
-    Misplaced(#[from] RestoreError),
 }

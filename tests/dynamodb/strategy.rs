@@ -134,8 +134,9 @@ fn with(json: Json, entries: BTreeMap<String, Value>) -> Json {
 /// What made a message, and where it left another conversation.
 fn made() -> impl Strategy<Value = serde_json::Map<String, Json>> {
     let behind = option::of(any::<u128>().prop_map(|id| verbale::MessageId::from(id).to_string()));
-    let forked_from = behind.prop_map(|behind| {
+    let forked_from = (behind, option::of(value())).prop_map(|(behind, unknown)| {
         let mut forked_from = json!({"conversation": "CA1"});
+        unknown.into_iter().for_each(|unknown| forked_from["by"] = serde_json::to_value(unknown).unwrap());
         behind.into_iter().for_each(|id| forked_from["behind"] = id.into());
         forked_from
     });

@@ -35,7 +35,7 @@ fn what_is_wrong_is_told_with_its_place() {
         ),
         ("[\"é\", 01]", "$[1] (line 1, column 8): this is not JSON: a number without a 0 in front belongs here"),
         ("[1 2]", "$ (line 1, column 4): this is not JSON: a comma, or the end of a list or object belongs here"),
-        (r#"{"a":1,"a":2}"#, "$ (line 1, column 13): a key stands twice in one object"),
+        (r#"{"a":1,"a":2}"#, "$ (line 1, column 14): a key stands twice in one object"),
         (r#"{"a":1,}"#, "$ (line 1, column 8): this is not JSON: a key belongs here"),
         (r#"["\ud83d"]"#, "$[0] (line 1, column 9): this is not JSON: another escape belongs here"),
         ("[] []", "$ (line 1, column 4): this is not JSON: the end of the text belongs here"),
