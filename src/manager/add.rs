@@ -40,7 +40,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// assistant's, or its id used before; a result that is not the user's, or of an unknown call, or a second one, or
     /// of another tool; 100 million messages.
     pub fn add_message(&mut self, role: Role, contents: impl Into<Contents>) -> Result<Entry<'_, W>, ManagerError> {
-        let contents = check(&self.calls, role, contents.into())?;
+        let mut contents = contents.into();
+        check(&self.calls, role, &mut contents)?;
         self.check_room_for(1)?;
         let index = self.add_checked(role, contents, None);
         Ok(Entry::new(self, index))
@@ -54,7 +55,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
         role: Role,
         contents: impl Into<Contents>,
     ) -> Result<Entry<'_, W>, ManagerError> {
-        let contents = check(&self.calls, role, contents.into())?;
+        let mut contents = contents.into();
+        check(&self.calls, role, &mut contents)?;
         self.check_room_for(1)?;
         let index = self.append(role, contents, None);
         Ok(Entry::new(self, index))
@@ -64,9 +66,10 @@ impl<W: MessageWrapper> MessagesManager<W> {
     ///
     /// Errors: as [`add_message`](Self::add_message).
     pub fn add(&mut self, draft: Draft) -> Result<Entry<'_, W>, ManagerError> {
-        let contents = check(&self.calls, draft.role, draft.contents)?;
+        let Draft { role, mut contents, decision } = draft;
+        check(&self.calls, role, &mut contents)?;
         self.check_room_for(1)?;
-        let index = self.add_checked(draft.role, contents, known(draft.decision));
+        let index = self.add_checked(role, contents, known(decision));
         Ok(Entry::new(self, index))
     }
 
@@ -76,15 +79,15 @@ impl<W: MessageWrapper> MessagesManager<W> {
     pub fn add_all(&mut self, drafts: impl IntoIterator<Item = Draft>) -> Result<(), (usize, ManagerError)> {
         let mut calls: Option<Calls> = None;
         let mut checked = Vec::new();
-        for (index, draft) in drafts.into_iter().enumerate() {
+        for (index, Draft { role, mut contents, decision }) in drafts.into_iter().enumerate() {
             let calls_so_far = calls.as_ref().unwrap_or(&self.calls);
-            let contents = check(calls_so_far, draft.role, draft.contents).map_err(|error| (index, error))?;
+            check(calls_so_far, role, &mut contents).map_err(|error| (index, error))?;
             self.check_room_for(index + 1).map_err(|error| (index, error))?;
             if contents.iter().any(|content| content.as_invocation().is_some() || content.as_result().is_some()) {
                 // Results in a draft may answer calls in one before it. Where they will stand does not matter yet.
                 calls.get_or_insert_with(|| self.calls.clone()).note(0, &contents);
             }
-            checked.push((draft.role, contents, known(draft.decision)));
+            checked.push((role, contents, known(decision)));
         }
         for (role, contents, decision) in checked {
             self.add_checked(role, contents, decision);
@@ -170,22 +173,18 @@ fn is_forked_behind(message: &Message) -> bool {
     message.metadata().forked_from().is_some_and(|forked_from| forked_from.behind == Some(message.id()))
 }
 
-/// What is left of the contents of a message that can be added.
+/// Whether a message can be added; what is blank in it is left out. In place, for the contents of a message are moved often
+/// enough.
 #[inline]
-fn check(calls: &Calls, role: Role, contents: Contents) -> Result<Contents, ManagerError> {
+fn check(calls: &Calls, role: Role, contents: &mut Contents) -> Result<(), ManagerError> {
     if role == Role::Summary {
         return Err(ManagerError::SummaryRole);
     }
-    let contents = spoken(contents)?;
-    calls.check(role, &contents)?;
-    Ok(contents)
-}
-
-/// Without what is blank. Errors: nothing left.
-#[inline]
-fn spoken(mut contents: Contents) -> Result<Contents, ManagerError> {
     if contents.iter().any(Content::is_blank) {
-        contents = contents.into_iter().filter(|content| !content.is_blank()).collect();
+        *contents = std::mem::take(contents).into_iter().filter(|content| !content.is_blank()).collect();
     }
-    if contents.is_empty() { Err(ManagerError::Blank) } else { Ok(contents) }
+    if contents.is_empty() {
+        return Err(ManagerError::Blank);
+    }
+    calls.check(role, contents)
 }
