@@ -1,8 +1,10 @@
-//! Why a prompt is not applied, and why a run gives no answer: [`PromptError`], [`RunError`], [`AskError`].
+//! Why a prompt is not applied, a run gives no answer, and an end is not written: [`PromptError`], [`RunError`],
+//! [`AskError`], [`EndError`].
 
 use std::time::Duration;
 
 use super::config::ConfigError;
+use crate::log::{FinishError, LogError};
 use crate::manager::ManagerError;
 use crate::message::MediaKind;
 use crate::model::{ModelError, StopReason};
@@ -90,4 +92,16 @@ pub enum AskError {
     /// It was applied, unless another run [goes on](RunError::AlreadyRunning), and the run came to no final text.
     #[error(transparent)]
     Run(#[from] RunError),
+}
+
+/// Why the end of a conversation is not in its log.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EndError {
+    /// The header of a call does not take this reason.
+    #[error(transparent)]
+    Reason(LogError),
+    /// The log takes nothing any more, or had no room in time. What it did not take is in the conversation alone.
+    #[error(transparent)]
+    NotFinished(#[from] FinishError),
 }

@@ -7,6 +7,7 @@ mod builder;
 mod config;
 mod deltas;
 mod error;
+mod finish;
 mod fork;
 mod prompt;
 mod query;
@@ -17,7 +18,7 @@ mod tool;
 
 pub use builder::{BuildError, LastStep, MessageBuilder, ResultBuilder};
 pub use config::{Config, ConfigError, Models};
-pub use error::{AskError, PromptError, RunError};
+pub use error::{AskError, EndError, PromptError, RunError};
 pub use prompt::Prompt;
 pub use query::{Found, HistoryQuery, LogAnswer, LogScope, QueryError, query_log};
 pub use registry::{ConversationMetadata, Conversations, RegistryError};

@@ -71,7 +71,7 @@ impl Conversation {
     /// Hands what it holds, and from now on all that changes in it, to the writer of a log, without waiting. What finds no
     /// room there comes with the next change. A writer in the place of another one is also given what that was not known
     /// to have written. What has left memory before is not in its log, from which the conversation is not
-    /// [restored](MessagesManager::restore) without it.
+    /// [restored](MessagesManager::restore) without it. [`finish`](Self::finish) writes down how it ended.
     pub fn log(&self, writer: impl Into<Arc<CallWriter>>) {
         let mut state = self.state();
         state.history.keep_unlogged();
@@ -85,6 +85,10 @@ impl Conversation {
     /// Why nothing of it is logged any more, where that is so.
     pub fn not_logged(&self) -> Option<NotAccepted> {
         self.state().not_logged.clone()
+    }
+
+    pub(super) fn writer(&self) -> Option<Arc<CallWriter>> {
+        self.state().writer.clone()
     }
 
     /// Its id, under which a log keeps it.

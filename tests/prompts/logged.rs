@@ -85,3 +85,31 @@ async fn another_writer_takes_what_a_stopped_one_had_not_stored() {
     let stored = stored(&log, header.call_id()).await;
     assert!(conversation.read(|manager| *manager == stored));
 }
+
+#[tokio::test]
+async fn the_end_of_a_conversation_is_in_its_log_with_all_of_it() {
+    let log = Arc::new(MemoryLog::default());
+    let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default().with_limits(4_000, 1 << 20));
+    tokio::spawn(task.run());
+    let header = CallHeader::new(CallId::new("CA1").unwrap(), 0).unwrap();
+    let conversation = super::prompt(&StandIn::new()).conversation().clone();
+    assert_eq!(conversation.finish("nobody", WITHIN).await.unwrap(), [], "there is no log");
+    conversation.log(writer.open(header.clone()).unwrap());
+    for _ in 0..20 {
+        conversation.change(|manager| manager.add_user("Hello? ".repeat(40)).map(drop).unwrap());
+        conversation.change(|manager| manager.add_assistant("Yes? ".repeat(40)).map(drop).unwrap());
+    }
+    assert!(conversation.finish("a reason\n", WITHIN).await.is_err());
+    assert_eq!(conversation.finish("hangup", WITHIN).await.unwrap(), []);
+
+    let call = log.read_call(header.call_id()).await.unwrap();
+    let ending = call.header.as_ref().unwrap().ending().unwrap();
+    assert_eq!((ending.reason.as_ref(), ending.messages), ("hangup", 40));
+    let stored = stored(&log, header.call_id()).await;
+    assert!(conversation.read(|manager| *manager == stored));
+    assert!(
+        conversation.read(|manager| manager.changes(verbale::Tail::Include).is_empty()),
+        "it knows what the log has"
+    );
+    assert_eq!(conversation.finish("again", WITHIN).await.unwrap(), []);
+}
