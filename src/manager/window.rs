@@ -50,9 +50,9 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
     /// The next messages of one role, and whether others come behind them.
     fn next_group(&mut self) -> Option<(Group, bool)> {
         let mut group: Option<Group> = None;
-        let list = &self.manager.list;
-        for (index, wrapper) in list.indexed(self.next..list.end()) {
-            let message = wrapper.message();
+        while let Some(message) = self.message(self.next) {
+            let index = self.next;
+            self.next += 1;
             if !self.manager.is_visible(message) {
                 continue;
             }
@@ -72,7 +72,6 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
                 None => group = Some(Group { first: index, last: index, visible: 1, role: message.role() }),
             }
         }
-        self.next = list.end();
         group.map(|group| (group, false))
     }
 
