@@ -116,7 +116,7 @@ pub(super) fn each_said<W: MessageWrapper>(
     losses: &mut Losses,
     mut each: impl FnMut(&Message, &Contents, &mut Losses),
 ) {
-    for message in manager.meta_messages().iter().map(W::message).filter(|message| !message.is_fake()) {
+    for message in manager.all().map(W::message).filter(|message| !message.is_fake()) {
         if message.role() == Role::Summary {
             losses.note(message.id(), Lost::Summary);
             continue;

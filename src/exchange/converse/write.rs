@@ -24,7 +24,7 @@ pub(super) fn conversation<W: MessageWrapper>(manager: &MessagesManager<W>) -> E
 
 /// How many supervisor messages stand in front.
 fn opening<W: MessageWrapper>(manager: &MessagesManager<W>) -> usize {
-    manager.meta_messages().iter().take_while(|wrapper| wrapper.role() == Role::Supervisor).count()
+    manager.all().take_while(|wrapper| wrapper.role() == Role::Supervisor).count()
 }
 
 fn write_instructions<W: MessageWrapper>(
@@ -33,7 +33,7 @@ fn write_instructions<W: MessageWrapper>(
     opening: usize,
     losses: &mut Losses,
 ) {
-    for message in manager.meta_messages().iter().take(opening) {
+    for message in manager.all().take(opening) {
         for content in message.contents() {
             match content {
                 Content::Text(text) => writer.object(|writer| writer.key("text").string(text)),

@@ -13,7 +13,7 @@ pub(super) fn results<W: MessageWrapper>(manager: &MessagesManager<W>) -> HashMa
     let mut asked: Vec<&InvocationId> = Vec::new();
     let mut from = 0;
     let mut last = None;
-    for message in manager.meta_messages().iter().map(W::message).filter(|message| !message.is_fake()) {
+    for message in manager.all().map(W::message).filter(|message| !message.is_fake()) {
         let role = message.role();
         let heard = message.heard_contents();
         if role == Role::Summary || heard.iter().all(|content| content.is_blank() || is_unknown(content)) {
