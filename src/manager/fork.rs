@@ -78,8 +78,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// Where this conversation left another, and that one, as a fork of its own, another: the nearest first. What was
     /// pruned is told as well.
     pub fn lineage(&self) -> Vec<&ForkedFrom> {
-        let marks = self.list.iter().filter_map(|wrapper| wrapper.metadata().forked_from());
-        let mut lineage: Vec<_> = self.pruned_marks.iter().chain(marks).collect();
+        let all = self.kept_of_pruned.iter().chain(self.list.iter());
+        let mut lineage: Vec<_> = all.filter_map(|wrapper| wrapper.metadata().forked_from()).collect();
         lineage.reverse();
         lineage
     }
@@ -112,8 +112,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
             calls: self.calls.up_to(seq),
             handed_over: ledger.clone(),
             ledger,
-            pruned_marks: self.pruned_marks.clone(),
-            pruned_supervisors: self.pruned_supervisors.clone(),
+            kept_of_pruned: self.kept_of_pruned.clone(),
             clock: self.clock.clone(),
             ids: self.ids.clone(),
         };

@@ -43,7 +43,7 @@ pub use summarizing::Summarizing;
 pub use window::Window;
 
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
-use crate::message::{ForkedFrom, Message, MessageId, MessageWrapper, Record};
+use crate::message::{Message, MessageId, MessageWrapper, Record};
 use calls::Calls;
 use changes::Ledger;
 use list::List;
@@ -80,10 +80,8 @@ pub struct MessagesManager<W> {
     ledger: Ledger,
     // What the log's writer has, or the log.
     handed_over: Ledger,
-    // The marks of forks on what was pruned, in order.
-    pruned_marks: Vec<ForkedFrom>,
-    // The system instructions among it.
-    pruned_supervisors: Vec<W>,
+    // Of what was pruned, in order, what still holds: system instructions, and what is marked as the place of a fork.
+    kept_of_pruned: Vec<W>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
 }
@@ -104,8 +102,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
             calls: Calls::default(),
             ledger: Ledger::default(),
             handed_over: Ledger::default(),
-            pruned_marks: Vec::new(),
-            pruned_supervisors: Vec::new(),
+            kept_of_pruned: Vec::new(),
             clock,
             ids,
         }

@@ -36,8 +36,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let Some(cut) = self.cut_between(first, limit) else { return 0 };
 
         let gone = self.list.range(first..cut);
-        self.pruned_marks.extend(gone.clone().filter_map(|wrapper| wrapper.metadata().forked_from().cloned()));
-        self.pruned_supervisors.extend(gone.filter(|wrapper| wrapper.role() == Role::Supervisor).cloned());
+        let holds_on = |wrapper: &&W| wrapper.role() == Role::Supervisor || wrapper.metadata().forked_from().is_some();
+        self.kept_of_pruned.extend(gone.filter(holds_on).cloned());
         let mut ledgers = [std::mem::take(&mut self.ledger), std::mem::take(&mut self.handed_over)];
         ledgers.iter_mut().for_each(|ledger| ledger.forget(cut, |position| self.index(position)));
         [self.ledger, self.handed_over] = ledgers;
@@ -49,8 +49,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     /// The system instructions, in order, those too that were pruned: they hold as long as the conversation.
     pub fn supervisors(&self) -> impl Iterator<Item = &W> {
-        let here = self.list.iter().filter(|wrapper| wrapper.role() == Role::Supervisor);
-        self.pruned_supervisors.iter().chain(here)
+        self.kept_of_pruned.iter().chain(self.list.iter()).filter(|wrapper| wrapper.role() == Role::Supervisor)
     }
 
     /// How many were pruned, summaries among them.
