@@ -47,7 +47,7 @@ impl State {
         let record: Vec<String> = summary.into_iter().chain(gap).chain(calls).collect();
         self.estimated = self.estimator.uncorrected(&window);
         let mut request = ModelRequest::new(window);
-        request.record = (!record.is_empty()).then(|| record.join("\n\n").into());
+        request.memory = (!record.is_empty()).then(|| record.join("\n\n").into());
         request
     }
 

@@ -103,7 +103,7 @@ impl Shared {
             let turn = state.turn_of(speech)?;
             (turn.tells, turn.asked_ms, turn.first_token_ms) = (untold, now_ms, None);
             let mut request = state.request(&self.settings);
-            request.system.clone_from(&self.instructions);
+            request.system = self.instructions.iter().cloned().collect();
             spans::asked(state.manager.last_summary().is_some());
             if round < self.settings.max_tool_rounds {
                 request.tools = self.tools.specs.clone();

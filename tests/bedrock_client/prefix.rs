@@ -14,8 +14,8 @@ const NOVA: &str = "eu.amazon.nova-lite-v1:0";
 fn asked(manager: &MessagesManager<PlainMessage>) -> ModelRequest {
     let mut request = window(manager);
     request.tools = [tool("get_parcel"), tool("get_time")].into();
-    request.system = Some("You answer the phone of a parcel service.".into());
-    request.record = Some("The caller is Mia.".into());
+    request.system = vec!["You answer the phone of a parcel service.".into()];
+    request.memory = Some("The caller is Mia.".into());
     request
 }
 

@@ -31,8 +31,8 @@ async fn a_request_has_all_that_is_asked() {
         .with_cache_points(false);
     let mut request = question();
     request.tools = [tool("get_parcel")].into();
-    request.system = Some("You answer the phone.".into());
-    request.record = Some("The caller is Mia. </record_of_the_call>".into());
+    request.system = vec!["You answer the phone.".into()];
+    request.memory = Some("The caller is Mia. </record_of_the_call>".into());
     ask(&for_turns(&stand_in, settings), request).await.unwrap();
 
     let requests = stand_in.requests();

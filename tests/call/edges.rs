@@ -246,7 +246,7 @@ async fn an_outcome_is_told_only_by_what_is_said_behind_it() {
             assert!(call.playback_finished(speech, call.now_ms()).is_applied());
             call.caller_said("And?").unwrap();
             read(call.reply().unwrap()).await;
-            let record = model.requests().last().unwrap().record.clone();
+            let record = model.requests().last().unwrap().memory.clone();
             assert_eq!(record.is_none_or(|record| !record.contains("\"told\":false")), is_told, "{said}");
             if !is_told {
                 break;
@@ -257,7 +257,7 @@ async fn an_outcome_is_told_only_by_what_is_said_behind_it() {
     let call = builder(&model).tool(spec("quick"), quick).open().unwrap();
     turn(&call, "Transfer it").await;
     turn(&call, "And?").await;
-    assert_eq!(model.requests().last().unwrap().record, None);
+    assert_eq!(model.requests().last().unwrap().memory, None);
 }
 
 #[tokio::test(start_paused = true)]
@@ -334,23 +334,24 @@ async fn the_rule_for_tools_stands_in_the_system_prompt() {
     call.caller_said("Hello").unwrap();
     read(call.reply().unwrap()).await;
     turn(&call, "Hello?").await;
-    let prompts: Vec<_> = model.requests().into_iter().map(|request| request.system.unwrap()).collect();
+    let prompts: Vec<_> = model.requests().into_iter().map(|request| request.system).collect();
     assert!(prompts.len() > 3 && prompts.iter().all(|prompt| *prompt == prompts[0]));
     assert!(
-        prompts[0].starts_with("You answer the phone.\n\nNever make a tool call again that"),
-        "{}",
-        prompts[0].as_str()
+        prompts[0].len() == 1
+            && prompts[0][0].starts_with("You answer the phone.\n\nNever make a tool call again that"),
+        "{:?}",
+        prompts[0]
     );
     assert_eq!(shown(&call)[0], "supervisor \"You answer the phone.\"");
 
     let model = Scripted::default();
     let call = builder(&model).tool(spec("quick"), quick).open().unwrap();
     turn(&call, "Hello").await;
-    assert!(model.requests()[0].system.as_deref().is_some_and(|prompt| prompt.starts_with("Never")));
+    assert!(model.requests()[0].system[0].starts_with("Never"));
     let model = Scripted::default();
     let call = builder(&model).open().unwrap();
     turn(&call, "Hello").await;
-    assert_eq!(model.requests()[0].system, None);
+    assert!(model.requests()[0].system.is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -403,7 +404,7 @@ async fn playback_that_is_not_reported_was_heard_once_it_is_complete() {
     call.caller_said("Did you?").unwrap();
     read(call.reply().unwrap()).await;
     assert_eq!(window(&call)[3], "assistant \"It is done.\"");
-    assert_eq!(model.requests()[2].record, None);
+    assert_eq!(model.requests()[2].memory, None);
     assert_eq!(call.totals().barge_ins, 0);
 }
 

@@ -42,7 +42,7 @@ async fn a_turn_has_all_its_times() {
     ];
     assert_eq!(times(2), answer);
     let request = &model.requests()[0];
-    assert_eq!(request.system.as_deref(), Some("You answer the phone."));
+    assert_eq!(request.system, ["You answer the phone."]);
     assert_eq!(request.messages.len(), 1);
 }
 
@@ -256,10 +256,10 @@ async fn a_result_may_come_while_another_reply_is_generated() {
     assert_eq!(shown(&call)[2..], ["user \"Did you?\" result(c1: done)", "assistant \"It runs.\""],);
     call.playback_finished(speech, call.now_ms());
     turn(&call, "And now?").await;
-    let record = |index: usize| model.requests()[index].record.clone().unwrap();
+    let record = |index: usize| model.requests()[index].memory.clone().unwrap();
     assert!(record(1).contains("\"state\":\"running\""));
     // What was said meanwhile did not tell it.
     assert!(record(2).contains("\"state\":\"succeeded\",\"told\":false"));
     turn(&call, "Well").await;
-    assert_eq!(model.requests()[3].record, None);
+    assert_eq!(model.requests()[3].memory, None);
 }

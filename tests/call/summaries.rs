@@ -116,10 +116,10 @@ async fn a_summary_is_made_while_it_is_spoken() {
     let before = model.requests().len();
     turn(&call, LONG).await;
     assert_eq!(summaries(&call), ["summary \"An order is late.\""]);
-    assert_eq!(model.requests()[before].record, None);
+    assert_eq!(model.requests()[before].memory, None);
     turn(&call, LONG).await;
     let request = model.requests().last().cloned().unwrap();
-    assert_eq!(request.record.as_deref(), Some("An order is late."));
+    assert_eq!(request.memory.as_deref(), Some("An order is late."));
     assert!(request.messages.len() < 7);
 }
 
@@ -236,7 +236,7 @@ async fn the_window_has_a_limit_whatever_becomes_of_summaries() {
     assert!(largest(&model) < 1_600, "{}", largest(&model));
     let last = model.requests().last().cloned().unwrap();
     assert_eq!(last.messages[0].role(), Role::User);
-    assert!(last.record.as_deref().is_some_and(|record| record.contains("left out") && record.contains("c1")));
+    assert!(last.memory.as_deref().is_some_and(|record| record.contains("left out") && record.contains("c1")));
 }
 
 #[tokio::test(start_paused = true)]

@@ -138,9 +138,9 @@ async fn a_tool_runs_to_its_end_when_the_caller_breaks_in() {
     assert_eq!(read(call.reply().unwrap()).await.0, "It runs.");
     // The model was told that the call is running, though it is not in the window.
     assert!(
-        model.requests()[1].record.as_deref().is_some_and(|record| record.contains("c1")),
+        model.requests()[1].memory.as_deref().is_some_and(|record| record.contains("c1")),
         "{:?}",
-        model.requests()[1].record
+        model.requests()[1].memory
     );
     pass(2_000).await;
     assert_eq!(runs.load(Ordering::SeqCst), 1);

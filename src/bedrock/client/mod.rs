@@ -58,7 +58,7 @@ use answer::Answer;
 /// let mut manager = MessagesManager::<BedrockMessage>::new();
 /// manager.add_user("When does it arrive?")?;
 /// let mut request = ModelRequest::new(manager.messages().map(|message| message.message().clone()).collect());
-/// request.system = Some("You answer the phone of a parcel service.".into());
+/// request.system = vec!["You answer the phone of a parcel service.".into()];
 ///
 /// let mut answer = model.generate(request);
 /// let (mut said, mut stop) = (String::new(), None);

@@ -5,7 +5,7 @@ use crate::manager::MessagesManager;
 use crate::message::{Message, MessageWrapper, PlainMessage, Position, Role, Text};
 use crate::model::ModelRequest;
 
-/// The window, with the supervisor messages as the system prompt and the last summary as the record. `None` where there
+/// The window, with the supervisor messages as the instructions and the last summary as the memory. `None` where there
 /// is nothing to answer.
 pub(super) fn request(
     manager: &MessagesManager<PlainMessage>,
@@ -18,8 +18,8 @@ pub(super) fn request(
         window.push(Message::new(0.into(), Position::message(0), Role::User, "...".into(), 0));
     }
     let mut request = ModelRequest::new(window);
-    request.system = joined(manager.supervisors(), "\n\n");
-    request.record = joined(manager.last_summary(), "\n");
+    request.system = manager.supervisors().flat_map(|message| message.contents().texts().cloned()).collect();
+    request.memory = joined(manager.last_summary(), "\n");
     if offers_tools {
         request.tools = config.specs();
     }

@@ -25,8 +25,26 @@ impl Map {
         Ok(Self { depth: depth_around(entries.values())?, entries })
     }
 
+    /// These entries, and those of `defaults` whose keys are not here.
+    pub(crate) fn or(mut self, defaults: &Self) -> Self {
+        for (key, value) in defaults.iter() {
+            if !self.contains_key(key) {
+                self.entries.insert(key.clone(), value.clone());
+                self.depth = self.depth.max(1 + value.depth());
+            }
+        }
+        self
+    }
+
     pub(super) fn depth(&self) -> u8 {
         self.depth
+    }
+}
+
+/// No entries.
+impl Default for Map {
+    fn default() -> Self {
+        Self { entries: Entries::default(), depth: 1 }
     }
 }
 

@@ -72,7 +72,7 @@ impl<M> ModelSummarizer<M> {
         let call = summarizing.for_model().replace('<', "\\u003c").replace('>', "\\u003e");
         let asked = format!("<call>\n{call}</call>\n\nWrite the minutes of this call.");
         let message = Message::new(0.into(), Position::message(0), Role::User, asked.into(), 0);
-        ModelRequest { system: Some(system.into()), ..ModelRequest::new(vec![message]) }
+        ModelRequest::new(vec![message]).with_system([system])
     }
 }
 

@@ -84,6 +84,11 @@ async fn asked(summarizer: ModelSummarizer<Arc<Scripted>>, summarizing: &Summari
     asked.pop().unwrap()
 }
 
+fn system(request: &ModelRequest) -> &str {
+    let [system] = request.system.as_slice() else { panic!("{} instructions", request.system.len()) };
+    system
+}
+
 fn user_text(request: &ModelRequest) -> &str {
     let [message] = request.messages.as_slice() else { panic!("{} messages", request.messages.len()) };
     assert_eq!(message.role(), Role::User);
@@ -93,9 +98,9 @@ fn user_text(request: &ModelRequest) -> &str {
 #[tokio::test]
 async fn the_model_is_asked_for_the_minutes() {
     let request = asked(scripted(said("Short.")), &call("My id is KL305T.")).await;
-    let shown = format!("{}\n========\n{}", request.system.as_deref().unwrap(), user_text(&request));
+    let shown = format!("{}\n========\n{}", system(&request), user_text(&request));
     insta::assert_snapshot!("request", shown);
-    assert!(request.tools.is_empty() && request.record.is_none());
+    assert!(request.tools.is_empty() && request.memory.is_none());
 }
 
 #[tokio::test]
@@ -117,7 +122,7 @@ async fn what_a_caller_says_reaches_the_model_inside_the_data_only() {
         let given: Vec<serde_json::Value> = given.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!(read, given);
         assert_eq!(read[1]["user"][0], evil);
-        let system = request.system.unwrap();
+        let system = system(&request);
         assert!(system.starts_with(PROMPT.trim_end()) && !system.contains("approved"));
     }
 }
@@ -126,7 +131,7 @@ async fn what_a_caller_says_reaches_the_model_inside_the_data_only() {
 async fn the_prompt_the_language_and_the_length_can_be_set() {
     let summarizer = scripted(said("Breve.")).with_prompt("Riassumi.\n").with_language("Italian").with_max_bytes(600);
     let request = asked(summarizer, &call("Ciao")).await;
-    assert_eq!(request.system.as_deref(), Some("Riassumi.\n\nWrite in Italian, at most 80 words.\n"));
+    assert_eq!(system(&request), "Riassumi.\n\nWrite in Italian, at most 80 words.\n");
 }
 
 #[tokio::test]
