@@ -83,3 +83,42 @@ impl Inference {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(entries: &[(&str, i32)]) -> Map {
+        Map::new(entries.iter().map(|(key, value)| ((*key).to_owned(), (*value).into())).collect()).unwrap()
+    }
+
+    #[test]
+    fn what_is_set_wins_over_the_defaults() {
+        let set = Inference {
+            temperature: Some(0.1),
+            top_p: None,
+            max_tokens: Some(60),
+            stop_sequences: vec!["a".into()],
+            model_fields: fields(&[("a", 1), ("b", 1)]),
+        };
+        let defaults = Inference {
+            temperature: Some(0.9),
+            top_p: Some(0.9),
+            max_tokens: Some(90),
+            stop_sequences: vec!["b".into(), "c".into()],
+            model_fields: fields(&[("b", 2), ("c", 2)]),
+        };
+        let merged = fields(&[("a", 1), ("b", 1), ("c", 2)]);
+        assert_eq!(set.clone().or(&defaults), Inference { model_fields: merged, ..set.clone() });
+        assert_eq!(Inference::default().or(&defaults), defaults);
+        assert_eq!(set.clone().or(&Inference::default()), set);
+    }
+
+    #[test]
+    fn temperature_and_top_p_are_one_choice() {
+        let [temperature, top_p] = [Inference::default().with_temperature(0.3), Inference::default().with_top_p(0.9)];
+        assert_eq!(temperature.clone().or(&top_p), temperature);
+        assert_eq!(top_p.clone().or(&temperature), top_p);
+        assert_eq!(Inference::default().with_max_tokens(9).or(&top_p), top_p.with_max_tokens(9));
+    }
+}

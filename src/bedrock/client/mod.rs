@@ -8,6 +8,7 @@ mod cache;
 mod config;
 mod failure;
 mod formats;
+mod inference;
 mod prepare;
 mod reading;
 mod refusal;
@@ -109,6 +110,10 @@ impl Model for BedrockModel {
             Some((event, answer))
         });
         Box::pin(events.fuse())
+    }
+
+    fn id(&self) -> Option<&str> {
+        Some(self.settings.model_id())
     }
 }
 

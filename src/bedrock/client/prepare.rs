@@ -5,6 +5,7 @@ use aws_sdk_bedrockruntime::types::{self, Tool, ToolConfiguration, ToolInputSche
 
 use super::cache::add_cache_points;
 use super::formats::tell_attachments;
+use super::inference;
 use super::repair::repair;
 use super::settings::BedrockSettings;
 use crate::bedrock::document::to_document;
@@ -40,10 +41,10 @@ pub(super) fn prepare(
         let stable = request.system.iter().filter(|prompt| !is_blank(prompt)).count();
         add_cache_points(&mut input, stable, &settings.profile);
     }
+    inference::set(&mut input, request.inference.or(&settings.inference))?;
     if let Some(violation) = validate(&input, &settings.profile).first() {
         return Err(Failure::Invalid(format!("{:?} at {}: {violation}", violation.rule(), violation.place())));
     }
-    input.inference_config = settings.inference().map_err(invalid)?;
     Ok((input, repairs))
 }
 

@@ -71,3 +71,23 @@ impl fmt::Debug for Map {
         write!(f, "Map({} entries)", self.len())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::MAX_DEPTH;
+
+    fn map(key: &str, value: Value) -> Map {
+        Map::new([(key.to_owned(), value)].into()).unwrap()
+    }
+
+    #[test]
+    fn merged_map_is_as_deep_as_its_deepest_value() {
+        let deep = (1..MAX_DEPTH).fold(Value::Null, |inner, _| Value::list([inner]).unwrap());
+        for merged in [map("a", 1.into()).or(&map("b", deep.clone())), map("b", deep.clone()).or(&map("a", 1.into()))] {
+            let expected = Map::new([("a".to_owned(), 1.into()), ("b".to_owned(), deep.clone())].into()).unwrap();
+            assert!(merged == expected);
+        }
+        assert!(Map::default() == Map::new(BTreeMap::new()).unwrap());
+    }
+}
