@@ -7,6 +7,7 @@
 mod error;
 mod event;
 mod extractive;
+mod fingerprint;
 mod inference;
 mod port;
 mod prompted;
@@ -16,6 +17,7 @@ mod tool_run;
 pub use error::{Failure, ModelError, Received, Wait};
 pub use event::{ModelEvent, Repair, StopReason, Usage};
 pub use extractive::Extractive;
+pub use fingerprint::Fingerprint;
 pub use inference::Inference;
 pub use port::{Generation, Model, ModelRequest, ToolSpec};
 pub use prompted::ModelSummarizer;
