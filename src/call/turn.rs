@@ -68,7 +68,7 @@ async fn generate(shared: &Arc<Shared>, speech: SpeechId) {
             Answer::Over => return,
             Answer::Failed(failure) => {
                 let is_in_time = attempts < shared.settings.attempts && Instant::now() < deadline;
-                if is_in_time && is_worth_another(&failure) && shared.has_said_nothing(speech) {
+                if is_in_time && failure.is_worth_another_try() && shared.has_said_nothing(speech) {
                     attempts += 1;
                     continue;
                 }
@@ -164,14 +164,6 @@ fn failed(shared: &Shared, error: &ModelError) -> Answer {
     tracing::warn!(call_id = ?shared.call_id, %error, "the model did not answer");
     spans::failed(error.kind());
     Answer::Failed(error.kind().clone())
-}
-
-/// Whether the model is asked again. Its client does so by itself where nothing had come.
-fn is_worth_another(failure: &Failure) -> bool {
-    matches!(
-        failure,
-        Failure::Cut | Failure::Truncated | Failure::Malformed(_) | Failure::TimedOut { .. } | Failure::Unavailable(_)
-    )
 }
 
 /// What the request took comes last. Read to its end, the connection can be used again. A model that does not end is not
