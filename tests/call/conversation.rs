@@ -1,0 +1,230 @@
+//! A live call is a conversation: queries, prompts, edits, tools, forks, limits, and turns that are logged.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use verbale::call::{CallSession, OpenError, ReplyEnd};
+use verbale::conversation::{Conversations, EditError, EndError, HistoryQuery, Models, Prompt, PromptError, RunError};
+use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
+use verbale::message::{ToolName, TurnRecord};
+use verbale::model::{Failure, StopReason, Summarizer, SummaryFuture, Tool, ToolContext, ToolSpec};
+use verbale::{Attribute, MessageWrapper, MessagesManager, PlainMessage, Role, Value};
+
+use crate::support::{Scripted, Step, builder, calls, pass, read, shown, turn, words};
+
+fn id(id: &str) -> CallId {
+    CallId::new(id).unwrap()
+}
+
+fn spec(name: &str) -> ToolSpec {
+    ToolSpec::new(name, "What it does.", Value::map([("type", Value::from("object"))]).unwrap()).unwrap()
+}
+
+fn slow(name: &str) -> Tool {
+    Tool::raw(spec(name), |_: Value, _: ToolContext| async {
+        pass(5_000).await;
+        Ok(vec!["done".into()])
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn live_call_is_found_among_conversations() {
+    let conversations = Conversations::new();
+    let conversation = conversations.get_or_create(&id("CA1"));
+    let models = Models::default().with("default", "default", Scripted::new([words("You have 12.50.")]));
+    let clerk = Prompt::new(models).agent("You answer the phone of a bank.");
+    clerk.apply_to(&conversation).unwrap();
+    let call = CallSession::of(&conversation).open().unwrap();
+    turn(&call, "My balance?").await;
+    let found = conversations.query(&HistoryQuery::default().with_text("balance")).unwrap();
+    assert_eq!((found.len(), found[0].conversation.as_str()), (1, "CA1"));
+    assert_eq!(conversations.metadata(&id("CA1")).unwrap().messages, 3);
+    // One owner of the turns at a time.
+    assert!(matches!(CallSession::of(&conversation).open(), Err(OpenError::InUse)));
+    call.close("hangup", Duration::from_secs(1)).await.unwrap();
+    // The conversation outlives its call.
+    assert_eq!(conversation.continuation().request("Summarise the call.").prompt().await.unwrap(), "okay");
+    let again = CallSession::of(&conversation).open().unwrap();
+    turn(&again, "It is me again").await;
+    assert!(!call.caller_started_speaking(call.now_ms()).is_applied(), "the first call is closed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn prompts_and_edits_on_a_live_call_touch_no_words() {
+    let model = Scripted::default();
+    let call = builder(&model).system("You answer the phone.").tool(slow("transfer")).open().unwrap();
+    turn(&call, "Hello").await;
+    let conversation = call.conversation().clone();
+    let prompt = conversation.continuation();
+
+    assert_eq!(prompt.request("Pay").apply().unwrap_err(), PromptError::InCall);
+    assert_eq!(prompt.assistant("Yes").apply().unwrap_err(), PromptError::InCall);
+    assert_eq!(conversation.add_user("Pay").unwrap_err(), EditError::InCall);
+    assert_eq!(conversation.change(|_| ()).unwrap_err(), EditError::InCall);
+    assert!(matches!(conversation.run().next().await, Some(Err(RunError::InCall))));
+    assert!(matches!(conversation.finish("over", Duration::from_secs(1)).await, Err(EndError::InCall)));
+    assert_eq!(shown(&call).len(), 3);
+
+    let spoken = call.with_manager(|manager| manager.meta_messages()[2].id());
+    conversation.edit(|edit| {
+        edit.set_data(&spoken, "ticket", 7).unwrap();
+        assert!(edit.add_attribute(&spoken, Attribute::Hardcoded).unwrap());
+    });
+    prompt.agent("Be brief.").context("The caller is a gold customer.").max_tool_rounds(0).apply().unwrap();
+    conversation.remove_tool(&ToolName::new("transfer").unwrap());
+    conversation.add_tool(slow("balance"));
+    turn(&call, "My balance?").await;
+    let requests = model.requests();
+    let [first, last] = [&requests[0], &requests[1]];
+    let texts =
+        |texts: &[verbale::message::Text]| texts.iter().map(|text| text.as_str().to_owned()).collect::<Vec<_>>();
+    // What came later follows the cached prefix, which stays as it was.
+    assert_eq!((&first.system, first.late_system.len()), (&last.system, 0));
+    assert_eq!(texts(&last.late_system), ["Be brief."]);
+    assert_eq!((first.tools[0].name.as_str(), last.tools.len()), ("transfer", 0), "no round of tools is left");
+    let asked: Vec<_> = last.messages.iter().map(crate::support::line).collect();
+    assert_eq!(asked[2], "user \"The caller is a gold customer.\" \"My balance?\"");
+}
+
+#[tokio::test(start_paused = true)]
+async fn fork_of_a_live_call_never_runs_its_tools() {
+    let model = Scripted::new([calls("One moment. ", "c1", "transfer"), words("It is done.")]);
+    let call = builder(&model).tool(slow("transfer")).open().unwrap();
+    call.caller_said("Transfer it").unwrap();
+    let reply = call.reply().unwrap();
+    pass(1_000).await;
+    let last = call.with_manager(|manager| manager.meta_messages().last().unwrap().id());
+    let fork = call.conversation().fork(&last, id("fork")).unwrap();
+    let lines = |manager: &MessagesManager<PlainMessage>| -> Vec<String> {
+        manager.meta_messages().iter().map(|message| crate::support::line(message.message())).collect()
+    };
+    let expected = ["user \"Transfer it\"", "assistant \"One moment. \" call(c1)", "user result(c1: OutcomeUnknown)"];
+    assert_eq!(fork.read(lines), expected);
+    assert_eq!(read(reply).await.0, "One moment. It is done.");
+    assert_eq!(shown(&call)[2], "user result(c1: done)");
+    pass(60_000).await;
+    assert_eq!(fork.read(lines), expected);
+    assert_eq!(fork.continuation().request("What happened?").prompt().await.unwrap(), "okay");
+}
+
+/// Summarises whatever was said in three words.
+struct Brief;
+
+impl Summarizer for Brief {
+    fn summarize<'a>(&'a self, _: &'a verbale::Summarizing) -> SummaryFuture<'a> {
+        Box::pin(std::future::ready(Ok("They talk on.".into())))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn limits_leave_a_live_call_its_window_and_what_is_not_stored() {
+    let log = Arc::new(MemoryLog::new());
+    let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
+    let conversations = Conversations::new().with_history_limit(1).with_log(log.clone());
+    let conversation = conversations.get_or_create(&id("CA1"));
+    let policy = verbale::policy::Policy::default().without_tokens().with_messages(2..=6).with_keep_turns(1);
+    let models = Models::default().with("default", "default", Scripted::default());
+    let config = verbale::conversation::Config::new(models).with_policy(policy).with_summarizer(Brief);
+    let call = CallSession::of(&conversation.clone().with_config(config))
+        .log(writer.open(CallHeader::new(id("CA1"), 0).unwrap()).unwrap())
+        .open()
+        .unwrap();
+    for number in 0..12 {
+        turn(&call, &format!("A question of some length, the number is {number}, and it needs an answer")).await;
+    }
+    // Nothing is stored yet: nothing leaves memory.
+    assert_eq!(call.with_manager(MessagesManager::pruned), 0);
+    assert!(call.with_manager(MessagesManager::summary_count) > 0);
+    tokio::spawn(task.run());
+    pass(1_000).await;
+    turn(&call, "And one more").await;
+    pass(1_000).await;
+    turn(&call, "And the last").await;
+    let (pruned, covered) = call.with_manager(|manager| (manager.pruned(), manager.last_summary().is_some()));
+    assert!(pruned > 0 && covered);
+    // The window is whole.
+    let asked: Vec<_> = crate::support::window(&call);
+    assert!(asked.len() >= 4, "{asked:?}");
+    call.close("hangup", Duration::from_secs(10)).await.unwrap();
+    let whole = MessagesManager::<PlainMessage>::restore(log.read_call(&id("CA1")).await.unwrap().records).unwrap();
+    assert!(call.with_manager(|manager| manager.messages().eq(whole.messages())));
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_reply_is_logged_with_what_happened() {
+    let model = Scripted::new([
+        vec![Step::Wait(300), Step::Fail(Failure::Cut)],
+        calls("One moment. ", "c1", "transfer"),
+        words("It is done."),
+        vec![Step::Wait(100), Step::Say("Half"), Step::Stop(StopReason::MaxTokens), Step::Use(3)],
+        vec![Step::Hang],
+    ]);
+    let call = builder(&model).tool(slow("transfer")).open().unwrap();
+    turn(&call, "Transfer it").await;
+    let records = |call: &CallSession| -> Vec<(Role, TurnRecord)> {
+        call.with_manager(|manager| {
+            let all = manager.meta_messages().iter().map(PlainMessage::message);
+            all.filter_map(|message| Some((message.role(), message.metadata().turn()?.clone()))).collect()
+        })
+    };
+    let [(role, record)] = &records(&call)[..] else { panic!("{:?}", records(&call)) };
+    assert_eq!((*role, record.end.as_str(), record.requests.len()), (Role::Assistant, "complete", 3));
+    let failures: Vec<_> =
+        record.requests.iter().map(|request| request.failure.as_ref().map(|kind| kind.as_str().to_owned())).collect();
+    assert_eq!(failures, [Some("cut".to_owned()), None, None]);
+    for request in &record.requests[1..] {
+        let usage = request.usage.unwrap();
+        assert!(usage.input > 50 && usage.output == 10);
+        let (asked, first, end) = (request.asked_ms, request.first_token_ms.unwrap(), request.end_ms.unwrap());
+        assert!(asked < first && first <= end && end <= record.end_ms, "{asked} {first} {end}");
+    }
+    // A retry sends the same prompt.
+    let hash = |index: usize| record.requests[index].prompt_hash.clone().unwrap();
+    assert!(hash(0) == hash(1) && hash(1) != hash(2));
+    assert_eq!(hash(0).as_str(), model.requests()[0].fingerprint().to_string());
+
+    let (_, end) = {
+        call.caller_said("And then?").unwrap();
+        read(call.reply().unwrap()).await
+    };
+    assert_eq!(end, ReplyEnd::Complete(StopReason::MaxTokens));
+    let (_, cut) = records(&call).pop().unwrap();
+    assert_eq!((cut.end.as_str(), cut.reason.unwrap().as_str()), ("cut", "maxTokens"));
+
+    // Interrupted before the first word: there is no reply, so the record is with the caller's words.
+    call.caller_said("Hello?").unwrap();
+    let _reply = call.reply().unwrap();
+    pass(500).await;
+    call.caller_started_speaking(call.now_ms());
+    let (role, interrupted) = records(&call).pop().unwrap();
+    assert_eq!((role, interrupted.end.as_str()), (Role::User, "interrupted"));
+    // It restores, and it is in the record's JSON.
+    let (json, restored) = call.with_manager(|manager| {
+        let records = manager.records();
+        let json = serde_json::to_value(&records[3]).unwrap();
+        (json, MessagesManager::<PlainMessage>::restore(records).unwrap())
+    });
+    assert_eq!(json["metadata"]["turn"]["requests"][1]["usage"]["output"], 10);
+    assert!(call.with_manager(|manager| *manager == restored));
+    assert_eq!(call.totals().turns, 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn runs_summarise_and_count_their_tokens() {
+    let model = Scripted::default();
+    let models = Models::default().with("default", "default", model.clone());
+    let llm = Prompt::new(models).agent("Answer with one word.");
+    for number in 0..300 {
+        llm.request(format!("Question {number} is about my order and the delivery of it?")).prompt().await.unwrap();
+    }
+    let requests = model.requests();
+    assert_eq!(requests.len(), 300);
+    assert!(requests.iter().all(|request| request.messages.len() < 60 && request.system.len() == 1));
+    assert!(requests[299].memory.is_some());
+    let totals = llm.conversation().totals();
+    assert_eq!((totals.turns, totals.usage.output_tokens), (300, 3_000));
+    assert!(totals.summaries_applied > 5);
+    // Instructions are not repeated.
+    let is_system = |manager: &MessagesManager<PlainMessage>| manager.supervisors().count();
+    assert_eq!(llm.conversation().read(is_system), 1);
+}
