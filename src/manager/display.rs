@@ -158,11 +158,12 @@ fn value(f: &mut fmt::Formatter<'_>, shown: &Value) -> fmt::Result {
         Value::Number(number) => write!(f, "{number}"),
         Value::String(text) => quoted(f, text),
         Value::Bytes(bytes) => write!(f, "({} bytes)", bytes.len()),
-        Value::List(list) => bracketed(f, list.iter(), value),
+        Value::List(list) => {
+            f.write_char('[')?;
+            separated(f, ", ", list.iter(), value)?;
+            f.write_char(']')
+        }
         Value::Map(map) => entries(f, map.iter()),
-        Value::StringSet(texts) => bracketed(f, texts.iter(), |f, text| quoted(f, text)),
-        Value::NumberSet(numbers) => bracketed(f, numbers.iter(), |f, number| write!(f, "{number}")),
-        Value::BytesSet(binaries) => bracketed(f, binaries.iter(), |f, bytes| write!(f, "({} bytes)", bytes.len())),
     }
 }
 
@@ -174,16 +175,6 @@ fn entries<'a>(f: &mut fmt::Formatter<'_>, entries: impl Iterator<Item = (&'a St
         value(f, shown)
     })?;
     f.write_char('}')
-}
-
-fn bracketed<T>(
-    f: &mut fmt::Formatter<'_>,
-    items: impl Iterator<Item = T>,
-    show: impl FnMut(&mut fmt::Formatter<'_>, T) -> fmt::Result,
-) -> fmt::Result {
-    f.write_char('[')?;
-    separated(f, ", ", items, show)?;
-    f.write_char(']')
 }
 
 fn separated<T>(

@@ -43,13 +43,7 @@ pub enum MessageError {
     /// DynamoDB nests lists and maps 32 deep.
     #[error("lists and maps nest at most {MAX_DEPTH} deep")]
     TooDeep,
-    /// DynamoDB refuses empty sets.
-    #[error("a set has at least one element; leave the value out or store an empty list")]
-    EmptySet,
-    /// The elements of a set are all texts, all numbers or all bytes.
-    #[error("the elements of a set are all texts, all numbers or all bytes")]
-    MixedSet,
-    /// JSON has no bytes, no sets, and not every number.
+    /// JSON has no bytes, and not every number.
     #[error("{what} cannot be said in plain JSON")]
     NotJson {
         /// The kind of value.

@@ -34,7 +34,7 @@ pub use record::Record;
 pub use role::Role;
 pub(crate) use text::is_blank_char;
 pub use text::{Text, is_blank};
-pub use value::{Entries, List, MAX_DEPTH, MAX_DIGITS, Map, Number, Set, Value};
+pub use value::{Entries, List, MAX_DEPTH, MAX_DIGITS, Map, Number, Value};
 pub use wrapper::{MessageWrapper, PlainMessage};
 
 /// One message of a conversation. Only its [`MessagesManager`](crate::MessagesManager) changes it.

@@ -14,9 +14,6 @@ const ODD_KEYS: &[&str] = &[
     "$bytes",
     "$map",
     "$number",
-    "$strings",
-    "$numbers",
-    "$binaries",
     "$json",
     "$record",
     "$other",
@@ -63,9 +60,6 @@ fn leaf() -> impl Strategy<Value = Value> {
         number().prop_map(Value::from),
         "\\PC{0,8}".prop_map(Value::from),
         bytes().prop_map(Value::from),
-        collection::vec("[a-c]{0,2}", 1..4).prop_map(|set| Value::set(set).unwrap()),
-        collection::vec(number(), 1..4).prop_map(|set| Value::set(set).unwrap()),
-        collection::vec(bytes(), 1..4).prop_map(|set| Value::set(set).unwrap()),
     ]
 }
 

@@ -92,7 +92,6 @@ fn has_string(value: &Value, is_it: &impl Fn(&str) -> bool) -> bool {
         Value::String(text) => is_it(text),
         Value::List(list) => list.iter().any(|item| has_string(item, is_it)),
         Value::Map(map) => map.values().any(|item| has_string(item, is_it)),
-        Value::StringSet(texts) => texts.iter().any(|text| is_it(text)),
         _ => false,
     }
 }
