@@ -100,12 +100,12 @@ impl State {
         let now_ms = self.now_ms();
         let Ok(mut entry) = self.manager.add_assistant(contents) else { return false };
         if entry.metadata().timing(Timing::LlmStart).is_none() {
-            entry.set_timing(Timing::LlmStart, turn.asked_ms);
+            entry.put_timing(Timing::LlmStart, turn.asked_ms);
             if let Some(first_token_ms) = turn.first_token_ms {
-                entry.set_timing(Timing::LlmFirstToken, first_token_ms);
+                entry.put_timing(Timing::LlmFirstToken, first_token_ms);
             }
         }
-        entry.set_timing(Timing::LlmEnd, now_ms);
+        entry.put_timing(Timing::LlmEnd, now_ms);
         if let Some(mark) = mark {
             entry.add_attribute(mark);
         }

@@ -166,10 +166,10 @@ fn a_receipt_of_another_conversation_is_ignored() {
 fn setting_what_is_already_set_changes_nothing() {
     let mut manager = Manager::new();
     let mut entry = manager.add_assistant("a b").unwrap();
-    assert_eq!(entry.set_data("k", 1), None);
-    assert_eq!(entry.set_data("k", 1), Some(Value::from(1)));
-    assert_eq!(entry.set_timing(Timing::PlayStart, 5), None);
-    assert_eq!(entry.set_timing(Timing::PlayStart, 5), Some(5));
+    assert_eq!(entry.set_data("k", 1), Ok(None));
+    assert_eq!(entry.set_data("k", 1), Ok(Some(Value::from(1))));
+    assert_eq!(entry.set_timing(Timing::PlayStart, 5), Ok(None));
+    assert_eq!(entry.set_timing(Timing::PlayStart, 5), Ok(Some(5)));
     assert!(entry.add_attribute(Attribute::Hardcoded));
     assert!(!entry.add_attribute(Attribute::Hardcoded));
     assert!(!entry.add_attribute(Attribute::Fake) && !entry.add_attribute(Attribute::Merged));

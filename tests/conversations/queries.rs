@@ -148,7 +148,7 @@ async fn a_time_that_was_set_later_counts(asked: Asked) {
     assert_eq!(asked.texts(everything()).await, ["a: one", "a: two"]);
     let conversation = asked.conversations.get(&id("a")).unwrap();
     conversation.change(|manager| {
-        manager.entry(&id_of_answer).unwrap().set_timing(Timing::Creation, START_MS - 5);
+        manager.entry(&id_of_answer).unwrap().set_timing(Timing::Creation, START_MS - 5).unwrap();
     });
     assert_eq!(asked.texts(everything()).await, ["a: two", "a: one"]);
     assert_eq!(asked.texts(everything().with_until_ms(START_MS)).await, ["a: two"]);

@@ -124,7 +124,7 @@ pub fn apply(asked: &Asked, conversation: &Conversation, op: &Op) {
                 }
                 Op::Move(message, ms) => {
                     if let Some(id) = some(message) {
-                        manager.entry(&id).unwrap().set_timing(Timing::Creation, START_MS + ms);
+                        manager.entry(&id).unwrap().set_timing(Timing::Creation, START_MS + ms).unwrap();
                     }
                 }
                 Op::Tick(_) => {}

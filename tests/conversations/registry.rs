@@ -127,7 +127,7 @@ fn metadata_tell_of_every_change() {
     // A time is set, and several messages come at once.
     conversation.change(|manager| {
         let first = verbale::MessageWrapper::id(&manager.meta_messages()[0]);
-        manager.entry(&first).unwrap().set_timing(Timing::Creation, START_MS - 7);
+        manager.entry(&first).unwrap().set_timing(Timing::Creation, START_MS - 7).unwrap();
         manager.add_supervisor("be kind").unwrap();
         manager.add_assistant("how can I help?").map(|_| ()).unwrap();
     });

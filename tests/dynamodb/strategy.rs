@@ -148,6 +148,20 @@ fn made() -> impl Strategy<Value = serde_json::Map<String, Json>> {
     )
 }
 
+/// Parts of a message with so many contents, in a record.
+fn parts() -> impl Strategy<Value = Vec<Json>> {
+    let confidence = prop_oneof![Just("0.93"), Just("1"), Just("0"), Just("0.12345678901234567890123456789")];
+    let part = (any::<u128>(), any::<i64>(), option::of(any::<i64>()), option::of(confidence), unknown(&["contents"]));
+    let part = part.prop_map(|(id, creation, ended, confidence, unknown)| {
+        let mut part = json!({"id": verbale::MessageId::from(id).to_string(), "contents": 1, "creation": creation});
+        ended.into_iter().for_each(|ended| part["listenEnd"] = ended.into());
+        let confidence = confidence.map(|text| serde_json::to_value(text.parse::<Number>().unwrap()).unwrap());
+        confidence.into_iter().for_each(|confidence| part["confidence"] = confidence);
+        with(part, unknown)
+    });
+    collection::vec(part, 0..4)
+}
+
 /// Any record: of a message or a summary, with keys, attributes, timings and contents of newer writers.
 pub fn record() -> impl Strategy<Value = Record> {
     let place = prop_oneof![
@@ -158,11 +172,19 @@ pub fn record() -> impl Strategy<Value = Record> {
     ];
     let metadata = (collection::vec("merged|fake|translated", 0..3), any::<i64>(), entries(4), made());
     let levels = (unknown(&["seq", "after", "id"]), unknown(&["role"]), unknown(&["aux"]), unknown(&["creation"]));
-    (any::<u128>(), place, 1..=u32::MAX, collection::vec(content(), 0..4), metadata, levels).prop_map(
-        |(id, (place, role), revision, contents, (attributes, creation, aux, made), levels)| {
+    (any::<u128>(), place, 1..=u32::MAX, collection::vec(content(), 0..4), metadata, levels, parts()).prop_map(
+        |(id, (place, role), revision, contents, (attributes, creation, aux, made), levels, mut parts)| {
+            parts.truncate(contents.len());
+            let of_first = contents.len() + 1 - parts.len();
             let timing = with(json!({"creation": creation}), levels.3);
             let mut metadata = json!({"attribute": attributes, "timing": timing, "aux": with(json!({}), aux)});
             metadata.as_object_mut().unwrap().extend(made);
+            if let Some(first) = parts.first_mut() {
+                first["id"] = verbale::MessageId::from(id).to_string().into();
+                first["creation"] = creation.into();
+                first["contents"] = of_first.into();
+                metadata["parts"] = parts.into();
+            }
             let message = with(json!({"role": role, "contents": contents}), levels.1);
             let mut record = json!({
                 "id": verbale::MessageId::from(id).to_string(), "revision": revision,

@@ -99,9 +99,9 @@ impl Said {
                     added => added?,
                 };
                 if entry.message().metadata().timing(Timing::LlmStart).is_none() {
-                    entry.set_timing(Timing::LlmStart, self.asked_ms);
+                    entry.put_timing(Timing::LlmStart, self.asked_ms);
                     if let Some(first_token_ms) = self.first_token_ms {
-                        entry.set_timing(Timing::LlmFirstToken, first_token_ms);
+                        entry.put_timing(Timing::LlmFirstToken, first_token_ms);
                     }
                 }
                 entry.now(Timing::LlmEnd);

@@ -150,7 +150,7 @@ impl Redacting<'_> {
             let levels = self.each(unknown.levels(), |entries| self.entries(entries))?;
             redacted.set(levels, |metadata, levels| {
                 let places = metadata.unknown_mut().levels_mut();
-                places.into_iter().zip(levels).for_each(|(place, entries)| *place = entries);
+                places.zip(levels).for_each(|(place, entries)| *place = entries);
             });
             let attributes = self.each(&unknown.attributes, |name| self.text(name))?;
             redacted.set(attributes, |metadata, names| metadata.unknown_mut().attributes = names);

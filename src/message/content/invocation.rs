@@ -5,7 +5,7 @@ use std::fmt;
 use super::{Document, Media};
 use crate::message::error::MessageError;
 use crate::message::text::{Text, is_blank};
-use crate::message::value::{Map, Value};
+use crate::message::value::{IntoValue, Map, Value};
 
 /// What pairs a tool call with its result: 1 to 64 of `[a-zA-Z0-9_-]`, as Bedrock's
 /// [`toolUseId`](https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html).
@@ -82,9 +82,11 @@ pub struct Invocation {
 }
 
 impl Invocation {
-    /// A call of tool `name`. Errors: an id or a name that Bedrock refuses.
-    pub fn new(id: impl Into<Text>, name: impl Into<Text>, arguments: impl Into<Value>) -> Result<Self, MessageError> {
-        Ok(Self { id: InvocationId::new(id)?, name: ToolName::new(name)?, arguments: arguments.into(), unknown: None })
+    /// A call of tool `name`.
+    ///
+    /// Errors: an id or a name that Bedrock refuses; arguments that are no [`Value`].
+    pub fn new(id: impl Into<Text>, name: impl Into<Text>, arguments: impl IntoValue) -> Result<Self, MessageError> {
+        Ok(Self::of(InvocationId::new(id)?, ToolName::new(name)?, arguments.into_value()?))
     }
 
     /// A call whose id and name are known to be good.
@@ -111,10 +113,19 @@ impl Invocation {
         Self { arguments, ..self }
     }
 
-    /// The result of this call.
-    pub fn success<T: Into<ResultContent>>(&self, content: impl IntoIterator<Item = T>) -> InvocationResult {
-        let content = content.into_iter().map(Into::into).collect();
-        InvocationResult::new(self.id.clone(), self.name.clone(), Outcome::Success(content))
+    /// Returns the result of this call: a text, a value, `serde_json::json!`, media, or a list of them.
+    ///
+    /// ```
+    /// # use verbale::Invocation;
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let call = Invocation::new("call_1", "balance", serde_json::json!({"account": 7}))?;
+    /// call.success("12.50 euros");
+    /// call.success(serde_json::json!({"amount": 12.5, "currency": "EUR"}));
+    /// call.success(["as of today", "12.50 euros"]);
+    /// # Ok(()) }
+    /// ```
+    pub fn success(&self, contents: impl Into<ResultContents>) -> InvocationResult {
+        InvocationResult::new(self.id.clone(), self.name.clone(), Outcome::Success(contents.into().0))
     }
 
     /// The result of this call, which failed.
@@ -196,6 +207,30 @@ impl fmt::Debug for ResultContent {
     }
 }
 
+/// What a tool gave back: one [`ResultContent`], several, or none.
+///
+/// Made from whatever a [`ResultContent`] is made from, and from arrays and `Vec`s of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ResultContents(Vec<ResultContent>);
+
+impl<T: Into<ResultContent>> From<T> for ResultContents {
+    fn from(content: T) -> Self {
+        Self(vec![content.into()])
+    }
+}
+
+impl<T: Into<ResultContent>> From<Vec<T>> for ResultContents {
+    fn from(contents: Vec<T>) -> Self {
+        Self(contents.into_iter().map(Into::into).collect())
+    }
+}
+
+impl<T: Into<ResultContent>, const N: usize> From<[T; N]> for ResultContents {
+    fn from(contents: [T; N]) -> Self {
+        Self(contents.into_iter().map(Into::into).collect())
+    }
+}
+
 impl From<&str> for ResultContent {
     fn from(text: &str) -> Self {
         Self::Text(text.into())
@@ -205,6 +240,19 @@ impl From<&str> for ResultContent {
 impl From<String> for ResultContent {
     fn from(text: String) -> Self {
         Self::Text(text.into())
+    }
+}
+
+impl From<Text> for ResultContent {
+    fn from(text: Text) -> Self {
+        Self::Text(text)
+    }
+}
+
+/// What a [`Value`] cannot hold, such as 1e300, is told as JSON in a text.
+impl From<serde_json::Value> for ResultContent {
+    fn from(json: serde_json::Value) -> Self {
+        Value::try_from(json.clone()).map_or_else(|_| Self::Text(json.to_string().into()), Self::Json)
     }
 }
 

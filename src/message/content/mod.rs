@@ -9,7 +9,9 @@ mod schema;
 use std::fmt;
 
 pub use contents::Contents;
-pub use invocation::{Invocation, InvocationError, InvocationId, InvocationResult, Outcome, ResultContent, ToolName};
+pub use invocation::{
+    Invocation, InvocationError, InvocationId, InvocationResult, Outcome, ResultContent, ResultContents, ToolName,
+};
 pub use media::{Document, Media, MediaKind, Source};
 
 use crate::message::text::{Text, is_blank};

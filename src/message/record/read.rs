@@ -133,6 +133,12 @@ impl RecordDraft {
             contents,
             metadata: metadata.known.ok_or_else(|| invalid("`metadata.timing.creation` is missing"))?,
         };
+        let first = message.metadata.part_data().first();
+        if metadata.contents_of_parts.is_some_and(|contents| contents != message.contents.len())
+            || first.is_some_and(|first| first.id != id || first.created_ms != message.metadata.created_ms())
+        {
+            return Err(invalid("the parts have all contents, and the first one the id and `creation` of the message"));
+        }
         let of_heard = said.heard.map(|heard| heard.unknown).unwrap_or_default();
         if !(self.unknown.is_empty() && said.unknown.is_empty() && of_heard.is_empty()) {
             let unknown = message.metadata.unknown_mut();
@@ -142,7 +148,7 @@ impl RecordDraft {
     }
 }
 
-fn invalid(reason: &'static str) -> MessageError {
+pub(super) fn invalid(reason: &'static str) -> MessageError {
     MessageError::InvalidRecord { reason }
 }
 

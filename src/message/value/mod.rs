@@ -1,6 +1,7 @@
 //! [`Value`]: custom data beside a message, and the arguments of a tool call.
 
 mod entries;
+mod into;
 mod json;
 mod map;
 mod number;
@@ -12,6 +13,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 pub use entries::Entries;
+pub use into::IntoValue;
 pub use map::Map;
 pub use number::{MAX_DIGITS, Number};
 pub(super) use schema::bytes as bytes_schema;
