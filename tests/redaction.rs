@@ -68,6 +68,7 @@ const EVERYWHERE: &str = r#"{
     "metadata": {
         "attribute": ["merged", "secret"], "timing": {"creation": 5, "llmStart": 6, "secret": {"secret": "secret"}},
         "summaryIds": ["01JRZJ166HZFPP405DV1QQB2X9"],
+        "parts": [{"id": "01JRZJ1675E4S7Y4ZD7RNWNXWB", "contents": 8, "creation": 5, "secret": {"a": "secret"}}],
         "aux": {"secret": {"b": "secret"}, "c": {"$bytes": "aGk="}, "d": 1.5}, "secret": ["secret"]
     },
     "secret": {"a": {"secret": "secret"}}
@@ -352,7 +353,7 @@ fn put(base: &Record, place: usize, text: &str, digits: &str, split: usize) -> J
         let list = json["message"]["contents"].as_array_mut().unwrap();
         list.push(json!("between"));
         list.extend(contents.iter().cloned());
-        return json;
+        return strategy::with_fitting_parts(json);
     }
     let levels = ["", "/message", "/metadata", "/metadata/timing", "/metadata/aux"];
     match levels.get(place - contents.len()) {

@@ -20,7 +20,7 @@ pub use builder::{BuildError, LastStep, MessageBuilder, ResultBuilder};
 pub use config::{Config, ConfigError, Models};
 pub use error::{AskError, EndError, PromptError, RunError};
 pub use prompt::Prompt;
-pub use query::{Found, HistoryQuery, LogAnswer, LogScope, QueryError, query_log};
+pub use query::{Found, HistoryQuery, LogAnswer, LogScope, QueryError, QueryOrder, query_log};
 pub use registry::{ConversationMetadata, Conversations, RegistryError};
 pub use run::Run;
 pub use shared::Conversation;

@@ -3,8 +3,9 @@
 use std::fmt::{self, Write};
 
 use super::MessagesManager;
-use super::escape::{on_one_line, quoted};
-use crate::message::{Content, Message, MessageWrapper, Metadata, Outcome, ResultContent, Source, Value};
+use crate::message::{
+    Content, Message, MessageWrapper, Metadata, Outcome, ResultContent, Source, Value, on_one_line, quoted,
+};
 
 /// A line a message, behind its index:
 ///

@@ -105,7 +105,11 @@ fn metadata_tell_of_every_change() {
         assert_eq!(known.conversation, id("a"));
         (known.created_ms, known.last_message_ms, known.messages, known.roles)
     };
-    assert_eq!(known(), (None, None, 0, BTreeSet::new()));
+    let updates = || {
+        let known = conversations.metadata(&id("a")).unwrap();
+        (known.last_updated_ms, known.update_count)
+    };
+    assert_eq!((known(), updates()), ((None, None, 0, BTreeSet::new()), (None, 0)));
 
     // A fake user message goes in front: nobody said it.
     say(&conversation, Role::Assistant, "hello");
@@ -114,15 +118,18 @@ fn metadata_tell_of_every_change() {
     say(&conversation, Role::User, "hi");
     clock.advance(5);
     say(&conversation, Role::User, "there");
-    assert_eq!(known(), (Some(START_MS), Some(START_MS + 5), 2, [Role::User, Role::Assistant].into()));
+    assert_eq!(known(), (Some(START_MS), Some(START_MS + 10), 2, [Role::User, Role::Assistant].into()));
+    assert_eq!(updates(), (Some(START_MS + 10), 3)); // merged, and yet three were added
 
     // A summary goes to the middle of the list.
     let spoken: BTreeSet<Role> = [Role::User, Role::Assistant, Role::Summary].into();
+    clock.advance(5);
     conversation.change(|manager| {
         let summarizing = manager.summarizing().unwrap();
         manager.add_summary("They met.", &summarizing).map(|_| ()).unwrap();
     });
-    assert_eq!(known(), (Some(START_MS), Some(START_MS + 5), 3, spoken.clone()));
+    assert_eq!(known(), (Some(START_MS), Some(START_MS + 10), 3, spoken.clone()));
+    assert_eq!(updates(), (Some(START_MS + 15), 3));
 
     // A time is set, and several messages come at once.
     conversation.change(|manager| {
@@ -132,7 +139,8 @@ fn metadata_tell_of_every_change() {
         manager.add_assistant("how can I help?").map(|_| ()).unwrap();
     });
     let all: BTreeSet<Role> = spoken.into_iter().chain([Role::Supervisor]).collect();
-    assert_eq!(known(), (Some(START_MS - 7), Some(START_MS + 10), 5, all));
+    assert_eq!(known(), (Some(START_MS - 7), Some(START_MS + 15), 5, all));
+    assert_eq!(updates(), (Some(START_MS + 15), 5));
 
     // Another conversation takes the place of this one.
     let mut other = MessagesManager::<PlainMessage>::with_clock(
@@ -144,4 +152,5 @@ fn metadata_tell_of_every_change() {
     }
     conversation.change(|manager| *manager = other);
     assert_eq!(known(), (Some(3), Some(3), 20, [Role::Supervisor].into()));
+    assert_eq!(updates(), (Some(3), 20));
 }

@@ -162,6 +162,20 @@ fn parts() -> impl Strategy<Value = Vec<Json>> {
     collection::vec(part, 0..4)
 }
 
+/// A record whose contents were replaced, with parts that fit them.
+pub fn with_fitting_parts(mut record: Json) -> Json {
+    let contents = record["message"]["contents"].as_array().map_or(0, Vec::len);
+    let Some(Json::Array(parts)) = record["metadata"].get_mut("parts") else { return record };
+    parts.truncate(contents);
+    let others = parts.len().saturating_sub(1);
+    parts.iter_mut().for_each(|part| part["contents"] = 1.into());
+    match parts.first_mut() {
+        Some(first) => first["contents"] = (contents - others).into(),
+        None => drop(record["metadata"].as_object_mut().unwrap().remove("parts")),
+    }
+    record
+}
+
 /// Any record: of a message or a summary, with keys, attributes, timings and contents of newer writers.
 pub fn record() -> impl Strategy<Value = Record> {
     let place = prop_oneof![
@@ -174,15 +188,12 @@ pub fn record() -> impl Strategy<Value = Record> {
     let levels = (unknown(&["seq", "after", "id"]), unknown(&["role"]), unknown(&["aux"]), unknown(&["creation"]));
     (any::<u128>(), place, 1..=u32::MAX, collection::vec(content(), 0..4), metadata, levels, parts()).prop_map(
         |(id, (place, role), revision, contents, (attributes, creation, aux, made), levels, mut parts)| {
-            parts.truncate(contents.len());
-            let of_first = contents.len() + 1 - parts.len();
             let timing = with(json!({"creation": creation}), levels.3);
             let mut metadata = json!({"attribute": attributes, "timing": timing, "aux": with(json!({}), aux)});
             metadata.as_object_mut().unwrap().extend(made);
             if let Some(first) = parts.first_mut() {
                 first["id"] = verbale::MessageId::from(id).to_string().into();
                 first["creation"] = creation.into();
-                first["contents"] = of_first.into();
                 metadata["parts"] = parts.into();
             }
             let message = with(json!({"role": role, "contents": contents}), levels.1);
@@ -191,7 +202,7 @@ pub fn record() -> impl Strategy<Value = Record> {
                 "message": message, "metadata": with(metadata, levels.2),
             });
             record.as_object_mut().unwrap().extend(place.as_object().unwrap().clone());
-            super::record(with(record, levels.0))
+            super::record(with_fitting_parts(with(record, levels.0)))
         },
     )
 }
