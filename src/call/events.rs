@@ -48,9 +48,9 @@ impl State {
         let ended_ms = ended_ms.unwrap_or(now_ms);
         let mut entry = self.manager.add_user(text)?;
         if let Some(started_ms) = started_ms {
-            entry.set_part_timing(Timing::ListenStart, started_ms)?;
+            entry.put_part_timing(Timing::ListenStart, started_ms);
         }
-        entry.set_part_timing(Timing::ListenEnd, ended_ms)?;
+        entry.put_part_timing(Timing::ListenEnd, ended_ms);
         if let Some(confidence) = confidence.and_then(|confidence| Confidence::try_from(confidence).ok()) {
             entry.set_confidence(confidence);
         }

@@ -21,7 +21,7 @@ pub use config::{Config, ConfigError, Models};
 pub use error::{AskError, EndError, PromptError, RunError};
 pub use prompt::Prompt;
 pub use query::{Found, HistoryQuery, LogAnswer, LogScope, QueryError, QueryOrder, query_log};
-pub use registry::{ConversationMetadata, Conversations, RegistryError};
+pub use registry::{ConversationMetadata, Conversations, RegistryError, Snapshot};
 pub use run::Run;
 pub use shared::Conversation;
 pub use tool::{InvalidTool, Tool, ToolError};

@@ -72,11 +72,15 @@ impl<'a, W: MessageWrapper> Entry<'a, W> {
     ///
     /// Errors: [`MessageError::Seconds`] if the time is in seconds.
     pub fn set_part_timing(&mut self, timing: Timing, at_ms: i64) -> Result<(), MessageError> {
-        check_ms(at_ms)?;
+        self.put_part_timing(timing, check_ms(at_ms)?);
+        Ok(())
+    }
+
+    /// [`set_part_timing`](Self::set_part_timing) with a time that is known to be in milliseconds.
+    pub(crate) fn put_part_timing(&mut self, timing: Timing, at_ms: i64) {
         if self.message().parts().next_back().and_then(|part| part.timing(timing)) != Some(at_ms) {
             self.change(|message| message.set_part_timing(timing, at_ms));
         }
-        Ok(())
     }
 
     /// Sets how sure the speech recognition was of the last part.

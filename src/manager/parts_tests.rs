@@ -169,7 +169,7 @@ fn parts_that_do_not_fit_their_message_are_refused() {
         ("/message/contents", json!(["a"])),
     ] {
         let mut bad = good.clone();
-        *bad.pointer_mut(pointer).map_or_else(|| panic!("{pointer}"), |at| at) = wrong;
+        *bad.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer}")) = wrong;
         assert!(serde_json::from_value::<Record>(bad.clone()).is_err(), "{bad}");
     }
     let mut newer = good;

@@ -31,7 +31,9 @@ pub use content::{
 pub use decision::{Decision, ForkedFrom, RoleHint, Step};
 pub use draft::Draft;
 pub use error::MessageError;
-pub(crate) use escape::{is_harmful, is_invisible, json_on_one_line, on_one_line, quoted, visible};
+#[cfg(test)]
+pub(crate) use escape::is_harmful;
+pub(crate) use escape::{is_invisible, json_on_one_line, on_one_line, quoted, visible};
 pub use heard::{Heard, Provenance};
 pub use id::{MessageId, Position};
 pub(crate) use marks::check_ms;
@@ -45,6 +47,9 @@ pub(crate) use text::is_blank_char;
 pub use text::{Text, is_blank};
 pub use value::{Entries, IntoValue, List, MAX_DEPTH, MAX_DIGITS, Map, Number, Value};
 pub use wrapper::{MessageWrapper, PlainMessage};
+
+#[doc = include_str!("../../docs/times.md")]
+pub mod times {}
 
 /// One message of a conversation. Only its [`MessagesManager`](crate::MessagesManager) changes it.
 #[derive(Clone, PartialEq, Eq)]

@@ -99,3 +99,18 @@ impl ToolSpec {
         Ok(Self { name: ToolName::new(name)?, description: description.into(), input_schema })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn schema_of_arguments_is_an_object_schema() {
+        assert!(ToolSpec::new("now", "Tells the time.", json!({"type": "object", "properties": {}})).is_ok());
+        for schema in [json!({}), json!({"properties": {}}), json!({"type": "string"}), json!(null), json!([])] {
+            assert_eq!(ToolSpec::new("now", "Tells the time.", schema), Err(MessageError::NoObjectSchema));
+        }
+    }
+}

@@ -59,7 +59,7 @@ fn the_seed_s_sample_prints_line_by_line() {
     manager.add_assistant("Are you still there?").unwrap();
     clock.advance(2);
     let mut entry = manager.add_user("Yes, but I do not need help!").unwrap();
-    entry.set_data("stopped", true);
+    entry.set_data("stopped", true).unwrap();
     entry.now(Timing::PlayStart);
     let changes = manager.changes(Tail::Include);
     assert_eq!(changes.records().len(), 2);
