@@ -68,7 +68,16 @@ pub(super) fn set(timings: &mut Vec<(Timing, i64)>, timing: Timing, at_ms: i64) 
 impl Message {
     /// The parts of the message, in the order in which they arrived: at least one.
     pub fn parts(&self) -> impl ExactSizeIterator<Item = Part<'_>> + DoubleEndedIterator + Clone {
-        (0..self.metadata().part_data().len().max(1)).map(|index| Part { message: self, index })
+        (0..self.count_parts()).map(|index| Part { message: self, index })
+    }
+
+    /// One of the parts, by its place among them.
+    pub(crate) fn part(&self, index: usize) -> Option<Part<'_>> {
+        (index < self.count_parts()).then_some(Part { message: self, index })
+    }
+
+    fn count_parts(&self) -> usize {
+        self.metadata().part_data().len().max(1)
     }
 }
 

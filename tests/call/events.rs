@@ -129,8 +129,10 @@ async fn doubtful_part_stays_doubtful_when_a_clear_one_follows() {
         assert_eq!(part(1), ("0.93".to_owned(), Some(start_ms + 900), Some(start_ms + 999)));
     });
     // Times in seconds are refused, and nothing is added.
-    let said = Utterance::new("my balance").with_times(start_ms / 1_000, start_ms / 1_000 + 1);
+    let said = Utterance::new("my balance").with_times(1_744_815_823, 1_744_815_824);
+    let before = shown(&call);
     assert!(matches!(call.caller_said(said), Err(verbale::ManagerError::Message(_))));
+    assert_eq!(shown(&call), before);
 }
 
 #[tokio::test(start_paused = true)]

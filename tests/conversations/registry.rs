@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use verbale::clock::{ManualClock, SequentialIds};
-use verbale::conversation::{Conversation, Conversations, RegistryError};
-use verbale::{MessagesManager, PlainMessage, Role, Timing};
+use verbale::conversation::{Conversation, Conversations, RegistryError, Snapshot};
+use verbale::{MessagesManager, PlainMessage, RestoreError, Role, Timing};
 
 use super::asked::{START_MS, everything, id};
 
@@ -153,4 +153,38 @@ fn metadata_tell_of_every_change() {
     conversation.change(|manager| *manager = other);
     assert_eq!(known(), (Some(3), Some(3), 20, [Role::Supervisor].into()));
     assert_eq!(updates(), (Some(3), 20));
+}
+
+#[test]
+fn snapshot_restores_the_conversation() {
+    let (conversations, clock) = conversations();
+    for (name, text) in [("b", "hi"), ("a", "hello"), ("b", "there"), ("empty", " ")] {
+        clock.advance(1);
+        let conversation = conversations.get_or_create(&id(name));
+        conversation.change(|manager| manager.add_user(text).map(|_| ()).ok());
+    }
+    let exported = conversations.export();
+    let snapshots: Vec<Snapshot> = exported.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(snapshots, conversations.snapshot());
+    let names: Vec<_> = snapshots.iter().map(|snapshot| snapshot.metadata.conversation.as_str()).collect();
+    assert_eq!(names, ["a", "b", "empty"]);
+    assert_eq!((snapshots[1].records.len(), snapshots[1].metadata.update_count), (1, 2));
+    for snapshot in snapshots {
+        let restored = snapshot.clone().restore().unwrap();
+        assert_eq!(restored.snapshot(), snapshot);
+    }
+}
+
+#[test]
+fn snapshot_of_what_has_left_memory_is_restored_from_the_log_only() {
+    let (conversations, _) = conversations();
+    let conversations = conversations.with_history_limit(1);
+    let conversation = conversations.get_or_create(&id("a"));
+    for number in 0..4 {
+        say(&conversation, Role::User, &number.to_string());
+        say(&conversation, Role::Assistant, "so");
+    }
+    let snapshot = conversation.snapshot();
+    assert!(snapshot.records.len() < snapshot.metadata.messages);
+    assert!(matches!(snapshot.restore(), Err(RestoreError::Missing { seq: 0 })));
 }

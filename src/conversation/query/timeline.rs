@@ -71,7 +71,7 @@ impl Timeline {
             return;
         }
         let message = |place: &Place| manager.nth(place.message as usize).map(PlainMessage::message);
-        let part = |place: &Place| message(place)?.parts().nth(place.part as usize);
+        let part = |place: &Place| message(place)?.part(place.part as usize);
         let is_before = |place: &Place, at_ms| part(place).is_some_and(|part| part.created_ms() < at_ms);
         let start_of = |at_ms| self.order.partition_point(|place| is_before(place, at_ms));
         let mut places = self.order.get(matcher.range(start_of, self.order.len())).unwrap_or_default().iter();
