@@ -38,7 +38,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         Some(self.list.first() + place)
     }
 
-    /// Refuses an id that a message in memory has, or one that was added since the first call of this.
+    /// Refuses an id that a message or part in memory has, or had since the first call of this method.
     pub(super) fn check_id(&mut self, id: MessageId) -> Result<(), ManagerError> {
         let list = &self.list;
         let ids = self.explicit_ids.0.get_or_insert_with(|| {

@@ -1,4 +1,4 @@
-//! What a merged message keeps of its parts, and the ids that the service gives.
+//! Parts of merged messages, and message ids that the service gives.
 
 use serde_json::json;
 
@@ -135,7 +135,7 @@ fn part_of_corrected_time_is_created_then() {
 }
 
 #[test]
-fn heard_prefix_and_parts_stand_beside_each_other() {
+fn message_heard_in_part_keeps_its_parts() {
     let (mut manager, _) = manager();
     manager.add_user("Hi").unwrap();
     manager.add_assistant("One moment.").unwrap();
@@ -143,7 +143,7 @@ fn heard_prefix_and_parts_stand_beside_each_other() {
     manager.entry(&id).unwrap().set_heard(Heard::bytes(19, Provenance::Estimate)).unwrap();
     let message = manager.get(&id).unwrap().message();
     assert_eq!(shown(message), ["2 creation+0 - One moment.", "3 creation+0 - It costs ten euros."]);
-    // What the window repairs is one part: its contents are others.
+    // A message that the window repairs has other contents, and so one part.
     let repaired: Vec<_> = manager.messages().map(|message| shown(message.message())).collect();
     assert_eq!(repaired, [vec!["1 creation+0 - Hi"], vec!["2 creation+0 - One moment.|It costs"]]);
     assert!(Manager::restore(manager.records()).unwrap() == manager);

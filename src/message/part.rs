@@ -1,4 +1,4 @@
-//! [`Part`]: what arrived at one time of a message, which may have been merged from several.
+//! [`Part`]: the piece of a message that arrived at one time.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::message::{Confidence, Content, Message, MessageId, Timing, Value};
 
-/// What arrived at one time and is, as a whole or merged with others, a message.
+/// The piece of a message that arrived at one time.
 ///
 /// Each merged part keeps its id, its times and its confidence. A message that was never merged is one part.
 ///
@@ -29,7 +29,7 @@ pub struct Part<'a> {
     index: usize,
 }
 
-/// What a message keeps of one of its parts.
+/// The fields of a part that a message keeps.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct PartData {
     pub id: MessageId,

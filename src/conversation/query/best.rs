@@ -26,7 +26,7 @@ impl Best {
         Self { order: query.order, limit: query.limit, kept: BinaryHeap::new() }
     }
 
-    /// From which end messages are best offered: once one is not wanted, none behind it is.
+    /// From which end messages are best offered: once one is not wanted, none after it is.
     pub fn order(&self) -> QueryOrder {
         self.order
     }
@@ -52,7 +52,7 @@ impl Best {
         }
     }
 
-    /// What was kept, in the order of the query.
+    /// Returns the kept messages, in the order of the query.
     pub fn into_found(self) -> Vec<Found> {
         self.kept.into_sorted_vec().into_iter().map(|ranked| ranked.found).collect()
     }
@@ -64,7 +64,7 @@ impl Best {
     }
 }
 
-/// What the order of answers goes by.
+/// The sort key of an answer.
 type Place<'a> = (i64, MessageId, &'a CallId);
 
 impl QueryOrder {

@@ -146,7 +146,7 @@ impl HistoryQuery {
         self
     }
 
-    /// The same with the newest messages first.
+    /// Returns the newest messages first.
     #[must_use]
     pub fn newest_first(mut self) -> Self {
         self.order = QueryOrder::NewestFirst;

@@ -7,13 +7,13 @@ use crate::conversation::Conversation;
 use crate::manager::{MessagesManager, RestoreError};
 use crate::message::Record;
 
-/// A conversation at one moment: what is known of it, and the records of the messages that it has in memory.
+/// A conversation at one moment: its metadata, and the records of the messages that it has in memory.
 ///
 /// It reads and writes JSON with serde, and [restores](Self::restore) the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Snapshot {
-    /// What is known of the conversation as a whole, its id too.
+    /// The metadata of the conversation, with its id.
     pub metadata: ConversationMetadata,
     /// The messages, in the order of the list.
     pub records: Vec<Record>,

@@ -89,7 +89,7 @@ impl<'a, O: Write> Writer<'a, O> {
         self.out.write_str(tag)
     }
 
-    /// Writes a text of a line, in which these texts come behind it.
+    /// Writes a text of a line. These texts follow it in the line.
     fn escaped(&mut self, text: &str, behind: &[Cow<'_, str>]) -> fmt::Result {
         if self.is_plain(text) {
             return self.out.write_str(text);

@@ -34,7 +34,7 @@ impl fmt::Debug for ResultContent {
     }
 }
 
-/// What a tool gave back: one [`ResultContent`], several, or none.
+/// All that a tool gave back: one [`ResultContent`], several, or none.
 ///
 /// Made from whatever a [`ResultContent`] is made from, and from arrays and `Vec`s of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl From<Text> for ResultContent {
     }
 }
 
-/// What a [`Value`] cannot hold, such as 1e300, is told as JSON in a text.
+/// JSON that a [`Value`] cannot hold, such as 1e300, becomes a text.
 impl From<serde_json::Value> for ResultContent {
     fn from(json: serde_json::Value) -> Self {
         Value::try_from(json.clone()).map_or_else(|_| Self::Text(json.to_string().into()), Self::Json)
@@ -104,5 +104,26 @@ impl From<Media> for ResultContent {
 impl From<Document> for ResultContent {
     fn from(document: Document) -> Self {
         Self::Document(Box::new(document))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn result_is_made_of_what_a_tool_has_at_hand() {
+        fn of(contents: impl Into<ResultContents>) -> serde_json::Value {
+            serde_json::to_value(contents.into().into_vec()).unwrap()
+        }
+        assert_eq!(of("done"), json!(["done"]));
+        assert_eq!(of(json!({"a": [1, 0.5]})), json!([{"type": "json", "json": {"a": [1, 0.5]}}]));
+        assert_eq!(of(vec!["a", "b"]), json!(["a", "b"]));
+        assert_eq!(of([json!(1), json!("b")]), json!([{"type": "json", "json": 1}, {"type": "json", "json": "b"}]));
+        assert_eq!(of(ResultContents::default()), json!([]));
+        // No value can hold it; the model can read it.
+        assert_eq!(of(json!({"a": 1e300})), json!([r#"{"a":1e+300}"#]));
     }
 }
