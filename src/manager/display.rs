@@ -14,7 +14,7 @@ use crate::message::{
 /// ```
 ///
 /// `*` marks the first message for the model, `^` the last summary, `-` what the log does not know yet. Of an assistant
-/// message that was not heard to its end, `heard={…}` tells what was. Control, ANSI and bidirectional characters are
+/// message that was not heard to its end, `heard={…}` tells what was. `confidence=0.93/?` is that of each part. Control, ANSI and bidirectional characters are
 /// escaped.
 impl<W: MessageWrapper> fmt::Display for MessagesManager<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -57,6 +57,14 @@ impl fmt::Display for Shown<'_> {
             f.write_str("heard={")?;
             separated(f, " ", heard.prefixes(message.contents()), |f, text| quoted(f, text))?;
             write!(f, " by {}}}, ", heard.provenance())?;
+        }
+        if message.parts().any(|part| part.confidence().is_some()) {
+            f.write_str("confidence=")?;
+            separated(f, "/", message.parts(), |f, part| match part.confidence() {
+                Some(confidence) => write!(f, "{confidence}"),
+                None => f.write_char('?'),
+            })?;
+            f.write_str(", ")?;
         }
         metadata(f, message.metadata())?;
         f.write_char('}')

@@ -55,6 +55,7 @@ fn merged_message_keeps_time_id_and_confidence_of_each_part() {
     let times: Vec<_> = message.metadata().timings().map(|(_, at_ms)| at_ms - START_MS).collect();
     assert_eq!(times, [0, 98_000, 98_500]);
 
+    assert!(manager.to_string().contains("{confidence=0.93/?/0.4, attribute=[merged, merged], "), "{manager}");
     let records = manager.records();
     insta::assert_snapshot!(serde_json::to_string_pretty(&records[0]).unwrap(), @r#"
     {
