@@ -142,13 +142,13 @@ fn queries(c: &mut Criterion) {
         ),
         (
             "text_frequent_recent_10",
-            all().with_text("Invoice").with_recent(10),
+            all().with_text("Invoice").newest_first().with_limit(10),
             Box::new(|| {
                 let finder = finder("Invoice");
                 scan(&said, Some(10), |said| finder.is_match(&said.text))
             }),
         ),
-        ("recent_10", all().with_recent(10), Box::new(|| scan(&said, Some(10), |_| true))),
+        ("recent_10", all().newest_first().with_limit(10), Box::new(|| scan(&said, Some(10), |_| true))),
         ("id", all().with_id(MessageId::from(some_id)), Box::new(|| scan(&said, None, |said| said.id == some_id))),
     ];
     for (what, query, scan) in cases {

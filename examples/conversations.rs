@@ -56,7 +56,7 @@ async fn main() -> Outcome<()> {
     println!("\nquery                              memory  memory and log     log  the same");
     for (name, query) in [
         ("everything", HistoryQuery::default()),
-        ("the latest 10", HistoryQuery::default().with_recent(10)),
+        ("the latest 10", HistoryQuery::default().newest_first().with_limit(10)),
         ("\"STRAẞE\", whatever its case", HistoryQuery::default().with_text("STRAẞE")),
         ("the first 3 of caller-7", HistoryQuery::default().with_conversation(CallId::new("caller-7")?).with_limit(3)),
         ("\".*\", which is no pattern", HistoryQuery::default().with_text(".*")),
@@ -73,7 +73,7 @@ async fn main() -> Outcome<()> {
     }
 
     println!("\nthe latest 3 about Ærø, wherever they were said");
-    for found in conversations.query(&HistoryQuery::default().with_text("ÆRØ").with_recent(3))? {
+    for found in conversations.query(&HistoryQuery::default().with_text("ÆRØ").newest_first().with_limit(3))? {
         println!("  {}", line(&found));
     }
     Ok(())

@@ -153,9 +153,9 @@ fn a_result_is_of_its_call() {
     let first = asks.add_invocation("find_dress", Value::Null).unwrap();
     let second = asks.add_invocation("find_hat", Value::Null).unwrap();
     let of = |policy: &str| decision(4).with_policy(policy).with_role_hint(RoleHint::Tool);
-    let found = ResultBuilder::response_to(&first, &asks).success(["two"]);
+    let found = ResultBuilder::response_to(&first).of_step(&asks).success(["two"]);
     assert_eq!(found, Draft::new(Role::User, first.success(["two"])).with_decision(of("find_dress")));
-    let late = ResultBuilder::response_to(&second, Step::new(4)).policy(ResultBuilder::RUNTIME);
+    let late = ResultBuilder::response_to(&second).of_step(Step::new(4)).policy(ResultBuilder::RUNTIME);
     assert!(late.clone().error("Timeout", " ", true).is_err());
     let late = late.error("Timeout", "no answer", true).unwrap();
     assert_eq!(late.decision, of("runtime"));
@@ -184,7 +184,7 @@ async fn the_log_gives_back_step_policy_and_hint() {
     let mut asks = MessageBuilder::next_step(manager.meta_messages().last());
     asks.policy("planner").role_hint(RoleHint::Assistant).add_text("One moment.");
     let call = asks.add_invocation("find_dress", Value::Null).unwrap();
-    let answer = ResultBuilder::response_to(&call, &asks).success(["two"]);
+    let answer = ResultBuilder::response_to(&call).success(["two"]);
     let mut shows = MessageBuilder::next_step(&asks);
     shows.add_text("Which one?");
     manager.add_all([asks.to_draft().unwrap(), answer, shows.to_draft().unwrap()]).unwrap();
@@ -321,7 +321,7 @@ impl World {
             Built::Answered { call, fails, image: with_image } => {
                 let (call, step) = self.open.remove(call.index(self.open.len()));
                 self.answered.insert(call.id().to_string());
-                let answer = ResultBuilder::response_to(&call, step);
+                let answer = ResultBuilder::response_to(&call).of_step(step);
                 let answer = of.policy.into_iter().fold(answer, ResultBuilder::policy);
                 match (fails, with_image) {
                     (true, _) => Ok(answer.error("Timeout", "no answer", true).unwrap()),

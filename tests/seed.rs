@@ -68,9 +68,9 @@ fn the_api_usage_of_the_seed() {
     let mut entry = manager.add_user("Yes, but I do not need help!").unwrap();
 
     // Add some dummy metadata.
-    entry.set_data("stopped", true);
+    entry.set_data("stopped", true).unwrap();
     let now = SystemClock.now_ms();
-    entry.set_timing(Timing::PlayStart, now);
+    entry.set_timing(Timing::PlayStart, now).unwrap();
 
     // Convert the rest, the last message too.
     let second = manager.changes(Tail::Include);

@@ -46,7 +46,7 @@ async fn logged(summaries: bool) {
         for (call, (manager, to_log)) in calls.iter_mut().enumerate() {
             let played = manager.meta_messages().last().map(|message| message.id());
             if let Some(mut played) = played.and_then(|id| manager.entry(&id)) {
-                played.set_timing(Timing::PlayEnd, START_MS);
+                played.set_timing(Timing::PlayEnd, START_MS).unwrap();
             }
             one_turn(manager, &words, call as u64, number, summaries);
             to_log.hand_over(manager, Tail::Exclude).unwrap();
@@ -91,13 +91,13 @@ pub fn one_turn(manager: &mut Manager, words: &Words, call: u64, number: u64, su
     turn(manager, words, call, number);
     let last = manager.meta_messages().last().map(|message| message.id());
     if let Some(mut entry) = last.and_then(|id| manager.entry(&id)) {
-        entry.set_timing(Timing::LlmStart, START_MS);
-        entry.set_timing(Timing::LlmFirstToken, START_MS + 300);
-        entry.set_timing(Timing::LlmEnd, START_MS + 900);
-        entry.set_timing(Timing::PlayStart, START_MS + 500);
-        entry.set_data("model", "a-model-of-the-provider-v1");
-        entry.set_data("inputTokens", 812);
-        entry.set_data("outputTokens", 37);
+        entry.set_timing(Timing::LlmStart, START_MS).unwrap();
+        entry.set_timing(Timing::LlmFirstToken, START_MS + 300).unwrap();
+        entry.set_timing(Timing::LlmEnd, START_MS + 900).unwrap();
+        entry.set_timing(Timing::PlayStart, START_MS + 500).unwrap();
+        entry.set_data("model", "a-model-of-the-provider-v1").unwrap();
+        entry.set_data("inputTokens", 812).unwrap();
+        entry.set_data("outputTokens", 37).unwrap();
     }
     if summaries && manager.live() > SUMMARISE_ABOVE {
         manager.summarise(words.summary());

@@ -73,13 +73,13 @@ impl Player {
             }
             EventKind::Caller(text) => {
                 let mut entry = self.manager.add_user(text.clone())?;
-                set_first(&mut entry, Timing::ListenStart, event.start_ms);
-                entry.set_timing(Timing::ListenEnd, event.end_ms);
+                set_first(&mut entry, Timing::ListenStart, event.start_ms)?;
+                entry.set_timing(Timing::ListenEnd, event.end_ms)?;
             }
             EventKind::Agent { text, calls, played_ms } => {
                 let mut entry = self.manager.add_assistant(contents(text.as_ref(), calls))?;
                 if let Some(text) = text {
-                    set_first(&mut entry, Timing::PlayStart, event.start_ms);
+                    set_first(&mut entry, Timing::PlayStart, event.start_ms)?;
                     self.playing = Some(Playing {
                         message: entry.id(),
                         text: text.clone(),
@@ -101,7 +101,7 @@ impl Player {
         let Some(playing) = self.playing.take() else { return Ok(None) };
         let Some(mut entry) = self.manager.entry(&playing.message) else { return Ok(None) };
         let Some(played_ms) = playing.played_ms else {
-            entry.set_timing(Timing::PlayEnd, playing.end_ms);
+            entry.set_timing(Timing::PlayEnd, playing.end_ms)?;
             return Ok(None);
         };
         // The player tells for how long it played these words; all before them in the message was heard.
@@ -112,7 +112,7 @@ impl Player {
         entry.set_heard(Heard::bytes(before + heard.len(), heard.provenance()))?;
         entry.add_attribute(Attribute::SpeechInterrupted);
         let at_ms = playing.start_ms.saturating_add_unsigned(played_ms);
-        entry.set_timing(Timing::PlayEnd, at_ms);
+        entry.set_timing(Timing::PlayEnd, at_ms)?;
         Ok(Some(BargeIn { at_ms, text: playing.text, heard_bytes: heard.len() }))
     }
 }
@@ -131,8 +131,9 @@ fn contents(text: Option<&Text>, calls: &[Invocation]) -> Contents {
 }
 
 /// A message into which others merge begins once.
-fn set_first(entry: &mut Entry<'_, BedrockMessage>, timing: Timing, at_ms: i64) {
+fn set_first(entry: &mut Entry<'_, BedrockMessage>, timing: Timing, at_ms: i64) -> Result<(), ManagerError> {
     if entry.metadata().timing(timing).is_none() {
-        entry.set_timing(timing, at_ms);
+        entry.set_timing(timing, at_ms)?;
     }
+    Ok(())
 }

@@ -9,7 +9,7 @@ use crate::message::{MessageError, Number, Value};
 
 /// A value as a document of the SDK: the input of a tool call, the schema of a tool.
 ///
-/// What JSON cannot say is told as near as it can: bytes as a text in base64, a set as an array, and a number that
+/// What JSON cannot say is told as near as it can: bytes as a text in base64, and a number that
 /// is no `i64`, `u64` or exact `f64` as a text of its digits.
 ///
 /// ```
@@ -29,13 +29,6 @@ pub fn to_document(value: &Value) -> Document {
         Value::Bytes(bytes) => Document::String(STANDARD.encode(bytes)),
         Value::List(list) => Document::Array(list.iter().map(to_document).collect()),
         Value::Map(map) => Document::Object(map.iter().map(|(key, value)| (key.clone(), to_document(value))).collect()),
-        Value::StringSet(texts) => {
-            Document::Array(texts.iter().map(|text| Document::String(text.as_str().to_owned())).collect())
-        }
-        Value::NumberSet(numbers) => Document::Array(numbers.iter().map(number_document).collect()),
-        Value::BytesSet(binaries) => {
-            Document::Array(binaries.iter().map(|bytes| Document::String(STANDARD.encode(bytes))).collect())
-        }
     }
 }
 
@@ -118,18 +111,10 @@ mod tests {
     #[test]
     fn what_json_cannot_say_is_told_as_near_as_it_can() {
         let long: Number = "12345678901234567890123456789012345678".parse().unwrap();
-        let value = Value::map([
-            ("bytes", Value::from(b"hi".as_slice())),
-            ("long", long.into()),
-            ("texts", Value::set(["b", "a"]).unwrap()),
-            ("numbers", Value::set([2, 1]).unwrap()),
-            ("binaries", Value::set([b"hi".as_slice()]).unwrap()),
-        ])
-        .unwrap();
+        let value = Value::map([("bytes", Value::from(b"hi".as_slice())), ("long", long.into())]).unwrap();
         assert_eq!(
             document_json(&to_document(&value)),
-            json!({"bytes": "aGk=", "long": "12345678901234567890123456789012345678", "texts": ["a", "b"],
-                "numbers": [1, 2], "binaries": ["aGk="]})
+            json!({"bytes": "aGk=", "long": "12345678901234567890123456789012345678"})
         );
     }
 

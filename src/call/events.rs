@@ -5,7 +5,7 @@ use super::effect::{Effect, Ignored};
 use super::speech::Played;
 use super::utterance::Utterance;
 use crate::manager::ManagerError;
-use crate::message::{MessageWrapper, Timing, Value, is_blank};
+use crate::message::{Confidence, Part, Timing, check_ms, is_blank};
 use crate::turn::{CallEvent, Core, SpeechId};
 
 impl CallEar {
@@ -38,22 +38,27 @@ impl CallEar {
         if said.is_some() && said == self.last_said {
             return Ok(Effect::Ignored(Ignored::Repeated));
         }
+        for at_ms in started_ms.into_iter().chain(ended_ms) {
+            check_ms(at_ms)?;
+        }
         let now_ms = core.now_ms();
         let started_ms = started_ms.or(self.listening_since_ms);
         self.break_in(started_ms.unwrap_or(now_ms), core);
         let ended_ms = ended_ms.unwrap_or(now_ms);
         let mut entry = core.manager.add_user(text)?;
-        if let Some(started_ms) = started_ms
-            && entry.metadata().timing(Timing::ListenStart).is_none()
-        {
-            entry.set_timing(Timing::ListenStart, started_ms);
+        if let Some(started_ms) = started_ms {
+            entry.put_part_timing(Timing::ListenStart, started_ms);
         }
-        entry.set_timing(Timing::ListenEnd, ended_ms);
-        if let Some(confidence) = confidence.and_then(|confidence| Value::try_from(f64::from(confidence)).ok()) {
-            entry.set_data("confidence", confidence);
+        entry.put_part_timing(Timing::ListenEnd, ended_ms);
+        if let Some(confidence) = confidence.and_then(|confidence| Confidence::try_from(confidence).ok()) {
+            entry.set_confidence(confidence);
         }
-        let least = self.settings.min_confidence;
-        self.not_understood = least.zip(confidence).is_some_and(|(least, confidence)| confidence < least);
+        // A part that was not understood stays so when a clear one follows.
+        let is_doubtful = |least| {
+            let mut confidences = entry.message().parts().filter_map(Part::confidence);
+            confidences.any(|confidence| (confidence.to_f64() as f32) < least)
+        };
+        self.not_understood = self.settings.min_confidence.is_some_and(is_doubtful);
         self.last_said = said;
         self.listening_since_ms = None;
         self.listened_until_ms = Some(ended_ms);

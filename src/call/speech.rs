@@ -132,7 +132,7 @@ impl Speech {
             && let Some(mut entry) = self.parts.first().and_then(|part| manager.entry(&part.message))
             && entry.metadata().timing(Timing::PlayStart).is_none()
         {
-            entry.set_timing(Timing::PlayStart, started_ms);
+            entry.put_timing(Timing::PlayStart, started_ms);
         }
     }
 
@@ -160,10 +160,10 @@ impl Speech {
             }
             if let Some(mut entry) = manager.entry(&message) {
                 if self.started_ms.is_some() && entry.metadata().timing(Timing::PlayStart).is_none() {
-                    entry.set_timing(Timing::PlayStart, if before == 0 { started_ms } else { behind(before) });
+                    entry.put_timing(Timing::PlayStart, if before == 0 { started_ms } else { behind(before) });
                 }
                 let is_last = before + bytes >= played;
-                entry.set_timing(Timing::PlayEnd, if is_last { at_ms } else { behind(before + bytes) });
+                entry.put_timing(Timing::PlayEnd, if is_last { at_ms } else { behind(before + bytes) });
             }
             before += bytes;
         }

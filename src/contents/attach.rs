@@ -51,7 +51,7 @@ pub(super) fn attach(
         .last()
         .filter(|_| all_marked)
         .map(|last| Heard::bytes(shares.iter().map(|share| share.len()).sum(), last.provenance()));
-    let mut message = record.with_contents(contents);
+    let mut message = record.rewritten(contents, None, record.metadata().clone());
     message.set_heard(heard.or(record.heard()));
     (message.into(), attaching.failed)
 }

@@ -102,7 +102,7 @@ impl Offload {
         if detaching.blobs.is_empty() {
             return Detached { record: record.clone(), blobs: Vec::new() };
         }
-        let mut message = record.with_contents(contents);
+        let mut message = record.rewritten(contents, None, record.metadata().clone());
         message.set_heard(record.heard().filter(|_| heard.is_none()));
         Detached { record: message.into(), blobs: detaching.blobs }
     }

@@ -1,7 +1,7 @@
 //! [`Edit`]: what may change in a conversation at any time.
 
 use crate::manager::{Entry, ManagerError};
-use crate::message::{Attribute, Contents, MessageId, PlainMessage, Role, Timing, Value};
+use crate::message::{Attribute, Contents, IntoValue, MessageError, MessageId, PlainMessage, Role, Timing, Value};
 use crate::turn::Manager;
 
 /// What may change in a conversation at any time, in a live call and in a run too; made by
@@ -27,6 +27,9 @@ pub enum EditError {
         /// The id.
         id: MessageId,
     },
+    /// The value or the moment is refused.
+    #[error(transparent)]
+    Value(#[from] MessageError),
     /// The manager refuses the message.
     #[error(transparent)]
     Manager(#[from] ManagerError),
@@ -47,9 +50,9 @@ impl<'a> Edit<'a> {
         &mut self,
         id: &MessageId,
         key: impl Into<String>,
-        value: impl Into<Value>,
+        value: impl IntoValue,
     ) -> Result<Option<Value>, EditError> {
-        Ok(self.entry(id)?.set_data(key, value))
+        Ok(self.entry(id)?.set_data(key, value)?)
     }
 
     /// Removes custom data of a message, and returns it.
@@ -64,7 +67,7 @@ impl<'a> Edit<'a> {
 
     /// Sets when something happened to a message, in milliseconds since the Unix epoch. Returns the moment that it replaces.
     pub fn set_timing(&mut self, id: &MessageId, timing: Timing, at_ms: i64) -> Result<Option<i64>, EditError> {
-        Ok(self.entry(id)?.set_timing(timing, at_ms))
+        Ok(self.entry(id)?.set_timing(timing, at_ms)?)
     }
 
     /// Adds system instructions. In a prompt they follow those that were there at the first request, so that a provider's

@@ -33,7 +33,7 @@ pub enum AttributeError {
     /// DynamoDB has a type that this version does not know.
     #[error("an attribute has a type that this version does not know; use a newer version")]
     UnknownType,
-    /// A number or a set that [`Value`] refuses.
+    /// A number that [`Value`] refuses.
     #[error(transparent)]
     Value(#[from] MessageError),
 }
@@ -53,7 +53,7 @@ fn without_data(error: &str) -> &str {
     error.get(..end).unwrap_or(error).trim_end()
 }
 
-/// The value as an attribute value: numbers exactly, to 38 digits; bytes and sets as such.
+/// The value as an attribute value: numbers exactly, to 38 digits; bytes as such.
 ///
 /// In an item a value has 31 levels of lists and maps, one less than it may have by itself: what lies deeper is text,
 /// in a map of one key, `$json`. So is a map with an empty key, which DynamoDB refuses. A map of one key that begins
@@ -64,10 +64,12 @@ fn without_data(error: &str) -> &str {
 /// use verbale::Value;
 /// use verbale::dynamodb::{from_attribute, to_attribute};
 ///
-/// let value = Value::set(["a", "b"]).unwrap();
+/// let value = Value::list(["a", "b"]).unwrap();
 /// let attribute = to_attribute(&value).unwrap();
-/// assert_eq!(attribute, AttributeValue::Ss(vec!["a".into(), "b".into()]));
+/// assert_eq!(attribute, AttributeValue::L(vec![AttributeValue::S("a".into()), AttributeValue::S("b".into())]));
 /// assert!(from_attribute(attribute).unwrap() == value);
+/// // Another writer's set is read as a list.
+/// assert!(from_attribute(AttributeValue::Ss(vec!["b".into(), "a".into()])).unwrap() == value);
 /// ```
 ///
 /// Errors: none that a [`Value`] is known to cause.
@@ -75,10 +77,11 @@ pub fn to_attribute(value: &Value) -> Result<AttributeValue, AttributeError> {
     image(serde_json::to_value(value)?, LEVELS, Form::Tagged)
 }
 
-/// The value that [`to_attribute`] made the attribute value from; of others, the value that it stands for.
+/// The value that [`to_attribute`] made the attribute value from. Of another writer's attribute, the value that it
+/// means: a set is read as a list, sorted, because DynamoDB returns the elements of a set in any order.
 ///
-/// Errors: an attribute type that is not known, a number or set that DynamoDB would not have given, text under
-/// `$json` that is none.
+/// Errors: an attribute type that is not known, a number that DynamoDB would not have given, text under `$json` that is
+/// not JSON.
 pub fn from_attribute(attribute: AttributeValue) -> Result<Value, AttributeError> {
     Ok(Value::deserialize(json_of(attribute)?)?)
 }
@@ -152,9 +155,6 @@ fn native(json: &Json, form: Form) -> Option<AttributeValue> {
     let attribute = match &value {
         Value::Bytes(bytes) => AttributeValue::B(Blob::new(&**bytes)),
         Value::Number(number) => AttributeValue::N(number.to_string()),
-        Value::StringSet(texts) => AttributeValue::Ss(texts.iter().map(|text| text.as_str().to_owned()).collect()),
-        Value::NumberSet(numbers) => AttributeValue::Ns(numbers.iter().map(Number::to_string).collect()),
-        Value::BytesSet(binaries) => AttributeValue::Bs(binaries.iter().map(|bytes| Blob::new(&**bytes)).collect()),
         _ => return None,
     };
     (serde_json::to_value(&value).ok()? == *json).then_some(attribute)
@@ -187,12 +187,21 @@ pub(super) fn json_of(attribute: AttributeValue) -> Result<Json, AttributeError>
         AttributeValue::S(text) => text.into(),
         AttributeValue::N(number) => serde_json::to_value(number.parse::<Number>()?)?,
         AttributeValue::B(bytes) => serde_json::to_value(Value::from(bytes.into_inner()))?,
-        AttributeValue::Ss(texts) => serde_json::to_value(Value::set(texts)?)?,
-        AttributeValue::Ns(numbers) => {
-            let numbers = numbers.iter().map(|number| number.parse::<Number>()).collect::<Result<Vec<_>, _>>()?;
-            serde_json::to_value(Value::set(numbers)?)?
+        AttributeValue::Ss(mut texts) => {
+            texts.sort_unstable();
+            serde_json::to_value(texts)?
         }
-        AttributeValue::Bs(binaries) => serde_json::to_value(Value::set(binaries.into_iter().map(Blob::into_inner))?)?,
+        AttributeValue::Ns(texts) => {
+            let mut numbers = texts.iter().map(|text| text.parse::<Number>()).collect::<Result<Vec<_>, _>>()?;
+            numbers.sort_by_cached_key(Number::to_string);
+            numbers.sort_by(|one, other| one.to_f64().total_cmp(&other.to_f64()));
+            serde_json::to_value(numbers)?
+        }
+        AttributeValue::Bs(mut binaries) => {
+            binaries.sort_unstable_by(|one, other| one.as_ref().cmp(other.as_ref()));
+            let binaries: Vec<_> = binaries.into_iter().map(|bytes| Value::from(bytes.into_inner())).collect();
+            serde_json::to_value(binaries)?
+        }
         AttributeValue::L(items) => items.into_iter().map(json_of).collect::<Result<Vec<_>, _>>()?.into(),
         AttributeValue::M(entries) => match (entries.len(), entries.get(JSON)) {
             (1, Some(AttributeValue::S(text))) => serde_json::from_str(text)?,

@@ -19,7 +19,7 @@ pub(super) struct Writer {
 #[must_use]
 pub(super) enum Fidelity {
     Exact,
-    /// Bytes are told as base64, a set as a list.
+    /// Bytes are told as base64.
     Told,
 }
 
@@ -104,16 +104,8 @@ impl Writer {
                 self.base64(bytes);
                 return Fidelity::Told;
             }
-            Value::StringSet(texts) => self.list(|writer| texts.iter().for_each(|text| writer.string(text))),
-            Value::NumberSet(numbers) => {
-                self.list(|writer| numbers.iter().for_each(|number| writer.plain(&number.to_string())));
-            }
-            Value::BytesSet(all) => self.list(|writer| all.iter().for_each(|bytes| writer.base64(bytes))),
         }
-        match value {
-            Value::StringSet(_) | Value::NumberSet(_) | Value::BytesSet(_) => Fidelity::Told,
-            _ => Fidelity::Exact,
-        }
+        Fidelity::Exact
     }
 
     fn values<'a>(&mut self, values: impl Iterator<Item = &'a Value>) -> Fidelity {

@@ -1,7 +1,11 @@
 //! Adding messages: what is refused, what is merged, where a fake opener goes in.
 
+use std::collections::HashSet;
+
 use super::{Calls, Entry, ManagerError, MessagesManager};
-use crate::message::{Attribute, Content, Contents, Decision, Draft, Message, MessageWrapper, Position, Role};
+use crate::message::{
+    Attribute, Confidence, Content, Contents, Decision, Draft, Message, MessageId, MessageWrapper, Position, Role, Step,
+};
 
 /// What a fake message says: Bedrock takes it, while it refuses blank text.
 pub(super) const FAKE_TEXT: &str = "...";
@@ -43,7 +47,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let mut contents = contents.into();
         check(&self.calls, role, &mut contents)?;
         self.check_room_for(1)?;
-        let index = self.add_checked(role, contents, None);
+        let index = self.add_checked(role, contents, Beside::default());
         Ok(Entry::new(self, index))
     }
 
@@ -58,18 +62,22 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let mut contents = contents.into();
         check(&self.calls, role, &mut contents)?;
         self.check_room_for(1)?;
-        let index = self.append(role, contents, None);
+        let index = self.append(role, contents, Beside::default());
         Ok(Entry::new(self, index))
     }
 
     /// Adds a message that was drafted before. One of another [`Decision`] than the last message is not merged into it.
+    /// A result of a tool that names a policy and no step is of the step of its call.
     ///
-    /// Errors: as [`add_message`](Self::add_message).
+    /// Errors: as [`add_message`](Self::add_message), and [`ManagerError::RepeatedId`] if the conversation has a message or
+    /// part with the draft's id. The ids of messages that were [pruned](Self::prune) before the first draft with an id are
+    /// not known.
     pub fn add(&mut self, draft: Draft) -> Result<Entry<'_, W>, ManagerError> {
-        let Draft { role, mut contents, decision } = draft;
+        let Draft { role, mut contents, decision, id, confidence } = draft;
         check(&self.calls, role, &mut contents)?;
         self.check_room_for(1)?;
-        let index = self.add_checked(role, contents, known(decision));
+        id.map_or(Ok(()), |id| self.check_id(id))?;
+        let index = self.add_checked(role, contents, Beside { decision: known(decision), id, confidence });
         Ok(Entry::new(self, index))
     }
 
@@ -79,7 +87,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
     pub fn add_all(&mut self, drafts: impl IntoIterator<Item = Draft>) -> Result<(), (usize, ManagerError)> {
         let mut calls: Option<Calls> = None;
         let mut checked = Vec::new();
-        for (index, Draft { role, mut contents, decision }) in drafts.into_iter().enumerate() {
+        let mut ids = HashSet::new();
+        for (index, Draft { role, mut contents, decision, id, confidence }) in drafts.into_iter().enumerate() {
             let calls_so_far = calls.as_ref().unwrap_or(&self.calls);
             check(calls_so_far, role, &mut contents).map_err(|error| (index, error))?;
             self.check_room_for(index + 1).map_err(|error| (index, error))?;
@@ -87,10 +96,16 @@ impl<W: MessageWrapper> MessagesManager<W> {
                 // Results in a draft may answer calls in one before it. Where they will stand does not matter yet.
                 calls.get_or_insert_with(|| self.calls.clone()).note(0, &contents);
             }
-            checked.push((role, contents, known(decision)));
+            if let Some(id) = id {
+                self.check_id(id).map_err(|error| (index, error))?;
+                if !ids.insert(id) {
+                    return Err((index, ManagerError::RepeatedId { id }));
+                }
+            }
+            checked.push((role, contents, Beside { decision: known(decision), id, confidence }));
         }
-        for (role, contents, decision) in checked {
-            self.add_checked(role, contents, decision);
+        for (role, contents, beside) in checked {
+            self.add_checked(role, contents, beside);
         }
         Ok(())
     }
@@ -104,10 +119,20 @@ impl<W: MessageWrapper> MessagesManager<W> {
         Ok(())
     }
 
-    fn add_checked(&mut self, role: Role, contents: Contents, decision: Option<Box<Decision>>) -> usize {
-        let is_of_the_same = || self.last_message().and_then(|last| last.metadata().decision()) == decision.as_deref();
+    fn add_checked(&mut self, role: Role, contents: Contents, mut beside: Beside) -> usize {
+        if let Some(decision) = &mut beside.decision {
+            decision.step = decision.step.or_else(|| self.step_of_call(&contents));
+        }
+        let decision = beside.decision.as_deref();
+        let is_of_the_same = || self.last_message().and_then(|last| last.metadata().decision()) == decision;
         let merges = self.merges(role) && is_of_the_same() && self.has_room_for(&contents);
-        if merges { self.merge(contents) } else { self.append(role, contents, decision) }
+        if merges { self.merge(contents, beside) } else { self.append(role, contents, beside) }
+    }
+
+    /// The step of the message with the call that these contents answer.
+    fn step_of_call(&self, contents: &Contents) -> Option<Step> {
+        let call = self.calls.get(contents.iter().find_map(Content::as_result)?.invocation_id())?;
+        self.list.get(self.index_of(call.made))?.metadata().decision()?.step
     }
 
     /// Whether a message of this role may be merged into the last one.
@@ -123,35 +148,50 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     /// Whether the last message stays small enough to be logged. The window merges in any case.
     fn has_room_for(&self, contents: &Contents) -> bool {
-        self.list.last().map(W::contents).is_some_and(|last| {
-            last.len() + contents.len() <= MAX_MERGED_CONTENTS
-                && last.record_bytes() + contents.record_bytes() <= MAX_MERGED_BYTES
+        self.last_message().is_some_and(|last| {
+            last.contents().len() + contents.len() <= MAX_MERGED_CONTENTS
+                && last.contents().record_bytes() + last.metadata().record_bytes() + contents.record_bytes()
+                    <= MAX_MERGED_BYTES
         })
     }
 
-    fn merge(&mut self, contents: Contents) -> usize {
+    fn merge(&mut self, contents: Contents, beside: Beside) -> usize {
         let index = self.list.end() - 1;
         self.calls.note(self.next_seq() - 1, &contents);
-        self.change(index, |message| message.merge(contents));
+        let now_ms = self.clock.now_ms();
+        let id = self.next_id(beside.id, now_ms);
+        self.change(index, |message| {
+            message.merge(contents, id, now_ms);
+            beside.confidence.into_iter().for_each(|confidence| message.set_confidence(confidence));
+        });
         index
     }
 
-    fn append(&mut self, role: Role, contents: Contents, decision: Option<Box<Decision>>) -> usize {
+    fn append(&mut self, role: Role, contents: Contents, beside: Beside) -> usize {
         let now_ms = self.clock.now_ms();
         if role == Role::Assistant && !self.window_is_open {
-            let mut fake = self.make(Role::User, FAKE_TEXT.into(), now_ms);
+            let mut fake = self.make(None, Role::User, FAKE_TEXT.into(), now_ms);
             fake.metadata_mut().add_attribute(Attribute::Fake);
             self.push(fake);
         }
-        let mut message = self.make(role, contents, now_ms);
-        if let Some(decision) = decision {
+        let mut message = self.make(beside.id, role, contents, now_ms);
+        if let Some(decision) = beside.decision {
             message.metadata_mut().set_decision(decision);
+        }
+        if let Some(confidence) = beside.confidence {
+            message.set_confidence(confidence);
         }
         self.push(message)
     }
 
-    fn make(&self, role: Role, contents: Contents, now_ms: i64) -> Message {
-        let id = self.ids.next_id(now_ms).into();
+    pub(super) fn next_id(&mut self, given: Option<MessageId>, now_ms: i64) -> MessageId {
+        let id = given.unwrap_or_else(|| self.ids.next_id(now_ms).into());
+        self.explicit_ids.note(id);
+        id
+    }
+
+    fn make(&mut self, id: Option<MessageId>, role: Role, contents: Contents, now_ms: i64) -> Message {
+        let id = self.next_id(id, now_ms);
         Message::new(id, Position::message(self.next_seq()), role, contents, now_ms)
     }
 
@@ -160,6 +200,14 @@ impl<W: MessageWrapper> MessagesManager<W> {
         self.calls.note(message.position().seq(), message.contents());
         self.list.push(W::wrap(message))
     }
+}
+
+/// What a draft has beside its role and contents.
+#[derive(Default)]
+struct Beside {
+    decision: Option<Box<Decision>>,
+    id: Option<MessageId>,
+    confidence: Option<Confidence>,
 }
 
 /// A decision of which nothing is known is none.

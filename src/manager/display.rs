@@ -3,8 +3,9 @@
 use std::fmt::{self, Write};
 
 use super::MessagesManager;
-use super::escape::{on_one_line, quoted};
-use crate::message::{Content, Message, MessageWrapper, Metadata, Outcome, ResultContent, Source, Value};
+use crate::message::{
+    Content, Message, MessageWrapper, Metadata, Outcome, ResultContent, Source, Value, on_one_line, quoted,
+};
 
 /// A line a message, behind its index:
 ///
@@ -13,7 +14,7 @@ use crate::message::{Content, Message, MessageWrapper, Metadata, Outcome, Result
 /// ```
 ///
 /// `*` marks the first message for the model, `^` the last summary, `-` what the log does not know yet. Of an assistant
-/// message that was not heard to its end, `heard={…}` tells what was. Control, ANSI and bidirectional characters are
+/// message that was not heard to its end, `heard={…}` tells what was. `confidence=0.93/?` is that of each part. Control, ANSI and bidirectional characters are
 /// escaped.
 impl<W: MessageWrapper> fmt::Display for MessagesManager<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -56,6 +57,14 @@ impl fmt::Display for Shown<'_> {
             f.write_str("heard={")?;
             separated(f, " ", heard.prefixes(message.contents()), |f, text| quoted(f, text))?;
             write!(f, " by {}}}, ", heard.provenance())?;
+        }
+        if message.parts().any(|part| part.confidence().is_some()) {
+            f.write_str("confidence=")?;
+            separated(f, "/", message.parts(), |f, part| match part.confidence() {
+                Some(confidence) => write!(f, "{confidence}"),
+                None => f.write_char('?'),
+            })?;
+            f.write_str(", ")?;
         }
         metadata(f, message.metadata())?;
         f.write_char('}')
@@ -158,11 +167,12 @@ fn value(f: &mut fmt::Formatter<'_>, shown: &Value) -> fmt::Result {
         Value::Number(number) => write!(f, "{number}"),
         Value::String(text) => quoted(f, text),
         Value::Bytes(bytes) => write!(f, "({} bytes)", bytes.len()),
-        Value::List(list) => bracketed(f, list.iter(), value),
+        Value::List(list) => {
+            f.write_char('[')?;
+            separated(f, ", ", list.iter(), value)?;
+            f.write_char(']')
+        }
         Value::Map(map) => entries(f, map.iter()),
-        Value::StringSet(texts) => bracketed(f, texts.iter(), |f, text| quoted(f, text)),
-        Value::NumberSet(numbers) => bracketed(f, numbers.iter(), |f, number| write!(f, "{number}")),
-        Value::BytesSet(binaries) => bracketed(f, binaries.iter(), |f, bytes| write!(f, "({} bytes)", bytes.len())),
     }
 }
 
@@ -174,16 +184,6 @@ fn entries<'a>(f: &mut fmt::Formatter<'_>, entries: impl Iterator<Item = (&'a St
         value(f, shown)
     })?;
     f.write_char('}')
-}
-
-fn bracketed<T>(
-    f: &mut fmt::Formatter<'_>,
-    items: impl Iterator<Item = T>,
-    show: impl FnMut(&mut fmt::Formatter<'_>, T) -> fmt::Result,
-) -> fmt::Result {
-    f.write_char('[')?;
-    separated(f, ", ", items, show)?;
-    f.write_char(']')
 }
 
 fn separated<T>(

@@ -4,7 +4,10 @@ use std::ops::Deref;
 
 use crate::manager::MessagesManager;
 use crate::manager::error::ManagerError;
-use crate::message::{Attribute, Entries, Heard, Message, MessageId, MessageWrapper, Role, Timing, TurnRecord, Value};
+use crate::message::{
+    Attribute, Confidence, Entries, Heard, IntoValue, Message, MessageError, MessageId, MessageWrapper, Part, Role,
+    Timing, TurnRecord, Value, check_ms,
+};
 
 /// A message in the manager. Every change through it raises the message's revision, so that the log hears of it.
 ///
@@ -31,14 +34,16 @@ impl<'a, W: MessageWrapper> Entry<'a, W> {
         (**self).message()
     }
 
-    /// Sets custom data, and gives what stood under this key before.
-    pub fn set_data(&mut self, key: impl Into<String>, value: impl Into<Value>) -> Option<Value> {
-        let (key, value) = (key.into(), value.into());
+    /// Sets custom data and returns what was under this key before.
+    ///
+    /// Errors, which change nothing: [`IntoValue::into_value`].
+    pub fn set_data(&mut self, key: impl Into<String>, value: impl IntoValue) -> Result<Option<Value>, MessageError> {
+        let (key, value) = (key.into(), value.into_value()?);
         let before = self.message().metadata().aux().get(&key).cloned();
         if before.as_ref() != Some(&value) {
             self.change(|message| message.metadata_mut().aux_mut().insert(key, value));
         }
-        before
+        Ok(before)
     }
 
     /// Sets custom data in the place of all that there was.
@@ -54,8 +59,39 @@ impl<'a, W: MessageWrapper> Entry<'a, W> {
         self.change(|message| message.metadata_mut().remove_aux(key)).flatten()
     }
 
-    /// Sets when something happened, in milliseconds since the epoch, and gives what was set before.
-    pub fn set_timing(&mut self, timing: Timing, at_ms: i64) -> Option<i64> {
+    /// Sets when something happened to the message as a whole, in milliseconds since the Unix epoch, and returns what was
+    /// set before.
+    ///
+    /// Errors: [`MessageError::Seconds`] if the time is in seconds.
+    pub fn set_timing(&mut self, timing: Timing, at_ms: i64) -> Result<Option<i64>, MessageError> {
+        Ok(self.put_timing(timing, check_ms(at_ms)?))
+    }
+
+    /// Sets when something happened to the last part, in milliseconds since the Unix epoch. The message as a whole keeps
+    /// the first start and gets this end.
+    ///
+    /// Errors: [`MessageError::Seconds`] if the time is in seconds.
+    pub fn set_part_timing(&mut self, timing: Timing, at_ms: i64) -> Result<(), MessageError> {
+        self.put_part_timing(timing, check_ms(at_ms)?);
+        Ok(())
+    }
+
+    /// [`set_part_timing`](Self::set_part_timing) with a time that is known to be in milliseconds.
+    pub(crate) fn put_part_timing(&mut self, timing: Timing, at_ms: i64) {
+        if self.message().parts().next_back().and_then(|part| part.timing(timing)) != Some(at_ms) {
+            self.change(|message| message.set_part_timing(timing, at_ms));
+        }
+    }
+
+    /// Sets how sure the speech recognition was of the last part.
+    pub fn set_confidence(&mut self, confidence: Confidence) {
+        if self.message().parts().next_back().and_then(Part::confidence) != Some(&confidence) {
+            self.change(|message| message.set_confidence(confidence));
+        }
+    }
+
+    /// [`set_timing`](Self::set_timing) with a time that is known to be in milliseconds.
+    pub(crate) fn put_timing(&mut self, timing: Timing, at_ms: i64) -> Option<i64> {
         let before = self.message().metadata().timing(timing);
         if before != Some(at_ms) {
             self.change(|message| message.metadata_mut().set_timing(timing, at_ms));
@@ -66,7 +102,7 @@ impl<'a, W: MessageWrapper> Entry<'a, W> {
     /// Sets that something happens now, and gives the manager's time, in milliseconds since the epoch.
     pub fn now(&mut self, timing: Timing) -> i64 {
         let now = self.manager.clock.now_ms();
-        self.set_timing(timing, now);
+        self.put_timing(timing, now);
         now
     }
 

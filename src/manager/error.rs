@@ -44,6 +44,12 @@ pub enum ManagerError {
         /// The id of the call.
         id: InvocationId,
     },
+    /// A message id is used once in a conversation.
+    #[error("message id {id} is already in this conversation; give each message an id of its own")]
+    RepeatedId {
+        /// The repeated id.
+        id: MessageId,
+    },
     /// Only what was spoken in the assistant's name can be heard.
     #[error("only an assistant message can be partly heard, not one of role {role}")]
     NotSpoken {

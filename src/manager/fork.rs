@@ -1,6 +1,6 @@
 //! Forks: conversations that go another way from some message on, and share what stands in front of it.
 
-use super::{ForkError, Ledger, MessagesManager};
+use super::{ExplicitIds, ForkError, Ledger, MessagesManager};
 use crate::message::{Contents, ForkedFrom, MessageId, MessageWrapper, Role, Text};
 
 impl<W: MessageWrapper> MessagesManager<W> {
@@ -113,6 +113,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
             handed_over: ledger.clone(),
             ledger,
             kept_of_pruned: self.kept_of_pruned.clone(),
+            explicit_ids: ExplicitIds::default(),
             clock: self.clock.clone(),
             ids: self.ids.clone(),
         };

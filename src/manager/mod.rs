@@ -13,9 +13,9 @@ mod cut;
 mod display;
 mod entry;
 mod error;
-mod escape;
 mod fork;
 mod format;
+mod ids;
 mod list;
 mod prune;
 mod reading;
@@ -27,6 +27,8 @@ mod window;
 #[cfg(test)]
 mod drafts_tests;
 #[cfg(test)]
+mod parts_tests;
+#[cfg(test)]
 mod tests;
 
 use std::fmt;
@@ -35,7 +37,6 @@ use std::sync::Arc;
 pub use changes::{Changes, Receipt, Tail};
 pub use entry::Entry;
 pub use error::{ForkError, ManagerError, RestoreError};
-pub(crate) use escape::json_on_one_line;
 pub use format::Format;
 pub(crate) use format::without_bytes;
 pub use prune::Prune;
@@ -43,9 +44,11 @@ pub use summarizing::Summarizing;
 pub use window::Window;
 
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
+pub(crate) use crate::message::json_on_one_line;
 use crate::message::{Message, MessageId, MessageWrapper, Record};
 use calls::Calls;
 use changes::Ledger;
+use ids::ExplicitIds;
 use list::List;
 
 /// The messages of one call.
@@ -82,6 +85,7 @@ pub struct MessagesManager<W> {
     handed_over: Ledger,
     // Of what was pruned, in order, what still holds: system instructions, and what is marked as the place of a fork.
     kept_of_pruned: Vec<W>,
+    explicit_ids: ExplicitIds,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
 }
@@ -103,6 +107,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
             ledger: Ledger::default(),
             handed_over: Ledger::default(),
             kept_of_pruned: Vec::new(),
+            explicit_ids: ExplicitIds::default(),
             clock,
             ids,
         }
@@ -114,9 +119,9 @@ impl<W: MessageWrapper> MessagesManager<W> {
         self.calls.reserve(calls);
     }
 
-    /// The message with this id, to be changed. Looked for from the end.
+    /// Returns the message with this id, or the one that it was merged into, to be changed. Searches from the end.
     pub fn entry(&mut self, id: &MessageId) -> Option<Entry<'_, W>> {
-        let index = self.find(id)?;
+        let index = self.find_part(id)?;
         Some(Entry::new(self, index))
     }
 

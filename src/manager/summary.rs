@@ -54,7 +54,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         summary_ids.extend(covered.map(Message::id));
 
         let now_ms = self.clock.now_ms();
-        let id = self.ids.next_id(now_ms).into();
+        let id = self.next_id(None, now_ms);
         let mut message = Message::new(id, position, Role::Summary, text.into(), now_ms);
         message.metadata_mut().set_summary_ids(summary_ids);
         self.list.insert(cut, W::wrap(message));

@@ -108,7 +108,7 @@ fn metadata_set_after_logging_is_logged() {
     let mut manager = Manager::new();
     let id = manager.add_user("a").unwrap().id();
     manager.acknowledge(manager.changes(Tail::Include).receipt());
-    manager.entry(&id).unwrap().set_data("stopped", true);
+    manager.entry(&id).unwrap().set_data("stopped", true).unwrap();
     let changes = manager.changes(Tail::Include);
     assert_eq!(changes.records()[0].revision(), 2);
     assert_eq!(changes.records()[0].metadata().aux().get("stopped"), Some(&Value::Bool(true)));
@@ -166,10 +166,10 @@ fn a_receipt_of_another_conversation_is_ignored() {
 fn setting_what_is_already_set_changes_nothing() {
     let mut manager = Manager::new();
     let mut entry = manager.add_assistant("a b").unwrap();
-    assert_eq!(entry.set_data("k", 1), None);
-    assert_eq!(entry.set_data("k", 1), Some(Value::from(1)));
-    assert_eq!(entry.set_timing(Timing::PlayStart, 5), None);
-    assert_eq!(entry.set_timing(Timing::PlayStart, 5), Some(5));
+    assert_eq!(entry.set_data("k", 1), Ok(None));
+    assert_eq!(entry.set_data("k", 1), Ok(Some(Value::from(1))));
+    assert_eq!(entry.set_timing(Timing::PlayStart, 5), Ok(None));
+    assert_eq!(entry.set_timing(Timing::PlayStart, 5), Ok(Some(5)));
     assert!(entry.add_attribute(Attribute::Hardcoded));
     assert!(!entry.add_attribute(Attribute::Hardcoded));
     assert!(!entry.add_attribute(Attribute::Fake) && !entry.add_attribute(Attribute::Merged));
@@ -386,7 +386,7 @@ fn metadata_that_changed_makes_no_summary_stale() {
     manager.add_user("a").unwrap();
     let id = manager.add_assistant("b").unwrap().id();
     let summarizing = manager.summarizing().unwrap();
-    manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, 1);
+    manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, 1).unwrap();
     assert!(manager.add_summary("S", &summarizing).is_ok());
 }
 
@@ -441,7 +441,7 @@ fn a_restored_call_goes_on() {
 fn what_was_set_and_taken_away_leaves_a_manager_that_equals_the_restored_one() {
     let mut manager = Manager::new();
     let mut entry = manager.add_user("Hi").unwrap();
-    entry.set_data("stopped", true);
+    entry.set_data("stopped", true).unwrap();
     assert_eq!(entry.remove_data("stopped"), Some(true.into()));
     assert!(restored_from_json(&manager) == manager);
 }

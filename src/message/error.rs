@@ -28,6 +28,15 @@ pub enum MessageError {
     /// NaN and the infinities have no place in JSON, nor in DynamoDB.
     #[error("NaN and infinite numbers cannot be stored; leave the value out or store a text")]
     NotFinite,
+    /// A time is in milliseconds since the Unix epoch.
+    #[error("{at} is a time in seconds, and milliseconds since the Unix epoch are needed; multiply by 1000")]
+    Seconds {
+        /// The refused time.
+        at: i64,
+    },
+    /// A confidence is a probability.
+    #[error("a confidence is a decimal number from 0 to 1; divide a percentage by 100")]
+    InvalidConfidence,
     /// Not a decimal number.
     #[error("not a decimal number such as -12.5 or 1e-9")]
     NotANumber,
@@ -43,13 +52,7 @@ pub enum MessageError {
     /// DynamoDB nests lists and maps 32 deep.
     #[error("lists and maps nest at most {MAX_DEPTH} deep")]
     TooDeep,
-    /// DynamoDB refuses empty sets.
-    #[error("a set has at least one element; leave the value out or store an empty list")]
-    EmptySet,
-    /// The elements of a set are all texts, all numbers or all bytes.
-    #[error("the elements of a set are all texts, all numbers or all bytes")]
-    MixedSet,
-    /// JSON has no bytes, no sets, and not every number.
+    /// JSON has no bytes, and not every number.
     #[error("{what} cannot be said in plain JSON")]
     NotJson {
         /// The kind of value.
@@ -89,6 +92,9 @@ pub enum MessageError {
     /// A `data:` URL that cannot be read.
     #[error("a `data:` URL is read as `data:image/png;base64,…`, with padding and without white space")]
     InvalidDataUrl,
+    /// The arguments of a tool are an object.
+    #[error("the schema of a tool's arguments is a JSON Schema with `\"type\": \"object\"`, also if it takes none")]
+    NoObjectSchema,
     /// A value does not have the form of a content.
     #[error("not a content of a message: {reason}")]
     InvalidContent {

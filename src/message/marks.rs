@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::message::error::MessageError;
+
 /// A mark on a message. In records in camelCase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -74,6 +76,11 @@ impl Timing {
         Self::PlayEnd,
     ];
 
+    /// Whether it is the beginning of something, of which the earliest counts. Of an end, the latest counts.
+    pub(crate) const fn is_start(self) -> bool {
+        matches!(self, Self::Creation | Self::ListenStart | Self::LlmStart | Self::LlmFirstToken | Self::PlayStart)
+    }
+
     /// The timing as it stands in records.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -87,6 +94,13 @@ impl Timing {
             Self::PlayEnd => "playEnd",
         }
     }
+}
+
+/// Refuses a moment that is told in seconds since the Unix epoch, of the years from 1973 to 5138.
+///
+/// In milliseconds, these are moments of 1970 to 1973, when nobody called.
+pub(crate) fn check_ms(at_ms: i64) -> Result<i64, MessageError> {
+    if (100_000_000..100_000_000_000).contains(&at_ms) { Err(MessageError::Seconds { at: at_ms }) } else { Ok(at_ms) }
 }
 
 impl fmt::Display for Attribute {

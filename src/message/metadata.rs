@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::message::decision::{Decision, ForkedFrom};
 use crate::message::id::MessageId;
 use crate::message::marks::{Attribute, Timing};
+use crate::message::part::{self, PartData};
 use crate::message::text::Text;
 use crate::message::turn::TurnRecord;
 use crate::message::value::{Entries, Value, entries_bytes};
@@ -29,6 +30,8 @@ struct More {
     decision: Option<Box<Decision>>,
     forked_from: Option<Box<ForkedFrom>>,
     turn: Option<Box<TurnRecord>>,
+    /// None of a message that was not merged and has no confidence. The first one is created with the message.
+    parts: Vec<PartData>,
     aux: Entries,
     unknown: Option<Box<Unknown>>,
 }
@@ -42,19 +45,22 @@ pub(crate) struct Unknown {
     pub metadata: BTreeMap<String, Value>,
     pub forked_from: BTreeMap<String, Value>,
     pub timing: BTreeMap<String, Value>,
+    /// Of each part, up to the last one that has any.
+    pub parts: Vec<BTreeMap<String, Value>>,
     pub attributes: Vec<Text>,
 }
 
 impl Unknown {
     /// The entries of all levels.
-    pub fn levels(&self) -> [&BTreeMap<String, Value>; 6] {
-        [&self.record, &self.message, &self.heard, &self.metadata, &self.forked_from, &self.timing]
+    pub fn levels(&self) -> impl Iterator<Item = &BTreeMap<String, Value>> + Clone {
+        let levels = [&self.record, &self.message, &self.heard, &self.metadata, &self.forked_from, &self.timing];
+        levels.into_iter().chain(&self.parts)
     }
 
     /// The same, to be changed.
-    pub fn levels_mut(&mut self) -> [&mut BTreeMap<String, Value>; 6] {
-        let Self { record, message, heard, metadata, forked_from, timing, .. } = self;
-        [record, message, heard, metadata, forked_from, timing]
+    pub fn levels_mut(&mut self) -> impl Iterator<Item = &mut BTreeMap<String, Value>> {
+        let Self { record, message, heard, metadata, forked_from, timing, parts, attributes: _ } = self;
+        [record, message, heard, metadata, forked_from, timing].into_iter().chain(parts)
     }
 }
 
@@ -95,6 +101,16 @@ impl Metadata {
         std::iter::once((Timing::Creation, self.creation_ms)).chain(others)
     }
 
+    #[inline]
+    pub(crate) fn created_ms(&self) -> i64 {
+        self.creation_ms
+    }
+
+    /// Of a message that was merged or has a confidence.
+    pub(crate) fn part_data(&self) -> &[PartData] {
+        self.more.as_ref().map_or(&[], |more| &more.parts)
+    }
+
     /// Of a summary: the summary before it, if any, and the messages it covers, in order.
     pub fn summary_ids(&self) -> &[MessageId] {
         self.more.as_ref().map_or(&[], |more| &more.summary_ids)
@@ -125,14 +141,15 @@ impl Metadata {
         const ALWAYS: usize = 256;
         const SUMMARY_ID: usize = 29;
         const MADE: usize = 100;
+        const PART: usize = 128;
         ALWAYS
             + self.more.as_deref().map_or(0, |more| {
-                let unknown =
-                    more.unknown.as_deref().map_or(0, |unknown| unknown.levels().map(entries_bytes).iter().sum());
+                let unknown = more.unknown.as_deref().map_or(0, |unknown| unknown.levels().map(entries_bytes).sum());
                 let policy = more.decision.as_deref().and_then(|decision| decision.policy.as_ref());
                 let conversation = more.forked_from.as_deref().map(|forked| &forked.conversation);
                 let named: usize = policy.into_iter().chain(conversation).map(|name| MADE + name.len()).sum();
                 more.summary_ids.len() * SUMMARY_ID
+                    + more.parts.len() * PART
                     + named
                     + more.turn.as_deref().map_or(0, TurnRecord::record_bytes)
                     + entries_bytes(more.aux.iter())
@@ -157,15 +174,48 @@ impl Metadata {
     /// Sets a moment and gives the one that was set before.
     pub(crate) fn set_timing(&mut self, timing: Timing, at_ms: i64) -> Option<i64> {
         if timing == Timing::Creation {
+            if let Some(first) = self.more.as_mut().and_then(|more| Arc::make_mut(more).parts.first_mut()) {
+                first.created_ms = at_ms;
+            }
             return Some(std::mem::replace(&mut self.creation_ms, at_ms));
         }
-        let timings = &mut self.more().timings;
-        match timings.binary_search_by_key(&timing, |(known, _)| *known) {
-            Ok(found) => timings.get_mut(found).map(|(_, at)| std::mem::replace(at, at_ms)),
-            Err(place) => {
-                timings.insert(place, (timing, at_ms));
-                None
+        part::set(&mut self.more().timings, timing, at_ms)
+    }
+
+    /// Adds a part to those of message `id`.
+    pub(crate) fn add_part(&mut self, id: MessageId, part: PartData) {
+        let created_ms = self.creation_ms;
+        let More { timings, parts, .. } = self.more();
+        match parts.as_mut_slice() {
+            [] => parts.push(PartData { timings: timings.clone(), ..PartData::new(id, created_ms, 0) }),
+            [whole] => whole.timings.clone_from(timings),
+            _ => {}
+        }
+        parts.push(part);
+    }
+
+    /// The last part of message `id`, to be changed.
+    pub(crate) fn last_part(&mut self, id: MessageId) -> Option<&mut PartData> {
+        let created_ms = self.creation_ms;
+        let parts = &mut self.more().parts;
+        if parts.is_empty() {
+            parts.push(PartData::new(id, created_ms, 0));
+        }
+        parts.last_mut()
+    }
+
+    pub(crate) fn set_parts(&mut self, parts: Vec<PartData>) {
+        self.more().parts = parts;
+    }
+
+    /// Of a message with other contents nothing is known of its parts.
+    pub(crate) fn forget_parts(&mut self) {
+        if !self.part_data().is_empty() {
+            self.set_parts(Vec::new());
+            if self.unknown().is_some_and(|unknown| !unknown.parts.is_empty()) {
+                self.unknown_mut().parts.clear();
             }
+            self.tidy();
         }
     }
 
@@ -237,6 +287,7 @@ impl fmt::Debug for Metadata {
             .field("decision", &self.decision())
             .field("forked_from", &self.forked_from())
             .field("turn", &self.turn())
+            .field("parts", &self.part_data().len().max(1))
             .field("aux", &self.aux().len())
             .finish()
     }

@@ -2,16 +2,20 @@
 //!
 //! Owns every rule about one message alone. Knows nothing of conversations, providers or databases.
 
+mod confidence;
 mod content;
 mod decision;
 mod draft;
 mod error;
+mod escape;
 mod heard;
 mod id;
 mod marks;
 mod metadata;
+mod part;
 mod record;
 mod role;
+mod summary_line;
 mod text;
 mod turn;
 mod value;
@@ -20,24 +24,34 @@ mod wrapper;
 use std::borrow::Cow;
 use std::fmt;
 
+pub use confidence::Confidence;
 pub use content::{
     Content, Contents, Document, Invocation, InvocationError, InvocationId, InvocationResult, Media, MediaKind,
-    Outcome, ResultContent, Source, ToolName,
+    Outcome, ResultContent, ResultContents, Source, ToolName,
 };
 pub use decision::{Decision, ForkedFrom, RoleHint, Step};
 pub use draft::Draft;
 pub use error::MessageError;
+#[cfg(test)]
+pub(crate) use escape::is_harmful;
+pub(crate) use escape::{is_invisible, json_on_one_line, on_one_line, quoted, visible};
 pub use heard::{Heard, Provenance};
 pub use id::{MessageId, Position};
+pub(crate) use marks::check_ms;
 pub use marks::{Attribute, Timing};
 pub use metadata::Metadata;
+pub use part::Part;
+pub(crate) use part::PartData;
 pub use record::Record;
 pub use role::Role;
 pub(crate) use text::is_blank_char;
 pub use text::{Text, is_blank};
 pub use turn::{RequestRecord, TokenRecord, TurnRecord};
-pub use value::{Entries, List, MAX_DEPTH, MAX_DIGITS, Map, Number, Set, Value};
+pub use value::{Entries, IntoValue, List, MAX_DEPTH, MAX_DIGITS, Map, Number, Value};
 pub use wrapper::{MessageWrapper, PlainMessage};
+
+#[doc = include_str!("../../docs/times.md")]
+pub mod times {}
 
 /// One message of a conversation. Only its [`MessagesManager`](crate::MessagesManager) changes it.
 #[derive(Clone, PartialEq, Eq)]
@@ -129,9 +143,30 @@ impl Message {
         self.revision = self.revision.saturating_add(1);
     }
 
-    pub(crate) fn merge(&mut self, contents: Contents) {
+    /// Merges what arrived as a message with this id.
+    pub(crate) fn merge(&mut self, contents: Contents, id: MessageId, created_ms: i64) {
+        let start = u32::try_from(self.contents.len()).unwrap_or(u32::MAX);
         self.contents.extend(contents);
+        self.metadata.add_part(self.id, PartData::new(id, created_ms, start));
         self.metadata.add_attribute(Attribute::Merged);
+    }
+
+    /// Sets how sure the speech recognition was of the last part.
+    pub(crate) fn set_confidence(&mut self, confidence: Confidence) {
+        if let Some(part) = self.metadata.last_part(self.id) {
+            part.confidence = Some(confidence);
+        }
+    }
+
+    /// Sets a moment of the last part. The message as a whole keeps the first start and gets this end.
+    pub(crate) fn set_part_timing(&mut self, timing: Timing, at_ms: i64) {
+        let is_merged = self.metadata.part_data().len() > 1;
+        if is_merged && let Some(part) = self.metadata.last_part(self.id) {
+            part.set_timing(timing, at_ms);
+        }
+        if !(is_merged && timing.is_start() && self.metadata.timing(timing).is_some()) {
+            self.metadata.set_timing(timing, at_ms);
+        }
     }
 
     pub(crate) fn set_heard(&mut self, heard: Option<Heard>) {
@@ -139,12 +174,14 @@ impl Message {
         self.metadata.forget_unknown_of_heard();
     }
 
-    /// The same message with other contents, all of them heard.
+    /// The same message with other contents, all of them heard and of one part.
     pub(crate) fn with_contents(&self, contents: Contents) -> Self {
-        self.rewritten(contents, None, self.metadata.clone())
+        let mut message = self.rewritten(contents, None, self.metadata.clone());
+        message.metadata.forget_parts();
+        message
     }
 
-    /// The same message with other contents, what was heard of these, and other metadata.
+    /// The same message with another content for each of its contents, what was heard of these, and other metadata.
     pub(crate) fn rewritten(&self, contents: Contents, heard: Option<Heard>, metadata: Metadata) -> Self {
         Self {
             id: self.id,

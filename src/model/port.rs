@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures_core::Stream;
 
 use super::{Inference, ModelError, ModelEvent};
-use crate::message::{Message, MessageError, Text, ToolName, Value, is_blank};
+use crate::message::{IntoValue, Message, MessageError, Text, ToolName, Value, is_blank};
 
 /// What a model answers, event by event; made by [`Model::generate`].
 pub type Generation = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send>>;
@@ -146,12 +146,32 @@ pub struct ToolSpec {
 impl ToolSpec {
     /// A tool by its name, what it does and when to call it, and the JSON Schema of its arguments.
     ///
-    /// Errors: a name that Bedrock refuses.
+    /// Errors: a name that Bedrock refuses; [`MessageError::NoObjectSchema`] if the schema's `type` is not `object`.
     pub fn new(
         name: impl Into<Text>,
         description: impl Into<Text>,
-        input_schema: impl Into<Value>,
+        input_schema: impl IntoValue,
     ) -> Result<Self, MessageError> {
-        Ok(Self { name: ToolName::new(name)?, description: description.into(), input_schema: input_schema.into() })
+        let input_schema = input_schema.into_value()?;
+        let of_type = input_schema.as_map().and_then(|schema| schema.get("type")).and_then(Value::as_str);
+        if of_type != Some("object") {
+            return Err(MessageError::NoObjectSchema);
+        }
+        Ok(Self { name: ToolName::new(name)?, description: description.into(), input_schema })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn schema_of_arguments_is_an_object_schema() {
+        assert!(ToolSpec::new("now", "Tells the time.", json!({"type": "object", "properties": {}})).is_ok());
+        for schema in [json!({}), json!({"properties": {}}), json!({"type": "string"}), json!(null), json!([])] {
+            assert_eq!(ToolSpec::new("now", "Tells the time.", schema), Err(MessageError::NoObjectSchema));
+        }
     }
 }

@@ -115,9 +115,6 @@ fn value_tokens(estimator: &(impl TokenEstimator + ?Sized), value: &Value) -> To
         Value::Map(map) => {
             map.iter().map(|(key, value)| estimator.text(key) + MARKS + value_tokens(estimator, value)).sum()
         }
-        Value::StringSet(texts) => texts.iter().map(|text| estimator.text(text) + MARKS).sum(),
-        Value::NumberSet(numbers) => numbers.iter().map(|number| estimator.text(&number.to_string()) + MARKS).sum(),
-        Value::BytesSet(binaries) => binaries.iter().map(|bytes| base64_tokens(bytes.len()) + MARKS).sum(),
     };
     inner + MARKS
 }

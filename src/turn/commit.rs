@@ -160,12 +160,12 @@ impl Core {
         };
         let mut entry = added?;
         if entry.metadata().timing(Timing::LlmStart).is_none() {
-            entry.set_timing(Timing::LlmStart, asked_ms);
+            entry.put_timing(Timing::LlmStart, asked_ms);
             if let Some(first_token_ms) = first_token_ms {
-                entry.set_timing(Timing::LlmFirstToken, first_token_ms);
+                entry.put_timing(Timing::LlmFirstToken, first_token_ms);
             }
         }
-        entry.set_timing(Timing::LlmEnd, now_ms);
+        entry.put_timing(Timing::LlmEnd, now_ms);
         if let Some(mark) = mark {
             entry.add_attribute(mark);
         }

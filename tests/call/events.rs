@@ -110,6 +110,32 @@ async fn who_was_not_understood_is_asked_to_repeat() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn doubtful_part_stays_doubtful_when_a_clear_one_follows() {
+    let mut settings = verbale::call::CallSettings::default();
+    settings.min_confidence = Some(0.4);
+    settings.ask_to_repeat = "Pardon?".into();
+    let call = builder(&Scripted::new([words("Good.")])).settings(settings).open().unwrap();
+    let start_ms = call.now_ms();
+    call.caller_said(Utterance::new("mumble").with_confidence(0.2).with_times(start_ms, start_ms + 400)).unwrap();
+    call.caller_said(Utterance::new("my").with_confidence(0.93).with_times(start_ms + 900, start_ms + 999)).unwrap();
+    assert_eq!(read(call.reply().unwrap()).await.1, ReplyEnd::AskedToRepeat);
+    call.with_manager(|manager| {
+        let record = serde_json::to_value(&manager.records()[0]).unwrap();
+        let part = |index: usize| {
+            let part = &record["metadata"]["parts"][index];
+            (part["confidence"].to_string(), part["listenStart"].as_i64(), part["listenEnd"].as_i64())
+        };
+        assert_eq!(part(0), ("0.2".to_owned(), Some(start_ms), Some(start_ms + 400)));
+        assert_eq!(part(1), ("0.93".to_owned(), Some(start_ms + 900), Some(start_ms + 999)));
+    });
+    // Times in seconds are refused, and nothing is added.
+    let said = Utterance::new("my balance").with_times(1_744_815_823, 1_744_815_824);
+    let before = shown(&call);
+    assert!(matches!(call.caller_said(said), Err(verbale::ManagerError::Message(_))));
+    assert_eq!(shown(&call), before);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_reply_is_asked_for() {
     let model = Scripted::new([words("Good.")]);
     let call = call(&model);

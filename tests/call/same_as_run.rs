@@ -12,7 +12,7 @@ use verbale::log::CallId;
 use verbale::message::{Record, RequestRecord, TurnRecord};
 use verbale::model::{Failure, StopReason, Tool, ToolContext, ToolError, ToolSpec};
 use verbale::policy::Policy;
-use verbale::{MessageWrapper, PlainMessage, Value};
+use verbale::{PlainMessage, Value};
 
 use crate::support::{Scripted, Step, TokioClock, pass, read};
 

@@ -287,14 +287,14 @@ async fn what_is_missing_or_corrupt_is_named_and_the_rest_of_the_call_loads() {
 
         // The call goes on; what is missing is written back as it is, and there again once the store is mended.
         let mut restored = MessagesManager::<PlainMessage>::restore(call.records).unwrap();
-        restored.entry(&whole[3].id()).unwrap().set_data("seen", true);
+        restored.entry(&whole[3].id()).unwrap().set_data("seen", true).unwrap();
         if let Some(claim) = call.header.as_ref().map(Claim::of).filter(|claim| claim.epoch() == 2) {
             log.put_records(&claim, restored.changes(Tail::Include).records()).await.unwrap();
         }
     }
     log.store().unread.lock().unwrap().clear();
     let mended = log.read_call(&call("CA1")).await.unwrap();
-    manager.entry(&whole[3].id()).unwrap().set_data("seen", true);
+    manager.entry(&whole[3].id()).unwrap().set_data("seen", true).unwrap();
     assert_eq!((mended.records, mended.problems), (manager.records(), Vec::new()));
 }
 

@@ -110,6 +110,7 @@ fn record() -> impl Strategy<Value = Record> {
         let message = json["message"].as_object_mut().unwrap();
         message.insert("contents".into(), contents.into());
         message.remove("heard");
+        let mut json = strategy::with_fitting_parts(json);
         let record = super::record(json.clone());
         if let Some((bytes, by)) = heard {
             json["message"]["heard"] = json!({"contents": heard_texts(&record, bytes), "by": by});

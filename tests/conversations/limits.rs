@@ -177,9 +177,10 @@ async fn what_has_left_is_found_in_the_log() {
         ["b: question 0", "b: question 1", "a: question 2", "b: question 2"]
     );
     let all = ["a: question 0", "b: question 0", "a: question 1", "b: question 1", "a: question 2", "b: question 2"];
+    let newest: Vec<_> = all.iter().rev().take(4).copied().collect();
     for (query, expected) in [
         (asked.clone(), &all[..4]),
-        (everything().with_role(Role::User).with_recent(4), &all[2..]),
+        (everything().with_role(Role::User).newest_first().with_limit(4), &newest[..]),
         (everything().with_role(Role::User).with_until_ms(START_MS + 1), &all[..1]),
     ] {
         let answer = conversations.query_with_log(&query).await.unwrap();
@@ -367,5 +368,8 @@ pub fn assert_known(conversation: &Conversation, all: &[Message]) {
     let spoken = || all.iter().filter(|message| message.role() != Role::Summary);
     let at = |message: Option<&Message>| message.map(|message| message.metadata().timing(Timing::Creation).unwrap());
     assert_eq!(known.created_ms, at(spoken().next()));
-    assert_eq!(known.last_message_ms, at(spoken().next_back()));
+    let last = spoken().next_back().and_then(|message| message.parts().next_back());
+    assert_eq!(known.last_message_ms, last.map(|part| part.created_ms()));
+    let added: usize = spoken().filter(|message| !message.is_fake()).map(|message| message.parts().len()).sum();
+    assert_eq!(known.update_count, added);
 }

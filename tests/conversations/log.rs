@@ -107,7 +107,7 @@ async fn a_big_day_is_read_a_few_calls_at_a_time() {
     assert_eq!(query_log(&log, &scope, &everything()).await.unwrap().found.len(), CALLS);
     assert_eq!(log.counts(), (CALLS, 3));
     assert_eq!(log.most_reading.load(Ordering::Relaxed), 8);
-    assert_eq!(query_log(&log, &scope, &everything().with_recent(3)).await.unwrap().found.len(), 3);
+    assert_eq!(query_log(&log, &scope, &everything().newest_first().with_limit(3)).await.unwrap().found.len(), 3);
     assert_eq!(found(&log, &scope, &everything().with_text("IS 0000249")).await, ["0000249: this is 0000249"]);
 }
 

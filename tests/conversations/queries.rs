@@ -1,5 +1,6 @@
 //! What a query finds, case by case, whoever answers it.
 
+use verbale::conversation::HistoryQuery;
 use verbale::{MessageId, MessageWrapper, Role, Timing};
 
 use super::asked::{Asked, Backend, START_MS, everything, id};
@@ -13,10 +14,10 @@ pub async fn all(backend: Backend) {
     at_equal_times_ids_decide(backend.open().await).await;
     fakes_are_never_found_and_roles_when_asked_for(backend.open().await).await;
     a_range_has_its_begin_and_not_its_end(backend.open().await).await;
-    a_limit_takes_the_oldest_and_recent_the_newest(backend.open().await).await;
+    limit_takes_the_first_in_the_order_of_the_query(backend.open().await).await;
     a_message_is_found_by_its_id(backend.open().await).await;
     a_summary_is_found_at_its_own_time(backend.open().await).await;
-    a_merged_message_has_the_time_of_its_first(backend.open().await).await;
+    each_part_of_a_merged_message_is_found_at_its_time(backend.open().await).await;
     a_time_that_was_set_later_counts(backend.open().await).await;
     all_conditions_hold_at_once(backend.open().await).await;
     what_contradicts_itself_is_refused(backend.open().await).await;
@@ -26,7 +27,7 @@ pub async fn all(backend: Backend) {
 async fn nothing_is_found_where_nothing_was_said(asked: Asked) {
     assert_eq!(asked.find(&everything()).await.unwrap(), []);
     asked.conversations.default_conversation();
-    assert_eq!(asked.find(&everything().with_recent(3)).await.unwrap(), []);
+    assert_eq!(asked.find(&everything().newest_first().with_limit(3)).await.unwrap(), []);
 }
 
 async fn conversations_do_not_mix(asked: Asked) {
@@ -46,7 +47,7 @@ async fn what_is_found_comes_in_the_order_of_time(asked: Asked) {
     // A clock that has stepped back.
     asked.say("a", Role::Assistant, "behind, and earlier");
     assert_eq!(asked.texts(everything()).await, ["b: earlier", "a: behind, and earlier", "a: later"]);
-    assert_eq!(asked.texts(everything().with_recent(1)).await, ["a: later"]);
+    assert_eq!(asked.texts(everything().newest_first().with_limit(1)).await, ["a: later"]);
     assert_eq!(asked.texts(everything().with_limit(2)).await, ["b: earlier", "a: behind, and earlier"]);
 }
 
@@ -59,11 +60,12 @@ async fn at_equal_times_ids_decide(asked: Asked) {
     }
     let as_said: Vec<String> = said.iter().map(|(_, text)| text.clone()).collect();
     said.sort();
-    let by_id: Vec<String> = said.into_iter().map(|(_, text)| text).collect();
+    let mut by_id: Vec<String> = said.into_iter().map(|(_, text)| text).collect();
     assert_ne!(as_said, by_id);
     assert_eq!(asked.texts(everything()).await, by_id);
     assert_eq!(asked.texts(everything().with_limit(5)).await, by_id[..5]);
-    assert_eq!(asked.texts(everything().with_recent(5)).await, by_id[7..]);
+    by_id.reverse();
+    assert_eq!(asked.texts(everything().newest_first().with_limit(5)).await, by_id[..5]);
 }
 
 async fn fakes_are_never_found_and_roles_when_asked_for(asked: Asked) {
@@ -92,10 +94,10 @@ async fn a_range_has_its_begin_and_not_its_end(asked: Asked) {
     assert_eq!(asked.texts(everything().with_since_ms(at(2)).with_until_ms(at(4))).await, ["a: 2", "a: 3"]);
     assert_eq!(asked.texts(everything().with_since_ms(at(2)).with_until_ms(at(2))).await, [""; 0]);
     assert_eq!(asked.texts(everything().with_since_ms(i64::MIN).with_until_ms(i64::MAX).with_limit(1)).await, ["a: 1"]);
-    assert_eq!(asked.texts(everything().with_since_ms(at(2)).with_recent(9)).await, ["a: 2", "a: 3", "a: 4"]);
+    assert_eq!(asked.texts(everything().with_since_ms(at(2)).newest_first()).await, ["a: 4", "a: 3", "a: 2"]);
 }
 
-async fn a_limit_takes_the_oldest_and_recent_the_newest(asked: Asked) {
+async fn limit_takes_the_first_in_the_order_of_the_query(asked: Asked) {
     for (conversation, text) in [("a", "1"), ("b", "2"), ("a", "3"), ("c", "4"), ("b", "5")] {
         asked.say(conversation, Role::Supervisor, text);
     }
@@ -103,9 +105,10 @@ async fn a_limit_takes_the_oldest_and_recent_the_newest(asked: Asked) {
     for count in [0, 1, 2, 4, 5, 6, usize::MAX] {
         let some = count.min(5);
         assert_eq!(asked.texts(everything().with_limit(count)).await, all[..some]);
-        assert_eq!(asked.texts(everything().with_recent(count)).await, all[5 - some..]);
+        let newest: Vec<_> = all.iter().rev().take(some).copied().collect();
+        assert_eq!(asked.texts(everything().newest_first().with_limit(count)).await, newest);
     }
-    assert_eq!(asked.texts(everything().with_conversation(id("b")).with_recent(1)).await, ["b: 5"]);
+    assert_eq!(asked.texts(everything().with_conversation(id("b")).newest_first().with_limit(1)).await, ["b: 5"]);
 }
 
 async fn a_message_is_found_by_its_id(asked: Asked) {
@@ -129,17 +132,50 @@ async fn a_summary_is_found_at_its_own_time(asked: Asked) {
     conversation.change(|manager| manager.add_summary("They met.", &summarizing).map(|_| ()).unwrap()).unwrap();
     // In the list it stands in front of the last message, and hides the others from the model only.
     assert_eq!(asked.texts(everything()).await, ["a: hi", "a: hello", "a: bye", "a: They met."]);
-    assert_eq!(asked.texts(everything().with_recent(1)).await, ["a: They met."]);
+    assert_eq!(asked.texts(everything().newest_first().with_limit(1)).await, ["a: They met."]);
     assert_eq!(asked.texts(everything().with_role(Role::Summary)).await, ["a: They met."]);
     assert_eq!(asked.texts(everything().with_until_ms(START_MS + 4)).await, ["a: hi", "a: hello", "a: bye"]);
 }
 
-async fn a_merged_message_has_the_time_of_its_first(asked: Asked) {
-    asked.say("a", Role::User, "one");
+async fn each_part_of_a_merged_message_is_found_at_its_time(asked: Asked) {
+    let first = asked.say("a", Role::User, "one");
     asked.say("b", Role::User, "two");
+    asked.clock.advance(99_000);
     asked.say("a", Role::User, "three");
-    assert_eq!(asked.texts(everything().with_text("three")).await, ["a: one"]);
-    assert_eq!(asked.texts(everything()).await, ["a: one", "b: two"]);
+    let (second_ms, third_ms) = (START_MS + 2, START_MS + 99_003);
+    let merged = asked.conversations.get(&id("a")).unwrap();
+    let parts: Vec<MessageId> =
+        merged.read(|manager| manager.meta_messages()[0].message().parts().map(|part| part.id()).collect());
+    assert_eq!(parts[0], first);
+
+    // It is found once, with the parts that match, at the time of the first or the last of them.
+    for (query, found) in [
+        (everything(), vec![("a", START_MS + 1, vec![0, 1]), ("b", second_ms, vec![0])]),
+        (everything().newest_first(), vec![("a", third_ms, vec![0, 1]), ("b", second_ms, vec![0])]),
+        (everything().newest_first().with_limit(1), vec![("a", third_ms, vec![0, 1])]),
+        (everything().with_until_ms(second_ms), vec![("a", START_MS + 1, vec![0])]),
+        (everything().with_since_ms(second_ms), vec![("b", second_ms, vec![0]), ("a", third_ms, vec![1])]),
+        (everything().with_since_ms(second_ms + 1), vec![("a", third_ms, vec![1])]),
+        (everything().with_text("three"), vec![("a", third_ms, vec![1])]),
+        (everything().with_text("three").with_until_ms(third_ms), vec![]),
+        (everything().with_id(parts[0]), vec![("a", START_MS + 1, vec![0, 1])]),
+        (everything().with_id(parts[1]), vec![("a", third_ms, vec![1])]),
+    ] {
+        let answer = asked.find(&query).await.unwrap();
+        let answer: Vec<_> =
+            answer.iter().map(|found| (found.conversation.as_str(), found.at_ms, found.parts.clone())).collect();
+        let part = |conversation, place: usize| match conversation {
+            "a" => parts[place],
+            _ => asked.conversations.get(&id("b")).unwrap().read(|manager| manager.meta_messages()[0].id()),
+        };
+        let found: Vec<_> = found
+            .into_iter()
+            .map(|(conversation, at_ms, places)| {
+                (conversation, at_ms, places.into_iter().map(|place| part(conversation, place)).collect::<Vec<_>>())
+            })
+            .collect();
+        assert_eq!(answer, found, "{query:?}");
+    }
 }
 
 async fn a_time_that_was_set_later_counts(asked: Asked) {
@@ -149,7 +185,7 @@ async fn a_time_that_was_set_later_counts(asked: Asked) {
     let conversation = asked.conversations.get(&id("a")).unwrap();
     conversation
         .change(|manager| {
-            manager.entry(&id_of_answer).unwrap().set_timing(Timing::Creation, START_MS - 5);
+            manager.entry(&id_of_answer).unwrap().set_timing(Timing::Creation, START_MS - 5).unwrap();
         })
         .unwrap();
     assert_eq!(asked.texts(everything()).await, ["a: two", "a: one"]);
@@ -170,19 +206,19 @@ async fn all_conditions_hold_at_once(asked: Asked) {
         .with_until_ms(START_MS + 24)
         .with_text("ANSWER");
     assert_eq!(asked.texts(query.clone().with_limit(2)).await, ["b: answer 1", "b: answer 2"]);
-    assert_eq!(asked.texts(query.with_recent(2)).await, ["b: answer 3", "b: answer 4"]);
+    assert_eq!(asked.texts(query.newest_first().with_limit(2)).await, ["b: answer 4", "b: answer 3"]);
 }
 
 async fn what_contradicts_itself_is_refused(asked: Asked) {
     asked.say("a", Role::User, "hi");
     let after = everything().with_since_ms(2).with_until_ms(1);
-    let both = everything().with_limit(3).with_recent(3);
     let long = everything().with_text("x".repeat(1_001));
     for (query, told) in [
         (after, "the query's `since` (2) is after its `until` (1): swap them, or leave one of them out"),
         (
-            both,
-            "the query asks for the oldest 3 (`limit`) and for the newest 3 (`recent`) at once: leave one of them out",
+            everything().with_since_ms(START_MS / 1_000),
+            "the query's `since` or `until` is refused: 1744815823 is a time in seconds, and milliseconds since the Unix \
+             epoch are needed; multiply by 1000",
         ),
         (
             everything().with_text(" \u{200b}"),
@@ -195,5 +231,23 @@ async fn what_contradicts_itself_is_refused(asked: Asked) {
         assert!(!error.is_retryable());
         // Also where nothing would have been looked at.
         assert!(asked.find(&query.with_conversation(id("nobody"))).await.is_err());
+    }
+}
+
+#[test]
+fn query_reads_and_writes_as_json() {
+    let json = serde_json::json!({
+        "conversation": "CA1", "roles": ["user"], "sinceMs": START_MS, "untilMs": null, "text": "order",
+        "id": "01JRZJ166J2WRMF990535EVSQS", "limit": 10, "order": "newestFirst",
+    });
+    let id_of_message = "01JRZJ166J2WRMF990535EVSQS".parse().unwrap();
+    let query =
+        everything().with_conversation(id("CA1")).with_role(Role::User).with_since_ms(START_MS).with_text("order");
+    let query = query.with_id(id_of_message).newest_first().with_limit(10);
+    assert_eq!(serde_json::to_value(&query).unwrap(), json);
+    assert_eq!(serde_json::from_value::<HistoryQuery>(json).unwrap(), query);
+    assert_eq!(serde_json::from_str::<HistoryQuery>("{}").unwrap(), everything());
+    for wrong in [r#"{"recent": 3}"#, r#"{"conversation": ""}"#, r#"{"order": "random"}"#] {
+        assert!(serde_json::from_str::<HistoryQuery>(wrong).is_err(), "{wrong}");
     }
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use verbale::conversation::{Conversation, Found, HistoryQuery};
+use verbale::conversation::{Conversation, Found, HistoryQuery, QueryOrder};
 use verbale::log::CallId;
-use verbale::message::{Outcome, ResultContent};
+use verbale::message::{Outcome, Part, ResultContent};
 use verbale::{
     Content, Heard, Invocation, Message, MessageId, MessageWrapper, PlainMessage, Provenance, Role, Timing, Value,
 };
@@ -125,7 +125,7 @@ pub fn apply(asked: &Asked, conversation: &Conversation, op: &Op) {
                     }
                     Op::Move(message, ms) => {
                         if let Some(id) = some(message) {
-                            manager.entry(&id).unwrap().set_timing(Timing::Creation, START_MS + ms);
+                            manager.entry(&id).unwrap().set_timing(Timing::Creation, START_MS + ms).unwrap();
                         }
                     }
                     Op::Tick(_) => {}
@@ -142,52 +142,57 @@ pub fn query(asking: &Asking, said: &[(CallId, Message)]) -> HistoryQuery {
     query.since_ms = asking.range_ms.0.map(|ms| START_MS + ms);
     query.until_ms = asking.range_ms.1.map(|ms| START_MS + ms);
     query.text = asking.text.as_deref().map(Into::into);
-    let some = |index: &Index| (!said.is_empty()).then(|| said[index.index(said.len())].1.id());
+    let ids: Vec<_> = said.iter().flat_map(|(_, message)| message.parts()).map(Part::id).collect();
+    let some = |index: &Index| (!ids.is_empty()).then(|| ids[index.index(ids.len())]);
     query.id = asking.id.as_ref().and_then(some);
-    let (at_most, is_recent) = asking.at_most;
-    if is_recent {
-        query.recent = at_most
-    } else {
-        query.limit = at_most
-    }
-    query
+    let (at_most, is_newest_first) = asking.at_most;
+    query.limit = at_most;
+    if is_newest_first { query.newest_first() } else { query }
 }
 
 /// What was found, by what the order goes by.
-pub type Place = (i64, MessageId, CallId);
+pub type Place = (i64, MessageId, CallId, Vec<MessageId>);
 
 pub fn places(found: &[Found]) -> Vec<Place> {
-    found.iter().map(|found| (at(&found.message), found.message.id(), found.conversation.clone())).collect()
-}
-
-fn at(message: &Message) -> i64 {
-    message.metadata().timing(Timing::Creation).unwrap()
+    found
+        .iter()
+        .map(|found| (found.at_ms, found.message.id(), found.conversation.clone(), found.parts.clone()))
+        .collect()
 }
 
 /// Filter, sort, take.
 pub fn answer(query: &HistoryQuery, said: &[(CallId, Message)]) -> Vec<Place> {
-    let mut found: Vec<_> = said
+    let matches = |message: &Message, part: Part<'_>| {
+        query.since_ms.is_none_or(|since| since <= part.created_ms())
+            && query.until_ms.is_none_or(|until| part.created_ms() < until)
+            && query.id.is_none_or(|id| message.id() == id || part.id() == id)
+            && query.text.as_ref().is_none_or(|text| says(part, text))
+    };
+    let is_newest_first = query.order == QueryOrder::NewestFirst;
+    let place = |(conversation, message): &(CallId, Message)| {
+        let parts: Vec<_> = message.parts().filter(|part| matches(message, *part)).collect();
+        let times = parts.iter().map(|part| part.created_ms());
+        let at_ms = if is_newest_first { times.max() } else { times.min() }?;
+        Some((at_ms, message.id(), conversation.clone(), parts.into_iter().map(Part::id).collect()))
+    };
+    let mut found: Vec<Place> = said
         .iter()
         .filter(|(_, message)| !message.is_fake())
         .filter(|(conversation, _)| query.conversation.as_ref().is_none_or(|asked| asked == conversation))
         .filter(|(_, message)| query.roles.is_empty() || query.roles.contains(&message.role()))
-        .filter(|(_, message)| query.since_ms.is_none_or(|since| since <= at(message)))
-        .filter(|(_, message)| query.until_ms.is_none_or(|until| at(message) < until))
-        .filter(|(_, message)| query.id.is_none_or(|id| message.id() == id))
-        .filter(|(_, message)| query.text.as_ref().is_none_or(|text| says(message, text)))
-        .map(|(conversation, message)| (at(message), message.id(), conversation.clone()))
+        .filter_map(place)
         .collect();
     found.sort();
-    if let Some(recent) = query.recent {
-        found.drain(..found.len().saturating_sub(recent));
+    if is_newest_first {
+        found.reverse();
     }
     found.truncate(query.limit.unwrap_or(usize::MAX));
     found
 }
 
-fn says(message: &Message, text: &str) -> bool {
+fn says(part: Part<'_>, text: &str) -> bool {
     let mut said: Vec<String> = Vec::new();
-    for content in message.contents() {
+    for content in part.contents() {
         match content {
             Content::Text(text) => said.push(text.to_string()),
             Content::InvocationResult(result) => {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use verbale::clock::{ManualClock, SequentialIds};
-use verbale::conversation::{Conversation, Conversations, RegistryError};
-use verbale::{MessagesManager, PlainMessage, Role, Timing};
+use verbale::conversation::{Conversation, Conversations, RegistryError, Snapshot};
+use verbale::{MessagesManager, PlainMessage, RestoreError, Role, Timing};
 
 use super::asked::{START_MS, everything, id};
 
@@ -107,7 +107,11 @@ fn metadata_tell_of_every_change() {
         assert_eq!(known.conversation, id("a"));
         (known.created_ms, known.last_message_ms, known.messages, known.roles)
     };
-    assert_eq!(known(), (None, None, 0, BTreeSet::new()));
+    let updates = || {
+        let known = conversations.metadata(&id("a")).unwrap();
+        (known.last_updated_ms, known.update_count)
+    };
+    assert_eq!((known(), updates()), ((None, None, 0, BTreeSet::new()), (None, 0)));
 
     // A fake user message goes in front: nobody said it.
     say(&conversation, Role::Assistant, "hello");
@@ -116,29 +120,33 @@ fn metadata_tell_of_every_change() {
     say(&conversation, Role::User, "hi");
     clock.advance(5);
     say(&conversation, Role::User, "there");
-    assert_eq!(known(), (Some(START_MS), Some(START_MS + 5), 2, [Role::User, Role::Assistant].into()));
+    assert_eq!(known(), (Some(START_MS), Some(START_MS + 10), 2, [Role::User, Role::Assistant].into()));
+    assert_eq!(updates(), (Some(START_MS + 10), 3)); // merged, and yet three were added
 
     // A summary goes to the middle of the list.
     let spoken: BTreeSet<Role> = [Role::User, Role::Assistant, Role::Summary].into();
+    clock.advance(5);
     conversation
         .change(|manager| {
             let summarizing = manager.summarizing().unwrap();
             manager.add_summary("They met.", &summarizing).map(|_| ()).unwrap();
         })
         .unwrap();
-    assert_eq!(known(), (Some(START_MS), Some(START_MS + 5), 3, spoken.clone()));
+    assert_eq!(known(), (Some(START_MS), Some(START_MS + 10), 3, spoken.clone()));
+    assert_eq!(updates(), (Some(START_MS + 15), 3));
 
     // A time is set, and several messages come at once.
     conversation
         .change(|manager| {
             let first = verbale::MessageWrapper::id(&manager.meta_messages()[0]);
-            manager.entry(&first).unwrap().set_timing(Timing::Creation, START_MS - 7);
+            manager.entry(&first).unwrap().set_timing(Timing::Creation, START_MS - 7).unwrap();
             manager.add_supervisor("be kind").unwrap();
             manager.add_assistant("how can I help?").map(|_| ()).unwrap();
         })
         .unwrap();
     let all: BTreeSet<Role> = spoken.into_iter().chain([Role::Supervisor]).collect();
-    assert_eq!(known(), (Some(START_MS - 7), Some(START_MS + 10), 5, all));
+    assert_eq!(known(), (Some(START_MS - 7), Some(START_MS + 15), 5, all));
+    assert_eq!(updates(), (Some(START_MS + 15), 5));
 
     // Another conversation takes the place of this one.
     let mut other = MessagesManager::<PlainMessage>::with_clock(
@@ -150,4 +158,39 @@ fn metadata_tell_of_every_change() {
     }
     conversation.change(|manager| *manager = other).unwrap();
     assert_eq!(known(), (Some(3), Some(3), 20, [Role::Supervisor].into()));
+    assert_eq!(updates(), (Some(3), 20));
+}
+
+#[test]
+fn snapshot_restores_the_conversation() {
+    let (conversations, clock) = conversations();
+    for (name, text) in [("b", "hi"), ("a", "hello"), ("b", "there"), ("empty", " ")] {
+        clock.advance(1);
+        let conversation = conversations.get_or_create(&id(name));
+        conversation.change(|manager| manager.add_user(text).map(|_| ()).ok()).unwrap();
+    }
+    let exported = conversations.export();
+    let snapshots: Vec<Snapshot> = exported.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(snapshots, conversations.snapshot());
+    let names: Vec<_> = snapshots.iter().map(|snapshot| snapshot.metadata.conversation.as_str()).collect();
+    assert_eq!(names, ["a", "b", "empty"]);
+    assert_eq!((snapshots[1].records.len(), snapshots[1].metadata.update_count), (1, 2));
+    for snapshot in snapshots {
+        let restored = snapshot.clone().restore().unwrap();
+        assert_eq!(restored.snapshot(), snapshot);
+    }
+}
+
+#[test]
+fn snapshot_of_what_has_left_memory_is_restored_from_the_log_only() {
+    let (conversations, _) = conversations();
+    let conversations = conversations.with_history_limit(1);
+    let conversation = conversations.get_or_create(&id("a"));
+    for number in 0..4 {
+        say(&conversation, Role::User, &number.to_string());
+        say(&conversation, Role::Assistant, "so");
+    }
+    let snapshot = conversation.snapshot();
+    assert!(snapshot.records.len() < snapshot.metadata.messages);
+    assert!(matches!(snapshot.restore(), Err(RestoreError::Missing { seq: 0 })));
 }

@@ -105,7 +105,7 @@ async fn what_many_tasks_say_adds_up() {
                 let query = everything().with_conversation(name).with_text(text.as_str());
                 assert_eq!(conversations.query(&query).unwrap().len(), 1);
                 if round % 16 == 0 {
-                    assert!(conversations.query(&everything().with_recent(10)).unwrap().len() <= 10);
+                    assert!(conversations.query(&everything().newest_first().with_limit(10)).unwrap().len() <= 10);
                 }
                 tokio::task::yield_now().await;
             }

@@ -78,7 +78,7 @@ async fn results_of_tools_are_looked_into(asked: Asked) {
         vec![Content::from("One moment."), calls[0].clone().into(), calls[1].clone().into()],
     );
     let guests = Value::list(["Okonjo", "Nadia"]).unwrap();
-    let json = Value::map([("guests", guests), ("notes", Value::set(["a window seat"]).unwrap())]).unwrap();
+    let json = Value::map([("guests", guests), ("notes", Value::list(["a window seat"]).unwrap())]).unwrap();
     let result = calls[0].success([ResultContent::from("Two adults"), ResultContent::from(json)]);
     let failure = calls[1].failure(InvocationError::new("the ferry is full").unwrap());
     asked.say("a", Role::User, vec![Content::from("Please!"), result.into(), failure.into()]);

@@ -94,7 +94,7 @@ async fn speak(writer: LogWriter, call_id: CallId) {
         told.tell(&manager);
         let last = manager.meta_messages().last().map(|message| message.id());
         if let Some(mut played) = last.and_then(|id| manager.entry(&id).filter(|_| turn > 0)) {
-            played.set_timing(Timing::PlayEnd, START_MS + i64::from(turn));
+            played.set_timing(Timing::PlayEnd, START_MS + i64::from(turn)).unwrap();
         }
         manager.add_user(format!("{call_id} asks {turn}")).unwrap();
         manager.add_assistant(format!("{call_id} is answered {turn}")).unwrap();

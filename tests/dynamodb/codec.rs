@@ -12,15 +12,14 @@ fn json(record: &Record) -> String {
     serde_json::to_string(record).unwrap()
 }
 
-/// Whether DynamoDB documents that it takes the attribute: levels, keys, sets.
+/// Whether DynamoDB documents that it takes the attribute: levels, keys. No set is written.
 fn is_taken(attribute: &AttributeValue, levels: u8) -> bool {
     match attribute {
         AttributeValue::L(items) => levels > 0 && items.iter().all(|item| is_taken(item, levels - 1)),
         AttributeValue::M(entries) => {
             levels > 0 && entries.iter().all(|(key, item)| !key.is_empty() && is_taken(item, levels - 1))
         }
-        AttributeValue::Ss(set) | AttributeValue::Ns(set) => !set.is_empty(),
-        AttributeValue::Bs(set) => !set.is_empty(),
+        AttributeValue::Ss(_) | AttributeValue::Ns(_) | AttributeValue::Bs(_) => false,
         _ => true,
     }
 }

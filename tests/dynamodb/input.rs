@@ -40,12 +40,9 @@ async fn what_is_odd_is_stored_to_the_letter() {
 
 #[tokio::test]
 async fn what_cannot_be_stored_is_refused_before_anything_is_written() {
-    for (aux, reason) in [
-        (json!({"deep": nested(33)}), "deep"),
-        (json!({"long": {"$number": "9".repeat(39)}}), "digits"),
-        (json!({"set": {"$strings": []}}), "set"),
-        (json!({"set": {"$numbers": []}}), "set"),
-    ] {
+    for (aux, reason) in
+        [(json!({"deep": nested(33)}), "deep"), (json!({"long": {"$number": "9".repeat(39)}}), "digits")]
+    {
         let error = serde_json::from_value::<Record>(with_aux(aux)).unwrap_err().to_string();
         assert!(error.contains(reason), "{error}");
     }

@@ -162,28 +162,18 @@ async fn what_json_cannot_say_is_stored_as_what_it_is() {
         "id": id(0), "seq": 0, "revision": 1, "message": {"role": "user", "contents": ["", "Hi"]},
         "metadata": {"timing": {"creation": 5}, "aux": {
             "long": {"$number": long}, "tiny": {"$number": "1.5E-130"}, "none": null, "empty": "",
-            "bytes": {"$bytes": "aGk="}, "texts": {"$strings": ["", "a"]}, "numbers": {"$numbers": [-1, 0.5]},
-            "binaries": {"$binaries": ["", "aGk="]},
+            "bytes": {"$bytes": "aGk="},
         }},
     }));
     puts(&log, &record).await;
     assert_eq!(reads(&log).await, [record]);
     let item = client.scan().table_name(log.table()).send().await.unwrap().items.unwrap().remove(0);
-    let mut aux = item["metadata"].as_m().unwrap()["aux"].as_m().unwrap().clone();
-    for attribute in aux.values_mut() {
-        // A set comes back in any order.
-        if let AttributeValue::Ns(set) | AttributeValue::Ss(set) = attribute {
-            set.sort();
-        }
-    }
-    let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    let aux = item["metadata"].as_m().unwrap()["aux"].as_m().unwrap();
     for (key, attribute) in [
         ("long", AttributeValue::N(long.to_owned())),
         ("none", AttributeValue::Null(true)),
         ("empty", AttributeValue::S(String::new())),
         ("bytes", AttributeValue::B(Blob::new("hi"))),
-        ("texts", AttributeValue::Ss(texts(&["", "a"]))),
-        ("numbers", AttributeValue::Ns(texts(&["-1", "0.5"]))),
     ] {
         assert_eq!(aux[key], attribute);
     }

@@ -14,9 +14,6 @@ const ODD_KEYS: &[&str] = &[
     "$bytes",
     "$map",
     "$number",
-    "$strings",
-    "$numbers",
-    "$binaries",
     "$json",
     "$record",
     "$other",
@@ -63,9 +60,6 @@ fn leaf() -> impl Strategy<Value = Value> {
         number().prop_map(Value::from),
         "\\PC{0,8}".prop_map(Value::from),
         bytes().prop_map(Value::from),
-        collection::vec("[a-c]{0,2}", 1..4).prop_map(|set| Value::set(set).unwrap()),
-        collection::vec(number(), 1..4).prop_map(|set| Value::set(set).unwrap()),
-        collection::vec(bytes(), 1..4).prop_map(|set| Value::set(set).unwrap()),
     ]
 }
 
@@ -154,6 +148,34 @@ fn made() -> impl Strategy<Value = serde_json::Map<String, Json>> {
     )
 }
 
+/// Parts of a message with so many contents, in a record.
+fn parts() -> impl Strategy<Value = Vec<Json>> {
+    let confidence = prop_oneof![Just("0.93"), Just("1"), Just("0"), Just("0.12345678901234567890123456789")];
+    let part = (any::<u128>(), any::<i64>(), option::of(any::<i64>()), option::of(confidence), unknown(&["contents"]));
+    let part = part.prop_map(|(id, creation, ended, confidence, unknown)| {
+        let mut part = json!({"id": verbale::MessageId::from(id).to_string(), "contents": 1, "creation": creation});
+        ended.into_iter().for_each(|ended| part["listenEnd"] = ended.into());
+        let confidence = confidence.map(|text| serde_json::to_value(text.parse::<Number>().unwrap()).unwrap());
+        confidence.into_iter().for_each(|confidence| part["confidence"] = confidence);
+        with(part, unknown)
+    });
+    collection::vec(part, 0..4)
+}
+
+/// A record whose contents were replaced, with parts that fit them.
+pub fn with_fitting_parts(mut record: Json) -> Json {
+    let contents = record["message"]["contents"].as_array().map_or(0, Vec::len);
+    let Some(Json::Array(parts)) = record["metadata"].get_mut("parts") else { return record };
+    parts.truncate(contents);
+    let others = parts.len().saturating_sub(1);
+    parts.iter_mut().for_each(|part| part["contents"] = 1.into());
+    match parts.first_mut() {
+        Some(first) => first["contents"] = (contents - others).into(),
+        None => drop(record["metadata"].as_object_mut().unwrap().remove("parts")),
+    }
+    record
+}
+
 /// Any record: of a message or a summary, with keys, attributes, timings and contents of newer writers.
 pub fn record() -> impl Strategy<Value = Record> {
     let place = prop_oneof![
@@ -164,18 +186,23 @@ pub fn record() -> impl Strategy<Value = Record> {
     ];
     let metadata = (collection::vec("merged|fake|translated", 0..3), any::<i64>(), entries(4), made());
     let levels = (unknown(&["seq", "after", "id"]), unknown(&["role"]), unknown(&["aux"]), unknown(&["creation"]));
-    (any::<u128>(), place, 1..=u32::MAX, collection::vec(content(), 0..4), metadata, levels).prop_map(
-        |(id, (place, role), revision, contents, (attributes, creation, aux, made), levels)| {
+    (any::<u128>(), place, 1..=u32::MAX, collection::vec(content(), 0..4), metadata, levels, parts()).prop_map(
+        |(id, (place, role), revision, contents, (attributes, creation, aux, made), levels, mut parts)| {
             let timing = with(json!({"creation": creation}), levels.3);
             let mut metadata = json!({"attribute": attributes, "timing": timing, "aux": with(json!({}), aux)});
             metadata.as_object_mut().unwrap().extend(made);
+            if let Some(first) = parts.first_mut() {
+                first["id"] = verbale::MessageId::from(id).to_string().into();
+                first["creation"] = creation.into();
+                metadata["parts"] = parts.into();
+            }
             let message = with(json!({"role": role, "contents": contents}), levels.1);
             let mut record = json!({
                 "id": verbale::MessageId::from(id).to_string(), "revision": revision,
                 "message": message, "metadata": with(metadata, levels.2),
             });
             record.as_object_mut().unwrap().extend(place.as_object().unwrap().clone());
-            super::record(with(record, levels.0))
+            super::record(with_fitting_parts(with(record, levels.0)))
         },
     )
 }

@@ -116,7 +116,7 @@ fn an_id_stays_with_its_message_where_a_fake_opens() {
 fn what_chat_messages_cannot_say_is_a_loss() {
     let mut manager = Manager::new();
     let instructions = manager.add_supervisor("Be brief.").unwrap().id();
-    manager.add_user("Pay").unwrap().set_data("bytes", Value::from(vec![1]));
+    manager.add_user("Pay").unwrap().set_data("bytes", Value::from(vec![1])).unwrap();
     let asked = manager.meta_messages()[1].id();
     let call = Invocation::new("a", "pay", Value::Null).unwrap();
     let answer = manager.add_assistant([Content::from("One moment."), call.clone().into()]).unwrap().id();
@@ -251,7 +251,7 @@ proptest! {
             let mut manager = Manager::restore(records).unwrap();
             let ids: Vec<MessageId> = manager.meta_messages().iter().map(PlainMessage::id).collect();
             for id in ids.iter().step_by(3) {
-                manager.entry(id).unwrap().set_data("data", data.clone());
+                manager.entry(id).unwrap().set_data("data", data.clone()).unwrap();
             }
             manager
         };

@@ -54,8 +54,8 @@ async fn both_are_logged_and_restored(log: Arc<dyn CallLog>, clock: &ManualClock
     fork.add_assistant("b1").unwrap();
     fork_log.hand_over(&mut fork, Tail::Exclude).unwrap();
     // Each changes what both have, and both log it.
-    source.entry(&asks).unwrap().set_data("side", "source");
-    fork.entry(&asks).unwrap().set_data("side", "fork");
+    source.entry(&asks).unwrap().set_data("side", "source").unwrap();
+    fork.entry(&asks).unwrap().set_data("side", "fork").unwrap();
     for (manager, call) in [(&mut source, &source_log), (&mut fork, &fork_log)] {
         let ending = Ending::of(manager, START_MS + 9_000, "hangup").unwrap();
         call.finish(manager, ending, SOON).await.unwrap();

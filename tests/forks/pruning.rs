@@ -36,7 +36,7 @@ fn the_oldest_go_and_the_others_stay_what_they_are() {
     assert!(manager.entry(&log[0].id()).is_none());
 
     let mut entry = manager.add_user("u4").unwrap();
-    entry.set_data("k", true);
+    entry.set_data("k", true).unwrap();
     assert_eq!(entry.message().position(), Position::message(8));
     assert_eq!(manager.changes(Tail::Include).records().len(), 1);
     assert!(format!("{manager}").contains("\n4   *   [user] {'u2'}"), "{manager}");
@@ -58,7 +58,7 @@ fn what_the_log_does_not_have_stays() {
         [&some, &manager.records()[1], &manager.records()[2], &manager.records()[3]].into_iter().collect(),
     );
     let changed = id(&manager, 2);
-    manager.entry(&changed).unwrap().set_data("k", true);
+    manager.entry(&changed).unwrap().set_data("k", true).unwrap();
     assert_eq!(manager.prune(0, Prune::Logged), 2, "the log does not know the change");
     assert_eq!(manager.prune(2, Prune::Anything), 4);
     let late = [&manager.records()[0], &some].into_iter().collect();

@@ -57,7 +57,7 @@ fn what_both_share_is_in_memory_once() {
         assert_eq!(address(&fork, place), address(&source, place));
     }
     // What changes on one side is still the other's.
-    source.entry(&first).unwrap().set_data("k", true);
+    source.entry(&first).unwrap().set_data("k", true).unwrap();
     assert!(fork.meta_messages()[0].metadata().aux().is_empty());
     assert_eq!(address(&fork, 0), address(&source, 0));
 }
@@ -223,7 +223,7 @@ fn a_late_report_about_what_both_share_changes_one_side() {
     source.entry(&spoken).unwrap().set_heard(heard).unwrap();
     assert_eq!((source.messages().count(), fork.messages().count()), (6, 8));
     assert_eq!(fork.meta_messages()[5].message().heard(), None);
-    fork.entry(&spoken).unwrap().set_data("k", 1);
+    fork.entry(&spoken).unwrap().set_data("k", 1).unwrap();
     assert!(source.meta_messages()[5].metadata().aux().is_empty());
     // And the list is in one piece for whoever wants that, on both sides.
     assert_eq!((source.meta_messages().len(), fork.meta_messages().len()), (8, 8));

@@ -400,9 +400,9 @@ impl World {
         let mut entry = self.manager.entry(&id).unwrap();
         let before = entry.message().revision();
         let changed = match what {
-            Setting::Data => entry.set_data("k", i64::from(before)) != Some(i64::from(before).into()),
+            Setting::Data => entry.set_data("k", i64::from(before)).unwrap() != Some(i64::from(before).into()),
             Setting::NoData => entry.remove_data("k").is_some(),
-            Setting::Timing => entry.set_timing(Timing::PlayEnd, i64::from(before)) != Some(i64::from(before)),
+            Setting::Timing => entry.set_timing(Timing::PlayEnd, i64::from(before)).unwrap() != Some(i64::from(before)),
             Setting::Attribute => entry.add_attribute(Attribute::SpeechInterrupted),
         };
         assert_eq!(entry.message().revision(), before + u32::from(changed));

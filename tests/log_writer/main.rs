@@ -91,7 +91,7 @@ async fn a_newer_revision_replaces_the_one_that_waits() {
     manager.add_user("Hi").unwrap();
     let id = manager.add_assistant("Hello!").unwrap().id();
     call.hand_over(&mut manager, Tail::Include).unwrap();
-    manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, START_MS);
+    manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, START_MS).unwrap();
     call.hand_over(&mut manager, Tail::Include).unwrap();
     assert_eq!(writer.flush(SOON).await, []);
     let status = writer.status();
@@ -196,10 +196,10 @@ async fn what_the_log_never_takes_is_set_aside_and_stops_nobody() {
 
     // A newer revision may be taken.
     log.next(&call_id("CA1"), Next::Refuse);
-    manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, START_MS);
+    manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, START_MS).unwrap();
     call.hand_over(&mut manager, Tail::Include).unwrap();
     assert_eq!(writer.flush(SOON).await.len(), 1);
-    manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, START_MS + 1);
+    manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, START_MS + 1).unwrap();
     call.hand_over(&mut manager, Tail::Include).unwrap();
     assert_eq!(writer.flush(SOON).await, []);
     assert!(stored(&log, "CA1").await == manager);
@@ -312,7 +312,7 @@ async fn what_is_spooled_outlives_the_writer() {
         let id = manager.add_assistant("yes").unwrap().id();
         call.hand_over(&mut manager, Tail::Include).unwrap();
         tokio::time::sleep(Duration::from_secs(2)).await;
-        manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, START_MS + turn);
+        manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, START_MS + turn).unwrap();
     }
     let ending = Ending::of(&manager, START_MS + 100_000, "hangup").unwrap();
     call.finish(&mut manager, ending.clone(), SOON).await.unwrap();

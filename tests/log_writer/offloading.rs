@@ -79,7 +79,7 @@ async fn what_is_larger_than_an_item_is_written_and_comes_back_equal() {
 
     // Custom data stays where it is: too much of it is set aside, and told.
     let mut other = Manager::new();
-    other.add_user("Hi").unwrap().set_data("trace", text(1, 500_000));
+    other.add_user("Hi").unwrap().set_data("trace", text(1, 500_000)).unwrap();
     other.add_assistant("Hello!").unwrap();
     let call = writer.call(claim("CA2"));
     call.hand_over(&mut other, Tail::Include).unwrap();

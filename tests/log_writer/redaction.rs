@@ -72,7 +72,7 @@ async fn a_card_number_reaches_neither_log_nor_spool() {
     manager.add_user("1111 1111, is it not?").unwrap();
     manager.add_assistant("I have 4111-1111-1111-1111.").unwrap();
     manager.add_summary("The card is 4111111111111111.", &manager.summarizing().unwrap()).unwrap();
-    manager.add_user("Yes").unwrap().set_data("note", "card 4111 1111 1111 1111");
+    manager.add_user("Yes").unwrap().set_data("note", "card 4111 1111 1111 1111").unwrap();
     let said = manager.records();
     let expected: Vec<Record> = said.iter().map(|record| redact(record, &CardNumbers).unwrap()).collect();
     assert!(expected.iter().zip(&said).all(|(redacted, said)| redacted != said), "each holds the number");
@@ -141,7 +141,7 @@ async fn what_cannot_be_redacted_is_written_nowhere_and_stops_nobody() {
         assert_eq!(manager.changes(Tail::Include).records(), &manager.records()[1..2]);
 
         // A newer revision takes its place.
-        manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, START_MS);
+        manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, START_MS).unwrap();
         call.hand_over(&mut manager, Tail::Include).unwrap();
         writer.flush(SOON).await;
         let taken = writer.take_set_aside().await.unwrap();
@@ -153,7 +153,7 @@ async fn what_cannot_be_redacted_is_written_nowhere_and_stops_nobody() {
         assert_eq!(logged(&log).await.len(), 2);
 
         is_mended.store(true, Ordering::Relaxed);
-        manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, START_MS + 1);
+        manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, START_MS + 1).unwrap();
         call.hand_over(&mut manager, Tail::Include).unwrap();
         assert_eq!(writer.flush(SOON).await, []);
         assert!(stored(&log, "CA1").await == manager);

@@ -63,7 +63,7 @@ async fn a_newer_revision_whose_commit_failed_and_was_done_leaves_nothing_behind
         tokio::time::sleep(Duration::from_secs(1)).await;
         assert_eq!(writer.status().spooled, 1);
         memory.fail_after(Some(writes));
-        manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, START_MS);
+        manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, START_MS).unwrap();
         call.hand_over(&mut manager, Tail::Include).unwrap();
         tokio::time::sleep(Duration::from_millis(1)).await;
         balanced(&writer.status());
@@ -137,7 +137,7 @@ async fn what_is_set_aside_keeps_no_call_from_being_resumed() {
     call.hand_over(&mut manager, Tail::Include).unwrap();
     assert_eq!(writer.flush(SOON).await, []);
     log.next(&call_id("CA1"), Next::Refuse);
-    manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, START_MS);
+    manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, START_MS).unwrap();
     call.hand_over(&mut manager, Tail::Include).unwrap();
     assert_eq!(writer.flush(SOON).await.len(), 1);
     let (restored, _) = writer.resume::<PlainMessage>(&call_id("CA1"), SOON).await.unwrap();

@@ -47,7 +47,7 @@ async fn what_waits_is_bounded_with_its_custom_data() {
     for turn in 0..50 {
         say(&mut manager, &[&format!("turn {turn}")]);
         let id = manager.meta_messages()[turn].id();
-        manager.entry(&id).unwrap().set_data("trace", "x".repeat(50_000));
+        manager.entry(&id).unwrap().set_data("trace", "x".repeat(50_000)).unwrap();
     }
     let handed_over = call.hand_over(&mut manager, Tail::Include).unwrap();
     sleep(SECOND).await;

@@ -73,7 +73,7 @@ fn say(manager: &mut Manager, words: &[&str]) {
 
 fn touch(manager: &mut Manager, at_ms: i64) {
     let id = manager.meta_messages()[0].id();
-    manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, at_ms);
+    manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, at_ms).unwrap();
 }
 
 async fn stored(log: &Scripted) -> Manager {

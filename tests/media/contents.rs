@@ -16,8 +16,9 @@ fn conversation() -> Manager {
     let call = Invocation::new("call_1", "look", Value::map([("colour", "blue ".repeat(400))]).unwrap()).unwrap();
     let mut manager = super::shown(["Like this?".into(), image(PNG).with_prompt_hint("the dress").into()]);
     manager.add_assistant(call.clone()).unwrap();
-    let found = [image(png_of(300)).with_prompt_hint("the hat").into(), document(PDF, "Prices").into()];
-    manager.add_user(call.success::<verbale::message::ResultContent>(found)).unwrap();
+    let found: [verbale::message::ResultContent; 2] =
+        [image(png_of(300)).with_prompt_hint("the hat").into(), document(PDF, "Prices").into()];
+    manager.add_user(call.success(found)).unwrap();
     manager
 }
 

@@ -2,6 +2,7 @@
 //!
 //! - `v1.jsonl`: messages, summaries, media, tool calls, custom data; contents kept elsewhere, in the form that a log gets.
 //! - `v2.jsonl`: steps, policies, hints and forks as well.
+//! - `v3.jsonl`: parts of merged messages as well.
 //!
 //! A version that adds to the form adds a file; none is ever written anew.
 
@@ -34,5 +35,5 @@ fn records_of_every_version_read_restore_and_write_as_they_were() {
         assert!(manager.messages().count() > 0);
         files += 1;
     }
-    assert_eq!(files, 2);
+    assert_eq!(files, 3);
 }

@@ -152,7 +152,7 @@ fn arguments(text: &str) -> Result<Value, Problem> {
 fn result_of(call: &Invocation, content: Option<&str>) -> Result<InvocationResult, Problem> {
     match content {
         Some(text) if text.starts_with("Error:") => Ok(call.failure(InvocationError::new(text)?)),
-        content => Ok(call.success(content)),
+        content => Ok(call.success(Vec::from_iter(content))),
     }
 }
 

@@ -7,7 +7,8 @@ use ulid::Ulid;
 use super::{BuildError, LastStep};
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
 use crate::message::{
-    Content, Decision, Document, Draft, Invocation, Media, MediaKind, MessageError, Role, RoleHint, Step, Text, Value,
+    Content, Decision, Document, Draft, IntoValue, Invocation, Media, MediaKind, MessageError, Role, RoleHint, Step,
+    Text,
 };
 
 /// One message, part by part, in the order in which the parts are added.
@@ -32,7 +33,7 @@ use crate::message::{
 /// asks.policy("stylist").add_text("One moment.");
 /// let call = asks.add_invocation("find_dress", Value::map([("colour", "blue")])?)?;
 /// manager.add(asks.to_draft()?)?;
-/// let found = ResultBuilder::response_to(&call, &asks).success(["two pictures"]);
+/// let found = ResultBuilder::response_to(&call).success("two pictures");
 /// manager.add(found)?;
 ///
 /// let mut shows = MessageBuilder::continue_step(&asks);
@@ -139,11 +140,11 @@ impl MessageBuilder {
     /// Adds a tool call with an id of its own, and gives it: run the tool, and answer with a
     /// [`ResultBuilder`](super::ResultBuilder). Until the result is there, no model sees the call.
     ///
-    /// Errors: a name that Bedrock refuses.
+    /// Errors: a name that Bedrock refuses; arguments that are no [`Value`](crate::Value).
     pub fn add_invocation(
         &mut self,
         name: impl Into<Text>,
-        arguments: impl Into<Value>,
+        arguments: impl IntoValue,
     ) -> Result<Invocation, MessageError> {
         let id = Ulid(self.ids.next_id(self.clock.now_ms()));
         let invocation = Invocation::new(format!("call_{id}"), name, arguments)?;

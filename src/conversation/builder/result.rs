@@ -2,7 +2,7 @@
 
 use super::LastStep;
 use crate::message::{
-    Content, Decision, Draft, Invocation, InvocationError, InvocationResult, Message, MessageError, ResultContent,
+    Content, Decision, Draft, Invocation, InvocationError, InvocationResult, Message, MessageError, ResultContents,
     Role, RoleHint, Text,
 };
 
@@ -21,7 +21,7 @@ use crate::message::{
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let mut asks = MessageBuilder::next_step(Step::new(3));
 /// let call = asks.add_invocation("get_parcel", Value::map([("number", 17)])?)?;
-/// let answer = ResultBuilder::response_to(&call, &asks);
+/// let answer = ResultBuilder::response_to(&call);
 /// let late = answer.policy(ResultBuilder::RUNTIME).error("Timeout", "no answer within 5 s", true)?;
 ///
 /// let mut manager = MessagesManager::<PlainMessage>::new();
@@ -39,16 +39,23 @@ impl ResultBuilder {
     /// The policy of what whoever runs the tools says in place of a tool.
     pub const RUNTIME: &str = "runtime";
 
-    /// The answer to a call that was made in `step`: of its message, its draft, its builder, or by its number.
-    pub fn response_to(call: &Invocation, step: impl Into<LastStep>) -> Self {
-        let decision = Decision::of_step(step.into().step());
-        Self { call: call.clone(), decision: decision.with_policy(call.name().as_str()).with_role_hint(RoleHint::Tool) }
+    /// The answer to a call. It is of the step of the call, which is found when the draft is added.
+    pub fn response_to(call: &Invocation) -> Self {
+        let decision = Decision::default().with_policy(call.name().as_str()).with_role_hint(RoleHint::Tool);
+        Self { call: call.clone(), decision }
+    }
+
+    /// The same, of this step: of a message, a draft, a builder, or by its number.
+    #[must_use]
+    pub fn of_step(mut self, step: impl Into<LastStep>) -> Self {
+        self.decision.step = Some(step.into().step());
+        self
     }
 
     /// The answers to the calls of a message, one each, in their order.
     pub fn responses_to(message: &Message) -> impl Iterator<Item = Self> {
         let calls = message.contents().iter().filter_map(Content::as_invocation);
-        calls.map(move |call| Self::response_to(call, message))
+        calls.map(move |call| Self::response_to(call).of_step(message))
     }
 
     /// The call that it answers.
@@ -63,9 +70,9 @@ impl ResultBuilder {
         self
     }
 
-    /// What the tool gave back, which may be nothing.
-    pub fn success<T: Into<ResultContent>>(self, content: impl IntoIterator<Item = T>) -> Draft {
-        let result = self.call.success(content);
+    /// The draft of what the tool gave back, as [`Invocation::success`] takes it.
+    pub fn success(self, contents: impl Into<ResultContents>) -> Draft {
+        let result = self.call.success(contents);
         self.draft(result)
     }
 

@@ -4,121 +4,87 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use super::answer::Found;
-use super::timeline::created_ms;
+use super::{HistoryQuery, QueryOrder};
 use crate::log::CallId;
-use crate::message::{Message, MessageId};
+use crate::message::MessageId;
 
-/// Of all that matches, the oldest or the newest, and no more of it in memory than is asked for.
+/// The first messages in the order of a query, and no more of them in memory than are asked for.
 pub(super) struct Best {
-    side: Side,
-    kept: Kept,
-}
-
-/// Which ones are kept where there are more than are asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
-    Oldest,
-    Newest,
-}
-
-enum Kept {
-    All(Vec<Found>),
-    /// The first to go is its greatest.
-    Some {
-        at_most: usize,
-        heap: BinaryHeap<Ranked>,
-    },
+    order: QueryOrder,
+    limit: Option<usize>,
+    /// With a limit, the first to go is the greatest.
+    kept: BinaryHeap<Ranked>,
 }
 
 struct Ranked {
     found: Found,
-    side: Side,
+    order: QueryOrder,
 }
 
 impl Best {
-    pub fn new(limit: Option<usize>, recent: Option<usize>) -> Self {
-        let kept = match recent.or(limit) {
-            Some(at_most) => Kept::Some { at_most, heap: BinaryHeap::new() },
-            None => Kept::All(Vec::new()),
-        };
-        Self { side: if recent.is_some() { Side::Newest } else { Side::Oldest }, kept }
+    pub fn new(query: &HistoryQuery) -> Self {
+        Self { order: query.order, limit: query.limit, kept: BinaryHeap::new() }
     }
 
-    /// From which end messages are best offered: once one is not wanted, none behind it is.
-    pub fn side(&self) -> Side {
-        self.side
+    /// From which end messages are best offered: once one is not wanted, none after it is.
+    pub fn order(&self) -> QueryOrder {
+        self.order
     }
 
-    /// Whether a message would be kept, if it matched.
-    pub fn wants(&self, conversation: &CallId, message: &Message) -> bool {
-        self.has_room_before(|last, side| side.order((created_ms(message), message.id(), conversation), last).is_lt())
+    /// Whether a message would be kept, if a part of this time places it.
+    pub fn wants(&self, conversation: &CallId, at_ms: i64, id: MessageId) -> bool {
+        self.has_room_before(|last, order| order.compare((at_ms, id, conversation), last).is_lt())
     }
 
-    /// Whether a message created at `at_ms`, whatever its id, may be kept, if it matched.
+    /// Whether a message placed at `at_ms`, whatever its id, may be kept, if it matches.
     pub fn may_want(&self, at_ms: i64) -> bool {
-        self.has_room_before(|last, side| match side {
-            Side::Oldest => at_ms <= last.0,
-            Side::Newest => at_ms >= last.0,
+        self.has_room_before(|last, order| match order {
+            QueryOrder::OldestFirst => at_ms <= last.0,
+            QueryOrder::NewestFirst => at_ms >= last.0,
         })
     }
 
     /// Keeps a message that matches, as long as no better ones come.
-    pub fn keep(&mut self, conversation: &CallId, message: Message) {
-        let found = Found { conversation: conversation.clone(), message };
-        match &mut self.kept {
-            Kept::All(all) => all.push(found),
-            Kept::Some { at_most, heap } => {
-                heap.push(Ranked { found, side: self.side });
-                if heap.len() > *at_most {
-                    heap.pop();
-                }
-            }
+    pub fn keep(&mut self, found: Found) {
+        self.kept.push(Ranked { found, order: self.order });
+        if self.limit.is_some_and(|limit| self.kept.len() > limit) {
+            self.kept.pop();
         }
     }
 
-    /// What was kept, the oldest first.
+    /// Returns the kept messages, in the order of the query.
     pub fn into_found(self) -> Vec<Found> {
-        let mut found: Vec<Found> = match self.kept {
-            Kept::All(all) => all,
-            Kept::Some { heap, .. } => heap.into_iter().map(|ranked| ranked.found).collect(),
-        };
-        // By keys, for what was found is large, and moved once so.
-        found.sort_by_cached_key(|found| (created_ms(&found.message), found.message.id(), found.conversation.clone()));
-        found
+        self.kept.into_sorted_vec().into_iter().map(|ranked| ranked.found).collect()
     }
 
     /// Whether there is room, or the last one to keep its place has to go for a better one.
-    fn has_room_before(&self, is_better: impl Fn(Place<'_>, Side) -> bool) -> bool {
-        match &self.kept {
-            Kept::All(_) => true,
-            Kept::Some { at_most, heap } => {
-                heap.len() < *at_most || heap.peek().is_some_and(|last| is_better(last.found.place(), self.side))
-            }
-        }
+    fn has_room_before(&self, is_better: impl Fn(Place<'_>, QueryOrder) -> bool) -> bool {
+        self.limit.is_none_or(|limit| self.kept.len() < limit)
+            || self.kept.peek().is_some_and(|last| is_better(last.found.place(), self.order))
     }
 }
 
-/// What the order of answers goes by.
+/// The sort key of an answer.
 type Place<'a> = (i64, MessageId, &'a CallId);
 
-impl Side {
-    fn order(self, one: Place<'_>, other: Place<'_>) -> Ordering {
+impl QueryOrder {
+    fn compare(self, one: Place<'_>, other: Place<'_>) -> Ordering {
         match self {
-            Self::Oldest => one.cmp(&other),
-            Self::Newest => other.cmp(&one),
+            Self::OldestFirst => one.cmp(&other),
+            Self::NewestFirst => other.cmp(&one),
         }
     }
 }
 
 impl Found {
     fn place(&self) -> Place<'_> {
-        (created_ms(&self.message), self.message.id(), &self.conversation)
+        (self.at_ms, self.message.id(), &self.conversation)
     }
 }
 
 impl Ord for Ranked {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.side.order(self.found.place(), other.found.place())
+        self.order.compare(self.found.place(), other.found.place())
     }
 }
 

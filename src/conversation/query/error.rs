@@ -1,6 +1,7 @@
 //! [`QueryError`]: why a query has no answer.
 
 use crate::log::{CallId, Day, LogError};
+use crate::message::MessageError;
 
 /// Why a query has no answer. Never holds what was said, nor the text that was searched for.
 #[derive(Debug, thiserror::Error)]
@@ -14,17 +15,9 @@ pub enum QueryError {
         /// Where it ends.
         until_ms: i64,
     },
-    /// The oldest and the newest at once.
-    #[error(
-        "the query asks for the oldest {limit} (`limit`) and for the newest {recent} (`recent`) at once: leave one of \
-         them out"
-    )]
-    LimitAndRecent {
-        /// How many of the oldest.
-        limit: usize,
-        /// How many of the newest.
-        recent: usize,
-    },
+    /// A time that is not in milliseconds.
+    #[error("the query's `since` or `until` is refused: {0}")]
+    Time(#[from] MessageError),
     /// A text that would be found nowhere, or everywhere.
     #[error("the query's text is blank: leave it out, or search for characters that show")]
     BlankText,

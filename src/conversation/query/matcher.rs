@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use regex::{Regex, RegexBuilder};
 
-use super::timeline::{Span, created_ms};
-use super::{HistoryQuery, QueryError};
-use crate::message::{Content, Message, Outcome, ResultContent, Text, Value, is_blank};
+use super::timeline::Span;
+use super::{Found, HistoryQuery, QueryError, QueryOrder};
+use crate::log::CallId;
+use crate::message::{Content, Message, Outcome, Part, ResultContent, Text, Value, check_ms, is_blank};
 
 /// A query that makes sense, ready to be held against messages.
 pub(super) struct Matcher<'q> {
@@ -22,40 +23,60 @@ impl<'q> Matcher<'q> {
         {
             return Err(QueryError::SinceAfterUntil { since_ms, until_ms });
         }
-        if let (Some(limit), Some(recent)) = (query.limit, query.recent) {
-            return Err(QueryError::LimitAndRecent { limit, recent });
+        for at_ms in query.since_ms.into_iter().chain(query.until_ms) {
+            check_ms(at_ms)?;
         }
         Ok(Self { query, text: query.text.as_ref().map(finder).transpose()? })
     }
 
-    /// Of messages in the order of time, those of the time that the query asks for. `start_of` tells where the first
+    /// Of parts in the order of time, those of the time that the query asks for. `start_of` tells where the first
     /// one from a moment on is.
     pub fn range(&self, start_of: impl Fn(i64) -> usize, end: usize) -> Range<usize> {
         self.query.since_ms.map_or(0, &start_of)..self.query.until_ms.map_or(end, &start_of)
     }
 
-    /// Whether some of the messages in this span may match.
+    /// Whether some of the parts in this span may match.
     pub fn may_match_in(&self, span: &Span) -> bool {
         self.query.since_ms.is_none_or(|since_ms| span.newest_ms >= since_ms)
             && self.query.until_ms.is_none_or(|until_ms| span.oldest_ms < until_ms)
             && self.query.id.is_none_or(|id| (span.lowest_id..=span.greatest_id).contains(&id))
     }
 
-    /// Whether a message is one that the query asks for.
-    pub fn matches(&self, message: &Message) -> bool {
-        self.matches_but_for_text(message)
-            && self.text.as_ref().is_none_or(|text| has_text(message, &|said| text.is_match(said)))
+    /// Whether a part of a message is one that the query asks for.
+    pub fn matches(&self, message: &Message, part: Part<'_>) -> bool {
+        self.matches_but_for_text(message, part)
+            && self.text.as_ref().is_none_or(|text| has_text(part.contents(), &|said| text.is_match(said)))
     }
 
     /// Whether it is one, whatever it says.
-    pub fn matches_but_for_text(&self, message: &Message) -> bool {
+    pub fn matches_but_for_text(&self, message: &Message, part: Part<'_>) -> bool {
         let query = self.query;
-        let at_ms = created_ms(message);
+        let at_ms = part.created_ms();
         !message.is_fake()
-            && query.id.is_none_or(|id| message.id() == id)
+            && query.id.is_none_or(|id| message.id() == id || part.id() == id)
             && (query.roles.is_empty() || query.roles.contains(&message.role()))
             && query.since_ms.is_none_or(|since_ms| at_ms >= since_ms)
             && query.until_ms.is_none_or(|until_ms| at_ms < until_ms)
+    }
+
+    /// The time of the part that places a message in the order of the query, of those that may match.
+    pub fn nearest_ms(&self, message: &Message) -> Option<i64> {
+        self.first(message.parts().filter(|part| self.matches_but_for_text(message, *part)).map(Part::created_ms))
+    }
+
+    /// The message with its parts that match, if there are any.
+    pub fn find(&self, conversation: &CallId, message: &Message) -> Option<Found> {
+        let parts = message.parts().filter(|part| self.matches(message, *part));
+        let (parts, times): (_, Vec<_>) = parts.map(|part| (part.id(), part.created_ms())).unzip();
+        let at_ms = self.first(times.into_iter())?;
+        Some(Found { conversation: conversation.clone(), message: message.clone(), parts, at_ms })
+    }
+
+    fn first(&self, times: impl Iterator<Item = i64>) -> Option<i64> {
+        match self.query.order {
+            QueryOrder::OldestFirst => times.min(),
+            QueryOrder::NewestFirst => times.max(),
+        }
     }
 }
 
@@ -71,8 +92,8 @@ fn finder(text: &Text) -> Result<Regex, QueryError> {
     RegexBuilder::new(&regex::escape(text)).case_insensitive(true).build().map_err(|_| too_long())
 }
 
-fn has_text(message: &Message, is_it: &impl Fn(&str) -> bool) -> bool {
-    message.contents().iter().any(|content| match content {
+fn has_text(contents: &[Content], is_it: &impl Fn(&str) -> bool) -> bool {
+    contents.iter().any(|content| match content {
         Content::Text(text) => is_it(text),
         Content::InvocationResult(result) => match result.outcome() {
             Outcome::Success(contents) => contents.iter().any(|content| match content {
@@ -92,7 +113,6 @@ fn has_string(value: &Value, is_it: &impl Fn(&str) -> bool) -> bool {
         Value::String(text) => is_it(text),
         Value::List(list) => list.iter().any(|item| has_string(item, is_it)),
         Value::Map(map) => map.values().any(|item| has_string(item, is_it)),
-        Value::StringSet(texts) => texts.iter().any(|text| is_it(text)),
         _ => false,
     }
 }

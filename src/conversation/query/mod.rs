@@ -21,12 +21,16 @@ pub use error::QueryError;
 pub use over_log::query_log;
 pub(super) use over_log::read_calls;
 pub(super) use search::Search;
-pub(super) use timeline::{Timeline, created_ms};
+pub(super) use timeline::Timeline;
+
+use serde::{Deserialize, Serialize};
 
 use crate::log::CallId;
 use crate::message::{MessageId, Role, Text};
 
 /// Which messages to find. What is not set asks for nothing, so that the default one finds everything.
+///
+/// With serde, it is a map such as `{"roles": ["user"], "sinceMs": 1744815823058, "order": "newestFirst", "limit": 10}`.
 ///
 /// ```
 /// use verbale::conversation::{Conversations, HistoryQuery};
@@ -35,7 +39,7 @@ use crate::message::{MessageId, Role, Text};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let conversations = Conversations::new();
 /// conversations.default_conversation().change(|manager| manager.add_user("Where is my ORDER?").map(|_| ()))?;
-/// let query = HistoryQuery::default().with_role(Role::User).with_text("order").with_recent(10);
+/// let query = HistoryQuery::default().with_role(Role::User).with_text("order").newest_first().with_limit(10);
 /// let found = conversations.query(&query)?;
 /// assert_eq!(found[0].conversation.as_str(), "default");
 /// # Ok(()) }
@@ -43,9 +47,11 @@ use crate::message::{MessageId, Role, Text};
 ///
 /// - **Which messages count.** All but [fakes](crate::Message::is_fake), which nobody said: those of users and
 ///   assistants, supervisor messages and summaries. Ask for roles where only some of them are wanted.
-/// - **Order.** What is found comes in the order of time, which is when a message was
-///   [created](crate::Timing::Creation); at equal times by message id, then by conversation. The oldest is first, also
-///   of the most recent ones. A message that others were merged into has the time of the first.
+/// - **Parts.** A message that was [merged](crate::Message::parts) matches if one of its parts does: id, time and text must
+///   hold for the same part. It is found once, with the parts that match.
+/// - **Order.** What is found comes in the order of time, the oldest or the newest first, which is when a part was
+///   [created](crate::Timing::Creation); at equal times by message id, then by conversation. A limit takes the first of
+///   that order.
 /// - **Text.** Looked into are the texts of contents, all that was generated and not only what was heard, and of
 ///   results of tools their texts, the strings in their JSON, and the messages of errors; each by itself, so that
 ///   nothing is found across two of them. Not looked into are arguments of calls, titles, hints and custom data.
@@ -53,7 +59,8 @@ use crate::message::{MessageId, Role, Text};
 ///   folding](https://www.unicode.org/Public/UCD/latest/ucd/CaseFolding.txt), one character for one: `ß` finds `ẞ` and
 ///   not `ss`, `σ` finds `ς` and `Σ`, `i` finds neither `İ` nor `ı`. Nothing is normalised: `é` in one character does
 ///   not find `e` with a combining accent. No character of a text has a meaning beyond itself.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 #[non_exhaustive]
 pub struct HistoryQuery {
     /// Messages of this conversation; with `None`, of all.
@@ -67,12 +74,23 @@ pub struct HistoryQuery {
     pub until_ms: Option<i64>,
     /// Messages that hold this text, whatever its case; 1 to [`MAX_TEXT_BYTES`](Self::MAX_TEXT_BYTES) bytes, not blank.
     pub text: Option<Text>,
-    /// The message with this id. Forks may share it.
+    /// The message with this id, or the part of a message. Forks may share it.
     pub id: Option<MessageId>,
-    /// How many at most: the oldest.
+    /// How many at most.
     pub limit: Option<usize>,
-    /// How many at most: the newest. Not beside a limit.
-    pub recent: Option<usize>,
+    /// Which ones come first.
+    pub order: QueryOrder,
+}
+
+/// Which of the messages that a query finds come first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum QueryOrder {
+    /// From the oldest on.
+    #[default]
+    OldestFirst,
+    /// From the newest back.
+    NewestFirst,
 }
 
 impl HistoryQuery {
@@ -121,17 +139,17 @@ impl HistoryQuery {
         self
     }
 
-    /// The same for the oldest `limit` of them.
+    /// The same for at most `limit` messages.
     #[must_use]
     pub fn with_limit(mut self, limit: usize) -> Self {
         self.limit = Some(limit);
         self
     }
 
-    /// The same for the newest `recent` of them.
+    /// Returns the newest messages first.
     #[must_use]
-    pub fn with_recent(mut self, recent: usize) -> Self {
-        self.recent = Some(recent);
+    pub fn newest_first(mut self) -> Self {
+        self.order = QueryOrder::NewestFirst;
         self
     }
 }

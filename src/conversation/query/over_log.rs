@@ -36,7 +36,7 @@ const AT_ONCE: usize = 8;
 /// log.put_records(&Claim::of(&header), &manager.records()).await?;
 ///
 /// let scope = LogScope::of_days(["2025-04-16".parse()?]);
-/// let answer = query_log(&log, &scope, &HistoryQuery::default().with_text("ORDER").with_recent(10)).await?;
+/// let answer = query_log(&log, &scope, &HistoryQuery::default().with_text("ORDER").newest_first().with_limit(10)).await?;
 /// assert_eq!(answer.found[0].conversation, CallId::new("CA1")?);
 /// # Ok(()) }
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(asked()).unwrap();

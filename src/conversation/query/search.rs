@@ -24,7 +24,7 @@ impl<'q> Search<'q> {
     /// Errors: a query that contradicts itself, or whose text cannot be searched for.
     pub fn new(query: &'q HistoryQuery) -> Result<Self, QueryError> {
         let matcher = Matcher::new(query)?;
-        Ok(Self { query, matcher, best: Best::new(query.limit, query.recent), problems: Vec::new() })
+        Ok(Self { query, matcher, best: Best::new(query), problems: Vec::new() })
     }
 
     /// Whether a conversation may have what is asked for that has no messages but of these roles.
@@ -43,10 +43,12 @@ impl<'q> Search<'q> {
         let mut damaged: BTreeSet<MessageId> = call.problems.iter().map(|problem| problem.message_id).collect();
         for record in call.records {
             let message = record.into_message();
-            if !is_asked_for(&message) || !self.matcher.matches_but_for_text(&message) {
-                damaged.remove(&message.id());
-            } else if self.best.wants(call_id, &message) && self.matcher.matches(&message) {
-                self.best.keep(call_id, message);
+            match self.matcher.nearest_ms(&message).filter(|_| is_asked_for(&message)) {
+                None => drop(damaged.remove(&message.id())),
+                Some(at_ms) if self.best.wants(call_id, at_ms, message.id()) => {
+                    self.matcher.find(call_id, &message).into_iter().for_each(|found| self.best.keep(found));
+                }
+                Some(_) => {}
             }
         }
         let problems = call.problems.into_iter().filter(|problem| damaged.contains(&problem.message_id));

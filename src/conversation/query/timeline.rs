@@ -1,21 +1,31 @@
-//! [`Timeline`]: the messages of one conversation in the order of time.
+//! [`Timeline`]: the parts of the messages of one conversation in the order of time.
 
-use super::best::{Best, Side};
+use std::collections::HashSet;
+
+use super::QueryOrder;
+use super::best::Best;
 use super::matcher::Matcher;
 use crate::log::CallId;
 use crate::manager::MessagesManager;
-use crate::message::{Message, MessageId, MessageWrapper, PlainMessage, Timing};
+use crate::message::{Message, MessageId, MessageWrapper, Part, PlainMessage};
 
-/// The messages that a conversation has in memory, in the order of time, and how far they reach.
+/// The parts of the messages that a conversation has in memory, in the order of time, and how far they reach.
 ///
-/// The list has an order of its own: a summary is younger than what stands behind it, and a clock may step back.
+/// The list has an order of its own: a summary is younger than the messages behind it, and a clock may step back.
 pub(in crate::conversation) struct Timeline {
-    /// Places among the messages in memory, by time, then id; without fakes.
-    order: Vec<u32>,
+    /// By time, then id of the message; without fakes.
+    order: Vec<Place>,
     span: Option<Span>,
 }
 
-/// How far messages reach.
+/// A part: the place of its message among those in memory, and its own in the message.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    message: u32,
+    part: u32,
+}
+
+/// How far parts reach.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Span {
     pub oldest_ms: i64,
@@ -25,17 +35,17 @@ pub(super) struct Span {
 }
 
 impl Timeline {
-    /// That of a conversation. To be made anew when that has changed.
+    /// Returns the timeline of a conversation. It is valid until that changes.
     pub fn of(manager: &MessagesManager<PlainMessage>) -> Self {
-        let mut places: Vec<(i64, MessageId, u32)> = (0..)
-            .zip(manager.all())
-            .map(|(index, wrapper)| (index, wrapper.message()))
-            .filter(|(_, message)| !message.is_fake())
-            .map(|(index, message)| (created_ms(message), message.id(), index))
-            .collect();
+        let said = (0..).zip(manager.all().map(PlainMessage::message)).filter(|(_, message)| !message.is_fake());
+        let parts = said.clone().flat_map(|(index, message)| {
+            let places = (0..).map(move |part| Place { message: index, part });
+            message.parts().zip(places).map(|(part, place)| (part.created_ms(), message.id(), place))
+        });
+        let mut places: Vec<_> = parts.collect();
         // Nearly sorted, which this sort likes.
         places.sort();
-        let ids = || places.iter().map(|(_, id, _)| *id);
+        let ids = || said.clone().flat_map(|(_, message)| message.parts()).map(Part::id);
         let span = || {
             Some(Span {
                 oldest_ms: places.first()?.0,
@@ -44,10 +54,10 @@ impl Timeline {
                 greatest_id: ids().max()?,
             })
         };
-        Self { span: span(), order: places.into_iter().map(|(.., index)| index).collect() }
+        Self { span: span(), order: places.into_iter().map(|(.., place)| place).collect() }
     }
 
-    /// Looks through the conversation that it is of, from the end at which the best are.
+    /// Searches the conversation that it is of, from the end at which the best are.
     pub(super) fn search(
         &self,
         manager: &MessagesManager<PlainMessage>,
@@ -56,27 +66,31 @@ impl Timeline {
         best: &mut Best,
     ) {
         let Some(span) = self.span.filter(|span| matcher.may_match_in(span)) else { return };
-        let nearest_ms = if best.side() == Side::Newest { span.newest_ms } else { span.oldest_ms };
-        if !best.may_want(nearest_ms) {
+        let is_newest_first = best.order() == QueryOrder::NewestFirst;
+        if !best.may_want(if is_newest_first { span.newest_ms } else { span.oldest_ms }) {
             return;
         }
-        let message = |index: &u32| manager.nth(*index as usize).map(PlainMessage::message);
-        let is_before = |index: &u32, at_ms| message(index).is_some_and(|message| created_ms(message) < at_ms);
-        let start_of = |at_ms| self.order.partition_point(|index| is_before(index, at_ms));
-        let range = matcher.range(start_of, self.order.len());
-        let mut messages = self.order.get(range).unwrap_or_default().iter().filter_map(message);
-        while let Some(message) = if best.side() == Side::Newest { messages.next_back() } else { messages.next() } {
-            if !best.wants(conversation, message) {
+        let message = |place: &Place| manager.nth(place.message as usize).map(PlainMessage::message);
+        let part = |place: &Place| message(place)?.part(place.part as usize);
+        let is_before = |place: &Place, at_ms| part(place).is_some_and(|part| part.created_ms() < at_ms);
+        let start_of = |at_ms| self.order.partition_point(|place| is_before(place, at_ms));
+        let mut places = self.order.get(matcher.range(start_of, self.order.len())).unwrap_or_default().iter();
+        let mut found = HashSet::new();
+        while let Some(place) = if is_newest_first { places.next_back() } else { places.next() } {
+            let (Some(message), Some(part)) = (message(place), part(place)) else { continue };
+            if !best.wants(conversation, part.created_ms(), message.id()) {
                 return;
             }
-            if matcher.matches(message) {
-                best.keep(conversation, message.clone());
+            if !found.contains(&place.message) && matcher.matches(message, part) {
+                if is_merged(message) {
+                    found.insert(place.message);
+                }
+                matcher.find(conversation, message).into_iter().for_each(|found| best.keep(found));
             }
         }
     }
 }
 
-/// When a message was created, in milliseconds since the Unix epoch; always set.
-pub(in crate::conversation) fn created_ms(message: &Message) -> i64 {
-    message.metadata().timing(Timing::Creation).unwrap_or_default()
+fn is_merged(message: &Message) -> bool {
+    message.parts().len() > 1
 }

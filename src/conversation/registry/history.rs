@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::ConversationMetadata;
-use crate::conversation::query::{Timeline, created_ms};
+use crate::conversation::query::Timeline;
 use crate::log::CallId;
 use crate::manager::{MessagesManager, Prune};
-use crate::message::{Message, MessageId, MessageWrapper, PlainMessage, Position, Role};
+use crate::message::{Message, MessageId, MessageWrapper, Part, PlainMessage, Position, Role};
 
 /// What a conversation knows of its own past, whatever of it is still in memory: noted before and behind each change.
 #[derive(Default)]
@@ -73,7 +73,12 @@ impl History {
             conversation: id.clone(),
             created_ms: noted.created_ms,
             last_message_ms: noted.last_message_ms,
+            last_updated_ms: manager
+                .last_summary()
+                .map(|summary| summary.metadata().created_ms())
+                .max(noted.last_message_ms),
             messages: (manager.message_count() + manager.summary_count()).saturating_sub(noted.fakes) as usize,
+            update_count: noted.parts,
             roles: noted.roles.clone(),
         }
     }
@@ -116,6 +121,9 @@ struct Noted {
     /// Whether some had left memory before they were looked at.
     has_missed: bool,
     fakes: u32,
+    /// How many parts messages have, and of these the last message.
+    parts: usize,
+    parts_of_last: usize,
     roles: BTreeSet<Role>,
     created_ms: Option<i64>,
     last_message_ms: Option<i64>,
@@ -138,27 +146,35 @@ impl Noted {
     fn note_times(&mut self, manager: &Manager) {
         let mut said = manager.all().map(PlainMessage::message).filter(|message| !is_summary(message));
         if let Some(first) = said.clone().next().filter(|_| manager.pruned() == 0) {
-            self.created_ms = Some(created_ms(first));
+            self.created_ms = Some(first.metadata().created_ms());
         }
-        self.last_message_ms = said.next_back().map(created_ms).or(self.last_message_ms);
+        self.last_message_ms = said.next_back().and_then(last_ms).or(self.last_message_ms);
     }
 
     fn add<'a>(&mut self, messages: impl DoubleEndedIterator<Item = &'a PlainMessage>) {
         let known = self.last.map(|(position, _)| position);
         let messages = messages.map(PlainMessage::message).filter(|message| !is_summary(message)).rev();
-        let mut new = messages.take_while(|message| known.is_none_or(|known| message.position() > known)).peekable();
-        let Some(last) = new.peek() else { return };
-        self.last = Some((last.position(), last.id()));
-        self.last_message_ms = Some(created_ms(last));
+        // The last one that is known may have been merged into.
+        let mut new = messages.take_while(|message| known.is_none_or(|known| message.position() >= known)).peekable();
+        let Some(last) = new.peek().copied() else { return };
         let mut oldest_ms = None;
         for message in new {
-            oldest_ms = Some(created_ms(message));
+            let parts = if message.is_fake() { 0 } else { message.parts().len() };
+            if Some(message.position()) == known {
+                self.parts = self.parts + parts - self.parts_of_last;
+                continue;
+            }
+            oldest_ms = Some(message.metadata().created_ms());
+            self.parts += parts;
             if message.is_fake() {
                 self.fakes += 1;
             } else {
                 self.roles.insert(message.role());
             }
         }
+        self.last = Some((last.position(), last.id()));
+        self.last_message_ms = last_ms(last);
+        self.parts_of_last = if last.is_fake() { 0 } else { last.parts().len() };
         if !self.has_missed {
             self.created_ms = self.created_ms.or(oldest_ms);
         }
@@ -180,6 +196,11 @@ fn first_seq(manager: &Manager) -> u32 {
         None => manager.message_count(),
         Some(first) => first.position().seq() + u32::from(is_summary(first)),
     }
+}
+
+/// When the last part of a message was created.
+fn last_ms(message: &Message) -> Option<i64> {
+    message.parts().next_back().map(Part::created_ms)
 }
 
 fn is_summary(message: &Message) -> bool {

@@ -7,6 +7,7 @@ mod error;
 mod history;
 mod metadata;
 mod query;
+mod snapshot;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -16,6 +17,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use error::RegistryError;
 pub(super) use history::{History, HistoryLimit, Needed};
 pub use metadata::ConversationMetadata;
+pub use snapshot::Snapshot;
 
 use super::Conversation;
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};

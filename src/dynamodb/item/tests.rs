@@ -141,7 +141,7 @@ fn a_tool_call() {
             "message": {"role": "assistant", "contents": [{
                 "type": "invocation", "id": "call_1", "name": "get_user",
                 "arguments": {"id": {"$number": "12345678901234567890123456789012345678"}, "photo": {"$bytes": "aGk="},
-                    "tags": {"$strings": ["a", "b"]}, "note": ""},
+                    "tags": ["a", "b"], "note": ""},
             }]},
             "metadata": {"timing": {"creation": 5}},
         }),
@@ -168,7 +168,7 @@ fn a_tool_call() {
                                 map([
                                     ("id", number("12345678901234567890123456789012345678")),
                                     ("photo", AttributeValue::B(Blob::new("hi"))),
-                                    ("tags", AttributeValue::Ss(vec!["a".to_owned(), "b".to_owned()])),
+                                    ("tags", AttributeValue::L(vec![text("a"), text("b")])),
                                     ("note", text("")),
                                 ]),
                             ),

@@ -18,7 +18,7 @@ const SPACE: &str = " ";
 /// - **One by one** are shown: titles, prompt hints, MIME types and URLs; the bytes of documents and media that are text
 ///   by their MIME type, or have none and are UTF-8; arguments, results and errors of tools; custom data; and what a
 ///   newer writer added. Of values that is each string and each key, however deep, and each number as its digits: one in
-///   which something is found becomes a string, in a set all of them do.
+///   which something is found becomes a string.
 /// - **Not shown**: ids of messages, of tool calls and of contents, and names of tools, for they hold things together;
 ///   roles, times and attributes; other bytes. What is in a content store is out of reach: redact first.
 ///

@@ -108,15 +108,8 @@ impl Redacting<'_> {
                 items.map(|items| self.valid(List::new(items))).transpose()?.map(Value::List)
             }
             Value::Map(map) => self.map(map)?.map(Value::Map),
-            Value::StringSet(texts) => self.set(texts.iter().cloned().collect())?,
-            Value::NumberSet(numbers) => self.set(numbers.iter().map(|number| number.to_string().into()).collect())?,
-            Value::Null | Value::Bool(_) | Value::Bytes(_) | Value::BytesSet(_) => None,
+            Value::Null | Value::Bool(_) | Value::Bytes(_) => None,
         })
-    }
-
-    fn set(&self, texts: Vec<Text>) -> Result<Option<Value>, RedactionError> {
-        let redacted = self.each(&texts, |text| self.text(text))?;
-        redacted.map(|texts| self.valid(Value::set(texts))).transpose()
     }
 
     fn map(&self, map: &Map) -> Result<Option<Map>, RedactionError> {
@@ -157,7 +150,7 @@ impl Redacting<'_> {
             let levels = self.each(unknown.levels(), |entries| self.entries(entries))?;
             redacted.set(levels, |metadata, levels| {
                 let places = metadata.unknown_mut().levels_mut();
-                places.into_iter().zip(levels).for_each(|(place, entries)| *place = entries);
+                places.zip(levels).for_each(|(place, entries)| *place = entries);
             });
             let attributes = self.each(&unknown.attributes, |name| self.text(name))?;
             redacted.set(attributes, |metadata, names| metadata.unknown_mut().attributes = names);

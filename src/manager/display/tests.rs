@@ -27,10 +27,12 @@ fn the_seed_s_sample_prints_line_by_line() {
         "01JRZJ166HZFPP405DV1QQB2X8",
         "01JRZJ166HZFPP405DV1QQB2X9",
         "01JRZJ166J2WRMF990535EVSQS",
+        "01JRZJ166J2WRMF990535EVSQT", // of the part that is merged
         "01JRZJ166Q8CAVB8348M4NHC1J",
         "01JRZJ166Q8CAVB8348M4NHC1K",
         "01JRZJ1675E4S7Y4ZD7RNWNXWB",
         "01JRZJ1676BES92QBJC6ZMKG36",
+        "01JRZJ1676BES92QBJC6ZMKG37", // of the part that is merged
         "01JRZJ1678TK4476R5VW3J899K",
     ];
     let clock = ManualClock::new(1_744_815_823_057);
@@ -57,7 +59,7 @@ fn the_seed_s_sample_prints_line_by_line() {
     manager.add_assistant("Are you still there?").unwrap();
     clock.advance(2);
     let mut entry = manager.add_user("Yes, but I do not need help!").unwrap();
-    entry.set_data("stopped", true);
+    entry.set_data("stopped", true).unwrap();
     entry.now(Timing::PlayStart);
     let changes = manager.changes(Tail::Include);
     assert_eq!(changes.records().len(), 2);

@@ -4,8 +4,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value as Json;
 
 use crate::manager::Summarizing;
-use crate::manager::escape::json_on_one_line;
-use crate::message::{Content, Message};
+use crate::message::{Content, Message, json_on_one_line};
 
 /// A line for the previous summary, if any, and one for each message.
 pub(in crate::manager) fn json_lines(summarizing: &Summarizing) -> String {

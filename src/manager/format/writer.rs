@@ -1,65 +1,80 @@
 //! Writing what is to be summarised line by line, so that what is spoken stays with its speaker.
 
+use std::borrow::Cow;
 use std::fmt::{self, Write};
 
 use super::Format;
 use super::unspoken::{call, described, result};
-use crate::manager::escape::visible;
-use crate::message::{Content, Message, Role};
+use crate::message::{Content, Message, Role, is_invisible, visible};
 
 /// Writes line by line; a line is what one speaker says, or one call or result.
 pub(super) struct Writer<'a, O> {
     format: &'a Format,
     out: &'a mut O,
-    /// The role whose line can go on.
-    open: Option<Role>,
     first: bool,
 }
 
 impl<'a, O: Write> Writer<'a, O> {
     pub fn new(format: &'a Format, out: &'a mut O) -> Self {
-        Self { format, out, open: None, first: true }
+        Self { format, out, first: true }
     }
 
     pub fn message(&mut self, message: &Message) -> fmt::Result {
-        self.open = None;
         let tags = &self.format.tags;
-        for content in message.heard_contents().iter() {
-            match content {
-                Content::Invocation(invocation) => self.line(&tags.call, &call(invocation))?,
-                Content::InvocationResult(answer) => self.line(&tags.result, &result(answer))?,
-                Content::Text(text) => self.said(message.role(), text)?,
-                other => self.said(message.role(), &described(other))?,
-            }
+        let contents = message.heard_contents();
+        let mut said: Vec<Cow<'_, str>> = Vec::with_capacity(contents.len());
+        for content in contents.iter() {
+            let text: Cow<'_, str> = match content {
+                Content::Invocation(invocation) => {
+                    self.said(message.role(), &mut said)?;
+                    self.line(&tags.call, &call(invocation))?;
+                    continue;
+                }
+                Content::InvocationResult(answer) => {
+                    self.said(message.role(), &mut said)?;
+                    self.line(&tags.result, &result(answer))?;
+                    continue;
+                }
+                Content::Text(text) => Cow::Borrowed(text),
+                other => Cow::Owned(described(other)),
+            };
+            said.push(match &self.format.transformer {
+                Some(transformer) => Cow::Owned(transformer(message.role(), &text)),
+                None => text,
+            });
         }
-        Ok(())
+        self.said(message.role(), &mut said)
     }
 
     fn line(&mut self, tag: &str, text: &str) -> fmt::Result {
         self.start(tag)?;
-        self.open = None;
         // Text of a tool may quote a caller.
-        self.escaped(text)
+        self.escaped(text, &[])
     }
 
-    fn said(&mut self, role: Role, text: &str) -> fmt::Result {
-        if self.open == Some(role) {
-            self.out.write_str(&self.format.content_separator)?;
-        } else {
-            let tags = &self.format.tags;
-            self.start(match role {
-                Role::Summary => &tags.summary,
-                Role::User => &tags.user,
-                Role::Assistant | Role::Supervisor => &tags.assistant,
-            })?;
-            self.open = Some(role);
+    /// Writes what was said in one line, if anything was, and takes it.
+    fn said(&mut self, role: Role, texts: &mut Vec<Cow<'_, str>>) -> fmt::Result {
+        if texts.is_empty() {
+            return Ok(());
         }
-        self.put(&self.format.prefix)?;
-        match &self.format.transformer {
-            Some(transformer) => self.escaped(&transformer(role, text))?,
-            None => self.escaped(text)?,
+        let tags = &self.format.tags;
+        self.start(match role {
+            Role::Summary => &tags.summary,
+            Role::User => &tags.user,
+            Role::Assistant | Role::Supervisor => &tags.assistant,
+        })?;
+        let mut rest = texts.as_slice();
+        while let [text, behind @ ..] = rest {
+            self.put(&self.format.prefix)?;
+            self.escaped(text, behind)?;
+            self.put(&self.format.postfix)?;
+            if !behind.is_empty() {
+                self.put(&self.format.content_separator)?;
+            }
+            rest = behind;
         }
-        self.put(&self.format.postfix)
+        texts.clear();
+        Ok(())
     }
 
     /// Prefix and postfix are mostly empty, and even that would be a copy.
@@ -74,13 +89,13 @@ impl<'a, O: Write> Writer<'a, O> {
         self.out.write_str(tag)
     }
 
-    fn escaped(&mut self, text: &str) -> fmt::Result {
+    /// Writes a text of a line. These texts follow it in the line.
+    fn escaped(&mut self, text: &str, behind: &[Cow<'_, str>]) -> fmt::Result {
         if self.is_plain(text) {
             return self.out.write_str(text);
         }
         for (at, c) in text.char_indices() {
-            let rest = text.get(at..).unwrap_or_default();
-            if self.format.marks().any(|mark| starts_with_ignoring_case(rest, mark)) {
+            if !is_skipped(c) && self.begins_a_mark(text.get(at..).unwrap_or_default(), behind) {
                 self.out.write_char('\\')?;
             }
             match c {
@@ -89,6 +104,20 @@ impl<'a, O: Write> Writer<'a, O> {
             }
         }
         Ok(())
+    }
+
+    fn begins_a_mark(&self, rest: &str, behind: &[Cow<'_, str>]) -> bool {
+        let Format { prefix, postfix, content_separator, .. } = self.format;
+        let written = behind.iter().flat_map(|text| [postfix, content_separator, prefix, text]);
+        let mut chars = folded(rest.chars().chain(written.flat_map(|text| text.chars())));
+        let first = chars.next();
+        self.format.marks().any(|mark| {
+            let mut mark = folded(mark.chars());
+            mark.next() == first && {
+                let mut chars = chars.clone();
+                mark.all(|c| chars.next() == Some(c))
+            }
+        })
     }
 
     /// Whether the text is written as it is: most are.
@@ -116,6 +145,15 @@ fn has_special(bytes: &[u8], opening: u8) -> bool {
     look(found, last) != [0; 16]
 }
 
-fn starts_with_ignoring_case(text: &str, start: &str) -> bool {
-    text.get(..start.len()).is_some_and(|beginning| beginning.eq_ignore_ascii_case(start))
+/// Characters as a reader compares them: whatever their case and width, without those that show as nothing.
+pub(super) fn folded<'a>(chars: impl Iterator<Item = char> + Clone + 'a) -> impl Iterator<Item = char> + Clone + 'a {
+    let narrow = |c| match c {
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
+        c => c,
+    };
+    chars.filter(|c| !is_skipped(*c)).map(narrow).flat_map(char::to_lowercase)
+}
+
+fn is_skipped(c: char) -> bool {
+    c.is_whitespace() || is_invisible(c)
 }

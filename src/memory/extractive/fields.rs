@@ -84,9 +84,7 @@ impl Found {
             Value::String(text) => self.add(key, text, depth),
             Value::List(items) => items.iter().for_each(|item| self.take(item, key, below)),
             Value::Map(entries) => entries.iter().for_each(|(key, value)| self.take(value, key, below)),
-            Value::StringSet(texts) => texts.iter().for_each(|text| self.add(key, text, below)),
-            Value::NumberSet(numbers) => numbers.iter().for_each(|number| self.add(key, &number.to_string(), below)),
-            Value::Null | Value::Bytes(_) | Value::BytesSet(_) => {}
+            Value::Null | Value::Bytes(_) => {}
         }
     }
 }

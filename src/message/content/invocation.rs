@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use super::{Document, Media};
+use super::{ResultContent, ResultContents};
 use crate::message::error::MessageError;
 use crate::message::text::{Text, is_blank};
-use crate::message::value::{Map, Value};
+use crate::message::value::{IntoValue, Map, Value};
 
 /// What pairs a tool call with its result: 1 to 64 of `[a-zA-Z0-9_-]`, as Bedrock's
 /// [`toolUseId`](https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html).
@@ -82,9 +82,11 @@ pub struct Invocation {
 }
 
 impl Invocation {
-    /// A call of tool `name`. Errors: an id or a name that Bedrock refuses.
-    pub fn new(id: impl Into<Text>, name: impl Into<Text>, arguments: impl Into<Value>) -> Result<Self, MessageError> {
-        Ok(Self { id: InvocationId::new(id)?, name: ToolName::new(name)?, arguments: arguments.into(), unknown: None })
+    /// A call of tool `name`.
+    ///
+    /// Errors: an id or a name that Bedrock refuses; arguments that are no [`Value`].
+    pub fn new(id: impl Into<Text>, name: impl Into<Text>, arguments: impl IntoValue) -> Result<Self, MessageError> {
+        Ok(Self::of(InvocationId::new(id)?, ToolName::new(name)?, arguments.into_value()?))
     }
 
     /// A call whose id and name are known to be good.
@@ -111,10 +113,19 @@ impl Invocation {
         Self { arguments, ..self }
     }
 
-    /// The result of this call.
-    pub fn success<T: Into<ResultContent>>(&self, content: impl IntoIterator<Item = T>) -> InvocationResult {
-        let content = content.into_iter().map(Into::into).collect();
-        InvocationResult::new(self.id.clone(), self.name.clone(), Outcome::Success(content))
+    /// Returns the result of this call: a text, a value, `serde_json::json!`, media, or a list of them.
+    ///
+    /// ```
+    /// # use verbale::Invocation;
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let call = Invocation::new("call_1", "balance", serde_json::json!({"account": 7}))?;
+    /// call.success("12.50 euros");
+    /// call.success(serde_json::json!({"amount": 12.5, "currency": "EUR"}));
+    /// call.success(["as of today", "12.50 euros"]);
+    /// # Ok(()) }
+    /// ```
+    pub fn success(&self, contents: impl Into<ResultContents>) -> InvocationResult {
+        InvocationResult::new(self.id.clone(), self.name.clone(), Outcome::Success(contents.into().into_vec()))
     }
 
     /// The result of this call, which failed.
@@ -166,64 +177,6 @@ pub enum Outcome {
     Success(Vec<ResultContent>),
     /// Why it failed.
     Failure(InvocationError),
-}
-
-/// A part of what a tool gave back.
-#[derive(Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ResultContent {
-    /// Text.
-    Text(Text),
-    /// Structured data.
-    Json(Value),
-    /// An image, sound or video.
-    Media(Box<Media>),
-    /// A document.
-    Document(Box<Document>),
-    /// What a newer writer calls a part of a result: kept and logged, never handed to a model.
-    Unknown(Box<Map>),
-}
-
-impl fmt::Debug for ResultContent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Text(text) => text.fmt(f),
-            Self::Json(value) => write!(f, "Json({value:?})"),
-            Self::Media(media) => media.fmt(f),
-            Self::Document(document) => document.fmt(f),
-            Self::Unknown(map) => write!(f, "Unknown({} entries)", map.len()),
-        }
-    }
-}
-
-impl From<&str> for ResultContent {
-    fn from(text: &str) -> Self {
-        Self::Text(text.into())
-    }
-}
-
-impl From<String> for ResultContent {
-    fn from(text: String) -> Self {
-        Self::Text(text.into())
-    }
-}
-
-impl From<Value> for ResultContent {
-    fn from(value: Value) -> Self {
-        Self::Json(value)
-    }
-}
-
-impl From<Media> for ResultContent {
-    fn from(media: Media) -> Self {
-        Self::Media(Box::new(media))
-    }
-}
-
-impl From<Document> for ResultContent {
-    fn from(document: Document) -> Self {
-        Self::Document(Box::new(document))
-    }
 }
 
 /// Why a tool call failed.

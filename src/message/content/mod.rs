@@ -4,13 +4,15 @@ mod codec;
 mod contents;
 mod invocation;
 mod media;
+mod result;
 mod schema;
 
 use std::fmt;
 
 pub use contents::Contents;
-pub use invocation::{Invocation, InvocationError, InvocationId, InvocationResult, Outcome, ResultContent, ToolName};
+pub use invocation::{Invocation, InvocationError, InvocationId, InvocationResult, Outcome, ToolName};
 pub use media::{Document, Media, MediaKind, Source};
+pub use result::{ResultContent, ResultContents};
 
 use crate::message::text::{Text, is_blank};
 use crate::message::value::Map;

@@ -25,6 +25,9 @@ use crate::message::Message;
 ///   the beginning of its texts.
 /// - A message that was made in steps has `step`, `policy` and `roleHint` in `metadata`, and one behind which a
 ///   conversation left another `"forkedFrom": {"conversation": "CA1", "behind": "01JRZJ166J2WRMF990535EVSQS"}`.
+/// - A message that was merged, or has a confidence, has `parts` in `metadata`: a list of
+///   `{"id": "01JR…", "contents": 1, "creation": 1744815823058, "listenEnd": 1744815823050, "confidence": 0.93}`, in which
+///   `contents` is how many of the message's contents are the part's.
 /// - Keys, attributes, timings and types of contents that a newer writer added are kept, and written back. A
 ///   `role` that is not known is an error.
 ///

@@ -50,29 +50,9 @@ pub(super) fn read_map<'de, T: Draft, D: Deserializer<'de>>(deserializer: D) -> 
 }
 
 /// A key that is borrowed where that is possible.
-struct Key<'de>(Cow<'de, str>);
-
-impl<'de> Deserialize<'de> for Key<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct KeyVisitor;
-        impl<'de> Visitor<'de> for KeyVisitor {
-            type Value = Key<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a key")
-            }
-
-            fn visit_borrowed_str<E: de::Error>(self, key: &'de str) -> Result<Key<'de>, E> {
-                Ok(Key(Cow::Borrowed(key)))
-            }
-
-            fn visit_str<E: de::Error>(self, key: &str) -> Result<Key<'de>, E> {
-                Ok(Key(Cow::Owned(key.to_owned())))
-            }
-        }
-        deserializer.deserialize_str(KeyVisitor)
-    }
-}
+#[derive(serde::Deserialize)]
+#[serde(transparent)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[derive(Default)]
 struct RecordDraft {
@@ -133,6 +113,12 @@ impl RecordDraft {
             contents,
             metadata: metadata.known.ok_or_else(|| invalid("`metadata.timing.creation` is missing"))?,
         };
+        let first = message.metadata.part_data().first();
+        if metadata.contents_of_parts.is_some_and(|contents| contents != message.contents.len())
+            || first.is_some_and(|first| first.id != id || first.created_ms != message.metadata.created_ms())
+        {
+            return Err(invalid("the parts have all contents, and the first one the id and `creation` of the message"));
+        }
         let of_heard = said.heard.map(|heard| heard.unknown).unwrap_or_default();
         if !(self.unknown.is_empty() && said.unknown.is_empty() && of_heard.is_empty()) {
             let unknown = message.metadata.unknown_mut();
@@ -142,7 +128,7 @@ impl RecordDraft {
     }
 }
 
-fn invalid(reason: &'static str) -> MessageError {
+pub(super) fn invalid(reason: &'static str) -> MessageError {
     MessageError::InvalidRecord { reason }
 }
 

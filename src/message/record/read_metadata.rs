@@ -1,22 +1,27 @@
 //! Reading the metadata of a [`Record`](super::Record).
 
-use serde::de::{Deserialize, Deserializer, MapAccess};
+use std::num::NonZeroU32;
 
-use super::read::{Draft, Entries, read_map};
+use serde::de::{self, Deserialize, Deserializer, MapAccess};
+
+use super::read::{Draft, Entries, invalid, read_map};
 use crate::message::{
-    Attribute, Decision, ForkedFrom, MessageId, Metadata, RoleHint, Step, Text, Timing, TurnRecord, Value,
+    Attribute, Confidence, Decision, ForkedFrom, MessageError, MessageId, Metadata, PartData, RoleHint, Step, Text,
+    Timing, TurnRecord, Value,
 };
 
-/// `known` is there once the time of creation is.
+/// `known` is there if the time of creation is.
 #[derive(Default)]
 pub(super) struct MetadataDraft {
     pub known: Option<Metadata>,
+    /// How many contents the parts have, if they are told.
+    pub contents_of_parts: Option<usize>,
 }
 
 impl<'de> Deserialize<'de> for MetadataDraft {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let entries: MetadataEntries = read_map(deserializer)?;
-        Ok(Self { known: entries.into_metadata() })
+        entries.into_draft().map_err(de::Error::custom)
     }
 }
 
@@ -27,6 +32,7 @@ struct MetadataEntries {
     decision: Decision,
     forked_from: Option<ForkEntries>,
     turn: Option<TurnRecord>,
+    parts: Option<Vec<PartEntries>>,
     timings: TimingEntries,
     aux: Entries,
     unknown: Entries,
@@ -51,6 +57,7 @@ impl Draft for MetadataEntries {
             }
             "forkedFrom" => self.forked_from = Some(map.next_value()?),
             "turn" => self.turn = Some(map.next_value()?),
+            "parts" => self.parts = Some(map.next_value()?),
             "timing" => self.timings = map.next_value()?,
             "aux" => self.aux = map.next_value()?,
             _ => drop(self.unknown.insert(key.to_owned(), map.next_value()?)),
@@ -60,8 +67,9 @@ impl Draft for MetadataEntries {
 }
 
 impl MetadataEntries {
-    fn into_metadata(self) -> Option<Metadata> {
-        let mut metadata = Metadata::new(self.timings.creation?);
+    fn into_draft(self) -> Result<MetadataDraft, MessageError> {
+        let Some(creation_ms) = self.timings.creation else { return Ok(MetadataDraft::default()) };
+        let mut metadata = Metadata::new(creation_ms);
         for (timing, at_ms) in self.timings.others {
             metadata.set_timing(timing, at_ms);
         }
@@ -95,7 +103,58 @@ impl MetadataEntries {
         if !self.timings.unknown.is_empty() {
             metadata.unknown_mut().timing = self.timings.unknown;
         }
-        Some(metadata)
+        let contents_of_parts = self.parts.map(|parts| set_parts(&mut metadata, parts)).transpose()?;
+        Ok(MetadataDraft { known: Some(metadata), contents_of_parts })
+    }
+}
+
+/// Returns how many contents the parts have.
+fn set_parts(metadata: &mut Metadata, parts: Vec<PartEntries>) -> Result<usize, MessageError> {
+    let mut known = Vec::with_capacity(parts.len());
+    let mut start = 0_u32;
+    for (index, part) in parts.into_iter().enumerate() {
+        let (Some(id), Some(created_ms), Some(contents)) = (part.id, part.times.creation, part.contents) else {
+            return Err(invalid("a part has `id`, `contents` and `creation`"));
+        };
+        let mut data = PartData { confidence: part.confidence, ..PartData::new(id, created_ms, start) };
+        part.times.others.into_iter().for_each(|(timing, at_ms)| data.set_timing(timing, at_ms));
+        known.push(data);
+        start = start.checked_add(contents.get()).ok_or_else(|| invalid("a part has fewer contents"))?;
+        if !part.times.unknown.is_empty() {
+            let unknown = &mut metadata.unknown_mut().parts;
+            unknown.resize_with(index, Entries::new);
+            unknown.push(part.times.unknown);
+        }
+    }
+    metadata.set_parts(known);
+    Ok(start as usize)
+}
+
+#[derive(Default)]
+struct PartEntries {
+    id: Option<MessageId>,
+    contents: Option<NonZeroU32>,
+    confidence: Option<Confidence>,
+    times: TimingEntries,
+}
+
+impl Draft for PartEntries {
+    const EXPECTED: &'static str = "a part of a message";
+
+    fn entry<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
+        match key {
+            "id" => self.id = Some(map.next_value()?),
+            "contents" => self.contents = Some(map.next_value()?),
+            "confidence" => self.confidence = Some(map.next_value()?),
+            _ => self.times.entry(key, map)?,
+        }
+        Ok(())
+    }
+}
+
+impl<'de> Deserialize<'de> for PartEntries {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read_map(deserializer)
     }
 }
 

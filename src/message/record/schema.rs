@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::Value as Json;
 
 use super::Record;
 use crate::message::{
@@ -165,6 +166,13 @@ impl JsonSchema for Metadata {
                     "additionalProperties": generator.subschema_for::<Value>(),
                 },
                 "turn": generator.subschema_for::<TurnRecord>(),
+                "parts": {
+                    "description": "What arrived at one time each and was merged; or the whole message, with its \
+                        confidence. A key with the name of a timing is that of the part.",
+                    "type": "array",
+                    "minItems": 1,
+                    "items": part(generator),
+                },
                 "timing": timing(generator),
                 "aux": {
                     "description": "Custom data.",
@@ -178,14 +186,41 @@ impl JsonSchema for Metadata {
     }
 }
 
-fn timing(generator: &mut SchemaGenerator) -> Schema {
+fn part(generator: &mut SchemaGenerator) -> Schema {
+    let mut part = json_schema!({
+        "description": "In milliseconds since the Unix epoch, what happened to it. The first part has the `id` and \
+            `creation` of the message.",
+        "type": "object",
+        "properties": {
+            "id": generator.subschema_for::<MessageId>(),
+            "contents": {
+                "description": "How many of the contents of the message are its own, behind those of the part before it.",
+                "type": "integer", "minimum": 1, "maximum": u32::MAX,
+            },
+            "confidence": {
+                "description": "How sure the speech recognition was, from 0 to 1.",
+                "anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"type": "object", "required": ["$number"]}],
+            },
+        },
+        "required": ["id", "contents", Timing::Creation.as_str()],
+        "additionalProperties": generator.subschema_for::<Value>(),
+    });
+    if let Some(properties) = part.get_mut("properties").and_then(Json::as_object_mut) {
+        properties.extend(moments());
+    }
+    part
+}
+
+fn moments() -> serde_json::Map<String, Json> {
     let moment = |timing: Timing| json_schema!({"description": means(timing), "type": "integer", "format": "int64"});
-    let moments: serde_json::Map<_, _> =
-        Timing::ALL.map(|timing| (timing.as_str().to_owned(), moment(timing).to_value())).into_iter().collect();
+    Timing::ALL.map(|timing| (timing.as_str().to_owned(), moment(timing).to_value())).into_iter().collect()
+}
+
+fn timing(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "description": "When what happened, in milliseconds since the Unix epoch.",
         "type": "object",
-        "properties": moments,
+        "properties": moments(),
         "required": [Timing::Creation.as_str()],
         "additionalProperties": generator.subschema_for::<Value>(),
     })

@@ -4,7 +4,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::Record;
 use crate::message::metadata::Unknown;
-use crate::message::{Attribute, Decision, ForkedFrom, Heard, Message, Metadata};
+use crate::message::{Attribute, Decision, ForkedFrom, Heard, Message, Metadata, Part, Timing};
 
 impl Serialize for Record {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -21,7 +21,7 @@ impl Serialize for Record {
         }
         map.serialize_entry("revision", &message.revision())?;
         map.serialize_entry("message", &Said(message))?;
-        map.serialize_entry("metadata", &Known(message.metadata()))?;
+        map.serialize_entry("metadata", &Known(message))?;
         unknown_entries(&mut map, message.metadata(), |unknown| &unknown.record)?;
         map.end()
     }
@@ -65,36 +65,58 @@ impl Serialize for HeardOf<'_> {
 }
 
 /// The `metadata` of a record.
-struct Known<'a>(&'a Metadata);
+struct Known<'a>(&'a Message);
 
 impl Serialize for Known<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let metadata = self.0.metadata();
         let mut map = serializer.serialize_map(None)?;
-        let mut attributes: Vec<&str> = self.0.attributes().map(Attribute::as_str).collect();
-        if let Some(unknown) = self.0.unknown() {
+        let mut attributes: Vec<&str> = metadata.attributes().map(Attribute::as_str).collect();
+        if let Some(unknown) = metadata.unknown() {
             attributes.extend(unknown.attributes.iter().map(|name| name.as_str()));
         }
         if !attributes.is_empty() {
             map.serialize_entry("attribute", &attributes)?;
         }
-        if !self.0.summary_ids().is_empty() {
-            map.serialize_entry("summaryIds", self.0.summary_ids())?;
+        if !metadata.summary_ids().is_empty() {
+            map.serialize_entry("summaryIds", metadata.summary_ids())?;
         }
-        if let Some(decision) = self.0.decision() {
+        if let Some(decision) = metadata.decision() {
             let Decision { step, policy, role_hint } = decision;
             step.iter().try_for_each(|step| map.serialize_entry("step", &step.number()))?;
             policy.iter().try_for_each(|policy| map.serialize_entry("policy", policy))?;
             role_hint.iter().try_for_each(|hint| map.serialize_entry("roleHint", hint.as_str()))?;
         }
-        if let Some(forked_from) = self.0.forked_from() {
-            map.serialize_entry("forkedFrom", &Fork(forked_from, self.0))?;
+        if let Some(forked_from) = metadata.forked_from() {
+            map.serialize_entry("forkedFrom", &Fork(forked_from, metadata))?;
         }
-        self.0.turn().iter().try_for_each(|turn| map.serialize_entry("turn", turn))?;
-        map.serialize_entry("timing", &Timings(self.0))?;
-        if !self.0.aux().is_empty() {
-            map.serialize_entry("aux", self.0.aux())?;
+        if !metadata.part_data().is_empty() {
+            map.serialize_entry("parts", &self.0.parts().map(OfPart).collect::<Vec<_>>())?;
         }
-        unknown_entries(&mut map, self.0, |unknown| &unknown.metadata)?;
+        metadata.turn().iter().try_for_each(|turn| map.serialize_entry("turn", turn))?;
+        map.serialize_entry("timing", &Timings(metadata))?;
+        if !metadata.aux().is_empty() {
+            map.serialize_entry("aux", metadata.aux())?;
+        }
+        unknown_entries(&mut map, metadata, |unknown| &unknown.metadata)?;
+        map.end()
+    }
+}
+
+struct OfPart<'a>(Part<'a>);
+
+impl Serialize for OfPart<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(part) = self;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("id", &part.id())?;
+        map.serialize_entry("contents", &part.range().len())?;
+        map.serialize_entry(Timing::Creation.as_str(), &part.created_ms())?;
+        part.own_timings().iter().try_for_each(|(timing, at)| map.serialize_entry(timing.as_str(), at))?;
+        part.confidence().iter().try_for_each(|confidence| map.serialize_entry("confidence", confidence))?;
+        for (key, value) in part.unknown().into_iter().flatten() {
+            map.serialize_entry(key, value)?;
+        }
         map.end()
     }
 }

@@ -13,9 +13,6 @@ use crate::message::error::MessageError;
 
 pub(super) const BYTES: &str = "$bytes";
 pub(super) const NUMBER: &str = "$number";
-pub(super) const STRINGS: &str = "$strings";
-pub(super) const NUMBERS: &str = "$numbers";
-pub(super) const BINARIES: &str = "$binaries";
 pub(super) const MAP: &str = "$map";
 
 impl Serialize for Value {
@@ -29,11 +26,6 @@ impl Serialize for Value {
             Self::List(list) => serializer.collect_seq(list.iter()),
             Self::Map(map) if is_tag(map.keys().map(String::as_str)) => tagged(serializer, MAP, &Plain(map)),
             Self::Map(map) => Plain(map).serialize(serializer),
-            Self::StringSet(texts) => tagged(serializer, STRINGS, &**texts),
-            Self::NumberSet(numbers) => tagged(serializer, NUMBERS, &**numbers),
-            Self::BytesSet(binaries) => {
-                tagged(serializer, BINARIES, &binaries.iter().map(|bytes| STANDARD.encode(bytes)).collect::<Vec<_>>())
-            }
         }
     }
 }
@@ -172,11 +164,6 @@ fn untagged(mut map: BTreeMap<String, Value>) -> Result<Value, MessageError> {
         return match (tag.as_str(), value) {
             (BYTES, Value::String(text)) => decode(&text),
             (NUMBER, Value::String(text)) => text.parse().map(Value::Number),
-            (STRINGS, Value::List(list)) => Value::set(list),
-            (NUMBERS, Value::List(list)) => Value::set(list),
-            (BINARIES, Value::List(list)) => {
-                Value::set(list.iter().map(|item| decode(item.as_str().unwrap_or("?"))).collect::<Result<Vec<_>, _>>()?)
-            }
             (MAP, value @ Value::Map(_)) => Ok(value),
             // An unknown tag is a map like any other; written, it gets a tag of its own.
             (_, value) => Value::map([(tag, value)]),
@@ -212,7 +199,7 @@ impl TryFrom<serde_json::Value> for Value {
     }
 }
 
-/// Plain JSON, no tags written. Errors: bytes, a set, or a number that is no `i64`, `u64` or exact `f64`.
+/// Plain JSON, no tags written. Errors: bytes, or a number that is no `i64`, `u64` or exact `f64`.
 impl TryFrom<&Value> for serde_json::Value {
     type Error = MessageError;
 
@@ -233,7 +220,7 @@ impl TryFrom<&Value> for serde_json::Value {
                     .map(|(key, value)| Ok((key.clone(), Self::try_from(value)?)))
                     .collect::<Result<_, MessageError>>()?,
             ),
-            Value::Bytes(_) | Value::StringSet(_) | Value::NumberSet(_) | Value::BytesSet(_) => return Err(not_json()),
+            Value::Bytes(_) => return Err(not_json()),
         })
     }
 }
@@ -262,22 +249,15 @@ mod tests {
     #[test]
     fn what_json_cannot_say_is_tagged() {
         assert_eq!(round_trip(&Value::from(b"hi".as_slice())), json!({"$bytes": "aGk="}));
-        assert_eq!(round_trip(&Value::set(["b", "a"]).unwrap()), json!({"$strings": ["a", "b"]}));
-        assert_eq!(round_trip(&Value::set([2, 1]).unwrap()), json!({"$numbers": [1, 2]}));
-        assert_eq!(round_trip(&Value::set([b"hi".as_slice()]).unwrap()), json!({"$binaries": ["aGk="]}));
         let long: Number = "12345678901234567890123456789012345678".parse().unwrap();
         assert_eq!(round_trip(&long.clone().into()), json!({"$number": long.to_string()}));
-        assert_eq!(
-            round_trip(&Value::set([long.clone()]).unwrap()),
-            json!({"$numbers": [{"$number": long.to_string()}]})
-        );
     }
 
     #[test]
     fn a_map_that_looks_like_a_tag_stays_a_map() {
         for key in ["$bytes", "$map", "$unheard-of"] {
             let tag = || Value::map([("$bytes", "aGk=")]).unwrap();
-            round_trip(&Value::map([(key, Value::set([1]).unwrap())]).unwrap());
+            round_trip(&Value::map([(key, Value::from(vec![1]))]).unwrap());
             let inner = Value::map([("$a", tag()), ("$map", tag())]).unwrap();
             round_trip(&inner);
             round_trip(&Value::map([(key, inner)]).unwrap());

@@ -1,18 +1,19 @@
 //! [`Value`]: custom data beside a message, and the arguments of a tool call.
 
 mod entries;
+mod into;
 mod json;
 mod map;
 mod number;
 mod schema;
 mod size;
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
 pub use entries::Entries;
+pub use into::IntoValue;
 pub use map::Map;
 pub use number::{MAX_DIGITS, Number};
 pub(super) use schema::bytes as bytes_schema;
@@ -24,10 +25,9 @@ use crate::message::text::Text;
 /// How deep lists and maps nest, as in DynamoDB.
 pub const MAX_DEPTH: u8 = 32;
 
-/// Whatever DynamoDB can hold. A `Value` that exists is valid: no NaN, no empty set, not too deep.
+/// A value that DynamoDB can hold. A `Value` that exists is valid: not NaN, not nested too deep.
 ///
-/// It reads and writes JSON with serde, exactly: bytes, sets and long numbers are tagged, as in
-/// `{"$bytes": "aGk="}`, `{"$strings": ["a"]}`, `{"$numbers": [1]}`, `{"$binaries": ["aGk="]}` and
+/// It reads and writes JSON with serde, exactly. Bytes and long numbers are tagged, as in `{"$bytes": "aGk="}` and
 /// `{"$number": "12345678901234567890123456789012345678"}`; a map that looks like a tag is `{"$map": {…}}`.
 /// `TryFrom` converts from and into plain [`serde_json::Value`], without tags.
 ///
@@ -55,12 +55,6 @@ pub enum Value {
     List(List),
     /// A map with text keys.
     Map(Map),
-    /// A set of texts.
-    StringSet(Set<Text>),
-    /// A set of numbers.
-    NumberSet(Set<Number>),
-    /// A set of binary data.
-    BytesSet(Set<Arc<[u8]>>),
 }
 
 impl Value {
@@ -74,26 +68,6 @@ impl Value {
         entries: impl IntoIterator<Item = (K, V)>,
     ) -> Result<Self, MessageError> {
         Map::new(entries.into_iter().map(|(key, value)| (key.into(), value.into())).collect()).map(Self::Map)
-    }
-
-    /// The set of `elements`, doubles once. Errors: none at all, or of different kinds.
-    pub fn set<T: Into<Value>>(elements: impl IntoIterator<Item = T>) -> Result<Self, MessageError> {
-        let (mut texts, mut numbers, mut binaries) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        for element in elements {
-            match element.into() {
-                Self::String(text) => drop(texts.insert(text)),
-                Self::Number(number) => drop(numbers.insert(number)),
-                Self::Bytes(bytes) => drop(binaries.insert(bytes)),
-                _ => return Err(MessageError::MixedSet),
-            }
-        }
-        match (texts.is_empty(), numbers.is_empty(), binaries.is_empty()) {
-            (true, true, true) => Err(MessageError::EmptySet),
-            (false, true, true) => Ok(Self::StringSet(Set(texts))),
-            (true, false, true) => Ok(Self::NumberSet(Set(numbers))),
-            (true, true, false) => Ok(Self::BytesSet(Set(binaries))),
-            _ => Err(MessageError::MixedSet),
-        }
     }
 
     /// How many lists and maps lie around the innermost value: 0 for a plain value.
@@ -138,7 +112,6 @@ impl Value {
             Self::Bytes(_) => "bytes",
             Self::List(_) => "a list",
             Self::Map(_) => "a map",
-            Self::StringSet(_) | Self::NumberSet(_) | Self::BytesSet(_) => "a set",
         }
     }
 }
@@ -177,18 +150,6 @@ impl IntoIterator for List {
 fn depth_around<'a>(values: impl Iterator<Item = &'a Value>) -> Result<u8, MessageError> {
     let depth = 1 + values.map(Value::depth).max().unwrap_or(0);
     if depth > MAX_DEPTH { Err(MessageError::TooDeep) } else { Ok(depth) }
-}
-
-/// A set that is not empty; [`Value::set`] makes it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Set<T>(BTreeSet<T>);
-
-impl<T> Deref for Set<T> {
-    type Target = BTreeSet<T>;
-
-    fn deref(&self) -> &BTreeSet<T> {
-        &self.0
-    }
 }
 
 macro_rules! value_from {
@@ -238,9 +199,6 @@ impl fmt::Debug for Value {
             Self::Bytes(bytes) => write!(f, "Bytes({} bytes)", bytes.len()),
             Self::List(list) => list.fmt(f),
             Self::Map(map) => map.fmt(f),
-            Self::StringSet(set) => set.fmt(f),
-            Self::NumberSet(set) => set.fmt(f),
-            Self::BytesSet(set) => set.fmt(f),
         }
     }
 }
@@ -248,12 +206,6 @@ impl fmt::Debug for Value {
 impl fmt::Debug for List {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "List({} items)", self.len())
-    }
-}
-
-impl<T> fmt::Debug for Set<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Set({} elements)", self.len())
     }
 }
 
@@ -269,15 +221,6 @@ mod tests {
         }
         assert_eq!(value.depth(), 32);
         assert_eq!(Value::map([("deeper", value)]), Err(MessageError::TooDeep));
-    }
-
-    #[test]
-    fn sets_are_of_one_kind_and_not_empty() {
-        assert_eq!(Value::set(Vec::<Value>::new()), Err(MessageError::EmptySet));
-        assert_eq!(Value::set([Value::from("a"), Value::from(1)]), Err(MessageError::MixedSet));
-        assert_eq!(Value::set([Value::Null]), Err(MessageError::MixedSet));
-        let Value::NumberSet(numbers) = Value::set([2, 1, 2]).unwrap() else { panic!("not numbers") };
-        assert_eq!(numbers.len(), 2);
     }
 
     #[test]

@@ -14,11 +14,11 @@ const EXPONENTS: std::ops::RangeInclusive<i64> = -130..=125;
 /// An exact decimal number that DynamoDB can hold: 38 significant digits, magnitude 1E-130 to 9.99E+125, never NaN.
 ///
 /// Numbers are equal when they denote the same value: `1.50` is `15e-1`.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Number(Repr);
 
 /// One value has one representation.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 enum Repr {
     Int(i64),
     /// What is no `i64`, in the form that `canonical` gives.

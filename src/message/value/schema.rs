@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use super::json::{BINARIES, BYTES, MAP, NUMBER, NUMBERS, STRINGS};
+use super::json::{BYTES, MAP, NUMBER};
 use super::{MAX_DEPTH, MAX_DIGITS, Value};
 
 impl JsonSchema for Value {
@@ -15,14 +15,12 @@ impl JsonSchema for Value {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let value = generator.subschema_for::<Self>();
         let bytes = bytes();
-        let base64 = base64();
         let long_number = tagged(
             NUMBER,
             "A number that a double cannot hold exactly.",
             &json_schema!({"type": "string", "pattern": r"^-?[0-9]+(\.[0-9]+)?([Ee][+-]?[0-9]+)?$"}),
         );
         let number = json_schema!({"type": "number", "exclusiveMinimum": -1e126, "exclusiveMaximum": 1e126});
-        let set = |element: Schema| json_schema!({"type": "array", "minItems": 1, "items": element});
         json_schema!({
             "description": format!("What DynamoDB can hold. Lists and maps nest at most {MAX_DEPTH} deep, numbers have \
                 at most {MAX_DIGITS} significant digits. What plain JSON cannot say is tagged."),
@@ -37,14 +35,11 @@ impl JsonSchema for Value {
                     "not": {
                         "minProperties": 1,
                         "maxProperties": 1,
-                        "propertyNames": {"enum": [BYTES, NUMBER, STRINGS, NUMBERS, BINARIES, MAP]},
+                        "propertyNames": {"enum": [BYTES, NUMBER, MAP]},
                     },
                 },
                 bytes,
                 long_number,
-                tagged(STRINGS, "A set of texts.", &set(json_schema!({"type": "string"}))),
-                tagged(NUMBERS, "A set of numbers.", &set(json_schema!({"oneOf": [number, long_number]}))),
-                tagged(BINARIES, "A set of binary data, in base64.", &set(base64)),
                 tagged(
                     MAP,
                     "A map whose only key begins with `$`: no tag.",

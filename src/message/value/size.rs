@@ -17,9 +17,6 @@ impl Value {
                 Self::Bytes(bytes) => of_bytes(bytes),
                 Self::List(items) => items.iter().map(Self::record_bytes).sum(),
                 Self::Map(entries) => entries_bytes(entries.iter()),
-                Self::StringSet(texts) => texts.iter().map(|text| AROUND + text.len()).sum(),
-                Self::NumberSet(numbers) => numbers.len() * 2 * AROUND,
-                Self::BytesSet(all) => all.iter().map(|bytes| AROUND + of_bytes(bytes)).sum(),
             }
     }
 }

@@ -102,7 +102,7 @@ fn every_changed_word_changes_the_fingerprint() {
         result(|call| call.success(["In Milan."]).into()),
         result(|call| call.success(["In", "Milan."]).into()),
         result(|call| call.success([Value::from("In Milan.")]).into()),
-        result(|call| call.success::<ResultContent>([]).into()),
+        result(|call| call.success(Vec::<ResultContent>::new()).into()),
         called("call_1", json!({}), |call| call.failure(failure("NotRun", "No.")).into()),
         called("call_1", json!({}), |call| call.failure(failure("Unknown", "No.")).into()),
         called("call_1", json!({}), |call| call.failure(failure("NotRun", "Never.")).into()),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::task::AbortHandle;
 
-use crate::message::{Invocation, InvocationError, InvocationResult, ResultContent};
+use crate::message::{Invocation, InvocationError, InvocationResult, ResultContent, ResultContents};
 
 /// The [type](InvocationError::error_type) of an error result that says: the outcome is not known, and the tool may have
 /// acted.
@@ -37,7 +37,7 @@ pub(crate) fn failed(call: &Invocation, kind: &str, message: &str) -> Invocation
     match InvocationError::new(message) {
         Ok(error) => call.failure(error.with_type(kind).with_retryable(false)),
         // The messages are ours, and not blank.
-        Err(_) => call.success::<ResultContent>([]),
+        Err(_) => call.success(ResultContents::default()),
     }
 }
 

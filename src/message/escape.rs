@@ -2,21 +2,32 @@
 
 use std::fmt::{self, Write};
 
-/// Characters that move the cursor, start an escape sequence, break a line, or turn the direction of writing.
+/// Whether a character shows as nothing, or changes how others show: white space aside.
 ///
-/// The bidirectional ones are those of [Trojan Source](https://trojansource.codes) and the marks beside them; tag
-/// characters carry text that nobody sees.
-pub(super) fn is_harmful(c: char) -> bool {
+/// These are the controls, and what Unicode calls
+/// [default ignorable](https://www.unicode.org/reports/tr44/#Default_Ignorable_Code_Point), with the interlinear
+/// annotations and the separators of lines and paragraphs.
+pub(crate) fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(c,
-            '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Whether an invisible character is to be shown as an escape: it moves the cursor, starts an escape sequence, breaks a
+/// line, turns the direction of writing ([Trojan Source](https://trojansource.codes)), or hides words.
+///
+/// Joiners and variation selectors belong to words and emoji, and are left as they are.
+pub(crate) fn is_harmful(c: char) -> bool {
+    is_invisible(c) && !matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}')
 }
 
 /// Writes a text between quotes: harmful characters escaped as in Rust, and no quote but the last closes it.
 ///
 /// An apostrophe within a word stays as it is.
-pub(super) fn quoted(f: &mut impl Write, text: &str) -> fmt::Result {
+pub(crate) fn quoted(f: &mut impl Write, text: &str) -> fmt::Result {
     f.write_char('\'')?;
     let mut before = None;
     let mut chars = text.chars().peekable();
@@ -33,12 +44,12 @@ pub(super) fn quoted(f: &mut impl Write, text: &str) -> fmt::Result {
 }
 
 /// Writes a text so that it stays on its line.
-pub(super) fn on_one_line(f: &mut impl Write, text: &str) -> fmt::Result {
+pub(crate) fn on_one_line(f: &mut impl Write, text: &str) -> fmt::Result {
     text.chars().try_for_each(|c| visible(f, c))
 }
 
 /// Writes a character so that it does no harm.
-pub(super) fn visible(f: &mut impl Write, c: char) -> fmt::Result {
+pub(crate) fn visible(f: &mut impl Write, c: char) -> fmt::Result {
     if is_harmful(c) { write!(f, "{}", c.escape_default()) } else { f.write_char(c) }
 }
 
@@ -73,7 +84,8 @@ mod tests {
         assert_eq!(quote("I'm fine"), "'I'm fine'");
         assert_eq!(quote("a\nb\u{1b}[31m"), r"'a\nb\u{1b}[31m'");
         assert_eq!(quote("\u{202e}evil\u{2069}"), r"'\u{202e}evil\u{2069}'");
-        assert_eq!(quote("perché 日本 😀"), "'perché 日本 😀'");
+        assert_eq!(quote("perché 日本 😀 👩\u{200d}🦰 ❤\u{fe0f}"), "'perché 日本 😀 👩\u{200d}🦰 ❤\u{fe0f}'");
+        assert_eq!(quote("a\u{200b}b\u{ad}c\u{e0041}"), r"'a\u{200b}b\u{ad}c\u{e0041}'");
     }
 
     #[test]

@@ -1,0 +1,53 @@
+//! [`ExplicitIds`]: message ids that the service gives, each used once.
+
+use std::collections::HashSet;
+
+use super::{ManagerError, MessagesManager};
+use crate::message::{Message, MessageId, MessageWrapper};
+
+/// The ids of all messages and parts, gathered once the service gives the first id of its own.
+#[derive(Default)]
+pub(super) struct ExplicitIds(Option<HashSet<MessageId>>);
+
+impl ExplicitIds {
+    /// Notes an id that a message or part was given.
+    #[inline]
+    pub fn note(&mut self, id: MessageId) {
+        if let Some(ids) = &mut self.0 {
+            ids.insert(id);
+        }
+    }
+}
+
+/// A copy gathers the ids anew if it needs them.
+impl Clone for ExplicitIds {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl<W: MessageWrapper> MessagesManager<W> {
+    /// Returns the message with this id, or the one that it was merged into. Searches from the end.
+    pub fn get(&self, id: &MessageId) -> Option<&W> {
+        self.list.get(self.find_part(id)?)
+    }
+
+    /// The index of the message that has this id or a part with it.
+    pub(super) fn find_part(&self, id: &MessageId) -> Option<usize> {
+        let place = self.list.iter().rposition(|wrapper| has(wrapper.message(), id))?;
+        Some(self.list.first() + place)
+    }
+
+    /// Refuses an id that a message or part in memory has, or had since the first call of this method.
+    pub(super) fn check_id(&mut self, id: MessageId) -> Result<(), ManagerError> {
+        let list = &self.list;
+        let ids = self.explicit_ids.0.get_or_insert_with(|| {
+            list.iter().flat_map(|wrapper| wrapper.message().parts()).map(|part| part.id()).collect()
+        });
+        if ids.contains(&id) { Err(ManagerError::RepeatedId { id }) } else { Ok(()) }
+    }
+}
+
+fn has(message: &Message, id: &MessageId) -> bool {
+    message.id() == *id || message.metadata().part_data().iter().any(|part| part.id == *id)
+}

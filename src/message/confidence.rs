@@ -1,0 +1,122 @@
+//! [`Confidence`]: how sure the speech recognition is of what it heard.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::message::error::MessageError;
+use crate::message::value::{Number, Value};
+
+/// How sure the speech recognition is of what it heard: a decimal number from 0 to 1.
+///
+/// It is logged as it was given. Of an `f32`, that is the shortest decimal number that stands for it.
+///
+/// ```
+/// # use verbale::message::Confidence;
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// assert_eq!(Confidence::try_from(0.93_f32)?, "0.93".parse()?);
+/// assert!(Confidence::try_from(93.0).is_err());
+/// # Ok(()) }
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Confidence(Number);
+
+impl Confidence {
+    /// The nearest `f64`.
+    pub fn to_f64(&self) -> f64 {
+        self.0.to_f64()
+    }
+}
+
+/// Errors: [`MessageError::InvalidConfidence`] if it is not from 0 to 1.
+impl TryFrom<Number> for Confidence {
+    type Error = MessageError;
+
+    fn try_from(number: Number) -> Result<Self, MessageError> {
+        if (0.0..=1.0).contains(&number.to_f64()) { Ok(Self(number)) } else { Err(MessageError::InvalidConfidence) }
+    }
+}
+
+/// Errors: [`MessageError::InvalidConfidence`] if it is not from 0 to 1.
+impl TryFrom<f64> for Confidence {
+    type Error = MessageError;
+
+    fn try_from(confidence: f64) -> Result<Self, MessageError> {
+        Number::try_from(confidence).map_err(|_| MessageError::InvalidConfidence)?.try_into()
+    }
+}
+
+/// Errors: [`MessageError::InvalidConfidence`] if it is not from 0 to 1.
+impl TryFrom<f32> for Confidence {
+    type Error = MessageError;
+
+    fn try_from(confidence: f32) -> Result<Self, MessageError> {
+        format!("{confidence:e}").parse()
+    }
+}
+
+/// Errors: [`MessageError::InvalidConfidence`] if it is not a decimal number from 0 to 1.
+impl FromStr for Confidence {
+    type Err = MessageError;
+
+    fn from_str(text: &str) -> Result<Self, MessageError> {
+        text.parse::<Number>().map_err(|_| MessageError::InvalidConfidence)?.try_into()
+    }
+}
+
+impl fmt::Display for Confidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl fmt::Debug for Confidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl Serialize for Confidence {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Confidence {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::Number(number) => Self::try_from(number).map_err(de::Error::custom),
+            _ => Err(de::Error::custom(MessageError::InvalidConfidence)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn confidence_is_logged_as_given() {
+        for (given, logged) in [
+            (Confidence::try_from(0.93_f32), "0.93"),
+            (Confidence::try_from(0.93_f64), "0.93"),
+            (Confidence::try_from(0_f32), "0"),
+            (Confidence::try_from(1e-10_f32), "1e-10"),
+            ("0.930".parse(), "0.93"),
+            ("1".parse(), "1"),
+        ] {
+            let given = given.unwrap();
+            assert_eq!(serde_json::to_string(&given).unwrap(), logged);
+            assert_eq!(serde_json::from_str::<Confidence>(logged).unwrap(), given);
+        }
+    }
+
+    #[test]
+    fn confidence_outside_0_to_1_is_refused() {
+        let of_floats = [f64::NAN, f64::INFINITY, -0.1, 1.01, 93.0].map(Confidence::try_from);
+        for refused in of_floats.into_iter().chain(["high".parse(), Confidence::try_from(f32::NAN)]) {
+            assert_eq!(refused, Err(MessageError::InvalidConfidence));
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! [`ResultContent`]: what a tool gave back.
+
+use std::fmt;
+
+use super::{Document, Media};
+use crate::message::text::Text;
+use crate::message::value::{Map, Value};
+
+/// A part of what a tool gave back.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ResultContent {
+    /// Text.
+    Text(Text),
+    /// Structured data.
+    Json(Value),
+    /// An image, sound or video.
+    Media(Box<Media>),
+    /// A document.
+    Document(Box<Document>),
+    /// What a newer writer calls a part of a result: kept and logged, never handed to a model.
+    Unknown(Box<Map>),
+}
+
+impl fmt::Debug for ResultContent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => text.fmt(f),
+            Self::Json(value) => write!(f, "Json({value:?})"),
+            Self::Media(media) => media.fmt(f),
+            Self::Document(document) => document.fmt(f),
+            Self::Unknown(map) => write!(f, "Unknown({} entries)", map.len()),
+        }
+    }
+}
+
+/// All that a tool gave back: one [`ResultContent`], several, or none.
+///
+/// Made from whatever a [`ResultContent`] is made from, and from arrays and `Vec`s of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ResultContents(Vec<ResultContent>);
+
+impl ResultContents {
+    pub(super) fn into_vec(self) -> Vec<ResultContent> {
+        self.0
+    }
+}
+
+impl<T: Into<ResultContent>> From<T> for ResultContents {
+    fn from(content: T) -> Self {
+        Self(vec![content.into()])
+    }
+}
+
+impl<T: Into<ResultContent>> From<Vec<T>> for ResultContents {
+    fn from(contents: Vec<T>) -> Self {
+        Self(contents.into_iter().map(Into::into).collect())
+    }
+}
+
+impl<T: Into<ResultContent>, const N: usize> From<[T; N]> for ResultContents {
+    fn from(contents: [T; N]) -> Self {
+        Self(contents.into_iter().map(Into::into).collect())
+    }
+}
+
+impl From<&str> for ResultContent {
+    fn from(text: &str) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+impl From<String> for ResultContent {
+    fn from(text: String) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+impl From<Text> for ResultContent {
+    fn from(text: Text) -> Self {
+        Self::Text(text)
+    }
+}
+
+/// JSON that a [`Value`] cannot hold, such as 1e300, becomes a text.
+impl From<serde_json::Value> for ResultContent {
+    fn from(json: serde_json::Value) -> Self {
+        Value::try_from(json.clone()).map_or_else(|_| Self::Text(json.to_string().into()), Self::Json)
+    }
+}
+
+impl From<Value> for ResultContent {
+    fn from(value: Value) -> Self {
+        Self::Json(value)
+    }
+}
+
+impl From<Media> for ResultContent {
+    fn from(media: Media) -> Self {
+        Self::Media(Box::new(media))
+    }
+}
+
+impl From<Document> for ResultContent {
+    fn from(document: Document) -> Self {
+        Self::Document(Box::new(document))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn result_is_made_of_what_a_tool_has_at_hand() {
+        fn of(contents: impl Into<ResultContents>) -> serde_json::Value {
+            serde_json::to_value(contents.into().into_vec()).unwrap()
+        }
+        assert_eq!(of("done"), json!(["done"]));
+        assert_eq!(of(json!({"a": [1, 0.5]})), json!([{"type": "json", "json": {"a": [1, 0.5]}}]));
+        assert_eq!(of(vec!["a", "b"]), json!(["a", "b"]));
+        assert_eq!(of([json!(1), json!("b")]), json!([{"type": "json", "json": 1}, {"type": "json", "json": "b"}]));
+        assert_eq!(of(ResultContents::default()), json!([]));
+        // No value can hold it; the model can read it.
+        assert_eq!(of(json!({"a": 1e300})), json!([r#"{"a":1e+300}"#]));
+    }
+}

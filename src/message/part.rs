@@ -1,0 +1,151 @@
+//! [`Part`]: the piece of a message that arrived at one time.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+
+use crate::message::{Confidence, Content, Message, MessageId, Timing, Value};
+
+/// The piece of a message that arrived at one time.
+///
+/// Each merged part keeps its id, its times and its confidence. A message that was never merged is one part.
+///
+/// ```
+/// # use verbale::clock::{ManualClock, SystemIds};
+/// # use verbale::{MessagesManager, PlainMessage};
+/// # fn main() -> Result<(), verbale::ManagerError> {
+/// # let clock = ManualClock::new(1_744_815_823_058);
+/// # let mut manager = MessagesManager::<PlainMessage>::with_clock(std::sync::Arc::new(clock.clone()), std::sync::Arc::new(SystemIds));
+/// manager.add_user("Hi, there")?;
+/// clock.advance(99_000);
+/// let message = manager.add_user("are you there?")?.message().clone(); // merged
+/// let times: Vec<i64> = message.parts().map(|part| part.created_ms()).collect();
+/// assert_eq!(times, [1_744_815_823_058, 1_744_815_922_058]);
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Copy)]
+pub struct Part<'a> {
+    message: &'a Message,
+    index: usize,
+}
+
+/// The fields of a part that a message keeps.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct PartData {
+    pub id: MessageId,
+    pub created_ms: i64,
+    /// The index of the first of its contents.
+    pub start: u32,
+    /// In the order of `Timing`, without `Creation`. Of a message of one part, they are the message's.
+    pub timings: Vec<(Timing, i64)>,
+    pub confidence: Option<Confidence>,
+}
+
+impl PartData {
+    pub fn new(id: MessageId, created_ms: i64, start: u32) -> Self {
+        Self { id, created_ms, start, timings: Vec::new(), confidence: None }
+    }
+
+    pub fn set_timing(&mut self, timing: Timing, at_ms: i64) {
+        match timing {
+            Timing::Creation => self.created_ms = at_ms,
+            _ => drop(set(&mut self.timings, timing, at_ms)),
+        }
+    }
+}
+
+/// Sets a moment among others in their order and returns the one that was set before.
+pub(super) fn set(timings: &mut Vec<(Timing, i64)>, timing: Timing, at_ms: i64) -> Option<i64> {
+    match timings.binary_search_by_key(&timing, |(known, _)| *known) {
+        Ok(found) => timings.get_mut(found).map(|(_, at)| std::mem::replace(at, at_ms)),
+        Err(place) => {
+            timings.insert(place, (timing, at_ms));
+            None
+        }
+    }
+}
+
+impl Message {
+    /// The parts of the message, in the order in which they arrived: at least one.
+    pub fn parts(&self) -> impl ExactSizeIterator<Item = Part<'_>> + DoubleEndedIterator + Clone {
+        (0..self.count_parts()).map(|index| Part { message: self, index })
+    }
+
+    /// One of the parts, by its place among them.
+    pub(crate) fn part(&self, index: usize) -> Option<Part<'_>> {
+        (index < self.count_parts()).then_some(Part { message: self, index })
+    }
+
+    fn count_parts(&self) -> usize {
+        self.metadata().part_data().len().max(1)
+    }
+}
+
+impl<'a> Part<'a> {
+    /// The id. The first part has the id of the message.
+    pub fn id(self) -> MessageId {
+        self.data().map_or(self.message.id(), |data| data.id)
+    }
+
+    /// When it was added, in milliseconds since the Unix epoch.
+    pub fn created_ms(self) -> i64 {
+        self.data().map_or(self.message.metadata().created_ms(), |data| data.created_ms)
+    }
+
+    /// When something happened to it, if known, in milliseconds since the Unix epoch.
+    pub fn timing(self, timing: Timing) -> Option<i64> {
+        self.timings().find(|(known, _)| *known == timing).map(|(_, at_ms)| at_ms)
+    }
+
+    /// All its known times, [`Timing::Creation`] first.
+    pub fn timings(self) -> impl Iterator<Item = (Timing, i64)> + 'a {
+        let metadata = self.message.metadata();
+        let own = self.data().filter(|_| metadata.part_data().len() > 1);
+        let whole = own.is_none().then(|| metadata.timings());
+        let own = own
+            .into_iter()
+            .flat_map(|data| std::iter::once((Timing::Creation, data.created_ms)).chain(data.timings.iter().copied()));
+        whole.into_iter().flatten().chain(own)
+    }
+
+    /// Its contents.
+    pub fn contents(self) -> &'a [Content] {
+        self.message.contents().get(self.range()).unwrap_or_default()
+    }
+
+    /// Where its contents stand among those of the message.
+    pub fn range(self) -> Range<usize> {
+        let start_of = |index: usize| self.message.metadata().part_data().get(index).map(|data| data.start as usize);
+        start_of(self.index).unwrap_or(0)..start_of(self.index + 1).unwrap_or(self.message.contents().len())
+    }
+
+    /// How sure the speech recognition was of it, if known.
+    pub fn confidence(self) -> Option<&'a Confidence> {
+        self.data()?.confidence.as_ref()
+    }
+
+    /// The times that are kept with the part, without [`Timing::Creation`].
+    pub(super) fn own_timings(self) -> &'a [(Timing, i64)] {
+        self.data().map_or(&[], |data| &data.timings)
+    }
+
+    pub(super) fn unknown(self) -> Option<&'a BTreeMap<String, Value>> {
+        self.message.metadata().unknown()?.parts.get(self.index)
+    }
+
+    fn data(self) -> Option<&'a PartData> {
+        self.message.metadata().part_data().get(self.index)
+    }
+}
+
+/// Kinds and lengths, not the words.
+impl fmt::Debug for Part<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Part")
+            .field("id", &self.id())
+            .field("timings", &self.timings().collect::<Vec<_>>())
+            .field("confidence", &self.confidence())
+            .field("contents", &self.contents())
+            .finish()
+    }
+}
