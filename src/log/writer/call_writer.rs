@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::timeout_at;
+use tokio::time::{Instant, timeout_at};
 
 use super::call::Gap;
 use super::shared::{CallShared, Order, Orders, Shared, Weighed};
@@ -153,7 +153,7 @@ impl CallWriter {
             if !self.hand_over(manager, Tail::Include)?.is_full {
                 break;
             }
-            if timeout_at(until, room).await.is_err() {
+            if Instant::now() > until || timeout_at(until, room).await.is_err() {
                 return Err(Unfinished { left: manager.new_records(Tail::Include).count() }.into());
             }
         }
