@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::types::{
 use super::cost::write_units;
 use super::size::item_size;
 use super::{Cost, DynamoError, DynamoLog, Item, header, item, names};
-use crate::log::{CallChange, CallHeader, CallId, Claim, Ending};
+use crate::log::{CallChange, CallHeader, CallId, Claim, Ending, LogError};
 
 /// The header is there, is that of a call, and has not expired.
 const LIVE: &str = "#entity = :call AND (attribute_not_exists(#expires) OR #expires > :now)";
@@ -28,19 +28,16 @@ impl DynamoLog {
     ///
     /// Errors: never opened, or expired; erased; closed by a writer that is fenced (nothing is written); a request that
     /// failed, after which the change is to be made again.
-    pub async fn change(&self, call_id: &CallId, change: &CallChange) -> Result<(CallHeader, Cost), DynamoError> {
+    pub(super) async fn change(&self, call_id: &CallId, change: &CallChange) -> Result<CallHeader, DynamoError> {
         match change {
-            CallChange::Resume => {
-                let (taken, cost) = self.take_over(call_id).await?;
-                Ok((taken.header, cost))
-            }
+            CallChange::Resume => Ok(self.take_over(call_id).await?.header),
             CallChange::Close { claim, ending } => self.close(call_id, claim, ending).await,
             CallChange::Hold => self.hold(call_id).await,
             CallChange::Release => self.release(call_id).await,
         }
     }
 
-    async fn close(&self, call_id: &CallId, claim: &Claim, ending: &Ending) -> Result<(CallHeader, Cost), DynamoError> {
+    async fn close(&self, call_id: &CallId, claim: &Claim, ending: &Ending) -> Result<CallHeader, DynamoError> {
         let number = |number: i64| AttributeValue::N(number.to_string());
         let (mut set, mut request) = (String::new(), self.header_update(call_id));
         for (name, value) in [
@@ -63,21 +60,20 @@ impl DynamoLog {
             ))
             .expression_attribute_names("#epoch", names::EPOCH)
             .expression_attribute_values(":epoch", number(claim.epoch().into()));
-        let (updated, mut cost) = self.update_header(call_id, request).await?;
-        let item = match updated {
+        let item = match self.update_header(call_id, request).await? {
             Updated::To(item) => item,
             Updated::Refused(Some(found)) if self.is_live(&found) => {
                 let current = item::epoch(&found);
                 if current > claim.epoch() {
-                    return Err(DynamoError::Fenced { call_id: call_id.clone(), epoch: claim.epoch(), current });
+                    return Err(LogError::Fenced { call_id: call_id.clone(), epoch: claim.epoch(), current }.into());
                 }
                 found
             }
             Updated::Refused(found) => return Err(not_there(call_id, found.as_ref())),
         };
         let header = header::from_item(&item)?;
-        cost += self.settle_expiry(&header, claim).await?;
-        Ok((header, cost))
+        self.settle_expiry(&header, claim).await?;
+        Ok(header)
     }
 
     /// An update of the header, but for its expression and for what its condition has beside [`LIVE`].
@@ -101,11 +97,11 @@ impl DynamoLog {
         &self,
         call_id: &CallId,
         request: UpdateItemFluentBuilder,
-    ) -> Result<(Updated, Cost), DynamoError> {
+    ) -> Result<Updated, DynamoError> {
         let error = match request.send().await {
             Ok(output) => {
-                let cost = Cost::of_write(output.consumed_capacity());
-                return Ok((Updated::To(output.attributes.unwrap_or_default()), cost));
+                self.spent.add(Cost::of_write(output.consumed_capacity()));
+                return Ok(Updated::To(output.attributes.unwrap_or_default()));
             }
             Err(error) => error,
         };
@@ -113,7 +109,8 @@ impl DynamoLog {
             Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
                 let found = failed.item().cloned();
                 let bytes = found.as_ref().map(item_size).unwrap_or_default();
-                Ok((Updated::Refused(found), Cost::of_refused_write(write_units(bytes))))
+                self.spent.add(Cost::of_refused_write(write_units(bytes)));
+                Ok(Updated::Refused(found))
             }
             _ => {
                 let subject = format_args!("the header of call {call_id} in table {}", self.table);
@@ -132,9 +129,6 @@ impl DynamoLog {
 /// Why a header that is not live cannot be changed.
 pub(super) fn not_there(call_id: &CallId, found: Option<&Item>) -> DynamoError {
     let call_id = call_id.clone();
-    if found.is_some_and(item::is_erased) {
-        DynamoError::Erased { call_id }
-    } else {
-        DynamoError::NotOpened { call_id }
-    }
+    let is_erased = found.is_some_and(item::is_erased);
+    if is_erased { LogError::Erased { call_id } } else { LogError::NotOpened { call_id } }.into()
 }

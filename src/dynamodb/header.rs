@@ -6,13 +6,13 @@ use aws_sdk_dynamodb::types::{AttributeValue, ReturnConsumedCapacity, ReturnValu
 use super::cost::write_units;
 use super::size::item_size;
 use super::{AttributeError, Cost, DynamoError, DynamoLog, Item, day, item, keys, names};
-use crate::log::{CallHeader, CallId, Cursor, Ending, Opening, Tenant};
+use crate::log::{CallHeader, CallId, Cursor, Ending, LogError, Opening, Tenant};
 
 impl DynamoLog {
     /// Writes down that a call has begun, so that it is [listed](Self::list).
     ///
     /// Errors: opened with another start, tenant or expiry, or erased (nothing is written); a request that failed.
-    pub async fn open(&self, header: &CallHeader) -> Result<(Opening, Cost), DynamoError> {
+    pub(super) async fn open(&self, header: &CallHeader) -> Result<Opening, DynamoError> {
         let call_id = header.call_id();
         let mut item = to_item(header);
         let day_key = day::key_of(header, self.day_shards);
@@ -29,7 +29,10 @@ impl DynamoLog {
             .send()
             .await;
         let error = match answer {
-            Ok(output) => return Ok((Opening::Opened, Cost::of_write(output.consumed_capacity()))),
+            Ok(output) => {
+                self.spent.add(Cost::of_write(output.consumed_capacity()));
+                return Ok(Opening::Opened);
+            }
             Err(error) => error,
         };
         let Some(PutItemError::ConditionalCheckFailedException(failed)) = error.as_service_error() else {
@@ -37,13 +40,14 @@ impl DynamoLog {
             return Err(DynamoError::request("PutItem", subject, error));
         };
         let found = failed.item().cloned().unwrap_or_default();
+        self.spent.add(Cost::of_refused_write(write_units(item_size(&found))));
         if item::is_erased(&found) {
-            return Err(DynamoError::Erased { call_id: call_id.clone() });
+            return Err(LogError::Erased { call_id: call_id.clone() }.into());
         }
         if from_item(&found)?.is_opened_as(header) {
-            Ok((Opening::AlreadyOpen, Cost::of_refused_write(write_units(item_size(&found)))))
+            Ok(Opening::AlreadyOpen)
         } else {
-            Err(DynamoError::OtherHeader { call_id: call_id.clone() })
+            Err(LogError::OtherHeader { call_id: call_id.clone() }.into())
         }
     }
 }

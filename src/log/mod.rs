@@ -19,7 +19,9 @@
 //!
 //! manager.add_user("Hi, there")?;
 //! let changes = manager.changes(Tail::Include);
-//! log.put_records(&claim, changes.records()).await?;
+//! for record in changes.records() {
+//!     log.put_record(&claim, record).await?;
+//! }
 //! manager.acknowledge(changes.receipt());
 //!
 //! assert!(MessagesManager::restore(log.read_call(&call_id).await?.records)? == manager);
@@ -60,7 +62,7 @@ pub use list::{CallPage, CallQuery, Cursor};
 pub use memory::MemoryLog;
 pub use offloading::Offloading;
 pub use port::{CallLog, LogFuture};
-pub use put::{Put, PutError, Stored};
+pub use put::Put;
 pub use redaction::{CardNumbers, Redaction, RedactionError, Redactor, Redactors, redact};
 pub use spool::{RecordKey, SetAside, Spool, SpoolError, SpoolMemory, SpoolSettings};
 pub use writer::{

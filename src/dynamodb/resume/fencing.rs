@@ -13,7 +13,7 @@ use crate::dynamodb::cost::write_units;
 use crate::dynamodb::read::CallItems;
 use crate::dynamodb::size::item_size;
 use crate::dynamodb::{Cost, DynamoError, DynamoLog, Item, ItemKey, header, item, log, names};
-use crate::log::CallId;
+use crate::log::{CallId, LogError};
 use crate::message::Position;
 
 /// An older writer writes a few times a turn, and a pass takes a fraction of one.
@@ -43,29 +43,18 @@ enum Found {
 }
 
 impl Fencing<'_> {
-    /// The items of the call as they stay, and what it cost.
-    pub async fn run(&self) -> Result<(Vec<Item>, Cost), DynamoError> {
-        let mut cost = Cost::default();
+    /// The items of the call as they stay.
+    pub async fn run(&self) -> Result<Vec<Item>, DynamoError> {
         for _ in 0..PASSES {
-            let (items, read_cost) = self.log.items(self.call_id).await?;
-            cost += read_cost;
+            let items = self.log.items(self.call_id).await?;
             let fenced = items.fenced();
             let fences = fences_of(&items, self.epoch);
             let shown: Vec<Item> = items.into_shown(self.log.now_s()).collect();
             let steps = stamps(&shown, self.epoch).chain(self.next_places(&shown, &fences));
             let steps = stream::iter(steps.map(|step| self.take(step, fenced))).buffer_unordered(log::AT_ONCE);
-            let first = (Found::AsRead, Cost::default());
-            let all = steps.try_fold(first, |(mut all, mut cost), (found, taken)| {
-                if found == Found::Changed {
-                    all = found;
-                }
-                cost += taken;
-                std::future::ready(Ok((all, cost)))
-            });
-            let (found, pass_cost) = all.await?;
-            cost += pass_cost;
-            if found == Found::AsRead {
-                return Ok((shown, cost));
+            let found: Vec<Found> = steps.try_collect().await?;
+            if found.iter().all(|found| *found == Found::AsRead) {
+                return Ok(shown);
             }
         }
         Err(DynamoError::NotFenced { call_id: self.call_id.clone() })
@@ -94,14 +83,14 @@ impl Fencing<'_> {
         places.filter(|sort_key| !fences.contains(sort_key)).map(|sort_key| Step::Fence { sort_key })
     }
 
-    async fn take(&self, step: Step, fenced: u32) -> Result<(Found, Cost), DynamoError> {
+    async fn take(&self, step: Step, fenced: u32) -> Result<Found, DynamoError> {
         match step {
             Step::Stamp { keys, revision } => self.stamp(keys, revision).await,
             Step::Fence { sort_key } => self.fence(&sort_key, fenced).await,
         }
     }
 
-    async fn stamp(&self, keys: Item, revision: AttributeValue) -> Result<(Found, Cost), DynamoError> {
+    async fn stamp(&self, keys: Item, revision: AttributeValue) -> Result<Found, DynamoError> {
         let answer = self
             .log
             .client
@@ -119,7 +108,10 @@ impl Fencing<'_> {
             .send()
             .await;
         let error = match answer {
-            Ok(output) => return Ok((Found::AsRead, Cost::of_write(output.consumed_capacity()))),
+            Ok(output) => {
+                self.log.spent.add(Cost::of_write(output.consumed_capacity()));
+                return Ok(Found::AsRead);
+            }
             Err(error) => error,
         };
         match error.as_service_error() {
@@ -128,7 +120,7 @@ impl Fencing<'_> {
         }
     }
 
-    async fn fence(&self, sort_key: &str, fenced: u32) -> Result<(Found, Cost), DynamoError> {
+    async fn fence(&self, sort_key: &str, fenced: u32) -> Result<Found, DynamoError> {
         let mut fence = header::keys_of(self.call_id, sort_key, names::ENTITY_FENCE);
         fence.insert(names::EPOCH.to_owned(), self.epoch());
         if let Some(at_s) = self.expires_at_s {
@@ -157,7 +149,10 @@ impl Fencing<'_> {
             .send()
             .await;
         let error = match answer {
-            Ok(output) => return Ok((Found::AsRead, Cost::of_write(output.consumed_capacity()))),
+            Ok(output) => {
+                self.log.spent.add(Cost::of_write(output.consumed_capacity()));
+                return Ok(Found::AsRead);
+            }
             Err(error) => error,
         };
         match error.as_service_error() {
@@ -167,17 +162,18 @@ impl Fencing<'_> {
     }
 
     /// What it means that `found` is there, and was not when all was read.
-    fn changed(&self, found: Option<&Item>) -> Result<(Found, Cost), DynamoError> {
-        let call_id = || self.call_id.clone();
+    fn changed(&self, found: Option<&Item>) -> Result<Found, DynamoError> {
+        let call_id = self.call_id.clone();
         if found.is_some_and(item::is_erased) {
-            return Err(DynamoError::Erased { call_id: call_id() });
+            return Err(LogError::Erased { call_id }.into());
         }
         let current = found.map_or(1, item::epoch);
         if current > self.epoch {
-            return Err(DynamoError::Fenced { call_id: call_id(), epoch: self.epoch, current });
+            return Err(LogError::Fenced { call_id, epoch: self.epoch, current }.into());
         }
         let units = write_units(found.map(item_size).unwrap_or_default());
-        Ok((Found::Changed, Cost::of_refused_write(units)))
+        self.log.spent.add(Cost::of_refused_write(units));
+        Ok(Found::Changed)
     }
 
     fn epoch(&self) -> AttributeValue {

@@ -16,27 +16,6 @@ const HEADER: &[u8] = b"{\"call\":";
 
 const VERSION: u32 = 1;
 
-/// Lines to be added.
-#[derive(Default)]
-pub(super) struct Lines {
-    text: Vec<u8>,
-    error: Option<serde_json::Error>,
-}
-
-impl Lines {
-    pub fn push(&mut self, record: &Record) {
-        if let Err(error) = serde_json::to_writer(&mut self.text, record) {
-            self.error = Some(error);
-        }
-        self.text.push(b'\n');
-    }
-
-    /// All of them. Errors: a record that JSON cannot say; none is known.
-    pub fn finish(self) -> io::Result<Vec<u8>> {
-        self.error.map_or(Ok(self.text), |error| Err(error.into()))
-    }
-}
-
 #[derive(Serialize, Deserialize)]
 struct HeaderLine {
     call: HeaderEntries,
@@ -94,7 +73,16 @@ pub(super) fn of_header(header: &CallHeader) -> io::Result<Vec<u8>> {
         held: header.is_held(),
     };
     // The keys of a struct stand in their order: the line begins with `HEADER`.
-    let mut line = serde_json::to_vec(&HeaderLine { call, v: VERSION })?;
+    line(&HeaderLine { call, v: VERSION })
+}
+
+/// The line of a record. Errors: a record that JSON cannot say; none is known.
+pub(super) fn of_record(record: &Record) -> io::Result<Vec<u8>> {
+    line(record)
+}
+
+fn line(of: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(of)?;
     line.push(b'\n');
     Ok(line)
 }

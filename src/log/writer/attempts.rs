@@ -10,7 +10,7 @@ use super::operation::Outcome;
 use super::shared::Weighed;
 use super::{Durability, Part, Trouble, WriterTask, reason_of, unpoisoned};
 use crate::log::spool::SpoolChange;
-use crate::log::{CallId, LogError, Opening, RecordKey, Remedy, Stored};
+use crate::log::{CallId, LogError, Opening, RecordKey, Remedy};
 use crate::message::{MessageId, Record};
 
 /// The longest wait behind a failure while somebody waits for all to be stored.
@@ -123,11 +123,11 @@ impl WriterTask {
         }
     }
 
-    fn put(&mut self, key: &Key, records: &[Record], stored: Vec<Stored>, failed: Vec<(MessageId, LogError)>) {
+    fn put(&mut self, key: &Key, records: &[Record], stored: Vec<MessageId>, failed: Vec<(MessageId, LogError)>) {
         self.shared.counters.written.add(stored.len());
         let find = |id: MessageId| records.iter().find(|record| record.id() == id);
-        for stored in &stored {
-            if let Some(record) = find(stored.id) {
+        for id in stored {
+            if let Some(record) = find(id) {
                 self.stored(key, record);
             }
         }
