@@ -10,18 +10,15 @@ use super::Failure;
 use super::attribute::AttributeError;
 use super::keys::ItemKey;
 use super::size::MAX_RECORD_BYTES;
-use crate::log::{CallId, InvalidCallId, LogError, Remedy};
+use crate::log::{CallId, LogError, Remedy};
 
 /// Why something could not be stored or read: which call, which key, what to do. Never holds what was said.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DynamoError {
-    /// What any log may answer: fenced, erased, held, not opened, or in conflict.
+    /// What any log may answer: fenced, erased, held, not opened, in conflict, or not the id of a call.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// A call id that a key cannot hold, or that cannot be printed.
-    #[error(transparent)]
-    InvalidCallId(#[from] InvalidCallId),
     /// A record that cannot be an item. None is known.
     #[error("{key} cannot be an item; nothing was sent")]
     Unstorable {

@@ -6,7 +6,9 @@ use std::num::NonZeroU32;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use aws_sdk_dynamodb::types::{AttributeValue, ReturnConsumedCapacity, ReturnValuesOnConditionCheckFailure};
+use aws_sdk_dynamodb::types::{
+    AttributeValue, ConsumedCapacity, ReturnConsumedCapacity, ReturnValuesOnConditionCheckFailure,
+};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 
 use crate::dynamodb::cost::write_units;
@@ -107,17 +109,11 @@ impl Fencing<'_> {
             .return_consumed_capacity(ReturnConsumedCapacity::Total)
             .send()
             .await;
-        let error = match answer {
-            Ok(output) => {
-                self.log.spent.add(Cost::of_write(output.consumed_capacity()));
-                return Ok(Found::AsRead);
-            }
-            Err(error) => error,
-        };
-        match error.as_service_error() {
-            Some(UpdateItemError::ConditionalCheckFailedException(failed)) => self.changed(failed.item()),
-            _ => Err(self.failed("UpdateItem", error)),
-        }
+        let answer = answer.map(|output| output.consumed_capacity);
+        self.done("UpdateItem", answer, |error| match error {
+            UpdateItemError::ConditionalCheckFailedException(failed) => Some(failed.item()),
+            _ => None,
+        })
     }
 
     async fn fence(&self, sort_key: &str, fenced: u32) -> Result<Found, DynamoError> {
@@ -148,17 +144,11 @@ impl Fencing<'_> {
             .return_consumed_capacity(ReturnConsumedCapacity::Total)
             .send()
             .await;
-        let error = match answer {
-            Ok(output) => {
-                self.log.spent.add(Cost::of_write(output.consumed_capacity()));
-                return Ok(Found::AsRead);
-            }
-            Err(error) => error,
-        };
-        match error.as_service_error() {
-            Some(PutItemError::ConditionalCheckFailedException(failed)) => self.changed(failed.item()),
-            _ => Err(self.failed("PutItem", error)),
-        }
+        let answer = answer.map(|output| output.consumed_capacity);
+        self.done("PutItem", answer, |error| match error {
+            PutItemError::ConditionalCheckFailedException(failed) => Some(failed.item()),
+            _ => None,
+        })
     }
 
     /// What it means that `found` is there, and was not when all was read.
@@ -180,12 +170,28 @@ impl Fencing<'_> {
         AttributeValue::N(self.epoch.to_string())
     }
 
-    fn failed<E>(&self, operation: &'static str, error: SdkError<E>) -> DynamoError
+    /// `refused` gives the item that is there instead, where the condition does not hold.
+    fn done<E>(
+        &self,
+        operation: &'static str,
+        answer: Result<Option<ConsumedCapacity>, SdkError<E>>,
+        refused: fn(&E) -> Option<Option<&Item>>,
+    ) -> Result<Found, DynamoError>
     where
         E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
     {
+        let error = match answer {
+            Ok(capacity) => {
+                self.log.spent.add(Cost::of_write(capacity.as_ref()));
+                return Ok(Found::AsRead);
+            }
+            Err(error) => error,
+        };
+        if let Some(found) = error.as_service_error().and_then(refused) {
+            return self.changed(found);
+        }
         let subject = format_args!("call {}, resuming it in table {}", self.call_id, self.log.table);
-        DynamoError::request(operation, subject, error)
+        Err(DynamoError::request(operation, subject, error))
     }
 }
 
