@@ -12,7 +12,7 @@ use verbale::bedrock::BedrockMessage;
 use verbale::clock::{IdSource, SystemIds};
 use verbale::dynamodb::{Cost, DynamoError, DynamoLog, Failure, Item, Table, create_table, log_client};
 use verbale::embedded::{EmbeddedDynamo, EmbeddedError};
-use verbale::log::{self, CallId, CallLog as _, Claim, InvalidCallId};
+use verbale::log::{self, CallId, CallLog as _, Claim};
 use verbale::manager::RestoreError;
 use verbale::{MessageId, MessagesManager, Receipt, Record, Tail};
 
@@ -51,8 +51,6 @@ pub enum LogError {
     NobodyAnswers { url: String, source: DynamoError },
     #[error(transparent)]
     Dynamo(#[from] DynamoError),
-    #[error(transparent)]
-    CallId(#[from] InvalidCallId),
     #[error(transparent)]
     Log(#[from] log::LogError),
     #[error("the logged call cannot be restored")]
@@ -148,7 +146,7 @@ fn client_at(url: &str) -> Client {
 }
 
 /// The script's name, and a ULID of the call's time: whoever plays a file twice has made two calls.
-fn call_id(script: &Script) -> Result<CallId, InvalidCallId> {
+fn call_id(script: &Script) -> Result<CallId, log::LogError> {
     // In the first millisecond of 1970 the ULIDs of a process count up from 1, as they would in the next process.
     let start_ms = script.events.first().map_or(1, |event| event.start_ms.max(1));
     let ulid = MessageId::from(SystemIds.next_id(start_ms));

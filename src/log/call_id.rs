@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::LogError;
+
 /// The id of a call: whatever the service calls it, of 1 to [`MAX_BYTES`](Self::MAX_BYTES) bytes, without control
 /// or invisible characters.
 ///
@@ -18,15 +20,6 @@ use std::sync::Arc;
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallId(Arc<str>);
 
-/// A call id that a key cannot hold, or that cannot be printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a call id: {reason}; an id has 1 to 1,000 bytes and no control or invisible characters")]
-#[non_exhaustive]
-pub struct InvalidCallId {
-    /// What is wrong.
-    pub reason: &'static str,
-}
-
 impl CallId {
     /// In DynamoDB a partition key has room for 2,048 bytes and a sort key for
     /// [1,024](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html); in the index of
@@ -34,18 +27,13 @@ impl CallId {
     pub const MAX_BYTES: usize = 1_000;
 
     /// Errors: empty, longer than [`MAX_BYTES`](Self::MAX_BYTES), with control or invisible characters.
-    pub fn new(id: impl Into<Arc<str>>) -> Result<Self, InvalidCallId> {
+    pub fn new(id: impl Into<Arc<str>>) -> Result<Self, LogError> {
         let id = id.into();
-        let reason = if id.is_empty() {
-            "it is empty"
-        } else if id.len() > Self::MAX_BYTES {
-            "it is longer than 1,000 bytes"
-        } else if id.chars().any(is_invisible) {
-            "it has control or invisible characters"
-        } else {
-            return Ok(Self(id));
-        };
-        Err(InvalidCallId { reason })
+        if id.is_empty() || id.len() > Self::MAX_BYTES || id.chars().any(is_invisible) {
+            let reason = "one has 1 to 1,000 bytes and no control or invisible characters";
+            return Err(LogError::Invalid { what: "a call id", reason });
+        }
+        Ok(Self(id))
     }
 
     /// The id as text.

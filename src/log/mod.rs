@@ -48,9 +48,10 @@ mod port;
 mod put;
 mod redaction;
 mod spool;
+mod stored;
 mod writer;
 
-pub use call_id::{CallId, InvalidCallId};
+pub use call_id::CallId;
 pub use change::{CallChange, LoggedCall};
 pub use claim::Claim;
 pub use day::Day;
@@ -64,8 +65,9 @@ pub use offloading::Offloading;
 pub use port::{CallLog, LogFuture};
 pub use put::Put;
 pub use redaction::{CardNumbers, Redaction, RedactionError, Redactor, Redactors, redact};
-pub use spool::{RecordKey, SetAside, Spool, SpoolError, SpoolMemory, SpoolSettings};
+pub(crate) use spool::RecordKey;
+pub use spool::{SetAside, Spool, SpoolError, SpoolErrorKind, SpoolMemory, SpoolSettings};
 pub use writer::{
     CallWriter, Durability, FinishError, HandedOver, LogWriter, NotAccepted, Part, ResumeError, Status, Trouble,
-    Unfinished, Unstored, WhenFull, WriterSettings, WriterTask,
+    Unstored, WhenFull, WriterSettings, WriterTask,
 };

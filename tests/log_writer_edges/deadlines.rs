@@ -13,7 +13,7 @@ use super::{LONG, SOON, START_MS, ca1, header, said, settings, started};
 /// Fails if `wait` takes longer than `within`.
 async fn by_deadline<T>(within: Duration, wait: impl Future<Output = T>) -> T {
     let begun = Instant::now();
-    let done = timeout(LONG, wait).await.expect("a wait has an end");
+    let done = timeout(LONG, wait).await.unwrap();
     assert!(begun.elapsed() <= within, "{:?} of {within:?}", begun.elapsed());
     done
 }
@@ -42,7 +42,7 @@ async fn every_wait_ends(writer: &LogWriter) {
     manager.add_user("And another thing").unwrap();
     let ending = Ending::of(&manager, START_MS, "hangup").unwrap();
     let finished = by_deadline(SOON, call.finish(&mut manager, ending, SOON)).await;
-    assert!(matches!(finished, Err(FinishError::Unfinished(unfinished)) if unfinished.left == 2));
+    assert!(matches!(finished, Err(FinishError::Unfinished { left: 2 })));
     assert!(is_unanswered(&by_deadline(SOON, writer.stop(SOON)).await));
 }
 

@@ -63,7 +63,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::timeout_at;
 
-pub use call_writer::{CallWriter, FinishError, HandedOver, NotAccepted, Unfinished};
+pub use call_writer::{CallWriter, FinishError, HandedOver, NotAccepted};
 pub use level::Durability;
 pub use settings::{WhenFull, WriterSettings};
 pub use status::{Status, Trouble};
