@@ -2,9 +2,9 @@
 
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::batch_write_item::BatchWriteItemError;
-use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, ReturnConsumedCapacity, WriteRequest};
 
+use super::write::Written;
 use super::{Cost, DynamoError, DynamoLog, Item, header, item, names};
 use crate::log::{CallId, LogError};
 
@@ -64,25 +64,16 @@ impl DynamoLog {
     /// Marks the call as erased. Whatever is there, it goes, unless it is held: one of a hold and an erasing that come at
     /// once is refused.
     async fn mark(&self, call_id: &CallId) -> Result<(), DynamoError> {
-        let output = self
+        let request = self
             .client
             .put_item()
-            .table_name(&*self.table)
             .set_item(Some(header::keys_of(call_id, names::HEADER, names::ENTITY_ERASED)))
             .condition_expression("attribute_not_exists(#held)")
-            .expression_attribute_names("#held", names::HELD)
-            .return_consumed_capacity(ReturnConsumedCapacity::Total)
-            .send()
-            .await;
-        match output {
-            Ok(output) => {
-                self.spent.add(Cost::of_write(output.consumed_capacity()));
-                Ok(())
-            }
-            Err(error) if error.as_service_error().is_some_and(PutItemError::is_conditional_check_failed_exception) => {
-                Err(LogError::Held { call_id: call_id.clone() }.into())
-            }
-            Err(error) => Err(self.erase_failed("PutItem", call_id, error)),
+            .expression_attribute_names("#held", names::HELD);
+        let subject = || format!("call {call_id}, erasing it from table {}", self.table);
+        match self.send_put(request, subject).await? {
+            Written::Done(_) => Ok(()),
+            Written::Refused(_) => Err(LogError::Held { call_id: call_id.clone() }.into()),
         }
     }
 

@@ -4,8 +4,9 @@ use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnConsumedCapacity};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 
-use super::change::{Updated, not_there};
+use super::change::not_there;
 use super::cost::write_units;
+use super::write::Written;
 use super::{Cost, DynamoError, DynamoLog, Item, header, item, log, names};
 use crate::log::{CallHeader, CallId, Claim};
 
@@ -125,9 +126,9 @@ fn is_refused(error: &aws_sdk_dynamodb::error::SdkError<UpdateItemError>) -> boo
     error.as_service_error().is_some_and(UpdateItemError::is_conditional_check_failed_exception)
 }
 
-fn changed(call_id: &CallId, updated: Updated) -> Result<CallHeader, DynamoError> {
+fn changed(call_id: &CallId, updated: Written) -> Result<CallHeader, DynamoError> {
     match updated {
-        Updated::To(item) => header::from_item(&item),
-        Updated::Refused(found) => Err(not_there(call_id, found.as_ref())),
+        Written::Done(item) => header::from_item(&item),
+        Written::Refused(found) => Err(not_there(call_id, found.as_ref())),
     }
 }

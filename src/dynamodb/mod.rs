@@ -66,6 +66,7 @@ mod resume;
 mod size;
 mod table;
 mod ttl;
+mod write;
 
 pub use attribute::{AttributeError, from_attribute, to_attribute};
 pub use client::{ATTEMPT_TIMEOUT, CONNECT_TIMEOUT, OPERATION_TIMEOUT, log_client};

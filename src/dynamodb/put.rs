@@ -1,11 +1,10 @@
 //! Writing records: only over older ones.
 
-use aws_sdk_dynamodb::operation::put_item::PutItemError;
-use aws_sdk_dynamodb::types::{AttributeValue, ReturnConsumedCapacity, ReturnValuesOnConditionCheckFailure};
+use aws_sdk_dynamodb::types::AttributeValue;
 
-use super::cost::write_units;
 use super::size::{MAX_RECORD_BYTES, item_size};
-use super::{AttributeError, Cost, DynamoError, DynamoLog, Item, ItemKey, from_item, item, names, to_item};
+use super::write::Written;
+use super::{AttributeError, DynamoError, DynamoLog, Item, ItemKey, from_item, item, names, to_item};
 use crate::log::{Claim, LogError, Put};
 use crate::message::Record;
 
@@ -39,7 +38,7 @@ impl DynamoLog {
             item.insert(names::EXPIRES_AT.to_owned(), AttributeValue::N(at_s.to_string()));
         }
         let epoch = AttributeValue::N(claim.epoch().to_string());
-        let request = self.client.put_item().table_name(&*self.table);
+        let request = self.client.put_item();
         let request = if claim.epoch() == 1 {
             request.condition_expression(CONDITION)
         } else {
@@ -51,32 +50,17 @@ impl DynamoLog {
                 .expression_attribute_values(":fence", AttributeValue::S(names::ENTITY_FENCE.to_owned()))
                 .expression_attribute_values(":epoch", epoch)
         };
-        let answer = request
+        let request = request
             .set_item(Some(item))
             .expression_attribute_names("#pk", names::PARTITION_KEY)
             .expression_attribute_names("#epoch", names::EPOCH)
             .expression_attribute_names("#id", names::ID)
             .expression_attribute_names("#revision", names::REVISION)
             .expression_attribute_values(":id", AttributeValue::S(record.id().to_string()))
-            .expression_attribute_values(":revision", AttributeValue::N(record.revision().to_string()))
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
-            .return_consumed_capacity(ReturnConsumedCapacity::Total)
-            .send()
-            .await;
-        let error = match answer {
-            Ok(output) => {
-                self.spent.add(Cost::of_write(output.consumed_capacity()));
-                return Ok(Put::Written);
-            }
-            Err(error) => error,
-        };
-        match error.as_service_error() {
-            Some(PutItemError::ConditionalCheckFailedException(failed)) => {
-                let found = failed.item().cloned().unwrap_or_default();
-                self.spent.add(Cost::of_refused_write(write_units(item_size(&found))));
-                compare(key, claim, record, found)
-            }
-            _ => Err(DynamoError::request("PutItem", format_args!("{key} to table {}", self.table), error)),
+            .expression_attribute_values(":revision", AttributeValue::N(record.revision().to_string()));
+        match self.send_put(request, || format!("{key} to table {}", self.table)).await? {
+            Written::Done(_) => Ok(Put::Written),
+            Written::Refused(found) => compare(key, claim, record, found.unwrap_or_default()),
         }
     }
 }

@@ -3,18 +3,12 @@
 use std::collections::HashSet;
 use std::num::NonZeroU32;
 
-use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
-use aws_sdk_dynamodb::operation::put_item::PutItemError;
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use aws_sdk_dynamodb::types::{
-    AttributeValue, ConsumedCapacity, ReturnConsumedCapacity, ReturnValuesOnConditionCheckFailure,
-};
+use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 
-use crate::dynamodb::cost::write_units;
 use crate::dynamodb::read::CallItems;
-use crate::dynamodb::size::item_size;
-use crate::dynamodb::{Cost, DynamoError, DynamoLog, Item, ItemKey, header, item, log, names};
+use crate::dynamodb::write::Written;
+use crate::dynamodb::{DynamoError, DynamoLog, Item, ItemKey, header, item, log, names};
 use crate::log::{CallId, LogError};
 use crate::message::Position;
 
@@ -93,27 +87,18 @@ impl Fencing<'_> {
     }
 
     async fn stamp(&self, keys: Item, revision: AttributeValue) -> Result<Found, DynamoError> {
-        let answer = self
+        let request = self
             .log
             .client
             .update_item()
-            .table_name(&*self.log.table)
             .set_key(Some(keys))
             .update_expression("SET #epoch = :epoch")
             .condition_expression("#revision = :revision AND (attribute_not_exists(#epoch) OR #epoch <= :epoch)")
             .expression_attribute_names("#epoch", names::EPOCH)
             .expression_attribute_names("#revision", names::REVISION)
             .expression_attribute_values(":epoch", self.epoch())
-            .expression_attribute_values(":revision", revision)
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
-            .return_consumed_capacity(ReturnConsumedCapacity::Total)
-            .send()
-            .await;
-        let answer = answer.map(|output| output.consumed_capacity);
-        self.done("UpdateItem", answer, |error| match error {
-            UpdateItemError::ConditionalCheckFailedException(failed) => Some(failed.item()),
-            _ => None,
-        })
+            .expression_attribute_values(":revision", revision);
+        self.found(self.log.send_update(request, || self.subject()).await?)
     }
 
     async fn fence(&self, sort_key: &str, fenced: u32) -> Result<Found, DynamoError> {
@@ -124,7 +109,7 @@ impl Fencing<'_> {
         }
         // What a read does not show is as good as nothing: older fences, what came too late.
         let condition = "attribute_not_exists(#pk) OR (#entity = :fence AND #epoch <= :epoch)";
-        let request = self.log.client.put_item().table_name(&*self.log.table).set_item(Some(fence));
+        let request = self.log.client.put_item().set_item(Some(fence));
         let request = if fenced == 1 {
             request.condition_expression(condition)
         } else {
@@ -134,35 +119,26 @@ impl Fencing<'_> {
                 .expression_attribute_values(":erased", AttributeValue::S(names::ENTITY_ERASED.to_owned()))
                 .expression_attribute_values(":fenced", AttributeValue::N(fenced.to_string()))
         };
-        let answer = request
+        let request = request
             .expression_attribute_names("#pk", names::PARTITION_KEY)
             .expression_attribute_names("#entity", names::ENTITY)
             .expression_attribute_names("#epoch", names::EPOCH)
             .expression_attribute_values(":fence", AttributeValue::S(names::ENTITY_FENCE.to_owned()))
-            .expression_attribute_values(":epoch", self.epoch())
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
-            .return_consumed_capacity(ReturnConsumedCapacity::Total)
-            .send()
-            .await;
-        let answer = answer.map(|output| output.consumed_capacity);
-        self.done("PutItem", answer, |error| match error {
-            PutItemError::ConditionalCheckFailedException(failed) => Some(failed.item()),
-            _ => None,
-        })
+            .expression_attribute_values(":epoch", self.epoch());
+        self.found(self.log.send_put(request, || self.subject()).await?)
     }
 
-    /// What it means that `found` is there, and was not when all was read.
-    fn changed(&self, found: Option<&Item>) -> Result<Found, DynamoError> {
+    /// Where something else is there than when all was read: whether it ends this.
+    fn found(&self, written: Written) -> Result<Found, DynamoError> {
+        let Written::Refused(found) = written else { return Ok(Found::AsRead) };
         let call_id = self.call_id.clone();
-        if found.is_some_and(item::is_erased) {
+        if found.as_ref().is_some_and(item::is_erased) {
             return Err(LogError::Erased { call_id }.into());
         }
-        let current = found.map_or(1, item::epoch);
+        let current = found.as_ref().map_or(1, item::epoch);
         if current > self.epoch {
             return Err(LogError::Fenced { call_id, epoch: self.epoch, current }.into());
         }
-        let units = write_units(found.map(item_size).unwrap_or_default());
-        self.log.spent.add(Cost::of_refused_write(units));
         Ok(Found::Changed)
     }
 
@@ -170,28 +146,8 @@ impl Fencing<'_> {
         AttributeValue::N(self.epoch.to_string())
     }
 
-    /// `refused` gives the item that is there instead, where the condition does not hold.
-    fn done<E>(
-        &self,
-        operation: &'static str,
-        answer: Result<Option<ConsumedCapacity>, SdkError<E>>,
-        refused: fn(&E) -> Option<Option<&Item>>,
-    ) -> Result<Found, DynamoError>
-    where
-        E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
-    {
-        let error = match answer {
-            Ok(capacity) => {
-                self.log.spent.add(Cost::of_write(capacity.as_ref()));
-                return Ok(Found::AsRead);
-            }
-            Err(error) => error,
-        };
-        if let Some(found) = error.as_service_error().and_then(refused) {
-            return self.changed(found);
-        }
-        let subject = format_args!("call {}, resuming it in table {}", self.call_id, self.log.table);
-        Err(DynamoError::request(operation, subject, error))
+    fn subject(&self) -> String {
+        format!("call {}, resuming it in table {}", self.call_id, self.log.table)
     }
 }
 

@@ -27,7 +27,8 @@ mod fencing;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 
-use super::change::{Updated, not_there};
+use super::change::not_there;
+use super::write::Written;
 use super::{DynamoError, DynamoLog, Item, from_item, header, item, names};
 use crate::log::{CallHeader, CallId, Claim, LogError, LoggedCall};
 use fencing::Fencing;
@@ -89,12 +90,12 @@ impl DynamoLog {
                 request = request.expression_attribute_values(":epoch", AttributeValue::N(epoch.to_string()));
             }
             match self.update_header(call_id, request).await? {
-                Updated::To(item) => return header::from_item(&item),
+                Written::Done(item) => return header::from_item(&item),
                 // Epochs only grow, so that each round that is lost is somebody's who won.
-                Updated::Refused(Some(found)) if self.is_live(&found) && item::epoch(&found) > epoch => {
+                Written::Refused(Some(found)) if self.is_live(&found) && item::epoch(&found) > epoch => {
                     epoch = item::epoch(&found);
                 }
-                Updated::Refused(found) => return Err(not_there(call_id, found.as_ref())),
+                Written::Refused(found) => return Err(not_there(call_id, found.as_ref())),
             }
         }
     }
@@ -109,11 +110,11 @@ impl DynamoLog {
             .expression_attribute_names("#fenced", names::FENCED)
             .expression_attribute_values(":epoch", AttributeValue::N(epoch.to_string()));
         match self.update_header(call_id, request).await? {
-            Updated::To(item) => header::from_item(&item),
-            Updated::Refused(Some(found)) if self.is_live(&found) => {
+            Written::Done(item) => header::from_item(&item),
+            Written::Refused(Some(found)) if self.is_live(&found) => {
                 Err(LogError::Fenced { call_id: call_id.clone(), epoch, current: item::epoch(&found) }.into())
             }
-            Updated::Refused(found) => Err(not_there(call_id, found.as_ref())),
+            Written::Refused(found) => Err(not_there(call_id, found.as_ref())),
         }
     }
 }
