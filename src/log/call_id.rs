@@ -28,12 +28,8 @@ impl CallId {
 
     /// Errors: empty, longer than [`MAX_BYTES`](Self::MAX_BYTES), with control or invisible characters.
     pub fn new(id: impl Into<Arc<str>>) -> Result<Self, LogError> {
-        let id = id.into();
-        if id.is_empty() || id.len() > Self::MAX_BYTES || id.chars().any(is_invisible) {
-            let reason = "one has 1 to 1,000 bytes and no control or invisible characters";
-            return Err(LogError::Invalid { what: "a call id", reason });
-        }
-        Ok(Self(id))
+        let reason = "one has 1 to 1,000 bytes and no control or invisible characters";
+        printable(id.into(), Self::MAX_BYTES, LogError::Invalid { what: "a call id", reason }).map(Self)
     }
 
     /// The id as text.
@@ -42,8 +38,15 @@ impl CallId {
     }
 }
 
+/// A text that a key can hold and an error can show. Errors: empty, longer than `max_bytes`, with control or invisible
+/// characters.
+pub(super) fn printable(text: Arc<str>, max_bytes: usize, otherwise: LogError) -> Result<Arc<str>, LogError> {
+    let is_printable = !text.is_empty() && text.len() <= max_bytes && !text.chars().any(is_invisible);
+    if is_printable { Ok(text) } else { Err(otherwise) }
+}
+
 /// Whether a character would not show in an error, or would change how the rest of it shows.
-pub(super) fn is_invisible(c: char) -> bool {
+fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
