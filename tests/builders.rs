@@ -193,7 +193,9 @@ async fn the_log_gives_back_step_policy_and_hint() {
     create_table(&client, &Table::default()).await.unwrap();
     let log = DynamoLog::new(client);
     let claim = Claim::first(CallId::new("CA1").unwrap());
-    CallLog::put_records(&log, &claim, &manager.records()).await.unwrap();
+    for record in &manager.records() {
+        log.put_record(&claim, record).await.unwrap();
+    }
     let records = CallLog::read_call(&log, claim.call_id()).await.unwrap().records;
     let decisions: Vec<_> = records.iter().map(|record| record.metadata().decision().cloned()).collect();
     let of_result = decision(1).with_policy("find_dress").with_role_hint(RoleHint::Tool);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use verbale::log::{
     CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, CallWriter, Claim, LogFuture, LogWriter, LoggedCall,
-    MemoryLog, Opening, PutError, Spool, SpoolSettings, Stored, WriterSettings,
+    MemoryLog, Opening, Put, Spool, SpoolSettings, WriterSettings,
 };
 use verbale::{MessagesManager, PlainMessage, Record, Tail};
 
@@ -72,7 +72,7 @@ impl CallLog for Blackhole {
         Box::pin(std::future::pending())
     }
 
-    fn put_records<'a>(&'a self, _: &'a Claim, _: &'a [Record]) -> LogFuture<'a, Vec<Stored>, PutError> {
+    fn put_record<'a>(&'a self, _: &'a Claim, _: &'a Record) -> LogFuture<'a, Put> {
         Box::pin(std::future::pending())
     }
 

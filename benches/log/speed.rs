@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use aws_sdk_dynamodb::Client;
 use tokio::task::JoinSet;
 use verbale::Tail;
-use verbale::dynamodb::{DynamoLog, Item, names, to_items};
+use verbale::dynamodb::{DynamoLog, Item, to_items};
 use verbale::log::{Claim, LogWriter, WriterSettings};
 
 use crate::cost::{Manager, TURNS, call_id, one_turn};
@@ -70,7 +70,7 @@ async fn bare(words: &Words, parallel: usize) -> f64 {
 
 async fn put_each(client: Client, items: Vec<Item>) {
     for item in items {
-        client.put_item().table_name(names::DEFAULT_TABLE).set_item(Some(item)).send().await.unwrap();
+        client.put_item().table_name("verbale").set_item(Some(item)).send().await.unwrap();
     }
 }
 

@@ -2,8 +2,7 @@
 
 use verbale::Record;
 use verbale::log::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Claim, LogFuture, LoggedCall, MemoryLog, Opening,
-    Put, PutError, Stored,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Claim, LogFuture, LoggedCall, MemoryLog, Opening, Put,
 };
 
 /// Its headers are kept, so that calls can be opened and closed.
@@ -15,9 +14,8 @@ impl CallLog for Elsewhere {
         self.0.open_call(header)
     }
 
-    fn put_records<'a>(&'a self, _: &'a Claim, records: &'a [Record]) -> LogFuture<'a, Vec<Stored>, PutError> {
-        let stored = records.iter().map(|record| Stored::new(record.id(), record.revision(), Put::Written)).collect();
-        Box::pin(async { Ok(stored) })
+    fn put_record<'a>(&'a self, _: &'a Claim, _: &'a Record) -> LogFuture<'a, Put> {
+        Box::pin(async { Ok(Put::Written) })
     }
 
     fn change_call<'a>(&'a self, call_id: &'a CallId, change: &'a CallChange) -> LogFuture<'a, CallHeader> {

@@ -10,11 +10,10 @@ use aws_sdk_dynamodb::operation::query::QueryError;
 use aws_sdk_dynamodb::types::AttributeValue;
 use verbale::bedrock::BedrockMessage;
 use verbale::clock::{IdSource, SystemIds};
-use verbale::dynamodb::{
-    CallId, Cost, DynamoError, DynamoLog, Failure, Item, PutAllError, Table, create_table, log_client, names,
-};
+use verbale::dynamodb::{Cost, DynamoError, DynamoLog, Failure, Item, Table, create_table, log_client};
 use verbale::embedded::{EmbeddedDynamo, EmbeddedError};
-use verbale::log::Claim;
+use verbale::log::{self, CallId, CallLog as _, Claim};
+use verbale::manager::RestoreError;
 use verbale::{MessageId, MessagesManager, Receipt, Record, Tail};
 
 use crate::script::Script;
@@ -26,7 +25,6 @@ pub struct CallLog {
     log: DynamoLog,
     claim: Claim,
     place: Place,
-    written: Cost,
     read: Cost,
 }
 
@@ -53,8 +51,10 @@ pub enum LogError {
     NobodyAnswers { url: String, source: DynamoError },
     #[error(transparent)]
     Dynamo(#[from] DynamoError),
-    #[error("not all of the call is logged: {0}")]
-    Put(#[from] PutAllError),
+    #[error(transparent)]
+    Log(#[from] log::LogError),
+    #[error("the logged call cannot be restored")]
+    NoConversation(#[from] RestoreError),
     #[error("the items of the call cannot be read")]
     Items(#[from] Box<SdkError<QueryError>>),
 }
@@ -75,7 +75,7 @@ impl CallLog {
         })?;
         let log = DynamoLog::new(client.clone());
         let claim = Claim::first(call_id(script)?);
-        Ok(Self { client, log, claim, place, written: Cost::default(), read: Cost::default() })
+        Ok(Self { client, log, claim, place, read: Cost::default() })
     }
 
     /// Writes what the log does not know yet, and gives it. What was written is acknowledged, on an error too.
@@ -85,24 +85,19 @@ impl CallLog {
         tail: Tail,
     ) -> Result<Vec<Record>, LogError> {
         let changes = manager.changes(tail);
-        let (report, error) = match self.log.put_all(&self.claim, changes.records()).await {
-            Ok(report) => (report, None),
-            Err(error) => (error.report.clone(), Some(error)),
-        };
-        self.written += report.cost;
-        let is_stored = |record: &&Record| report.stored.iter().any(|stored| stored.id == record.id());
-        manager.acknowledge(changes.records().iter().filter(is_stored).collect::<Receipt>());
-        match error {
-            None => Ok(changes.into_records()),
-            Some(error) => Err(error.into()),
+        for record in changes.records() {
+            self.log.put_record(&self.claim, record).await?;
+            manager.acknowledge([record].into_iter().collect::<Receipt>());
         }
+        Ok(changes.into_records())
     }
 
     /// Reads the call back.
     pub async fn restore(&mut self) -> Result<MessagesManager<BedrockMessage>, LogError> {
-        let (manager, cost) = self.log.restore(self.claim.call_id()).await?;
-        self.read += cost;
-        Ok(manager)
+        let before = self.log.cost();
+        let call = self.log.read_call(self.claim.call_id()).await?;
+        self.read += self.log.cost() - before;
+        Ok(MessagesManager::restore(call.records)?)
     }
 
     /// The items of the call as DynamoDB has them. Not in the cost: nobody but who looks at the table does this.
@@ -113,7 +108,7 @@ impl CallLog {
             .table_name(self.log.table())
             .consistent_read(true)
             .key_condition_expression("#pk = :pk")
-            .expression_attribute_names("#pk", names::PARTITION_KEY)
+            .expression_attribute_names("#pk", "pk")
             .expression_attribute_values(":pk", AttributeValue::S(self.claim.call_id().partition_key()))
             .into_paginator()
             .items()
@@ -123,7 +118,7 @@ impl CallLog {
 
     /// What it cost to write, and to read.
     pub fn costs(&self) -> (Cost, Cost) {
-        (self.written, self.read)
+        (self.log.cost() - self.read, self.read)
     }
 }
 
@@ -151,9 +146,9 @@ fn client_at(url: &str) -> Client {
 }
 
 /// The script's name, and a ULID of the call's time: whoever plays a file twice has made two calls.
-fn call_id(script: &Script) -> Result<CallId, DynamoError> {
+fn call_id(script: &Script) -> Result<CallId, log::LogError> {
     // In the first millisecond of 1970 the ULIDs of a process count up from 1, as they would in the next process.
     let start_ms = script.events.first().map_or(1, |event| event.start_ms.max(1));
     let ulid = MessageId::from(SystemIds.next_id(start_ms));
-    Ok(CallId::new(format!("{}-{ulid}", script.call_id))?)
+    CallId::new(format!("{}-{ulid}", script.call_id))
 }

@@ -7,7 +7,7 @@ use verbale::ManagerError;
 use verbale::call::{OpenError, ReplyError, SayError};
 use verbale::dynamodb::DynamoError;
 use verbale::embedded::EmbeddedError;
-use verbale::log::{InvalidCallId, LogError, NotAccepted};
+use verbale::log::{LogError, NotAccepted};
 use verbale::model::{Failure, InvalidTool};
 
 use crate::text::visible;
@@ -39,8 +39,6 @@ pub enum CallError {
     Embedded(#[from] EmbeddedError),
     #[error("the log has no table")]
     Table(#[from] DynamoError),
-    #[error("the call has no id")]
-    CallId(#[from] InvalidCallId),
     #[error("the log cannot be used")]
     Log(#[from] LogError),
     #[error("the log's writer takes nothing")]

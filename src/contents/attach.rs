@@ -4,10 +4,11 @@ use super::heard::text_reference;
 use super::reference::{
     ARGUMENTS, ERROR_MESSAGE, JSON, JSON_TYPE, Reference, SIZE, STANDS_FOR, TEXT, TEXT_TYPE, without,
 };
+use super::rewrite::Rewrite;
 use super::{Blob, ContentError, ContentId};
 use crate::message::{
-    Content, Contents, Document, Heard, Invocation, InvocationResult, Map, Media, Outcome, Record, ResultContent,
-    Source, Text, Value,
+    Content, Contents, Document, Heard, Invocation, InvocationResult, Map, Outcome, Record, ResultContent, Source,
+    Text, Value,
 };
 
 /// Gives the content of a reference.
@@ -72,55 +73,7 @@ struct Attaching<'a, 'b> {
     failed: Vec<(ContentId, ContentError)>,
 }
 
-impl Attaching<'_, '_> {
-    fn blob(&mut self, reference: Reference) -> Option<Blob> {
-        self.read(reference, Ok)
-    }
-
-    fn text(&mut self, reference: Reference) -> Option<Text> {
-        self.read(reference, |blob| std::str::from_utf8(blob.bytes()).map(Text::from).map_err(|_| "text in UTF-8"))
-    }
-
-    fn json(&mut self, reference: Reference) -> Option<Value> {
-        self.read(reference, |blob| serde_json::from_slice(blob.bytes()).map_err(|_| "a value in JSON"))
-    }
-
-    fn read<T>(&mut self, reference: Reference, as_type: impl FnOnce(Blob) -> Result<T, &'static str>) -> Option<T> {
-        let id = reference.id;
-        let loaded = (self.load)(reference).and_then(|blob| reference.check(blob));
-        let read =
-            loaded.and_then(|blob| as_type(blob).map_err(|expected| ContentError::NotAsReferred { id, expected }));
-        read.map_err(|error| self.failed.push((id, error))).ok()
-    }
-
-    /// The text, where the content is a reference to one, and what was heard of it.
-    fn text_at(&mut self, content: &Content) -> Option<(Text, Option<Heard>)> {
-        let (reference, heard) = text_reference(content)?;
-        Some((self.text(reference)?, heard))
-    }
-
-    fn other(&mut self, content: &Content) -> Content {
-        match content {
-            Content::Media(media) => self.media(media).into(),
-            Content::Document(document) => self.document(document).into(),
-            Content::Invocation(invocation) => self.invocation(invocation).into(),
-            Content::InvocationResult(result) => self.result(result).into(),
-            Content::Text(_) | Content::Unknown(_) => content.clone(),
-        }
-    }
-
-    fn media(&mut self, media: &Media) -> Media {
-        let mut media = media.clone();
-        self.source(&mut media.source, &mut media.unknown);
-        media
-    }
-
-    fn document(&mut self, document: &Document) -> Document {
-        let mut document = document.clone();
-        self.source(&mut document.source, &mut document.unknown);
-        document
-    }
-
+impl Rewrite for Attaching<'_, '_> {
     fn source(&mut self, source: &mut Source, beside: &mut Option<Map>) {
         if let Source::ContentId(id) = source
             && let Some(reference) = self.of_source(id, beside.as_ref())
@@ -129,11 +82,6 @@ impl Attaching<'_, '_> {
             *source = Source::Bytes(blob.bytes().clone());
             *beside = without(beside.as_ref(), &[SIZE]);
         }
-    }
-
-    fn of_source(&self, id: &Text, beside: Option<&Map>) -> Option<Reference> {
-        let bare = || Reference::bare(id).filter(|_| self.bare_ids == BareIds::Resolve);
-        Reference::of_source(id, beside).or_else(bare)
     }
 
     fn invocation(&mut self, invocation: &Invocation) -> Invocation {
@@ -167,6 +115,39 @@ impl Attaching<'_, '_> {
         let mut attached = InvocationResult::new(result.invocation_id().clone(), result.name().clone(), outcome);
         attached.unknown = unknown;
         attached
+    }
+}
+
+impl Attaching<'_, '_> {
+    fn blob(&mut self, reference: Reference) -> Option<Blob> {
+        self.read(reference, Ok)
+    }
+
+    fn text(&mut self, reference: Reference) -> Option<Text> {
+        self.read(reference, |blob| std::str::from_utf8(blob.bytes()).map(Text::from).map_err(|_| "text in UTF-8"))
+    }
+
+    fn json(&mut self, reference: Reference) -> Option<Value> {
+        self.read(reference, |blob| serde_json::from_slice(blob.bytes()).map_err(|_| "a value in JSON"))
+    }
+
+    fn read<T>(&mut self, reference: Reference, as_type: impl FnOnce(Blob) -> Result<T, &'static str>) -> Option<T> {
+        let id = reference.id;
+        let loaded = (self.load)(reference).and_then(|blob| reference.check(blob));
+        let read =
+            loaded.and_then(|blob| as_type(blob).map_err(|expected| ContentError::NotAsReferred { id, expected }));
+        read.map_err(|error| self.failed.push((id, error))).ok()
+    }
+
+    /// The text, where the content is a reference to one, and what was heard of it.
+    fn text_at(&mut self, content: &Content) -> Option<(Text, Option<Heard>)> {
+        let (reference, heard) = text_reference(content)?;
+        Some((self.text(reference)?, heard))
+    }
+
+    fn of_source(&self, id: &Text, beside: Option<&Map>) -> Option<Reference> {
+        let bare = || Reference::bare(id).filter(|_| self.bare_ids == BareIds::Resolve);
+        Reference::of_source(id, beside).or_else(bare)
     }
 
     fn part(&mut self, part: &mut ResultContent) {

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::heard::{shares, text_content, text_reference};
 use super::reference::{ARGUMENTS, ERROR_MESSAGE, JSON, JSON_TYPE, Reference, SIZE, STANDS_FOR, TEXT, TEXT_TYPE, with};
+use super::rewrite::Rewrite;
 use super::{Blob, ContentError, ContentStore, Owner};
 use crate::message::{
-    Content, Contents, Document, Invocation, InvocationResult, Map, Media, Outcome, Record, ResultContent, Role,
-    Source, Text, Value,
+    Content, Contents, Document, Invocation, InvocationResult, Map, Outcome, Record, ResultContent, Role, Source, Text,
+    Value,
 };
 
 /// What the model is told in place of an error's message that is not here: an error must say something.
@@ -113,36 +114,7 @@ struct Detaching {
     blobs: Vec<Blob>,
 }
 
-impl Detaching {
-    fn keep(&mut self, bytes: impl Into<Arc<[u8]>>) -> Reference {
-        let blob = Blob::new(bytes);
-        let reference = Reference::to(&blob);
-        self.blobs.push(blob);
-        reference
-    }
-
-    fn other(&mut self, content: &Content) -> Content {
-        match content {
-            Content::Media(media) => self.media(media).into(),
-            Content::Document(document) => self.document(document).into(),
-            Content::Invocation(invocation) => self.invocation(invocation).into(),
-            Content::InvocationResult(result) => self.result(result).into(),
-            Content::Text(_) | Content::Unknown(_) => content.clone(),
-        }
-    }
-
-    fn media(&mut self, media: &Media) -> Media {
-        let mut media = media.clone();
-        self.source(&mut media.source, &mut media.unknown);
-        media
-    }
-
-    fn document(&mut self, document: &Document) -> Document {
-        let mut document = document.clone();
-        self.source(&mut document.source, &mut document.unknown);
-        document
-    }
-
+impl Rewrite for Detaching {
     fn source(&mut self, source: &mut Source, beside: &mut Option<Map>) {
         // Where one of the keys has another meaning, the bytes stay.
         let is_taken = beside.as_ref().is_some_and(|map| [SIZE, STANDS_FOR].iter().any(|key| map.contains_key(key)));
@@ -183,6 +155,15 @@ impl Detaching {
         let mut detached = InvocationResult::new(result.invocation_id().clone(), result.name().clone(), outcome);
         detached.unknown = unknown;
         detached
+    }
+}
+
+impl Detaching {
+    fn keep(&mut self, bytes: impl Into<Arc<[u8]>>) -> Reference {
+        let blob = Blob::new(bytes);
+        let reference = Reference::to(&blob);
+        self.blobs.push(blob);
+        reference
     }
 
     fn part(&mut self, part: &ResultContent) -> ResultContent {

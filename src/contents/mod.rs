@@ -42,6 +42,7 @@ mod owner;
 mod recent;
 mod reference;
 mod resolve;
+mod rewrite;
 mod store;
 
 pub use blob::Blob;

@@ -1,27 +1,20 @@
 //! [`Recent`]: what was used last, up to a bound.
 
-use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
+use lru::LruCache;
+
 /// Values by key, each of a size; what was used least recently goes first.
-pub(super) struct Recent<K, V> {
-    entries: HashMap<K, Entry<V>>,
-    by_use: BTreeMap<u64, K>,
-    uses: u64,
+pub(super) struct Recent<K: Eq + Hash, V> {
+    entries: LruCache<K, (V, usize)>,
     size: usize,
     max_size: usize,
-}
-
-struct Entry<V> {
-    last_use: u64,
-    size: usize,
-    value: V,
 }
 
 impl<K: Clone + Eq + Hash, V> Recent<K, V> {
     /// Holds values of `max_size` together, and none that is larger.
     pub fn new(max_size: usize) -> Self {
-        Self { entries: HashMap::new(), by_use: BTreeMap::new(), uses: 0, size: 0, max_size }
+        Self { entries: LruCache::unbounded(), size: 0, max_size }
     }
 
     pub fn size(&self) -> usize {
@@ -29,39 +22,28 @@ impl<K: Clone + Eq + Hash, V> Recent<K, V> {
     }
 
     pub fn get(&mut self, key: &K) -> Option<&V> {
-        let entry = self.entries.get_mut(key)?;
-        self.uses += 1;
-        self.by_use.remove(&entry.last_use);
-        self.by_use.insert(self.uses, key.clone());
-        entry.last_use = self.uses;
-        Some(&entry.value)
+        self.entries.get(key).map(|(value, _)| value)
     }
 
     pub fn insert(&mut self, key: K, value: V, size: usize) {
         if size > self.max_size {
             return;
         }
-        self.remove(&key);
-        while self.size + size > self.max_size
-            && let Some((_, oldest)) = self.by_use.pop_first()
-        {
-            self.remove(&oldest);
-        }
-        self.uses += 1;
         self.size += size;
-        self.by_use.insert(self.uses, key.clone());
-        self.entries.insert(key, Entry { last_use: self.uses, size, value });
+        if let Some((_, replaced)) = self.entries.put(key, (value, size)) {
+            self.size -= replaced;
+        }
+        while self.size > self.max_size
+            && let Some((_, (_, gone))) = self.entries.pop_lru()
+        {
+            self.size -= gone;
+        }
     }
 
     pub fn retain(&mut self, keep: impl Fn(&K) -> bool) {
-        let gone: Vec<K> = self.entries.keys().filter(|key| !keep(key)).cloned().collect();
-        gone.iter().for_each(|key| self.remove(key));
-    }
-
-    fn remove(&mut self, key: &K) {
-        if let Some(entry) = self.entries.remove(key) {
-            self.by_use.remove(&entry.last_use);
-            self.size -= entry.size;
+        let gone: Vec<K> = self.entries.iter().map(|(key, _)| key).filter(|key| !keep(key)).cloned().collect();
+        for key in gone {
+            self.size -= self.entries.pop(&key).map_or(0, |(_, size)| size);
         }
     }
 }
@@ -80,8 +62,8 @@ mod tests {
         recent.insert('c', 3, 4);
         recent.insert('x', 4, 11);
         assert_eq!(['a', 'b', 'c', 'x'].map(|key| recent.get(&key).copied()), [Some(1), None, Some(3), None]);
-        assert_eq!((recent.size(), recent.entries.len(), recent.by_use.len()), (8, 2, 2));
+        assert_eq!((recent.size(), recent.entries.len()), (8, 2));
         recent.retain(|key| *key != 'a');
-        assert_eq!((recent.get(&'a').copied(), recent.size(), recent.by_use.len()), (None, 4, 1));
+        assert_eq!((recent.get(&'a').copied(), recent.size(), recent.entries.len()), (None, 4, 1));
     }
 }

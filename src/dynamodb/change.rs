@@ -1,26 +1,14 @@
 //! Changes of a call as a whole: what is done to its header.
 
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
-use aws_sdk_dynamodb::types::{
-    AttributeValue, ReturnConsumedCapacity, ReturnValue, ReturnValuesOnConditionCheckFailure,
-};
+use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 
-use super::cost::write_units;
-use super::size::item_size;
-use super::{Cost, DynamoError, DynamoLog, Item, header, item, names};
-use crate::log::{CallChange, CallHeader, CallId, Claim, Ending};
+use super::write::Written;
+use super::{DynamoError, DynamoLog, Item, header, item, names};
+use crate::log::{CallChange, CallHeader, CallId, Claim, Ending, LogError};
 
 /// The header is there, is that of a call, and has not expired.
 const LIVE: &str = "#entity = :call AND (attribute_not_exists(#expires) OR #expires > :now)";
-
-/// What an update of the header came to.
-pub(super) enum Updated {
-    /// It is this now.
-    To(Item),
-    /// It is this, or nothing, and the condition does not hold.
-    Refused(Option<Item>),
-}
 
 impl DynamoLog {
     /// Changes the call as a whole, and gives its header as it is then: see [`CallChange`]. To close a call takes one
@@ -28,19 +16,16 @@ impl DynamoLog {
     ///
     /// Errors: never opened, or expired; erased; closed by a writer that is fenced (nothing is written); a request that
     /// failed, after which the change is to be made again.
-    pub async fn change(&self, call_id: &CallId, change: &CallChange) -> Result<(CallHeader, Cost), DynamoError> {
+    pub(super) async fn change(&self, call_id: &CallId, change: &CallChange) -> Result<CallHeader, DynamoError> {
         match change {
-            CallChange::Resume => {
-                let (taken, cost) = self.take_over(call_id).await?;
-                Ok((taken.header, cost))
-            }
+            CallChange::Resume => Ok(self.take_over(call_id).await?.header),
             CallChange::Close { claim, ending } => self.close(call_id, claim, ending).await,
             CallChange::Hold => self.hold(call_id).await,
             CallChange::Release => self.release(call_id).await,
         }
     }
 
-    async fn close(&self, call_id: &CallId, claim: &Claim, ending: &Ending) -> Result<(CallHeader, Cost), DynamoError> {
+    async fn close(&self, call_id: &CallId, claim: &Claim, ending: &Ending) -> Result<CallHeader, DynamoError> {
         let number = |number: i64| AttributeValue::N(number.to_string());
         let (mut set, mut request) = (String::new(), self.header_update(call_id));
         for (name, value) in [
@@ -63,28 +48,26 @@ impl DynamoLog {
             ))
             .expression_attribute_names("#epoch", names::EPOCH)
             .expression_attribute_values(":epoch", number(claim.epoch().into()));
-        let (updated, mut cost) = self.update_header(call_id, request).await?;
-        let item = match updated {
-            Updated::To(item) => item,
-            Updated::Refused(Some(found)) if self.is_live(&found) => {
+        let item = match self.update_header(call_id, request).await? {
+            Written::Done(item) => item,
+            Written::Refused(Some(found)) if self.is_live(&found) => {
                 let current = item::epoch(&found);
                 if current > claim.epoch() {
-                    return Err(DynamoError::Fenced { call_id: call_id.clone(), epoch: claim.epoch(), current });
+                    return Err(LogError::Fenced { call_id: call_id.clone(), epoch: claim.epoch(), current }.into());
                 }
                 found
             }
-            Updated::Refused(found) => return Err(not_there(call_id, found.as_ref())),
+            Written::Refused(found) => return Err(not_there(call_id, found.as_ref())),
         };
         let header = header::from_item(&item)?;
-        cost += self.settle_expiry(&header, claim).await?;
-        Ok((header, cost))
+        self.settle_expiry(&header, claim).await?;
+        Ok(header)
     }
 
     /// An update of the header, but for its expression and for what its condition has beside [`LIVE`].
     pub(super) fn header_update(&self, call_id: &CallId) -> UpdateItemFluentBuilder {
         self.client
             .update_item()
-            .table_name(&*self.table)
             .key(names::PARTITION_KEY, AttributeValue::S(call_id.partition_key()))
             .key(names::SORT_KEY, AttributeValue::S(names::HEADER.to_owned()))
             .condition_expression(LIVE)
@@ -93,33 +76,14 @@ impl DynamoLog {
             .expression_attribute_values(":call", AttributeValue::S(names::ENTITY_CALL.to_owned()))
             .expression_attribute_values(":now", AttributeValue::N(self.now_s().to_string()))
             .return_values(ReturnValue::AllNew)
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
-            .return_consumed_capacity(ReturnConsumedCapacity::Total)
     }
 
     pub(super) async fn update_header(
         &self,
         call_id: &CallId,
         request: UpdateItemFluentBuilder,
-    ) -> Result<(Updated, Cost), DynamoError> {
-        let error = match request.send().await {
-            Ok(output) => {
-                let cost = Cost::of_write(output.consumed_capacity());
-                return Ok((Updated::To(output.attributes.unwrap_or_default()), cost));
-            }
-            Err(error) => error,
-        };
-        match error.as_service_error() {
-            Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
-                let found = failed.item().cloned();
-                let bytes = found.as_ref().map(item_size).unwrap_or_default();
-                Ok((Updated::Refused(found), Cost::of_refused_write(write_units(bytes))))
-            }
-            _ => {
-                let subject = format_args!("the header of call {call_id} in table {}", self.table);
-                Err(DynamoError::request("UpdateItem", subject, error))
-            }
-        }
+    ) -> Result<Written, DynamoError> {
+        self.send_update(request, || format!("the header of call {call_id} in table {}", self.table)).await
     }
 
     /// As [`LIVE`] says it.
@@ -132,9 +96,6 @@ impl DynamoLog {
 /// Why a header that is not live cannot be changed.
 pub(super) fn not_there(call_id: &CallId, found: Option<&Item>) -> DynamoError {
     let call_id = call_id.clone();
-    if found.is_some_and(item::is_erased) {
-        DynamoError::Erased { call_id }
-    } else {
-        DynamoError::NotOpened { call_id }
-    }
+    let is_erased = found.is_some_and(item::is_erased);
+    if is_erased { LogError::Erased { call_id } } else { LogError::NotOpened { call_id } }.into()
 }

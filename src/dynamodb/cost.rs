@@ -1,11 +1,13 @@
 //! [`Cost`]: what the log costs.
 
 use std::fmt;
-use std::ops::AddAssign;
+use std::ops::{AddAssign, Sub};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use aws_sdk_dynamodb::types::ConsumedCapacity;
 
-/// What was asked of DynamoDB, and what it takes money for, indexes included. Sums up with `+=`.
+/// What was asked of DynamoDB, and what it takes money for, indexes included. Subtract an earlier one to see what lies
+/// between.
 ///
 /// Units are those of
 /// [on-demand capacity](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html):
@@ -45,6 +47,32 @@ pub(super) fn write_units(bytes: usize) -> f64 {
 
 fn units(capacity: Option<&ConsumedCapacity>) -> f64 {
     capacity.and_then(ConsumedCapacity::capacity_units).unwrap_or_default()
+}
+
+/// Sums up what the requests of all clones cost.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Meter(Arc<Mutex<Cost>>);
+
+impl Meter {
+    pub fn add(&self, cost: Cost) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) += cost;
+    }
+
+    pub fn cost(&self) -> Cost {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Sub for Cost {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self {
+            requests: self.requests - other.requests,
+            write_units: self.write_units - other.write_units,
+            read_units: self.read_units - other.read_units,
+        }
+    }
 }
 
 impl AddAssign for Cost {

@@ -2,11 +2,11 @@
 
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::batch_write_item::BatchWriteItemError;
-use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, ReturnConsumedCapacity, WriteRequest};
 
+use super::write::Written;
 use super::{Cost, DynamoError, DynamoLog, Item, header, item, names};
-use crate::log::CallId;
+use crate::log::{CallId, LogError};
 
 /// `BatchWriteItem` takes no more.
 const BATCH: usize = 25;
@@ -28,8 +28,8 @@ impl DynamoLog {
     /// The credentials need `dynamodb:PutItem`, `dynamodb:Query` and `dynamodb:BatchWriteItem` on the table.
     ///
     /// Errors: [held](Self::hold) (nothing is erased); DynamoDB did not get to all items, or a request failed. Erasing again goes on where it ended.
-    pub async fn erase(&self, call_id: &CallId) -> Result<Cost, DynamoError> {
-        let mut cost = self.mark(call_id).await?;
+    pub(super) async fn erase(&self, call_id: &CallId) -> Result<(), DynamoError> {
+        self.mark(call_id).await?;
         let mut pages = self
             .client
             .query()
@@ -46,7 +46,7 @@ impl DynamoLog {
             .send();
         while let Some(page) = pages.next().await {
             let page = page.map_err(|error| self.erase_failed("Query", call_id, error))?;
-            cost += Cost::of_read(page.consumed_capacity());
+            self.spent.add(Cost::of_read(page.consumed_capacity()));
             let marks: Vec<Item> = page
                 .items()
                 .iter()
@@ -55,37 +55,30 @@ impl DynamoLog {
                 .map(|sort_key| header::keys_of(call_id, sort_key, names::ENTITY_ERASED))
                 .collect();
             for batch in marks.chunks(BATCH) {
-                cost += self.write_over(call_id, batch).await?;
+                self.write_over(call_id, batch).await?;
             }
         }
-        Ok(cost)
+        Ok(())
     }
 
     /// Marks the call as erased. Whatever is there, it goes, unless it is held: one of a hold and an erasing that come at
     /// once is refused.
-    async fn mark(&self, call_id: &CallId) -> Result<Cost, DynamoError> {
-        let output = self
+    async fn mark(&self, call_id: &CallId) -> Result<(), DynamoError> {
+        let request = self
             .client
             .put_item()
-            .table_name(&*self.table)
             .set_item(Some(header::keys_of(call_id, names::HEADER, names::ENTITY_ERASED)))
             .condition_expression("attribute_not_exists(#held)")
-            .expression_attribute_names("#held", names::HELD)
-            .return_consumed_capacity(ReturnConsumedCapacity::Total)
-            .send()
-            .await;
-        match output {
-            Ok(output) => Ok(Cost::of_write(output.consumed_capacity())),
-            Err(error) if error.as_service_error().is_some_and(PutItemError::is_conditional_check_failed_exception) => {
-                Err(DynamoError::Held { call_id: call_id.clone() })
-            }
-            Err(error) => Err(self.erase_failed("PutItem", call_id, error)),
+            .expression_attribute_names("#held", names::HELD);
+        let subject = || format!("call {call_id}, erasing it from table {}", self.table);
+        match self.send_put(request, subject).await? {
+            Written::Done(_) => Ok(()),
+            Written::Refused(_) => Err(LogError::Held { call_id: call_id.clone() }.into()),
         }
     }
 
     /// Writes all of a batch. What DynamoDB leaves over is sent again as long as it takes any of it.
-    async fn write_over(&self, call_id: &CallId, marks: &[Item]) -> Result<Cost, DynamoError> {
-        let mut cost = Cost::default();
+    async fn write_over(&self, call_id: &CallId, marks: &[Item]) -> Result<(), DynamoError> {
         let mut left = marks
             .iter()
             .map(|mark| PutRequest::builder().set_item(Some(mark.clone())).build())
@@ -103,13 +96,13 @@ impl DynamoLog {
                 .send()
                 .await
                 .map_err(|error| self.erase_failed("BatchWriteItem", call_id, error))?;
-            cost += Cost::of_write(output.consumed_capacity().first());
+            self.spent.add(Cost::of_write(output.consumed_capacity().first()));
             left = output.unprocessed_items.unwrap_or_default().remove(&*self.table).unwrap_or_default();
             if left.len() >= sent {
                 return Err(DynamoError::PartlyErased { call_id: call_id.clone(), left: left.len() });
             }
         }
-        Ok(cost)
+        Ok(())
     }
 
     fn erase_failed<E>(&self, operation: &'static str, call_id: &CallId, error: SdkError<E>) -> DynamoError

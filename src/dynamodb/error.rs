@@ -10,17 +10,15 @@ use super::Failure;
 use super::attribute::AttributeError;
 use super::keys::ItemKey;
 use super::size::MAX_RECORD_BYTES;
-use crate::log::{CallId, InvalidCallId, Remedy};
-use crate::manager::RestoreError;
-use crate::message::MessageId;
+use crate::log::{CallId, LogError, Remedy};
 
 /// Why something could not be stored or read: which call, which key, what to do. Never holds what was said.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DynamoError {
-    /// A call id that a key cannot hold, or that cannot be printed.
+    /// What any log may answer: fenced, erased, held, not opened, in conflict, or not the id of a call.
     #[error(transparent)]
-    InvalidCallId(#[from] InvalidCallId),
+    Log(#[from] LogError),
     /// A record that cannot be an item. None is known.
     #[error("{key} cannot be an item; nothing was sent")]
     Unstorable {
@@ -40,74 +38,9 @@ pub enum DynamoError {
         /// Its size as DynamoDB counts.
         bytes: usize,
     },
-    /// Another message stands where this one belongs.
-    #[error(
-        "{key} is message {found} in the table, not {id}; nothing was written: two writers log this call, stop one \
-         and restore the call from the table"
-    )]
-    OtherMessage {
-        /// Where both belong.
-        key: ItemKey,
-        /// The message that was to be written.
-        id: MessageId,
-        /// The message that is there.
-        found: MessageId,
-    },
-    /// The same message at the same revision with other contents.
-    #[error(
-        "{key}, message {id}, is in the table with other contents at the same revision {revision}; nothing was \
-         written: two writers log this call, stop one and restore the call from the table"
-    )]
-    OtherContents {
-        /// Where it stands.
-        key: ItemKey,
-        /// The message.
-        id: MessageId,
-        /// The revision that both have.
-        revision: u32,
-    },
-    /// The call was erased, and stays so.
-    #[error("call {call_id} was erased; nothing of it is written any more: drop what is still to be logged of it")]
-    Erased {
-        /// The call.
-        call_id: CallId,
-    },
-    /// Another writer goes on with the call.
-    #[error(
-        "call {call_id} is written by its writer {current} now, and this is writer {epoch}; nothing was written: \
-         another process has resumed the call, stop logging it here"
-    )]
-    Fenced {
-        /// The call.
-        call_id: CallId,
-        /// The epoch of who was refused.
-        epoch: u32,
-        /// The epoch of who refused it.
-        current: u32,
-    },
-    /// The call is under a legal hold.
-    #[error("call {call_id} is under a legal hold; nothing was erased: release it first, if that is allowed")]
-    Held {
-        /// The call.
-        call_id: CallId,
-    },
-    /// The call is not there to be changed.
-    #[error("call {call_id} was never opened, or has expired; nothing was changed: open it first")]
-    NotOpened {
-        /// The call.
-        call_id: CallId,
-    },
     /// The older writer of a call that is resumed wrote faster than it could be fenced.
     #[error("call {call_id} is still being written by an older writer, which is not fenced yet: resume it again")]
     NotFenced {
-        /// The call.
-        call_id: CallId,
-    },
-    /// The call was opened with another start, tenant or expiry.
-    #[error(
-        "call {call_id} was opened with another start, tenant or expiry; nothing was written: give each call its own id"
-    )]
-    OtherHeader {
         /// The call.
         call_id: CallId,
     },
@@ -140,14 +73,6 @@ pub enum DynamoError {
         key: ItemKey,
         /// Its schema version, where it has one.
         version: Option<u32>,
-    },
-    /// The records of a call do not make a conversation.
-    #[error("call {call_id} cannot be restored; `read` gives its records as they are")]
-    NoConversation {
-        /// The call.
-        call_id: CallId,
-        /// Why.
-        source: RestoreError,
     },
     /// A table of this name exists and is another.
     #[error("table {table} exists, and {difference}; use another table name, or delete the table if it is not needed")]
@@ -195,6 +120,7 @@ impl DynamoError {
             Self::TableNotActive { .. } | Self::PartlyErased { .. } | Self::NotFenced { .. } => Remedy::Retry,
             Self::OtherTable { .. } => Remedy::Operator,
             Self::Request { failure, .. } => failure.remedy(),
+            Self::Log(error) => error.remedy(),
             _ => Remedy::None,
         }
     }
@@ -204,17 +130,11 @@ impl DynamoError {
         self.remedy() == Remedy::Retry
     }
 
-    /// Whether the table holds something else than this writer believes: two writers log one call.
-    pub fn is_conflict(&self) -> bool {
-        matches!(self, Self::OtherMessage { .. } | Self::OtherContents { .. } | Self::OtherHeader { .. })
-    }
-
-    /// Whether the next record would fail as well.
-    pub(super) fn is_of_all_records(&self) -> bool {
+    /// As the port has it: `operation` failed.
+    pub(super) fn into_log_error(self, operation: String) -> LogError {
         match self {
-            Self::Erased { .. } | Self::Fenced { .. } => true,
-            Self::Request { failure, .. } => !matches!(failure, Failure::Refused(_)),
-            _ => false,
+            Self::Log(error) => error,
+            error => LogError::backend(operation, error.remedy(), error),
         }
     }
 

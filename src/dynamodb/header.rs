@@ -1,49 +1,36 @@
 //! The header item of a call, which lists it by day.
 
-use aws_sdk_dynamodb::operation::put_item::PutItemError;
-use aws_sdk_dynamodb::types::{AttributeValue, ReturnConsumedCapacity, ReturnValuesOnConditionCheckFailure};
+use aws_sdk_dynamodb::types::AttributeValue;
 
-use super::cost::write_units;
-use super::size::item_size;
-use super::{AttributeError, Cost, DynamoError, DynamoLog, Item, day, item, keys, names};
-use crate::log::{CallHeader, CallId, Cursor, Ending, Opening, Tenant};
+use super::write::Written;
+use super::{AttributeError, DynamoError, DynamoLog, Item, day, item, keys, names};
+use crate::log::{CallHeader, CallId, Cursor, Ending, LogError, Opening, Tenant};
 
 impl DynamoLog {
     /// Writes down that a call has begun, so that it is [listed](Self::list).
     ///
     /// Errors: opened with another start, tenant or expiry, or erased (nothing is written); a request that failed.
-    pub async fn open(&self, header: &CallHeader) -> Result<(Opening, Cost), DynamoError> {
+    pub(super) async fn open(&self, header: &CallHeader) -> Result<Opening, DynamoError> {
         let call_id = header.call_id();
         let mut item = to_item(header);
         let day_key = day::key_of(header, self.day_shards);
         item.insert(names::DAY_PARTITION_KEY.to_owned(), AttributeValue::S(day_key));
-        let answer = self
+        let request = self
             .client
             .put_item()
-            .table_name(&*self.table)
             .set_item(Some(item))
             .condition_expression("attribute_not_exists(#pk)")
-            .expression_attribute_names("#pk", names::PARTITION_KEY)
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
-            .return_consumed_capacity(ReturnConsumedCapacity::Total)
-            .send()
-            .await;
-        let error = match answer {
-            Ok(output) => return Ok((Opening::Opened, Cost::of_write(output.consumed_capacity()))),
-            Err(error) => error,
-        };
-        let Some(PutItemError::ConditionalCheckFailedException(failed)) = error.as_service_error() else {
-            let subject = format_args!("the header of call {call_id} to table {}", self.table);
-            return Err(DynamoError::request("PutItem", subject, error));
-        };
-        let found = failed.item().cloned().unwrap_or_default();
+            .expression_attribute_names("#pk", names::PARTITION_KEY);
+        let subject = || format!("the header of call {call_id} to table {}", self.table);
+        let Written::Refused(found) = self.send_put(request, subject).await? else { return Ok(Opening::Opened) };
+        let found = found.unwrap_or_default();
         if item::is_erased(&found) {
-            return Err(DynamoError::Erased { call_id: call_id.clone() });
+            return Err(LogError::Erased { call_id: call_id.clone() }.into());
         }
         if from_item(&found)?.is_opened_as(header) {
-            Ok((Opening::AlreadyOpen, Cost::of_refused_write(write_units(item_size(&found)))))
+            Ok(Opening::AlreadyOpen)
         } else {
-            Err(DynamoError::OtherHeader { call_id: call_id.clone() })
+            Err(LogError::OtherHeader { call_id: call_id.clone() }.into())
         }
     }
 }

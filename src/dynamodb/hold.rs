@@ -4,8 +4,9 @@ use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnConsumedCapacity};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 
-use super::change::{Updated, not_there};
+use super::change::not_there;
 use super::cost::write_units;
+use super::write::Written;
 use super::{Cost, DynamoError, DynamoLog, Item, header, item, log, names};
 use crate::log::{CallHeader, CallId, Claim};
 
@@ -21,8 +22,8 @@ impl DynamoLog {
     /// that was.
     ///
     /// Errors: never opened, or expired; erased; a request that failed. Hold it again then.
-    pub async fn hold(&self, call_id: &CallId) -> Result<(CallHeader, Cost), DynamoError> {
-        let (found, mut cost) = self.live_header(call_id).await?;
+    pub(super) async fn hold(&self, call_id: &CallId) -> Result<CallHeader, DynamoError> {
+        let found = self.live_header(call_id).await?;
         let request = self.header_update(call_id).expression_attribute_names("#held", names::HELD);
         let request = request.expression_attribute_values(":held", AttributeValue::Bool(true));
         let request = match found.expires_at_s() {
@@ -32,11 +33,9 @@ impl DynamoLog {
                 .expression_attribute_names("#expiry", names::EXPIRY)
                 .expression_attribute_values(":expiry", AttributeValue::N(at_s.to_string())),
         };
-        let (updated, update_cost) = self.update_header(call_id, request).await?;
-        cost += update_cost;
-        let header = changed(call_id, updated)?;
-        cost += self.settle_expiry(&header, &Claim::of(&header)).await?;
-        Ok((header, cost))
+        let header = changed(call_id, self.update_header(call_id, request).await?)?;
+        self.settle_expiry(&header, &Claim::of(&header)).await?;
+        Ok(header)
     }
 
     /// Ends a legal hold: the call expires when it was to, at once where that is past, and can be erased.
@@ -46,8 +45,8 @@ impl DynamoLog {
     /// expired. It takes as much as [`hold`](Self::hold).
     ///
     /// Errors: as those of [`hold`](Self::hold); release it again then.
-    pub async fn release(&self, call_id: &CallId) -> Result<(CallHeader, Cost), DynamoError> {
-        let (found, mut cost) = self.live_header(call_id).await?;
+    pub(super) async fn release(&self, call_id: &CallId) -> Result<CallHeader, DynamoError> {
+        let found = self.live_header(call_id).await?;
         let request = self
             .header_update(call_id)
             .expression_attribute_names("#held", names::HELD)
@@ -55,50 +54,43 @@ impl DynamoLog {
         let request = match found.expires_at_s() {
             None => request.update_expression("REMOVE #held, #expiry"),
             Some(at_s) => {
-                cost += self.sweep(call_id, Some(at_s)).await?;
+                self.sweep(call_id, Some(at_s)).await?;
                 request
                     .update_expression("SET #expires = :expires REMOVE #held, #expiry")
                     .expression_attribute_values(":expires", AttributeValue::N(at_s.to_string()))
             }
         };
-        let (updated, update_cost) = self.update_header(call_id, request).await?;
-        cost += update_cost;
-        Ok((changed(call_id, updated)?, cost))
+        changed(call_id, self.update_header(call_id, request).await?)
     }
 
     /// Sweeps what a writer wrote with an expiry that is not the call's: its claim is from before a hold, or from
     /// before the end of one. Costs nothing where no call was held.
-    pub(super) async fn settle_expiry(&self, header: &CallHeader, claim: &Claim) -> Result<Cost, DynamoError> {
+    pub(super) async fn settle_expiry(&self, header: &CallHeader, claim: &Claim) -> Result<(), DynamoError> {
         let expires_at_s = Claim::of(header).expires_at_s();
         let is_settled = !header.is_held() && claim.expires_at_s() == expires_at_s;
         if is_settled || header.expires_at_s().is_none() {
-            return Ok(Cost::default());
+            return Ok(());
         }
         self.sweep(header.call_id(), expires_at_s).await
     }
 
-    async fn live_header(&self, call_id: &CallId) -> Result<(CallHeader, Cost), DynamoError> {
+    async fn live_header(&self, call_id: &CallId) -> Result<CallHeader, DynamoError> {
         match self.header_item(call_id).await? {
-            (Some(found), cost) if self.is_live(&found) => Ok((header::from_item(&found)?, cost)),
-            (found, _) => Err(not_there(call_id, found.as_ref())),
+            Some(found) if self.is_live(&found) => header::from_item(&found),
+            found => Err(not_there(call_id, found.as_ref())),
         }
     }
 
     /// Gives every message, summary and fence this `expires_at`, or none.
-    async fn sweep(&self, call_id: &CallId, expires_at_s: Option<i64>) -> Result<Cost, DynamoError> {
-        let (items, mut cost) = self.items(call_id).await?;
+    async fn sweep(&self, call_id: &CallId, expires_at_s: Option<i64>) -> Result<(), DynamoError> {
+        let items = self.items(call_id).await?;
         let differs = |item: &Item| !item::is_erased(item) && item::number(item, names::EXPIRES_AT) != expires_at_s;
         let keys = items.behind_header.into_iter().filter(differs).map(|item| item::keys(&item));
         let steps = keys.map(|keys| self.expire(call_id, keys, expires_at_s));
-        let costs = stream::iter(steps).buffer_unordered(log::AT_ONCE).try_fold(Cost::default(), |mut all, cost| {
-            all += cost;
-            std::future::ready(Ok(all))
-        });
-        cost += costs.await?;
-        Ok(cost)
+        stream::iter(steps).buffer_unordered(log::AT_ONCE).try_collect().await
     }
 
-    async fn expire(&self, call_id: &CallId, keys: Item, expires_at_s: Option<i64>) -> Result<Cost, DynamoError> {
+    async fn expire(&self, call_id: &CallId, keys: Item, expires_at_s: Option<i64>) -> Result<(), DynamoError> {
         let request = self
             .client
             .update_item()
@@ -118,14 +110,15 @@ impl DynamoLog {
                 .expression_attribute_values(":expires", AttributeValue::N(at_s.to_string())),
         };
         match request.send().await {
-            Ok(output) => Ok(Cost::of_write(output.consumed_capacity())),
+            Ok(output) => self.spent.add(Cost::of_write(output.consumed_capacity())),
             // Someone else did it, or it was erased.
-            Err(error) if is_refused(&error) => Ok(Cost::of_refused_write(write_units(0))),
+            Err(error) if is_refused(&error) => self.spent.add(Cost::of_refused_write(write_units(0))),
             Err(error) => {
                 let subject = format_args!("an item of call {call_id} in table {}", self.table);
-                Err(DynamoError::request("UpdateItem", subject, error))
+                return Err(DynamoError::request("UpdateItem", subject, error));
             }
         }
+        Ok(())
     }
 }
 
@@ -133,9 +126,9 @@ fn is_refused(error: &aws_sdk_dynamodb::error::SdkError<UpdateItemError>) -> boo
     error.as_service_error().is_some_and(UpdateItemError::is_conditional_check_failed_exception)
 }
 
-fn changed(call_id: &CallId, updated: Updated) -> Result<CallHeader, DynamoError> {
+fn changed(call_id: &CallId, updated: Written) -> Result<CallHeader, DynamoError> {
     match updated {
-        Updated::To(item) => header::from_item(&item),
-        Updated::Refused(found) => Err(not_there(call_id, found.as_ref())),
+        Written::Done(item) => header::from_item(&item),
+        Written::Refused(found) => Err(not_there(call_id, found.as_ref())),
     }
 }

@@ -16,8 +16,8 @@ pub type Item = HashMap<String, AttributeValue>;
 
 /// The item of a record in a call.
 ///
-/// It has the keys of the record's JSON as attributes, and `pk`, `sk`, `entity` and `v` beside them (see
-/// [`names`]). Keys that a newer writer added are attributes too.
+/// It has the keys of the record's JSON as attributes, and `pk`, `sk`, `entity` and `v` beside them.
+/// Keys that a newer writer added are attributes too.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

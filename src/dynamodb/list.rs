@@ -14,23 +14,17 @@ impl DynamoLog {
     /// [shard](Self::with_day_shards).
     ///
     /// Errors: an item that does not read as a header; a request that failed.
-    pub async fn list(&self, query: &CallQuery) -> Result<(CallPage, Cost), DynamoError> {
+    pub(super) async fn list(&self, query: &CallQuery) -> Result<CallPage, DynamoError> {
         let shards = stream::iter((0..self.day_shards.get()).map(|shard| self.list_shard(query, shard)));
-        let first = (Vec::new(), Cost::default());
-        let all = shards.buffer_unordered(log::AT_ONCE).try_fold(first, |(mut calls, mut cost), (found, taken)| {
-            calls.extend(found);
-            cost += taken;
-            std::future::ready(Ok((calls, cost)))
-        });
-        let (mut calls, cost) = all.await?;
+        let mut calls: Vec<CallHeader> = shards.buffer_unordered(log::AT_ONCE).try_concat().await?;
         calls.sort_by_cached_key(|header| std::cmp::Reverse(Cursor::of(header)));
-        Ok((CallPage::of_first(calls, query), cost))
+        Ok(CallPage::of_first(calls, query))
     }
 
     /// The first calls of a shard: as many as the page wants, and one more, which tells whether there are more.
-    async fn list_shard(&self, query: &CallQuery, shard: u8) -> Result<(Vec<CallHeader>, Cost), DynamoError> {
+    async fn list_shard(&self, query: &CallQuery, shard: u8) -> Result<Vec<CallHeader>, DynamoError> {
         let now_s = self.now_s();
-        let (mut calls, mut cost) = (Vec::new(), Cost::default());
+        let mut calls = Vec::new();
         let wanted = query.at_most() + 1;
         let day = day::key(query.day, query.tenant.as_ref(), shard);
         let request = self
@@ -59,13 +53,13 @@ impl DynamoLog {
                 let subject = format_args!("the calls of {} in table {}", query.day, self.table);
                 DynamoError::request("Query", subject, error)
             })?;
-            cost += Cost::of_read(page.consumed_capacity());
+            self.spent.add(Cost::of_read(page.consumed_capacity()));
             for item in page.items() {
                 if !item::is_expired(item, now_s) {
                     calls.push(header::from_item(item)?);
                 }
             }
         }
-        Ok((calls, cost))
+        Ok(calls)
     }
 }

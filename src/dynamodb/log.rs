@@ -6,35 +6,41 @@ use std::sync::Arc;
 
 use aws_sdk_dynamodb::Client;
 
-use super::names;
+use super::cost::Meter;
+use super::{Cost, names};
 use crate::clock::{Clock, SystemClock};
 
 /// How many requests about one call, or one day, are on their way at a time.
 pub(super) const AT_ONCE: usize = 8;
 
-/// Calls in a table: [`open`](Self::open), [`put`](Self::put), [`put_all`](Self::put_all), [`change`](Self::change),
-/// [`resume`](Self::resume), [`read`](Self::read), [`list`](Self::list), [`erase`](Self::erase). Each also says what it
-/// cost; as a [`CallLog`](crate::log::CallLog) the same is there without.
+/// Calls in a table: a [`CallLog`](crate::log::CallLog). [`cost`](Self::cost) reports what its requests cost.
 ///
 /// Clones share the client. There are no retries in it: each method does once what it says, and each can be called
 /// again after any error and after any cancellation, for a write is done when the table holds the record, whoever
 /// brought it there. (A dropped future does not undo its write, which may still land.)
 ///
-/// The credentials need `dynamodb:PutItem`, `dynamodb:UpdateItem`, `dynamodb:GetItem` and `dynamodb:Query` on the table,
-/// and what [`list`](Self::list) and [`erase`](Self::erase) say beside that. [`log_client`](super::log_client) sets up a
-/// client's time-outs.
+/// The credentials need `dynamodb:PutItem`, `dynamodb:UpdateItem`, `dynamodb:GetItem`, `dynamodb:Query` and
+/// `dynamodb:BatchWriteItem` (to erase) on the table, and `dynamodb:Query` on its index.
+/// [`log_client`](super::log_client) sets up a client's time-outs.
 #[derive(Clone)]
 pub struct DynamoLog {
     pub(super) client: Client,
     pub(super) table: Arc<str>,
     pub(super) day_shards: NonZeroU8,
     pub(super) clock: Arc<dyn Clock>,
+    pub(super) spent: Meter,
 }
 
 impl DynamoLog {
-    /// A log in table [`names::DEFAULT_TABLE`].
+    /// A log in table `verbale`.
     pub fn new(client: Client) -> Self {
-        Self { client, table: names::DEFAULT_TABLE.into(), day_shards: NonZeroU8::MIN, clock: Arc::new(SystemClock) }
+        Self {
+            client,
+            table: names::DEFAULT_TABLE.into(),
+            day_shards: NonZeroU8::MIN,
+            clock: Arc::new(SystemClock),
+            spent: Meter::default(),
+        }
     }
 
     /// The same in another table.
@@ -53,7 +59,7 @@ impl DynamoLog {
     /// midnight.) Above that take `calls a second / 500`, doubled for peaks. A resumed call takes two more, a hold or a
     /// release one. Messages and summaries are not in the index; their writes go to the partition of their call.
     ///
-    /// Each [`list`](Self::list) asks every shard, eight at a time: n requests, and half a read unit for each 4 KB, which
+    /// [Listing](crate::log::CallLog::list_calls) asks every shard, eight at a time: n requests, and half a read unit for each 4 KB, which
     /// is about 15 headers, of each.
     ///
     /// All who use a table take the same number. It may grow at any time: what was opened before is in the first
@@ -73,6 +79,11 @@ impl DynamoLog {
 
     pub(super) fn now_s(&self) -> i64 {
         self.clock.now_ms().div_euclid(1_000)
+    }
+
+    /// Returns what the requests of this log and of its clones have cost so far.
+    pub fn cost(&self) -> Cost {
+        self.spent.cost()
     }
 
     /// The name of the table.

@@ -1,6 +1,6 @@
 //! DynamoDB: records as items, the table, and the log in it.
 //!
-//! Owns the form of what is stored ([`names`], [`to_item`], [`to_attribute`]) and the one rule of writing: only over
+//! Owns the form of what is stored ([`to_item`], [`to_attribute`]) and the one rule of writing: only over
 //! an older revision of the same message, so that records written in any order, any number of times, end in the same
 //! table. Never retries, never queues, knows nothing of managers or models.
 //!
@@ -20,9 +20,9 @@
 //!
 #![cfg_attr(feature = "embedded", doc = "```")]
 #![cfg_attr(not(feature = "embedded"), doc = "```ignore")]
-//! use verbale::dynamodb::{CallId, DynamoLog, Put, Table, create_table};
+//! use verbale::dynamodb::{DynamoLog, Table, create_table};
 //! use verbale::embedded::EmbeddedDynamo;
-//! use verbale::log::{CallHeader, Claim};
+//! use verbale::log::{CallHeader, CallId, CallLog, Claim, Put};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -36,12 +36,10 @@
 //! )?;
 //! let (log, call_id) = (DynamoLog::new(client), CallId::new("CA1")?);
 //! let header = CallHeader::new(call_id.clone(), 1_744_815_823_058)?;
-//! log.open(&header).await?;
-//! let (put, _cost) = log.put(&Claim::of(&header), &record).await?;
-//! assert_eq!(put, Put::Written);
-//!
-//! let (call, _cost) = log.read(&call_id).await?;
-//! assert_eq!(call.records, [record]);
+//! log.open_call(&header).await?;
+//! assert_eq!(log.put_record(&Claim::of(&header), &record).await?, Put::Written);
+//! assert_eq!(log.read_call(&call_id).await?.records, [record]);
+//! println!("{}", log.cost());
 //! # Ok(()) }
 //! ```
 
@@ -61,13 +59,14 @@ mod item;
 mod keys;
 mod list;
 mod log;
-pub mod names;
+mod names;
 mod put;
 mod read;
 mod resume;
 mod size;
 mod table;
 mod ttl;
+mod write;
 
 pub use attribute::{AttributeError, from_attribute, to_attribute};
 pub use client::{ATTEMPT_TIMEOUT, CONNECT_TIMEOUT, OPERATION_TIMEOUT, log_client};
@@ -78,8 +77,7 @@ pub use failure::Failure;
 pub use item::{Item, from_item, to_item, to_items};
 pub use keys::ItemKey;
 pub use log::DynamoLog;
-pub use put::{PutAllError, Report};
 pub use size::{MAX_ITEM_BYTES, MAX_RECORD_BYTES, item_size};
 pub use table::{Creation, Table, create_table};
 
-pub use crate::log::{CallId, Put, Stored};
+pub use crate::log::CallId;

@@ -1,57 +1,12 @@
 //! Writing records: only over older ones.
 
-use std::fmt;
+use aws_sdk_dynamodb::types::AttributeValue;
 
-use aws_sdk_dynamodb::operation::put_item::PutItemError;
-use aws_sdk_dynamodb::types::{AttributeValue, ReturnConsumedCapacity, ReturnValuesOnConditionCheckFailure};
-
-use super::cost::write_units;
 use super::size::{MAX_RECORD_BYTES, item_size};
-use super::{AttributeError, Cost, DynamoError, DynamoLog, Item, ItemKey, from_item, item, names, to_item};
-use crate::log::{Claim, Put, Stored};
-use crate::message::{MessageId, Record};
-
-/// What [`DynamoLog::put_all`] did.
-#[derive(Debug, Clone, Default, PartialEq)]
-#[non_exhaustive]
-pub struct Report {
-    /// What the table holds, in the order in which it was given.
-    pub stored: Vec<Stored>,
-    /// What it cost.
-    pub cost: Cost,
-}
-
-/// Not all records are in the table.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct PutAllError {
-    /// What the table holds: acknowledge these, and no others.
-    pub report: Report,
-    /// What it does not hold, and why. Of the last one it may be unknown, as after a time-out.
-    pub failed: Vec<(MessageId, DynamoError)>,
-    /// How many records behind the last failed one were not tried.
-    pub untried: usize,
-}
-
-impl PutAllError {
-    /// Whether the same records may all be stored later.
-    pub fn is_retryable(&self) -> bool {
-        self.failed.iter().all(|(_, error)| error.is_retryable())
-    }
-}
-
-impl fmt::Display for PutAllError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (stored, failed) = (self.report.stored.len(), self.failed.len());
-        write!(f, "{stored} records are stored, {failed} failed, {} were not tried", self.untried)
-    }
-}
-
-impl std::error::Error for PutAllError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.failed.first().map(|(_, error)| error as _)
-    }
-}
+use super::write::Written;
+use super::{AttributeError, DynamoError, DynamoLog, Item, ItemKey, from_item, item, names, to_item};
+use crate::log::{Claim, LogError, Put};
+use crate::message::Record;
 
 /// The condition of a call's first writer: it makes writes in any order end in the same table. Whatever has an epoch is
 /// a later writer's; what was erased has no id.
@@ -72,7 +27,7 @@ impl DynamoLog {
     /// Errors: larger than [`MAX_RECORD_BYTES`] (nothing is sent); another message there, or other contents at the
     /// same revision, or what was [erased](Self::erase), or [resumed](Self::resume) by another writer (nothing is
     /// written); a request that failed.
-    pub async fn put(&self, claim: &Claim, record: &Record) -> Result<(Put, Cost), DynamoError> {
+    pub(super) async fn put(&self, claim: &Claim, record: &Record) -> Result<Put, DynamoError> {
         let key = ItemKey::new(claim.call_id(), record.position());
         let mut item = to_item(claim.call_id(), record)?;
         let bytes = item_size(&item);
@@ -83,7 +38,7 @@ impl DynamoLog {
             item.insert(names::EXPIRES_AT.to_owned(), AttributeValue::N(at_s.to_string()));
         }
         let epoch = AttributeValue::N(claim.epoch().to_string());
-        let request = self.client.put_item().table_name(&*self.table);
+        let request = self.client.put_item();
         let request = if claim.epoch() == 1 {
             request.condition_expression(CONDITION)
         } else {
@@ -95,82 +50,38 @@ impl DynamoLog {
                 .expression_attribute_values(":fence", AttributeValue::S(names::ENTITY_FENCE.to_owned()))
                 .expression_attribute_values(":epoch", epoch)
         };
-        let answer = request
+        let request = request
             .set_item(Some(item))
             .expression_attribute_names("#pk", names::PARTITION_KEY)
             .expression_attribute_names("#epoch", names::EPOCH)
             .expression_attribute_names("#id", names::ID)
             .expression_attribute_names("#revision", names::REVISION)
             .expression_attribute_values(":id", AttributeValue::S(record.id().to_string()))
-            .expression_attribute_values(":revision", AttributeValue::N(record.revision().to_string()))
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
-            .return_consumed_capacity(ReturnConsumedCapacity::Total)
-            .send()
-            .await;
-        let error = match answer {
-            Ok(output) => return Ok((Put::Written, Cost::of_write(output.consumed_capacity()))),
-            Err(error) => error,
-        };
-        match error.as_service_error() {
-            Some(PutItemError::ConditionalCheckFailedException(failed)) => {
-                let found = failed.item().cloned().unwrap_or_default();
-                let cost = Cost::of_refused_write(write_units(item_size(&found)));
-                Ok((compare(key, claim, record, found)?, cost))
-            }
-            _ => Err(DynamoError::request("PutItem", format_args!("{key} to table {}", self.table), error)),
+            .expression_attribute_values(":revision", AttributeValue::N(record.revision().to_string()));
+        match self.send_put(request, || format!("{key} to table {}", self.table)).await? {
+            Written::Done(_) => Ok(Put::Written),
+            Written::Refused(found) => compare(key, claim, record, found.unwrap_or_default()),
         }
-    }
-
-    /// Puts records one after the other, each as [`put`](Self::put) does.
-    ///
-    /// A record that fails for a reason of its own (too large, in conflict) does not keep the others from being
-    /// stored; an error that may pass, or that any record would meet, ends it.
-    pub async fn put_all<'a>(
-        &self,
-        claim: &Claim,
-        records: impl IntoIterator<Item = &'a Record>,
-    ) -> Result<Report, PutAllError> {
-        let records: Vec<&Record> = records.into_iter().collect();
-        let mut report = Report::default();
-        let mut failed = Vec::new();
-        let mut untried = records.len();
-        for record in records {
-            untried -= 1;
-            match self.put(claim, record).await {
-                Ok((put, cost)) => {
-                    report.stored.push(Stored::new(record.id(), record.revision(), put));
-                    report.cost += cost;
-                }
-                Err(error) => {
-                    let would_all_fail = error.is_of_all_records();
-                    failed.push((record.id(), error));
-                    if would_all_fail {
-                        break;
-                    }
-                }
-            }
-        }
-        if failed.is_empty() { Ok(report) } else { Err(PutAllError { report, failed, untried }) }
     }
 }
 
 /// What it means that `found` is there and the condition does not hold.
 fn compare(key: ItemKey, claim: &Claim, record: &Record, found: Item) -> Result<Put, DynamoError> {
-    let call_id = || claim.call_id().clone();
+    let call_id = claim.call_id().clone();
     if item::is_erased(&found) {
-        return Err(DynamoError::Erased { call_id: call_id() });
+        return Err(LogError::Erased { call_id }.into());
     }
     let current = item::epoch(&found);
     if current > claim.epoch() {
-        return Err(DynamoError::Fenced { call_id: call_id(), epoch: claim.epoch(), current });
+        return Err(LogError::Fenced { call_id, epoch: claim.epoch(), current }.into());
     }
     let Some((found_id, found_revision)) = item::identity(&found) else {
         let reason = "what is there has no `id` and `revision`, or DynamoDB did not give it back";
         return Err(DynamoError::Unreadable { key, source: AttributeError::Form { reason: reason.into() } });
     };
-    let id = record.id();
+    let (id, position) = (record.id(), record.position());
     if found_id != id {
-        return Err(DynamoError::OtherMessage { key, id, found: found_id });
+        return Err(LogError::OtherMessage { call_id, position, id, found: found_id }.into());
     }
     if found_revision > record.revision() {
         return Ok(Put::NewerKept);
@@ -178,6 +89,6 @@ fn compare(key: ItemKey, claim: &Claim, record: &Record, found: Item) -> Result<
     if from_item(found)? == *record {
         Ok(Put::AlreadyThere)
     } else {
-        Err(DynamoError::OtherContents { key, id, revision: found_revision })
+        Err(LogError::OtherContents { call_id, position, id, revision: found_revision }.into())
     }
 }

@@ -4,8 +4,6 @@ use aws_sdk_dynamodb::types::{AttributeValue, ReturnConsumedCapacity};
 
 use super::{Cost, DynamoError, DynamoLog, Item, from_item, header, item, names};
 use crate::log::{CallHeader, CallId, LoggedCall};
-use crate::manager::MessagesManager;
-use crate::message::MessageWrapper;
 
 const HEADER_AND_MESSAGES: &str = "#pk = :pk AND #sk BETWEEN :header AND :behind";
 /// Sorts behind all that begins with [`names::MESSAGE_PREFIX`], and next to it.
@@ -20,48 +18,33 @@ pub(super) struct CallItems {
 }
 
 impl DynamoLog {
-    /// The manager of a call as its log tells it; an empty one where nothing was written, or all has expired. To look
-    /// at it: to go on with a call that another process has logged, [`resume`](Self::resume) it.
-    ///
-    /// Errors: as [`read`](Self::read); records that do not make a conversation.
-    pub async fn restore<W: MessageWrapper>(
-        &self,
-        call_id: &CallId,
-    ) -> Result<(MessagesManager<W>, Cost), DynamoError> {
-        let (call, cost) = self.read(call_id).await?;
-        let manager = MessagesManager::restore(call.records)
-            .map_err(|source| DynamoError::NoConversation { call_id: call_id.clone(), source })?;
-        Ok((manager, cost))
-    }
-
     /// The header of a call, and its records in the order of its list, each summary behind the last message that it
     /// covers; nothing where nothing was written, the call was erased, or all has expired.
     ///
     /// Reads consistently: what was acknowledged is there. DynamoDB gives 1 MB a page, which is one request each.
     ///
     /// Errors: an item that does not read as a record or header; a request that failed.
-    pub async fn read(&self, call_id: &CallId) -> Result<(LoggedCall, Cost), DynamoError> {
-        let (items, cost) = self.items(call_id).await?;
+    pub(super) async fn read(&self, call_id: &CallId) -> Result<LoggedCall, DynamoError> {
+        let items = self.items(call_id).await?;
         let now_s = self.now_s();
         if items.header.as_ref().is_some_and(|header| item::is_erased(header) || item::is_expired(header, now_s)) {
-            return Ok((LoggedCall::default(), cost));
+            return Ok(LoggedCall::default());
         }
         let header = items.header.as_ref().map(header::from_item).transpose()?;
         let records = items.into_shown(now_s).map(from_item).collect::<Result<_, _>>()?;
-        Ok((LoggedCall::new(header, records), cost))
+        Ok(LoggedCall::new(header, records))
     }
 
     /// The header of a call alone, read consistently; `None` where it was never opened, was erased, or has expired.
     /// It takes one request, and one read unit.
     ///
     /// Errors: an item that does not read as a header; a request that failed.
-    pub async fn read_header(&self, call_id: &CallId) -> Result<(Option<CallHeader>, Cost), DynamoError> {
-        let (found, cost) = self.header_item(call_id).await?;
-        let live = found.filter(|found| self.is_live(found));
-        Ok((live.as_ref().map(header::from_item).transpose()?, cost))
+    pub(super) async fn read_header(&self, call_id: &CallId) -> Result<Option<CallHeader>, DynamoError> {
+        let live = self.header_item(call_id).await?.filter(|found| self.is_live(found));
+        live.as_ref().map(header::from_item).transpose()
     }
 
-    pub(super) async fn header_item(&self, call_id: &CallId) -> Result<(Option<Item>, Cost), DynamoError> {
+    pub(super) async fn header_item(&self, call_id: &CallId) -> Result<Option<Item>, DynamoError> {
         let answer = self
             .client
             .get_item()
@@ -76,11 +59,11 @@ impl DynamoLog {
             let subject = format_args!("the header of call {call_id} in table {}", self.table);
             DynamoError::request("GetItem", subject, error)
         })?;
-        let cost = Cost::of_read(output.consumed_capacity());
-        Ok((output.item, cost))
+        self.spent.add(Cost::of_read(output.consumed_capacity()));
+        Ok(output.item)
     }
 
-    pub(super) async fn items(&self, call_id: &CallId) -> Result<(CallItems, Cost), DynamoError> {
+    pub(super) async fn items(&self, call_id: &CallId) -> Result<CallItems, DynamoError> {
         let mut pages = self
             .client
             .query()
@@ -95,26 +78,26 @@ impl DynamoLog {
             .return_consumed_capacity(ReturnConsumedCapacity::Total)
             .into_paginator()
             .send();
-        let (mut items, mut cost) = (CallItems::default(), Cost::default());
+        let mut items = CallItems::default();
         while let Some(page) = pages.next().await {
             let page = page.map_err(|error| {
                 DynamoError::request("Query", format_args!("call {call_id} in table {}", self.table), error)
             })?;
-            cost += Cost::of_read(page.consumed_capacity());
+            self.spent.add(Cost::of_read(page.consumed_capacity()));
             for item in page.items.unwrap_or_default() {
                 // It stands before all messages, whatever came after the call was erased.
                 if item::sort_key(&item) == Some(names::HEADER) {
                     let is_erased = item::is_erased(&item);
                     items.header = Some(item);
                     if is_erased {
-                        return Ok((items, cost));
+                        return Ok(items);
                     }
                 } else {
                     items.behind_header.push(item);
                 }
             }
         }
-        Ok((items, cost))
+        Ok(items)
     }
 }
 

@@ -15,7 +15,7 @@ use super::{DynamoError, names, ttl};
 
 /// The table of the log.
 ///
-/// Keys `pk` and `sk`, both strings; index [`names::CALLS_BY_DAY`] with all attributes, in which only headers of calls
+/// Keys `pk` and `sk`, both strings; index `gsi1` with all attributes, in which only headers of calls
 /// are; paid by request; time to live by `expires_at`. No stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{CallChange, CallHeader, CallId, Claim, LogError, LoggedCall, Opening, Put, PutError, Stored};
+use super::{CallChange, CallHeader, CallId, Claim, LogError, LoggedCall, Opening, Put};
 use crate::message::{Position, Record};
 
 /// All that a log holds of one call.
@@ -86,36 +86,16 @@ impl Call {
         }
     }
 
-    /// Keeps what may be kept of `records`; `keep` is told of each that is written.
-    pub fn put(
-        &mut self,
-        claim: &Claim,
-        records: &[Record],
-        mut keep: impl FnMut(&Record),
-    ) -> Result<Vec<Stored>, PutError> {
-        let (mut stored, mut failed) = (Vec::new(), Vec::new());
-        for (index, record) in records.iter().enumerate() {
-            match self.weigh(claim, record) {
-                Ok(put) => {
-                    if put == Put::Written {
-                        keep(record);
-                        self.replay(record.clone());
-                    }
-                    stored.push(Stored::new(record.id(), record.revision(), put));
-                }
-                Err(error) => {
-                    let would_all_fail = error.is_erased() || error.is_fenced();
-                    failed.push((record.id(), error));
-                    if would_all_fail {
-                        return Err(PutError::new(stored, failed, records.len() - index - 1));
-                    }
-                }
-            }
+    /// Keeps a record, unless it is there.
+    pub fn put(&mut self, claim: &Claim, record: &Record) -> Result<Put, LogError> {
+        let put = self.weigh(claim, record)?;
+        if put == Put::Written {
+            self.replay(record.clone());
         }
         if let Self::Known { expires_at_s, .. } = self {
             *expires_at_s = claim.expires_at_s();
         }
-        if failed.is_empty() { Ok(stored) } else { Err(PutError::new(stored, failed, 0)) }
+        Ok(put)
     }
 
     /// The header as a list shows it, where the call was opened and neither erased nor expired.

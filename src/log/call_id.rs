@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use super::LogError;
+
 /// The id of a call: whatever the service calls it, of 1 to [`MAX_BYTES`](Self::MAX_BYTES) bytes, without control
 /// or invisible characters.
 ///
@@ -19,15 +21,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 /// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallId(Arc<str>);
-
-/// A call id that a key cannot hold, or that cannot be printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a call id: {reason}; an id has 1 to 1,000 bytes and no control or invisible characters")]
-#[non_exhaustive]
-pub struct InvalidCallId {
-    /// What is wrong.
-    pub reason: &'static str,
-}
 
 impl Serialize for CallId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -48,18 +41,9 @@ impl CallId {
     pub const MAX_BYTES: usize = 1_000;
 
     /// Errors: empty, longer than [`MAX_BYTES`](Self::MAX_BYTES), with control or invisible characters.
-    pub fn new(id: impl Into<Arc<str>>) -> Result<Self, InvalidCallId> {
-        let id = id.into();
-        let reason = if id.is_empty() {
-            "it is empty"
-        } else if id.len() > Self::MAX_BYTES {
-            "it is longer than 1,000 bytes"
-        } else if id.chars().any(is_invisible) {
-            "it has control or invisible characters"
-        } else {
-            return Ok(Self(id));
-        };
-        Err(InvalidCallId { reason })
+    pub fn new(id: impl Into<Arc<str>>) -> Result<Self, LogError> {
+        let reason = "one has 1 to 1,000 bytes and no control or invisible characters";
+        printable(id.into(), Self::MAX_BYTES, LogError::Invalid { what: "a call id", reason }).map(Self)
     }
 
     /// The id as text.
@@ -68,8 +52,15 @@ impl CallId {
     }
 }
 
+/// A text that a key can hold and an error can show. Errors: empty, longer than `max_bytes`, with control or invisible
+/// characters.
+pub(super) fn printable(text: Arc<str>, max_bytes: usize, otherwise: LogError) -> Result<Arc<str>, LogError> {
+    let is_printable = !text.is_empty() && text.len() <= max_bytes && !text.chars().any(is_invisible);
+    if is_printable { Ok(text) } else { Err(otherwise) }
+}
+
 /// Whether a character would not show in an error, or would change how the rest of it shows.
-pub(super) fn is_invisible(c: char) -> bool {
+fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::LogError;
-use super::call_id::is_invisible;
+use super::call_id::printable;
 use crate::manager::MessagesManager;
 use crate::message::MessageWrapper;
 
@@ -30,11 +30,9 @@ impl Ending {
     /// Errors: a reason that is empty, longer than [`MAX_REASON_BYTES`](Self::MAX_REASON_BYTES), or has control or
     /// invisible characters.
     pub fn new(at_ms: i64, reason: impl Into<Arc<str>>, messages: u32, summaries: u32) -> Result<Self, LogError> {
-        let reason = reason.into();
-        if reason.is_empty() || reason.len() > Self::MAX_REASON_BYTES || reason.chars().any(is_invisible) {
-            let rule = "one has 1 to 100 bytes and no control or invisible characters";
-            return Err(LogError::Invalid { what: "the reason of an ending", reason: rule });
-        }
+        let rule = "one has 1 to 100 bytes and no control or invisible characters";
+        let otherwise = LogError::Invalid { what: "the reason of an ending", reason: rule };
+        let reason = printable(reason.into(), Self::MAX_REASON_BYTES, otherwise)?;
         Ok(Self { at_ms, reason, messages, summaries })
     }
 

@@ -3,16 +3,13 @@
 use std::error::Error;
 use std::fmt;
 
-use super::{CallId, InvalidCallId};
+use super::CallId;
 use crate::message::{MessageId, Position};
 
 /// Why a log could not do what it was asked: which call, what to do. Never holds what was said.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogError {
-    /// Not the id of a call.
-    #[error(transparent)]
-    InvalidCallId(#[from] InvalidCallId),
     /// The call was erased, and stays so.
     #[error("call {call_id} was erased; nothing of it is written any more: drop what is still to be logged of it")]
     Erased {
@@ -85,7 +82,7 @@ pub enum LogError {
         /// The call.
         call_id: CallId,
     },
-    /// A start or tenant that a header cannot hold, or a text that is not a day or a cursor.
+    /// A call id, start or tenant that a header cannot hold, or a text that is not a day or a cursor.
     #[error("not {what}: {reason}")]
     Invalid {
         /// What it was to be.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::call_id::is_invisible;
+use super::call_id::printable;
 use super::{CallChange, CallId, Claim, Day, Ending, LogError};
 
 /// What is known of a call as a whole: what a list of calls shows.
@@ -144,12 +144,8 @@ impl Tenant {
 
     /// Errors: empty, longer than [`MAX_BYTES`](Self::MAX_BYTES), with control or invisible characters.
     pub fn new(tenant: impl Into<Arc<str>>) -> Result<Self, LogError> {
-        let tenant = tenant.into();
-        if tenant.is_empty() || tenant.len() > Self::MAX_BYTES || tenant.chars().any(is_invisible) {
-            let reason = "one has 1 to 1,000 bytes and no control or invisible characters";
-            return Err(LogError::Invalid { what: "a tenant", reason });
-        }
-        Ok(Self(tenant))
+        let reason = "one has 1 to 1,000 bytes and no control or invisible characters";
+        printable(tenant.into(), Self::MAX_BYTES, LogError::Invalid { what: "a tenant", reason }).map(Self)
     }
 
     /// The tenant as text.

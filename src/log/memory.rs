@@ -5,10 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::call::Call;
-use super::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Claim, LogFuture, LoggedCall, Opening, PutError,
-    Stored,
-};
+use super::{CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Claim, LogFuture, LoggedCall, Opening, Put};
 use crate::clock::{Clock, SystemClock};
 use crate::message::Record;
 
@@ -55,8 +52,8 @@ impl CallLog for MemoryLog {
         })
     }
 
-    fn put_records<'a>(&'a self, claim: &'a Claim, records: &'a [Record]) -> LogFuture<'a, Vec<Stored>, PutError> {
-        Box::pin(async move { self.calls().entry(claim.call_id().clone()).or_default().put(claim, records, |_| ()) })
+    fn put_record<'a>(&'a self, claim: &'a Claim, record: &'a Record) -> LogFuture<'a, Put> {
+        Box::pin(async move { self.calls().entry(claim.call_id().clone()).or_default().put(claim, record) })
     }
 
     fn change_call<'a>(&'a self, call_id: &'a CallId, change: &'a CallChange) -> LogFuture<'a, CallHeader> {

@@ -19,7 +19,9 @@
 //!
 //! manager.add_user("Hi, there")?;
 //! let changes = manager.changes(Tail::Include);
-//! log.put_records(&claim, changes.records()).await?;
+//! for record in changes.records() {
+//!     log.put_record(&claim, record).await?;
+//! }
 //! manager.acknowledge(changes.receipt());
 //!
 //! assert!(MessagesManager::restore(log.read_call(&call_id).await?.records)? == manager);
@@ -46,9 +48,10 @@ mod port;
 mod put;
 mod redaction;
 mod spool;
+mod stored;
 mod writer;
 
-pub use call_id::{CallId, InvalidCallId};
+pub use call_id::CallId;
 pub use change::{CallChange, LoggedCall};
 pub use claim::Claim;
 pub use day::Day;
@@ -60,10 +63,11 @@ pub use list::{CallPage, CallQuery, Cursor};
 pub use memory::MemoryLog;
 pub use offloading::Offloading;
 pub use port::{CallLog, LogFuture};
-pub use put::{Put, PutError, Stored};
+pub use put::Put;
 pub use redaction::{CardNumbers, Redaction, RedactionError, Redactor, Redactors, redact};
-pub use spool::{RecordKey, SetAside, Spool, SpoolError, SpoolMemory, SpoolSettings};
+pub(crate) use spool::RecordKey;
+pub use spool::{SetAside, Spool, SpoolError, SpoolErrorKind, SpoolMemory, SpoolSettings};
 pub use writer::{
     CallWriter, Durability, FinishError, HandedOver, LogWriter, NotAccepted, Part, ResumeError, Status, Trouble,
-    Unfinished, Unstored, WhenFull, WriterSettings, WriterTask,
+    Unstored, WhenFull, WriterSettings, WriterTask,
 };

@@ -5,11 +5,11 @@ use std::future::poll_fn;
 use std::task::Poll;
 
 use super::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Claim, LogError, LogFuture, LoggedCall, Opening,
-    PutError, Remedy, Stored,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Claim, LogError, LogFuture, LoggedCall, Opening, Put,
+    Remedy,
 };
 use crate::contents::{Blob, ContentError, ContentStore, Detached, Offload, Owner, hydrate};
-use crate::message::{MessageId, Record};
+use crate::message::Record;
 
 /// A log that keeps large texts, system instructions and all binaries in a content store, and in their place small
 /// [references](crate::contents): what a log's items have no room for, and what many calls share.
@@ -25,7 +25,9 @@ use crate::message::{MessageId, Record};
 /// let mut manager = MessagesManager::<PlainMessage>::new();
 /// manager.add_user("terms and conditions ".repeat(100))?;
 /// let claim = Claim::first(CallId::new("CA1")?);
-/// log.put_records(&claim, &manager.records()).await?;
+/// for record in manager.records() {
+///     log.put_record(&claim, &record).await?;
+/// }
 /// assert_eq!(log.store().len(), 1);
 ///
 /// let call = log.read_call(claim.call_id()).await?;
@@ -85,21 +87,6 @@ impl<L: CallLog, S: ContentStore> Offloading<L, S> {
         &self.store
     }
 
-    /// Makes records small, up to one whose contents the store does not take.
-    async fn offload(&self, call_id: &CallId, records: &[Record]) -> (Vec<Record>, Option<(MessageId, LogError)>) {
-        let owner = owner(call_id);
-        let mut small = Vec::with_capacity(records.len());
-        for record in records {
-            let Detached { record, blobs } = self.offload.detach(record);
-            if let Err(error) = self.put_contents(blobs, &owner).await {
-                let error = of_store(format!("putting contents of call {call_id}"), error);
-                return (small, Some((record.id(), error)));
-            }
-            small.push(record);
-        }
-        (small, None)
-    }
-
     /// Puts contents, a few at a time. The first error ends it.
     async fn put_contents(&self, mut blobs: Vec<Blob>, owner: &Owner) -> Result<(), ContentError> {
         let mut seen = HashSet::new();
@@ -144,26 +131,18 @@ impl<L: CallLog, S: ContentStore> CallLog for Offloading<L, S> {
         self.log.open_call(header)
     }
 
-    fn put_records<'a>(&'a self, claim: &'a Claim, records: &'a [Record]) -> LogFuture<'a, Vec<Stored>, PutError> {
+    fn put_record<'a>(&'a self, claim: &'a Claim, record: &'a Record) -> LogFuture<'a, Put> {
         Box::pin(async move {
-            let (small, unput) = self.offload(claim.call_id(), records).await;
-            let left = records.len() - small.len();
-            let mut error = match (self.log.put_records(claim, &small).await, unput) {
-                (Ok(stored), None) => return Ok(stored),
-                (Ok(stored), Some(unput)) => PutError::new(stored, vec![unput], left - 1),
-                (Err(mut error), Some(unput)) if error.untried == 0 => {
-                    error.failed.push(unput);
-                    PutError { untried: left - 1, ..error }
-                }
-                (Err(error), _) => PutError { untried: error.untried + left, ..error },
-            };
-            if let Some((_, erased)) = error.failed.iter_mut().find(|(_, error)| error.is_erased())
-                && let Err(unreleased) = self.release(claim.call_id()).await
-            {
-                // So that it is tried again.
-                *erased = unreleased;
+            let call_id = claim.call_id();
+            let Detached { record, blobs } = self.offload.detach(record);
+            let put = self.put_contents(blobs, &owner(call_id)).await;
+            put.map_err(|error| of_store(format!("putting contents of call {call_id}"), error))?;
+            let put = self.log.put_record(claim, &record).await;
+            if let Err(LogError::Erased { .. }) = put {
+                // Its error comes first, so that it is tried again.
+                self.release(call_id).await?;
             }
-            Err(error)
+            put
         })
     }
 

@@ -3,9 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use super::{
-    CallChange, CallHeader, CallId, CallPage, CallQuery, Claim, LogError, LoggedCall, Opening, PutError, Stored,
-};
+use super::{CallChange, CallHeader, CallId, CallPage, CallQuery, Claim, LogError, LoggedCall, Opening, Put};
 use crate::message::Record;
 
 /// What the methods of a [`CallLog`] give, later.
@@ -22,7 +20,7 @@ pub type LogFuture<'a, T, E = LogError> = Pin<Box<dyn Future<Output = Result<T, 
 ///   of the order of its list a backend may only promise that no read shows it. It says so; who writes out of order
 ///   asks [the header](Self::read_header) behind it, which has the newer epoch before the call is read. Another message
 ///   in the same place, or other contents at the same revision, is a [conflict](LogError::is_conflict), and what was there stays.
-/// - **What is reported is so.** A [`Stored`] is in the log; a failed record is not, or, after an error that
+/// - **What is reported is so.** A record with a [`Put`] is in the log; a failed one is not, or, after an error that
 ///   [may pass](LogError::is_retryable), it is not known to be.
 /// - **Erased is erased.** Once [`erase_call`](Self::erase_call) is done, the call is neither read nor listed, however
 ///   late a put or an open of it comes, for as long as the log lives; what was erased is not stored again either, and
@@ -45,13 +43,10 @@ pub trait CallLog: Send + Sync {
     /// failed.
     fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Opening>;
 
-    /// Puts records of a call, each over an older revision of itself or over nothing.
+    /// Puts a record of a call over an older revision of itself, or over nothing.
     ///
-    /// A record that fails for a reason of its own does not keep the others from being stored; an error that all
-    /// would meet ends it. On success, what is stored has the order in which it was given.
-    ///
-    /// Errors: some are not stored; [`PutError`] says which, why, and what is.
-    fn put_records<'a>(&'a self, claim: &'a Claim, records: &'a [Record]) -> LogFuture<'a, Vec<Stored>, PutError>;
+    /// Errors: another message there, or other contents at the same revision; erased; fenced; a backend that failed.
+    fn put_record<'a>(&'a self, claim: &'a Claim, record: &'a Record) -> LogFuture<'a, Put>;
 
     /// Changes the call as a whole, and gives its header as it is then.
     ///
@@ -107,8 +102,8 @@ impl<L: CallLog + ?Sized> CallLog for Arc<L> {
         (**self).open_call(header)
     }
 
-    fn put_records<'a>(&'a self, claim: &'a Claim, records: &'a [Record]) -> LogFuture<'a, Vec<Stored>, PutError> {
-        (**self).put_records(claim, records)
+    fn put_record<'a>(&'a self, claim: &'a Claim, record: &'a Record) -> LogFuture<'a, Put> {
+        (**self).put_record(claim, record)
     }
 
     fn change_call<'a>(&'a self, call_id: &'a CallId, change: &'a CallChange) -> LogFuture<'a, CallHeader> {

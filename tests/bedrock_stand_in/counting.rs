@@ -9,7 +9,7 @@ use super::asked::{rest, stream, streaming, told, whole};
 use super::clients;
 
 /// So that a test fails where it would hang.
-const WATCHDOG: Duration = Duration::from_secs(60);
+const WATCHDOG: Duration = Duration::from_secs(600);
 
 /// What has come and gone, once it is so.
 async fn soon(stand_in: &StandIn, is_reached: impl FnMut(&Counters) -> bool) -> Counters {

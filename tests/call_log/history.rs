@@ -141,22 +141,17 @@ impl<'a> Model<'a> {
     async fn put(&mut self, claim: &Claim, records: &[Record]) {
         if self.is_erased || (claim.epoch() as usize) < self.claims.len() {
             // Of a place that it has never seen a backend only owes that what comes late is not read.
-            let refused = |error: &LogError| if self.is_erased { error.is_erased() } else { error.is_fenced() };
-            let known =
-                |place: Position| if self.is_erased { self.seen.contains(&place) } else { self.is_fenced(place) };
-            let outcome = self.log.put_records(claim, records).await;
-            let stored = match &outcome {
-                Ok(stored) => stored.clone(),
-                Err(error) => error.stored.clone(),
-            };
-            if records.first().is_some_and(|first| known(first.position())) {
-                let error = outcome.unwrap_err();
-                assert!(error.stored.is_empty() && refused(&error.failed[0].1), "{error:?}");
-            }
-            if !self.is_erased {
-                // What came behind a refused one was not even tried.
-                let is_stored = |record: &&Record| stored.iter().any(|stored| stored.id == record.id());
-                self.seen.extend(records.iter().filter(is_stored).map(|record| record.position()));
+            for record in records {
+                let place = record.position();
+                let is_known = if self.is_erased { self.seen.contains(&place) } else { self.is_fenced(place) };
+                match self.log.put_record(claim, record).await {
+                    Ok(put) => assert!(!is_known, "{put:?}"),
+                    // A writer stops at the first one that is refused.
+                    Err(error) => return assert!(if self.is_erased { error.is_erased() } else { error.is_fenced() }),
+                }
+                if !self.is_erased {
+                    self.seen.push(record.position());
+                }
             }
             return;
         }

@@ -13,12 +13,12 @@ use verbale::contents::{
 use verbale::dynamodb::{DynamoContents, DynamoLog, Item};
 use verbale::log::{
     CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Claim, LogError, LogFuture, LoggedCall, MemoryLog,
-    Offloading, Opening, Put, PutError, Remedy, Stored,
+    Offloading, Opening, Put, Remedy,
 };
 use verbale::message::{Media, MediaKind, Source};
 use verbale::{MessagesManager, PlainMessage, Record, Tail};
 
-use super::conformance::{self, call, day, first, header, id, message, put};
+use super::conformance::{self, call, day, first, header, message, put, put_as};
 use super::dynamodb::log_and_client;
 use super::history;
 
@@ -83,9 +83,10 @@ async fn a_record_put_again_is_found_there_and_one_in_another_form_is_a_conflict
 
     let other = Offloading::new(memory.clone(), MemoryStore::default()).with_threshold(4_000);
     for other in [&other as &dyn CallLog, &memory] {
-        let error = other.put_records(&first(&call_id), &records).await.unwrap_err();
-        assert_eq!((error.stored.len(), error.failed.len(), error.untried), (1, 2, 0));
-        assert!(error.failed.iter().all(|(_, error)| error.is_conflict()));
+        for large in &records[..2] {
+            assert!(other.put_record(&first(&call_id), large).await.unwrap_err().is_conflict());
+        }
+        assert_eq!(put(other, &call_id, &records[2..]).await, [Put::AlreadyThere]);
     }
     assert_eq!(put(&other, &call_id, &[large(0, 2, "terms")]).await, [Put::Written]);
     assert_eq!(log.read_call(&call_id).await.unwrap().records[0], large(0, 2, "terms"));
@@ -102,10 +103,10 @@ impl CallLog for Strict {
         self.log.open_call(header)
     }
 
-    fn put_records<'a>(&'a self, claim: &'a Claim, records: &'a [Record]) -> LogFuture<'a, Vec<Stored>, PutError> {
+    fn put_record<'a>(&'a self, claim: &'a Claim, record: &'a Record) -> LogFuture<'a, Put> {
         Box::pin(async move {
-            assert_eq!(hydrate(records.to_vec(), &self.store).await.problems, []);
-            self.log.put_records(claim, records).await
+            assert_eq!(hydrate(vec![record.clone()], &self.store).await.problems, []);
+            self.log.put_record(claim, record).await
         })
     }
 
@@ -197,21 +198,12 @@ async fn a_record_whose_contents_are_not_stored_is_not_either() {
         log.store().is_denied.store(is_denied, Ordering::Relaxed);
         log.store().unput.lock().unwrap().insert(content("secret"));
         let records = [message(0, 1), large(1, 1, "secret"), message(2, 1), message(3, 1)];
-        let error = log.put_records(&first(&call("CA1")), &records).await.unwrap_err();
-        assert_eq!(error.stored.iter().map(|stored| stored.id).collect::<Vec<_>>(), [id(0)]);
-        let [(failed, reason)] = error.failed.as_slice() else { panic!("{error:?}") };
-        assert_eq!((*failed, reason.remedy(), error.untried), (id(1), remedy, 2));
-        assert!(!format!("{error:?} {error} {reason}").contains("secretsecret"));
-        assert!(reason.to_string().starts_with("putting contents of call CA1 failed"), "{reason}");
+        assert_eq!(put(&log, &call("CA1"), &records[..1]).await, [Put::Written]);
+        let error = log.put_record(&first(&call("CA1")), &records[1]).await.unwrap_err();
+        assert_eq!(error.remedy(), remedy);
+        assert!(!format!("{error:?} {error}").contains("secretsecret"));
+        assert!(error.to_string().starts_with("putting contents of call CA1 failed"), "{error}");
         assert_eq!(log.log().read_call(&call("CA1")).await.unwrap().records, records[..1]);
-
-        // With a record before it that the log refuses.
-        let mut other = serde_json::to_value(message(0, 1)).unwrap();
-        other["id"] = id(7).to_string().into();
-        let other: Record = serde_json::from_value(other).unwrap();
-        let error = log.put_records(&first(&call("CA1")), &[&[other][..], &records[1..]].concat()).await.unwrap_err();
-        let failed: Vec<_> = error.failed.iter().map(|(id, error)| (*id, error.remedy())).collect();
-        assert_eq!((failed.as_slice(), error.untried), (&[(id(7), Remedy::None), (id(1), remedy)][..], 2));
 
         log.store().unput.lock().unwrap().clear();
         assert_eq!(put(&log, &call("CA1"), &records).await.len(), 4);
@@ -232,16 +224,15 @@ async fn an_erasing_that_was_cut_off_is_finished_by_the_next() {
         assert!(log.read_call(&call("CA1")).await.unwrap().is_empty());
 
         // What comes late is refused, once it has left nothing.
-        let late = [large(1, 1, "another")];
-        let error = log.put_records(&first(&call("CA1")), &late).await.unwrap_err();
-        assert_eq!((error.failed[0].0, error.failed[0].1.remedy()), (id(1), remedy));
+        let late = large(1, 1, "another");
+        let error = log.put_record(&first(&call("CA1")), &late).await.unwrap_err();
+        assert_eq!(error.remedy(), remedy);
         assert_eq!(log.store().store.len(), 2);
         log.store().keeps_all.store(false, Ordering::Relaxed);
         if is_denied {
             log.erase_call(&call("CA1")).await.unwrap();
         }
-        let error = log.put_records(&first(&call("CA1")), &late).await.unwrap_err();
-        assert!(error.failed[0].1.is_erased());
+        assert!(log.put_record(&first(&call("CA1")), &late).await.unwrap_err().is_erased());
         assert!(log.store().store.is_empty());
         let blob = Blob::new("secret".repeat(333).into_bytes());
         log.store().store.put(&blob, &Owner::new("CA1").unwrap()).await.unwrap();
@@ -274,7 +265,7 @@ async fn what_is_missing_or_corrupt_is_named_and_the_rest_of_the_call_loads() {
     manager.add_assistant("Hello!").unwrap();
     manager.add_user([picture]).unwrap();
     let whole = manager.records();
-    log.put_records(&Claim::of(&opened), &whole).await.unwrap();
+    put_as(&log, &Claim::of(&opened), &whole).await;
 
     let (prompt, image) = (ContentId::of(PROMPT.as_bytes()), ContentId::of(&[9; 3_000]));
     log.store().unread.lock().unwrap().extend([prompt, image]);
@@ -289,7 +280,7 @@ async fn what_is_missing_or_corrupt_is_named_and_the_rest_of_the_call_loads() {
         let mut restored = MessagesManager::<PlainMessage>::restore(call.records).unwrap();
         restored.entry(&whole[3].id()).unwrap().set_data("seen", true).unwrap();
         if let Some(claim) = call.header.as_ref().map(Claim::of).filter(|claim| claim.epoch() == 2) {
-            log.put_records(&claim, restored.changes(Tail::Include).records()).await.unwrap();
+            put_as(&log, &claim, restored.changes(Tail::Include).records()).await;
         }
     }
     log.store().unread.lock().unwrap().clear();
@@ -355,8 +346,8 @@ async fn what_two_calls_use_goes_with_the_last() {
     assert!(log.read_call(&other).await.unwrap().is_empty());
     log.erase_call(&other).await.unwrap();
     assert!(!table_says(&client, "too late").await);
-    let error = log.put_records(&first(&other), &[large(9, 2, "too late")]).await.unwrap_err();
-    assert!(error.failed[0].1.is_erased() && !table_says(&client, "too late").await);
+    let error = log.put_record(&first(&other), &large(9, 2, "too late")).await.unwrap_err();
+    assert!(error.is_erased() && !table_says(&client, "too late").await);
 }
 
 #[tokio::test]
@@ -366,7 +357,7 @@ async fn of_an_expired_call_the_contents_go_when_it_is_erased() {
     let log = in_dynamodb(log.with_clock(clock.clone()), client.clone());
     let opened = header("CA1", conformance::START_MS).with_expires_at(conformance::START_MS / 1_000 + 10);
     log.open_call(&opened).await.unwrap();
-    log.put_records(&Claim::of(&opened), &with_prompt("my pin is 4711 ")).await.unwrap();
+    put_as(&log, &Claim::of(&opened), &with_prompt("my pin is 4711 ")).await;
     clock.advance(1_000_000);
     assert!(log.read_call(&call("CA1")).await.unwrap().is_empty());
     assert!(table_says(&client, "4711").await);

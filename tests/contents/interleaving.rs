@@ -13,7 +13,7 @@ use aws_smithy_runtime_api::client::http::{
     HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
 };
 use tokio::sync::Notify;
-use verbale::contents::{Blob, Owner};
+use verbale::contents::{Blob, ContentStore, Owner};
 use verbale::dynamodb::DynamoContents;
 
 use super::dynamodb::{Table, table};
@@ -132,8 +132,8 @@ fn blob() -> Blob {
 impl Action {
     async fn run(&self, store: &DynamoContents) {
         match self {
-            Self::Put(owner) => store.put(&blob(), owner).await.map(drop).unwrap(),
-            Self::Release(owner) => store.release(owner).await.map(drop).unwrap(),
+            Self::Put(owner) => store.put(&blob(), owner).await.unwrap(),
+            Self::Release(owner) => store.release(owner).await.unwrap(),
         }
     }
 
@@ -169,7 +169,7 @@ async fn table_after(actions: &[Action]) -> Table {
 async fn is_used_by(table: &Table, owners: &[&Owner], when: &str) {
     let store = table.store();
     for owner in owners {
-        assert_eq!(store.get(blob().id()).await.unwrap().0, Some(blob()), "{when}");
+        assert_eq!(store.get(blob().id()).await.unwrap(), Some(blob()), "{when}");
         // Of them, the last one counts.
         store.release(owner).await.unwrap();
     }
@@ -252,7 +252,7 @@ async fn whatever_others_do_in_between_what_is_used_is_there_and_nothing_else() 
                         let [partition, sort] = super::dynamodb::keys(item);
                         partition.starts_with("CONTENT#") && sort == format!("USE#{}", owner.as_str())
                     });
-                    assert!(!uses || table.store().get(blob().id()).await.unwrap().0.is_some(), "{when}");
+                    assert!(!uses || table.store().get(blob().id()).await.unwrap().is_some(), "{when}");
                     table.store().release(owner).await.unwrap();
                 }
                 is_used_by(&table, &of(Some(true)).collect::<Vec<_>>(), &when).await;
@@ -333,7 +333,7 @@ async fn what_lands_late_takes_nothing_away_that_is_used() {
                 for action in before.iter().chain(&behind) {
                     last.insert(action.owner().clone(), action.is_put());
                 }
-                let found = table.store().get(blob().id()).await.unwrap().0;
+                let found = table.store().get(blob().id()).await.unwrap();
                 if last.values().any(|is_put| *is_put) {
                     assert_eq!(found, Some(blob()), "{when}");
                 }

@@ -100,7 +100,9 @@ pub async fn write(log: &dyn CallLog, conversation: &Conversation) {
     let header = CallHeader::new(conversation.id().clone(), START_MS).unwrap();
     log.open_call(&header).await.unwrap();
     let changes = conversation.read(|manager| manager.changes(Tail::Include));
-    log.put_records(&Claim::of(&header), changes.records()).await.unwrap();
+    for record in changes.records() {
+        log.put_record(&Claim::of(&header), record).await.unwrap();
+    }
     conversation.change(|manager| manager.acknowledge(changes.receipt())).unwrap();
 }
 

@@ -7,7 +7,7 @@ use verbale::contents::MemoryStore;
 use verbale::conversation::{HistoryQuery, LogScope, QueryError, query_log};
 use verbale::log::{
     CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Claim, Day, LogError, LogFuture, LoggedCall,
-    MemoryLog, Offloading, Opening, PutError, Remedy, Stored, Tenant,
+    MemoryLog, Offloading, Opening, Put, Remedy, Tenant,
 };
 use verbale::{MessageId, MessagesManager, PlainMessage, Record, Role};
 
@@ -31,8 +31,8 @@ impl CallLog for Watched {
         self.log.open_call(header)
     }
 
-    fn put_records<'a>(&'a self, claim: &'a Claim, records: &'a [Record]) -> LogFuture<'a, Vec<Stored>, PutError> {
-        self.log.put_records(claim, records)
+    fn put_record<'a>(&'a self, claim: &'a Claim, record: &'a Record) -> LogFuture<'a, Put> {
+        self.log.put_record(claim, record)
     }
 
     fn change_call<'a>(&'a self, call_id: &'a CallId, change: &'a CallChange) -> LogFuture<'a, CallHeader> {
@@ -86,7 +86,9 @@ async fn call(log: &dyn CallLog, name: &str, started_ms: i64, tenant: Option<&st
     log.open_call(&header).await.unwrap();
     let mut manager = MessagesManager::<PlainMessage>::new();
     manager.add_user(format!("this is {name}")).unwrap();
-    log.put_records(&Claim::of(&header), &manager.records()).await.unwrap();
+    for record in &manager.records() {
+        log.put_record(&Claim::of(&header), record).await.unwrap();
+    }
     manager.records()[0].id()
 }
 
@@ -122,7 +124,9 @@ async fn the_scope_says_which_calls_are_looked_at() {
     // Never opened: on no day.
     let mut manager = MessagesManager::<PlainMessage>::new();
     manager.add_user("this is d").unwrap();
-    log.put_records(&Claim::first(id("d")), &manager.records()).await.unwrap();
+    for record in &manager.records() {
+        log.put_record(&Claim::first(id("d")), record).await.unwrap();
+    }
 
     let day = |number: i64| Day::of_ms(START_MS + number * DAY_MS);
     let bank = || Tenant::new("bank").unwrap();
@@ -185,7 +189,9 @@ async fn contents_that_are_missing_are_told() {
     let mut manager = MessagesManager::<PlainMessage>::new();
     manager.add_user("terms and conditions ".repeat(100)).unwrap();
     manager.add_assistant("I see.").unwrap();
-    log.put_records(&Claim::of(&header), &manager.records()).await.unwrap();
+    for record in &manager.records() {
+        log.put_record(&Claim::of(&header), record).await.unwrap();
+    }
     let scope = LogScope::of_calls([id("a")]);
     let asked = everything().with_text("CONDITIONS");
     let answer = query_log(&log, &scope, &asked).await.unwrap();

@@ -12,8 +12,8 @@ use tokio::task::JoinSet;
 use verbale::log::{CallHeader, CallId, CallWriter, Ending, LogError, LogWriter, Reach, ResumeError};
 use verbale::{MessageId, MessageWrapper, MessagesManager, PlainMessage, Record, Tail, Timing};
 
-use super::START_MS;
 use super::home::Home;
+use super::{HANGS, START_MS};
 
 const CALLS: u32 = 200;
 /// So many calls go on from life to life, where the log is there to resume them from.
@@ -107,7 +107,7 @@ async fn speak(writer: LogWriter, call_id: CallId) {
         tokio::time::sleep(PAUSE).await;
     }
     let ending = Ending::of(&manager, START_MS + i64::from(TURNS), "hangup").unwrap();
-    call.finish(&mut manager, ending, Duration::from_secs(30)).await.unwrap();
+    call.finish(&mut manager, ending, HANGS).await.unwrap();
     while !manager.changes(Tail::Include).is_empty() {
         tokio::time::sleep(PAUSE).await;
         call.acknowledge(&mut manager);
@@ -118,7 +118,7 @@ async fn speak(writer: LogWriter, call_id: CallId) {
 /// A call goes on where an earlier life left it; one that the log does not know begins.
 async fn begin(writer: &LogWriter, call_id: &CallId) -> (Manager, CallWriter) {
     if call_id.as_str().starts_with("lasting") {
-        match writer.resume(call_id, Duration::from_secs(60)).await {
+        match writer.resume(call_id, HANGS).await {
             Ok(resumed) => return resumed,
             Err(ResumeError::Log(LogError::NotOpened { .. })) => {}
             Err(error) => panic!("{error}"),

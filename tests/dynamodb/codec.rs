@@ -3,7 +3,8 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 use proptest::prelude::*;
 use verbale::Record;
-use verbale::dynamodb::{from_attribute, from_item, names, to_attribute, to_item, to_items};
+use verbale::dynamodb::{from_attribute, from_item, to_attribute, to_item, to_items};
+use verbale::log::CallLog;
 
 use super::strategy;
 use super::{call, claim, log, message, summary};
@@ -50,8 +51,8 @@ fn any_record_comes_back_from_the_table() {
         number.set(number.get() + 1);
         let call = call(&number.get().to_string());
         let records = runtime.block_on(async {
-            log.put(&claim(&number.get().to_string()), &record).await.unwrap();
-            log.read(&call).await.unwrap().0.records
+            log.put_record(&claim(&number.get().to_string()), &record).await.unwrap();
+            log.read_call(&call).await.unwrap().records
         });
         prop_assert!(records == [record.clone()], "{} is not {}", records.first().map(json).unwrap_or_default(), json(&record));
     });
@@ -60,6 +61,6 @@ fn any_record_comes_back_from_the_table() {
 #[test]
 fn items_are_in_the_order_of_the_records() {
     let items = to_items(&call("CA1"), &[message(1, 1, "a"), summary(1, 1), message(0, 1, "b")]).unwrap();
-    let keys: Vec<_> = items.iter().map(|item| item[names::SORT_KEY].as_s().unwrap().as_str()).collect();
+    let keys: Vec<_> = items.iter().map(|item| item["sk"].as_s().unwrap().as_str()).collect();
     assert_eq!(keys, ["MSG#00000001", "MSG#00000001#SUM#0001", "MSG#00000000"]);
 }

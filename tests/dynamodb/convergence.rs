@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::collection;
 use proptest::prelude::*;
 use verbale::Record;
-use verbale::dynamodb::Put;
+use verbale::log::{CallLog, Put};
 
 use super::{call, claim, log, message, summary};
 
@@ -41,11 +41,11 @@ fn any_order_any_number_of_times() {
                 Some(known) if *known == record.revision() => Put::AlreadyThere,
                 _ => Put::Written,
             };
-            let (put, _) = runtime.block_on(log.put(&claim(&number.get().to_string()), record)).unwrap();
+            let put = runtime.block_on(log.put_record(&claim(&number.get().to_string()), record)).unwrap();
             prop_assert_eq!(put, expected);
             newest.insert(record.position(), record.revision().max(known.copied().unwrap_or_default()));
         }
-        let records = runtime.block_on(log.read(&call)).unwrap().0.records;
+        let records = runtime.block_on(log.read_call(&call)).unwrap().records;
         let found: BTreeMap<_, _> = records.iter().map(|record| (record.position(), record.revision())).collect();
         prop_assert_eq!(found, newest);
         prop_assert!(records.iter().all(|record| history.contains(record)));

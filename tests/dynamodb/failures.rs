@@ -13,7 +13,7 @@ use aws_smithy_runtime_api::client::http::{
 };
 use aws_smithy_types::body::SdkBody;
 use verbale::dynamodb::{Creation, DynamoError, DynamoLog, Failure, Table, create_table, log_client};
-use verbale::log::Remedy;
+use verbale::log::{CallLog, LogError, Remedy};
 
 use super::{call, claim, message};
 
@@ -78,15 +78,17 @@ async fn a_failure_says_what_to_do() {
         (log(move || answer(400, refused)), Failure::Refused("ValidationException".into()), Remedy::None),
     ];
     for (log, expected, remedy) in logs {
-        let put = log.put(&claim("CA1"), &message(0, 1, "my pin is 4711")).await.unwrap_err();
-        let read = log.read(&call("CA1")).await.unwrap_err();
+        let put = log.put_record(&claim("CA1"), &message(0, 1, "my pin is 4711")).await.unwrap_err();
+        let read = log.read_call(&call("CA1")).await.unwrap_err();
         for (error, subject) in [
             (put, "PutItem of MSG#00000000 of call CA1 to table verbale"),
             (read, "Query of call CA1 in table verbale"),
         ] {
-            assert_eq!(error.to_string(), format!("{subject} failed: {expected}"));
             assert_eq!(error.remedy(), remedy, "{error}");
             assert!(!format!("{error:?}").contains("pin"), "{error:?}");
+            let error = cause(error);
+            assert_eq!(error.to_string(), format!("{subject} failed: {expected}"));
+            assert_eq!(error.remedy(), remedy, "{error}");
             let DynamoError::Request { failure, .. } = error else { panic!("{error}") };
             assert_eq!(failure, expected);
         }
@@ -97,20 +99,9 @@ async fn a_failure_says_what_to_do() {
 async fn what_is_there_is_never_shown_in_an_error() {
     let there = r#"{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"failed",
         "Item":{"pk":{"S":"CALL#CA1"},"sk":{"S":"MSG#00000000"},"secret":{"S":"my pin is 4711"}}}"#;
-    let error = log(move || answer(400, there)).put(&claim("CA1"), &message(0, 1, "Hi")).await.unwrap_err();
-    assert!(matches!(error, DynamoError::Unreadable { .. }), "{error}");
+    let error = log(move || answer(400, there)).put_record(&claim("CA1"), &message(0, 1, "Hi")).await.unwrap_err();
     assert!(!format!("{error:?}").contains("pin"), "{error:?}");
-}
-
-#[tokio::test]
-async fn when_all_would_fail_the_rest_is_not_tried() {
-    let records = [message(0, 1, "a"), message(1, 1, "b"), message(2, 1, "c")];
-    let unreachable = log(|| Err(ConnectorError::io("reset".into())));
-    let error = unreachable.put_all(&claim("CA1"), &records).await.unwrap_err();
-    assert_eq!((error.failed.len(), error.untried, error.is_retryable()), (1, 2, true));
-    let refused = log(|| answer(400, r#"{"__type":"com.amazon.coral.validate#ValidationException"}"#));
-    let error = refused.put_all(&claim("CA1"), &records).await.unwrap_err();
-    assert_eq!((error.failed.len(), error.untried, error.is_retryable()), (3, 0, false));
+    assert!(matches!(cause(error), DynamoError::Unreadable { .. }));
 }
 
 #[tokio::test]
@@ -161,6 +152,12 @@ async fn a_server_without_time_to_live_will_do() {
     }
 }
 
+/// The error of the table, which a log's error has as its source.
+fn cause(error: LogError) -> DynamoError {
+    let LogError::Backend { source, .. } = error else { panic!("{error:?}") };
+    *source.downcast().unwrap()
+}
+
 /// A log in which a call has two messages, and of whose batches so many items are left over, one after the other.
 fn log_that_leaves(left: &'static [usize]) -> DynamoLog {
     let there = r#"{"Items":[{"sk":{"S":"MSG#00000000"}},{"sk":{"S":"MSG#00000001"}}]}"#;
@@ -183,10 +180,13 @@ fn log_that_leaves(left: &'static [usize]) -> DynamoLog {
 
 #[tokio::test]
 async fn what_a_batch_leaves_over_is_erased_or_told() {
-    let cost = log_that_leaves(&[1, 0]).erase(&call("CA1")).await.unwrap();
-    assert_eq!(cost.requests, 4, "the mark of the call, a query, two batches");
+    let log = log_that_leaves(&[1, 0]);
+    log.erase_call(&call("CA1")).await.unwrap();
+    assert_eq!(log.cost().requests, 4, "the mark of the call, a query, two batches");
     for stuck in [&[2][..], &[1, 1]] {
-        let error = log_that_leaves(stuck).erase(&call("CA1")).await.unwrap_err();
+        let error = log_that_leaves(stuck).erase_call(&call("CA1")).await.unwrap_err();
+        assert!(error.is_retryable());
+        let error = cause(error);
         assert!(error.is_retryable() && matches!(error, DynamoError::PartlyErased { .. }), "{error}");
         let left = stuck[stuck.len() - 1];
         let expected =

@@ -7,23 +7,25 @@ use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::json;
 use verbale::clock::ManualClock;
-use verbale::dynamodb::{DynamoError, DynamoLog, MAX_RECORD_BYTES, Put, PutAllError, Report, item_size, to_item};
+use verbale::dynamodb::{Cost, DynamoLog, MAX_RECORD_BYTES, item_size, to_item};
 use verbale::embedded::EmbeddedDynamo;
-use verbale::log::{CallHeader, Claim};
-use verbale::{MessageId, MessagesManager, PlainMessage, Record, Tail};
+use verbale::log::{CallHeader, CallLog, Claim, LogError, Put};
+use verbale::{MessagesManager, PlainMessage, Record, Tail};
 
 use super::{call, claim, id, log, log_in, message, record, summary};
 
 async fn puts(log: &DynamoLog, record: &Record) -> Put {
-    log.put(&claim("CA1"), record).await.unwrap().0
+    log.put_record(&claim("CA1"), record).await.unwrap()
 }
 
 async fn reads(log: &DynamoLog) -> Vec<Record> {
-    log.read(&call("CA1")).await.unwrap().0.records
+    log.read_call(&call("CA1")).await.unwrap().records
 }
 
-fn message_id(number: u32) -> MessageId {
-    id(number).parse().unwrap()
+async fn puts_all(log: &DynamoLog, records: &[Record]) {
+    for record in records {
+        puts(log, record).await;
+    }
 }
 
 #[tokio::test]
@@ -47,27 +49,13 @@ async fn a_call_is_restored_and_goes_on() {
     manager.add_assistant("How can I help you?").unwrap();
     manager.add_summary("They met.", &manager.summarizing().unwrap()).unwrap();
     manager.add_user("My card is lost").unwrap();
-    log.put_all(&claim("CA1"), manager.changes(Tail::Include).records()).await.unwrap();
-    let (mut restored, _) = log.restore::<PlainMessage>(&call("CA1")).await.unwrap();
+    puts_all(&log, manager.changes(Tail::Include).records()).await;
+    let mut restored = MessagesManager::<PlainMessage>::restore(reads(&log).await).unwrap();
     assert!(restored == manager && restored.changes(Tail::Include).is_empty());
     restored.add_assistant("I have locked it.").unwrap();
-    log.put_all(&claim("CA1"), restored.changes(Tail::Include).records()).await.unwrap();
-    assert!(log.restore(&call("CA1")).await.unwrap().0 == restored);
-    let (empty, _) = log.restore::<PlainMessage>(&call("CA2")).await.unwrap();
-    assert!(empty.meta_messages().is_empty());
-}
-
-#[tokio::test]
-async fn a_call_with_a_gap_is_not_restored() {
-    let log = log().await;
-    for seq in [0, 2] {
-        puts(&log, &message(seq, 1, "the caller's words")).await;
-    }
-    let error = log.restore::<PlainMessage>(&call("CA1")).await.unwrap_err();
-    assert!(!error.is_retryable() && !error.is_conflict());
-    assert_eq!(error.to_string(), "call CA1 cannot be restored; `read` gives its records as they are");
-    let cause = "message 1 is missing; read the call's records again, all pages and with a consistent read";
-    assert_eq!(error.source().unwrap().to_string(), cause);
+    puts_all(&log, restored.changes(Tail::Include).records()).await;
+    assert!(MessagesManager::restore(reads(&log).await).unwrap() == restored);
+    assert!(log.read_call(&call("CA2")).await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -75,8 +63,10 @@ async fn a_write_that_changes_nothing_costs_what_is_there() {
     let log = log().await;
     let long = message(0, 2, &"x".repeat(3_000));
     for expected in [Put::Written, Put::AlreadyThere] {
-        let (put, cost) = log.put(&claim("CA1"), &long).await.unwrap();
-        assert_eq!((put, cost.requests), (expected, 1));
+        let before = log.cost();
+        assert_eq!(puts(&log, &long).await, expected);
+        let cost = log.cost() - before;
+        assert_eq!(cost.requests, 1);
         assert!((cost.write_units, cost.read_units) == (4.0, 0.0), "{cost}");
     }
 }
@@ -85,12 +75,12 @@ async fn a_write_that_changes_nothing_costs_what_is_there() {
 async fn two_writers_of_one_call_are_told() {
     let log = log().await;
     puts(&log, &message(0, 2, "the caller's words")).await;
-    let error = log.put(&claim("CA1"), &message(0, 2, "other words")).await.unwrap_err();
+    let error = log.put_record(&claim("CA1"), &message(0, 2, "other words")).await.unwrap_err();
     assert!(error.is_conflict() && !error.is_retryable());
     assert_eq!(
         error.to_string(),
-        "MSG#00000000 of call CA1, message 00000000000000000000000000, is in the table with other contents at the same \
-         revision 2; nothing was written: two writers log this call, stop one and restore the call from the table"
+        "message 0 of call CA1, message 00000000000000000000000000, is in the log with other contents at the same \
+         revision 2; nothing was written: two writers log this call, stop one and restore the call from the log"
     );
     assert!(!format!("{error:?}").contains("words"));
     for revision in [1, 2, 3] {
@@ -98,13 +88,12 @@ async fn two_writers_of_one_call_are_told() {
             "id": id(7), "seq": 0, "revision": revision,
             "message": {"role": "user", "contents": ["other"]}, "metadata": {"timing": {"creation": 5}},
         }));
-        let error = log.put(&claim("CA1"), &other).await.unwrap_err();
+        let error = log.put_record(&claim("CA1"), &other).await.unwrap_err();
         assert!(error.is_conflict());
         assert_eq!(
             error.to_string(),
-            "MSG#00000000 of call CA1 is message 00000000000000000000000000 in the table, not \
-             00000000000000000000000007; nothing was written: two writers log this call, stop one and restore the call \
-             from the table"
+            "message 0 of call CA1 is message 00000000000000000000000000 in the log, not 00000000000000000000000007; \
+             nothing was written: two writers log this call, stop one and restore the call from the log"
         );
     }
     assert_eq!(reads(&log).await, [message(0, 2, "the caller's words")]);
@@ -117,13 +106,14 @@ async fn a_long_call_comes_back_in_order_over_several_pages() {
     let mut records: Vec<_> = (0..420).map(|seq| message(seq, 1, &text)).collect();
     records.extend([summary(5, 1), summary(5, 2), summary(419, 3)]);
     records.reverse();
-    let report = log.put_all(&claim("CA1"), &records).await.unwrap();
+    puts_all(&log, &records).await;
     // 5 KB of text and a little more are 6 units each.
-    assert_eq!((report.stored.len(), report.cost.requests), (423, 423));
-    assert!((report.cost.write_units, report.cost.read_units) == (420.0 * 6.0 + 3.0, 0.0), "{}", report.cost);
+    let written = log.cost();
+    assert_eq!(written.requests, 423);
+    assert!((written.write_units, written.read_units) == (420.0 * 6.0 + 3.0, 0.0), "{written}");
 
-    let (found, cost) = log.read(&call("CA1")).await.unwrap();
-    let found = found.records;
+    let found = reads(&log).await;
+    let cost = log.cost() - written;
     records.sort_by_key(|record| record.position());
     assert!(found == records);
     assert_eq!(cost.requests, 2 + 1, "2 MB are two pages and the rest");
@@ -135,12 +125,12 @@ async fn calls_do_not_mix() {
     let log = log().await;
     // One id is the beginning of the other; and none is mistaken for a header.
     for name in ["CA", "CA1", "CA#MSG#0", "CALL"] {
-        log.put(&claim(name), &message(0, 1, name)).await.unwrap();
+        log.put_record(&claim(name), &message(0, 1, name)).await.unwrap();
     }
     for name in ["CA", "CA1", "CA#MSG#0", "CALL"] {
-        assert_eq!(log.read(&call(name)).await.unwrap().0.records, [message(0, 1, name)], "{name}");
+        assert_eq!(log.read_call(&call(name)).await.unwrap().records, [message(0, 1, name)], "{name}");
     }
-    assert_eq!(log.read(&call("C")).await.unwrap().0.records, []);
+    assert_eq!(log.read_call(&call("C")).await.unwrap().records, []);
 }
 
 #[tokio::test]
@@ -148,9 +138,11 @@ async fn the_header_of_a_call_is_not_a_message() {
     let log = log().await;
     puts(&log, &message(0, 1, "Hi")).await;
     let header = CallHeader::new(call("CA1"), 5).unwrap();
-    log.open(&header).await.unwrap();
-    let (found, cost) = log.read(&call("CA1")).await.unwrap();
-    assert_eq!((found.header, found.records, cost.requests), (Some(header), vec![message(0, 1, "Hi")], 1));
+    log.open_call(&header).await.unwrap();
+    let before: Cost = log.cost();
+    let found = log.read_call(&call("CA1")).await.unwrap();
+    assert_eq!((found.header, found.records), (Some(header), vec![message(0, 1, "Hi")]));
+    assert_eq!((log.cost() - before).requests, 1);
 }
 
 #[tokio::test]
@@ -189,9 +181,10 @@ async fn an_item_is_400_kb_at_most() {
     // Were it sent, there would be no table.
     let nowhere = log.with_table("nowhere");
     let too_large = message(0, 1, &"x".repeat(401 * 1024));
-    let error = nowhere.put(&claim("CA1"), &too_large).await.unwrap_err();
+    let error = nowhere.put_record(&claim("CA1"), &too_large).await.unwrap_err();
+    assert_eq!(error.to_string(), "logging call CA1 failed; the source of this error says why");
     assert_eq!(
-        error.to_string(),
+        error.source().unwrap().to_string(),
         format!(
             "MSG#00000000 of call CA1 takes {} bytes and an item has room for 409560; nothing was sent: keep large \
              contents in a content store and log their ids",
@@ -201,18 +194,9 @@ async fn an_item_is_400_kb_at_most() {
 }
 
 #[tokio::test]
-async fn an_error_says_which_records_are_stored() {
-    let log = log().await;
-    let records = [message(0, 1, "a"), message(1, 1, &"x".repeat(500_000)), message(2, 1, "c")];
-    let PutAllError { report, failed, untried, .. } = log.put_all(&claim("CA1"), &records).await.unwrap_err();
-    let stored: Vec<_> = report.stored.iter().map(|stored| (stored.id, stored.revision, stored.put)).collect();
-    assert_eq!(stored, [(message_id(0), 1, Put::Written), (message_id(2), 1, Put::Written)]);
-    assert!(matches!(failed.as_slice(), [(failed, DynamoError::TooLarge { .. })] if *failed == message_id(1)));
-    assert_eq!(untried, 0);
-
-    let error = log.clone().with_table("nowhere").put_all(&claim("CA1"), &records).await.unwrap_err();
-    assert_eq!(error.to_string(), "0 records are stored, 1 failed, 2 were not tried");
-    assert_eq!(error.report, Report::default());
+async fn error_names_the_request_and_the_table() {
+    let error = log().await.with_table("nowhere").put_record(&claim("CA1"), &message(0, 1, "a")).await.unwrap_err();
+    assert!(matches!(&error, LogError::Backend { .. }), "{error:?}");
     assert_eq!(
         error.source().unwrap().to_string(),
         "PutItem of MSG#00000000 of call CA1 to table nowhere failed: there is no such table; create it, or check its \
@@ -225,7 +209,7 @@ async fn what_has_expired_is_not_read() {
     let clock = Arc::new(ManualClock::new(1_000_999));
     let log = log().await.with_clock(clock.clone());
     let expiring = Claim::of(&CallHeader::new(call("CA1"), 5).unwrap().with_expires_at(1_001));
-    log.put(&expiring, &message(0, 1, "a")).await.unwrap();
+    log.put_record(&expiring, &message(0, 1, "a")).await.unwrap();
     puts(&log, &message(1, 1, "b")).await;
     assert_eq!(reads(&log).await, [message(0, 1, "a"), message(1, 1, "b")]);
     clock.advance(1);
@@ -241,7 +225,7 @@ async fn a_directory_that_is_opened_again_holds_everything() {
     let records = [message(0, 1, "Hi"), message(1, 2, "perché"), summary(1, 1)];
     {
         let log = log_in(EmbeddedDynamo::open(&path).unwrap().client()).await;
-        log.put_all(&claim("CA1"), &records).await.unwrap();
+        puts_all(&log, &records).await;
     }
     let log = log_in(EmbeddedDynamo::open(&path).unwrap().client()).await;
     assert_eq!(reads(&log).await, records);

@@ -2,7 +2,7 @@
 
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::types::{BillingMode, ProjectionType, TimeToLiveSpecification, TimeToLiveStatus};
-use verbale::dynamodb::{Creation, Table, create_table, names};
+use verbale::dynamodb::{Creation, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
 
 #[tokio::test]
@@ -68,7 +68,7 @@ async fn clients_of_one_database_share_it_and_of_two_do_not() {
     let tables = async |database: &EmbeddedDynamo| {
         database.client().list_tables().send().await.unwrap().table_names.unwrap_or_default()
     };
-    assert_eq!(tables(&one.clone()).await, [names::DEFAULT_TABLE]);
+    assert_eq!(tables(&one.clone()).await, ["verbale"]);
     assert_eq!(tables(&other).await, Vec::<String>::new());
 }
 

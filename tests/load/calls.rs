@@ -14,8 +14,8 @@ use verbale::{MessagesManager, PlainMessage, Tail};
 const MESSAGE: Duration = Duration::from_secs(3);
 /// A call of two minutes.
 const MESSAGES: u32 = 40;
-/// Longer than any outage here.
-const IN_TIME: Duration = Duration::from_secs(600);
+/// Longer than any outage here, and than a busy machine takes.
+pub const IN_TIME: Duration = Duration::from_secs(1_200);
 const START_MS: i64 = 1_744_815_823_058;
 
 type Manager = MessagesManager<PlainMessage>;

@@ -159,7 +159,7 @@ async fn watched(world: &Arc<World>, every: Duration) -> Watch {
     carried.spawn(carry(world.clone()));
     watch.over(world, carried).await;
 
-    assert_eq!(world.writer.flush(Duration::from_secs(60)).await, []);
+    assert_eq!(world.writer.flush(calls::IN_TIME).await, []);
     let (status, seen) = (world.writer.status(), &world.seen);
     let messages = seen.messages.load(Ordering::Relaxed);
     let most_call_bytes = seen.most_call_bytes.load(Ordering::Relaxed);

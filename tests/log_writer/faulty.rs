@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use verbale::Record;
 use verbale::log::{
     CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Claim, LogError, LogFuture, LoggedCall, MemoryLog,
-    Opening, PutError, Remedy, Stored,
+    Opening, Put, Remedy,
 };
 use verbale::message::Position;
 
@@ -17,7 +17,6 @@ pub enum Next {
     Hang,
     Unavailable,
     Denied,
-    /// Of records, the first.
     Refuse,
 }
 
@@ -81,18 +80,11 @@ impl CallLog for Faulty {
         })
     }
 
-    fn put_records<'a>(&'a self, claim: &'a Claim, records: &'a [Record]) -> LogFuture<'a, Vec<Stored>, PutError> {
+    fn put_record<'a>(&'a self, claim: &'a Claim, record: &'a Record) -> LogFuture<'a, Put> {
         Box::pin(async move {
-            let Err(error) = self.pass(claim.call_id()).await else {
-                self.puts.lock().unwrap().extend(records.iter().map(|record| record.position()));
-                return self.log.put_records(claim, records).await;
-            };
-            let failed = vec![(records[0].id(), error)];
-            if failed[0].1.remedy() != Remedy::None {
-                return Err(PutError::new(Vec::new(), failed, records.len() - 1));
-            }
-            let stored = self.log.put_records(claim, &records[1..]).await?;
-            Err(PutError::new(stored, failed, 0))
+            self.pass(claim.call_id()).await?;
+            self.puts.lock().unwrap().push(record.position());
+            self.log.put_record(claim, record).await
         })
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use verbale::Record;
 use verbale::log::{
     CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Claim, LogError, LogFuture, LoggedCall, MemoryLog,
-    Opening, PutError, Remedy, Stored,
+    Opening, Put, Remedy,
 };
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -104,28 +104,17 @@ impl CallLog for Scripted {
         })
     }
 
-    fn put_records<'a>(&'a self, claim: &'a Claim, records: &'a [Record]) -> LogFuture<'a, Vec<Stored>, PutError> {
+    fn put_record<'a>(&'a self, claim: &'a Claim, record: &'a Record) -> LogFuture<'a, Put> {
         Box::pin(async move {
-            let (mut stored, mut failed) = (Vec::new(), Vec::new());
-            for record in records {
-                let (seq, revision) = (record.position().seq(), record.revision());
-                if let Err(error) = self.pass(claim.call_id()).await {
-                    failed.push((record.id(), error));
-                } else if self.refused.lock().unwrap().contains(&(seq, revision)) {
-                    failed.push((record.id(), LogError::backend("logging a record", Remedy::None, "as told")));
-                } else {
-                    match self.log.put_records(claim, std::slice::from_ref(record)).await {
-                        Ok(put) => {
-                            stored.extend(put);
-                            let (epoch, expires_at_s) = (claim.epoch(), claim.expires_at_s());
-                            let kept = Kept { seq, revision, epoch, expires_at_s };
-                            self.kept.lock().unwrap().entry(claim.call_id().clone()).or_default().push(kept);
-                        }
-                        Err(error) => failed.extend(error.failed),
-                    }
-                }
+            let (seq, revision) = (record.position().seq(), record.revision());
+            self.pass(claim.call_id()).await?;
+            if self.refused.lock().unwrap().contains(&(seq, revision)) {
+                return Err(LogError::backend("logging a record", Remedy::None, "as told"));
             }
-            if failed.is_empty() { Ok(stored) } else { Err(PutError::new(stored, failed, 0)) }
+            let put = self.log.put_record(claim, record).await?;
+            let kept = Kept { seq, revision, epoch: claim.epoch(), expires_at_s: claim.expires_at_s() };
+            self.kept.lock().unwrap().entry(claim.call_id().clone()).or_default().push(kept);
+            Ok(put)
         })
     }
 

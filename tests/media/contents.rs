@@ -38,7 +38,9 @@ async fn an_image_goes_through_the_store_and_back_and_to_the_model() {
     let manager = conversation();
     let log = Offloading::new(MemoryLog::new(), MemoryStore::default());
     let claim = Claim::first(CallId::new("CA1").unwrap());
-    log.put_records(&claim, &manager.records()).await.unwrap();
+    for record in &manager.records() {
+        log.put_record(&claim, record).await.unwrap();
+    }
     assert_eq!(log.store().len(), 4);
     let logged = log.read_call(claim.call_id()).await.unwrap();
     assert!(logged.problems.is_empty() && MessagesManager::restore(logged.records).unwrap() == manager);
@@ -110,7 +112,9 @@ async fn what_is_missing_or_not_as_it_was_is_told() {
     let manager = conversation();
     let log = Offloading::new(MemoryLog::new(), MemoryStore::default());
     let claim = Claim::first(CallId::new("CA1").unwrap());
-    log.put_records(&claim, &manager.records()).await.unwrap();
+    for record in &manager.records() {
+        log.put_record(&claim, record).await.unwrap();
+    }
     let mut small = log.log().read_call(claim.call_id()).await.unwrap().records;
     // A record that another hand wrote says another size.
     let mut json = serde_json::to_value(&small[0]).unwrap();
@@ -165,7 +169,9 @@ async fn the_newest_are_read_within_the_limits() {
     let mut manager = super::shown([image(png_of(5_000)).into()]);
     let log = Offloading::new(MemoryLog::new(), Cached::new(MemoryStore::default(), 0));
     let claim = Claim::first(CallId::new("CA1").unwrap());
-    log.put_records(&claim, &manager.records()).await.unwrap();
+    for record in &manager.records() {
+        log.put_record(&claim, record).await.unwrap();
+    }
     manager = Manager::restore(log.log().read_call(claim.call_id()).await.unwrap().records).unwrap();
     let mut limits = ResolveLimits::default();
     limits.bytes = 4_999;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use verbale::clock::Clock;
-use verbale::dynamodb::{DynamoError, DynamoLog, Failure, Put};
-use verbale::log::CallLog;
+use verbale::dynamodb::{DynamoError, DynamoLog, Failure};
+use verbale::log::{CallLog, LogError, Put};
 
 use super::conformance::{call, first, message};
 use super::dynamo::{Dynamo, Fault, FaultPlan, START_MS, Scope, Window};
@@ -13,10 +13,17 @@ use super::log;
 const PLACE: (&str, &str) = ("CALL#CA1", "MSG#00000000");
 
 async fn failure(log: &DynamoLog, revision: u32) -> (Failure, bool) {
-    let error = log.put(&first(&call("CA1")), &message(0, revision)).await.unwrap_err();
+    let error = log.put_record(&first(&call("CA1")), &message(0, revision)).await.unwrap_err();
     let is_retryable = error.is_retryable();
-    let DynamoError::Request { failure, .. } = error else { panic!("{error}") };
-    (failure, is_retryable)
+    (failure_of(error), is_retryable)
+}
+
+fn failure_of(error: LogError) -> Failure {
+    let LogError::Backend { source, .. } = error else { panic!("{error:?}") };
+    match *source.downcast().unwrap() {
+        DynamoError::Request { failure, .. } => failure,
+        other => panic!("{other}"),
+    }
 }
 
 fn writes(dynamo: &Dynamo) -> usize {
@@ -46,7 +53,7 @@ async fn the_log_is_told_what_went_wrong_and_the_table_has_what_was_applied() {
             assert_eq!(failure(&log, 1).await, (expected.clone(), is_retryable), "{fault:?}");
             assert_eq!((writes(&dynamo), dynamo.journal().count(fault)), (there, 1), "{fault:?}");
             assert_eq!(fault.is_applied(), there == 1);
-            assert_eq!(log.put(&first(&call("CA1")), &message(0, 1)).await.unwrap().0, next, "{fault:?}");
+            assert_eq!(log.put_record(&first(&call("CA1")), &message(0, 1)).await.unwrap(), next, "{fault:?}");
             assert_eq!(writes(&dynamo), 1, "{fault:?}");
             assert_eq!((dynamo.journal().in_flight, dynamo.journal().max_in_flight), (0, 1));
         }
@@ -65,7 +72,7 @@ async fn a_request_that_was_given_up_lands_late() {
     // Behind a newer write it finds its condition broken.
     dynamo.next(Fault::Ghost);
     assert_eq!(failure(&log, 2).await, (Failure::Timeout, true));
-    log.put(&first(&call("CA1")), &message(0, 3)).await.unwrap();
+    log.put_record(&first(&call("CA1")), &message(0, 3)).await.unwrap();
     dynamo.settle().await;
     let journal = dynamo.journal();
     assert_eq!(journal.writes.values().flatten().copied().collect::<Vec<_>>(), [Some(1), Some(3)]);
@@ -75,7 +82,7 @@ async fn a_request_that_was_given_up_lands_late() {
 #[tokio::test(start_paused = true)]
 async fn what_was_sent_lands_though_its_writer_is_gone() {
     let (dynamo, log) = log(FaultPlan::none().with_latency_ms(1_000..=1_000)).await;
-    let writer = tokio::spawn(async move { log.put(&first(&call("CA1")), &message(0, 1)).await });
+    let writer = tokio::spawn(async move { log.put_record(&first(&call("CA1")), &message(0, 1)).await });
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert_eq!((writes(&dynamo), dynamo.journal().in_flight), (0, 1));
     writer.abort();
@@ -101,7 +108,7 @@ async fn a_window_is_for_its_time_and_its_scope() {
         let mut outcomes = Vec::new();
         for (revision, at) in [(1, 9), (2, 10), (3, 69), (4, 70)] {
             tokio::time::sleep(seconds(at) - dynamo.clock().elapsed()).await;
-            outcomes.push(log.put(&first(&call("CA1")), &message(0, revision)).await.is_ok());
+            outcomes.push(log.put_record(&first(&call("CA1")), &message(0, revision)).await.is_ok());
         }
         assert_eq!(outcomes, [true, !is_in, !is_in, true], "{scope:?}");
     }
@@ -111,35 +118,40 @@ async fn a_window_is_for_its_time_and_its_scope() {
 async fn a_hot_partition_takes_its_units_each_second_and_no_more() {
     let (dynamo, log) = log(FaultPlan::none().with_partition_limit(3)).await;
     for seq in 0..3 {
-        log.put(&first(&call("CA1")), &message(seq, 1)).await.unwrap();
+        log.put_record(&first(&call("CA1")), &message(seq, 1)).await.unwrap();
     }
-    let error = log.put(&first(&call("CA1")), &message(3, 1)).await.unwrap_err();
-    assert!(matches!(error, DynamoError::Request { failure: Failure::Throttled, .. }), "{error}");
-    log.put(&first(&call("CA2")), &message(3, 1)).await.unwrap();
+    let error = log.put_record(&first(&call("CA1")), &message(3, 1)).await.unwrap_err();
+    assert_eq!(failure_of(error), Failure::Throttled);
+    log.put_record(&first(&call("CA2")), &message(3, 1)).await.unwrap();
     log.read_call(&call("CA1")).await.unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
-    log.put(&first(&call("CA1")), &message(3, 1)).await.unwrap();
+    log.put_record(&first(&call("CA1")), &message(3, 1)).await.unwrap();
 
     dynamo.throttle_table("verbale", true);
     assert_eq!(failure(&log, 2).await, (Failure::Throttled, true));
     dynamo.throttle_table("verbale", false);
-    log.put(&first(&call("CA1")), &message(0, 2)).await.unwrap();
+    log.put_record(&first(&call("CA1")), &message(0, 2)).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_batch_leaves_items_over() {
     let (dynamo, log) = log(FaultPlan::none()).await;
     for seq in 0..30 {
-        log.put(&first(&call("CA1")), &message(seq, 1)).await.unwrap();
+        log.put_record(&first(&call("CA1")), &message(seq, 1)).await.unwrap();
     }
     dynamo.pass();
     dynamo.pass();
     dynamo.next(Fault::UnprocessedItems);
-    let cost = log.erase(&call("CA1")).await.unwrap();
-    assert_eq!(cost.requests, 5, "the mark of the call, a query, two batches, and one for what was left over");
+    let before = log.cost();
+    log.erase_call(&call("CA1")).await.unwrap();
+    assert_eq!(
+        (log.cost() - before).requests,
+        5,
+        "the mark of the call, a query, two batches, and one for what was left over"
+    );
     assert!(dynamo.items("verbale").values().all(|item| item["entity"].as_s() == Some("erased")));
     dynamo.set_plan(FaultPlan::none().with_rate(Fault::UnprocessedItems, 1.0));
-    log.put(&first(&call("CA2")), &message(0, 1)).await.unwrap();
+    log.put_record(&first(&call("CA2")), &message(0, 1)).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -147,10 +159,10 @@ async fn a_clock_that_steps_back_an_hour_is_told_by_a_refused_signature() {
     let step = Duration::from_secs(10);
     let (dynamo, log) = log(FaultPlan::none().with_clock_step(step, -3_600_000)).await;
     let clock = dynamo.clock();
-    log.put(&first(&call("CA1")), &message(0, 1)).await.unwrap();
+    log.put_record(&first(&call("CA1")), &message(0, 1)).await.unwrap();
     tokio::time::sleep(step).await;
     assert_eq!(clock.now_ms(), START_MS + 10_000 - 3_600_000);
     assert_eq!(failure(&log, 2).await, (Failure::Denied("InvalidSignatureException".into()), false));
     // The SDK has read the server's time off the answer.
-    log.put(&first(&call("CA1")), &message(0, 2)).await.unwrap();
+    log.put_record(&first(&call("CA1")), &message(0, 2)).await.unwrap();
 }

@@ -1,7 +1,7 @@
 //! The same seed, the same history.
 
 use tokio::task::JoinSet;
-use verbale::dynamodb::DynamoError;
+use verbale::log::CallLog;
 
 use super::conformance::{call, first, message};
 use super::dynamo::{Fault, FaultPlan};
@@ -17,14 +17,14 @@ async fn history(seed: u64) -> String {
             let call_id = call(&format!("{}", number / 2));
             for (seq, revision) in [(0, 1), (1, 1), (0, 2), (2, 1), (1, 3)] {
                 for attempt in 0..5 {
-                    let outcome = log.put(&first(&call_id), &message(seq, revision)).await;
-                    if !outcome.is_err_and(|error: DynamoError| error.is_retryable()) {
+                    let outcome = log.put_record(&first(&call_id), &message(seq, revision)).await;
+                    if !outcome.is_err_and(|error| error.is_retryable()) {
                         break;
                     }
                     tokio::time::sleep(std::time::Duration::from_millis(100 << attempt)).await;
                 }
             }
-            let _ = log.erase(&call_id).await;
+            let _ = log.erase_call(&call_id).await;
         });
     }
     while let Some(writer) = writers.join_next().await {
@@ -73,7 +73,7 @@ fn speed() {
             let start = std::time::Instant::now();
             let count = 1_000;
             for number in 0..count {
-                log.put(&first(&call(&(number / 20).to_string())), &message(number % 20, 1)).await.unwrap();
+                log.put_record(&first(&call(&(number / 20).to_string())), &message(number % 20, 1)).await.unwrap();
             }
             println!("latency {latency_ms:?} ms: {:?} a put", start.elapsed() / count);
         });

@@ -33,7 +33,9 @@ const AT_ONCE: usize = 8;
 /// log.open_call(&header).await?;
 /// let mut manager = MessagesManager::<PlainMessage>::new();
 /// manager.add_user("Where is my order?")?;
-/// log.put_records(&Claim::of(&header), &manager.records()).await?;
+/// for record in manager.records() {
+///     log.put_record(&Claim::of(&header), &record).await?;
+/// }
 ///
 /// let scope = LogScope::of_days(["2025-04-16".parse()?]);
 /// let answer = query_log(&log, &scope, &HistoryQuery::default().with_text("ORDER").newest_first().with_limit(10)).await?;

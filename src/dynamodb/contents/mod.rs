@@ -13,6 +13,7 @@ use aws_sdk_dynamodb::Client;
 
 use self::items::{Key, Used};
 use self::requests::{IsDone, Wanted};
+use super::cost::Meter;
 use super::{Cost, DynamoError, names};
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
 use crate::contents::{Blob, ContentError, ContentFuture, ContentId, ContentStore, Owner};
@@ -49,12 +50,13 @@ const ROUNDS: u32 = 8;
 pub struct DynamoContents {
     client: Client,
     table: Arc<str>,
+    spent: Meter,
 }
 
 impl DynamoContents {
-    /// Contents in table [`names::DEFAULT_TABLE`].
+    /// Contents in table `verbale`.
     pub fn new(client: Client) -> Self {
-        Self { client, table: names::DEFAULT_TABLE.into() }
+        Self { client, table: names::DEFAULT_TABLE.into(), spent: Meter::default() }
     }
 
     /// The same in another table.
@@ -69,91 +71,46 @@ impl DynamoContents {
         &self.table
     }
 
-    /// Puts a content, which the owner uses from now on. The bytes are sent where they are not there, or damaged.
-    ///
-    /// Errors: [`ContentError::Store`].
-    pub async fn put(&self, blob: &Blob, owner: &Owner) -> Result<Cost, ContentError> {
-        let mut cost = Cost::default();
-        for _ in 0..ROUNDS {
-            match self.try_put(blob, owner, &mut cost).await {
-                Ok(true) => return Ok(cost),
-                Ok(false) => {}
-                Err(error) => return Err(store_error("put", blob.id(), error)),
-            }
-        }
-        Err(ContentError::Store { action: "put", id: blob.id(), retryable: true, source: Arc::new(Busy) })
+    /// Returns what the requests of this store and of its clones have cost so far.
+    pub fn cost(&self) -> Cost {
+        self.spent.cost()
     }
 
-    /// The content, or `None` where there is none. 1 MB a request.
-    ///
-    /// Errors: [`ContentError::Corrupt`] also where chunks are missing; [`ContentError::Store`].
-    pub async fn get(&self, id: ContentId) -> Result<(Option<Blob>, Cost), ContentError> {
-        let mut cost = Cost::default();
-        let mut seen = None;
-        for _ in 0..ROUNDS {
-            let found = self.find(id, Wanted::Everything, &mut cost).await;
-            let found = found.map_err(|error| store_error("get", id, error))?;
-            let Some(head) = &found.head else { return Ok((None, cost)) };
-            match found.blob(id, head) {
-                Ok(blob) => return Ok((Some(blob), cost)),
-                // Twice the same: not deleted and put again between its pages.
-                Err(corrupt) if seen.as_ref() == Some(&head.generation) => return Err(corrupt),
-                Err(_) => seen = Some(head.generation.clone()),
-            }
-        }
-        Err(ContentError::Store { action: "get", id, retryable: true, source: Arc::new(Busy) })
-    }
-
-    /// The owner uses nothing any more: what nobody else uses is deleted.
-    ///
-    /// Errors: [`ContentError::Release`]. Releasing again goes on where it ended.
-    pub async fn release(&self, owner: &Owner) -> Result<Cost, ContentError> {
-        let mut cost = Cost::default();
-        let release_error = |retryable, source| ContentError::Release { owner: owner.clone(), retryable, source };
-        let failed = |error: DynamoError| release_error(error.is_retryable(), Arc::new(error));
-        for used in self.used_by(owner, &mut cost).await.map_err(failed)? {
-            if !self.release_one(&used, owner, &mut cost).await.map_err(failed)? {
-                return Err(release_error(true, Arc::new(Busy)));
-            }
-        }
-        Ok(cost)
-    }
-
-    async fn try_put(&self, blob: &Blob, owner: &Owner, cost: &mut Cost) -> Result<IsDone, DynamoError> {
+    async fn try_put(&self, blob: &Blob, owner: &Owner) -> Result<IsDone, DynamoError> {
         let (id, put_id) = (blob.id(), new_id());
-        self.put_uses(id, owner, &put_id, cost).await?;
-        let found = self.find(id, Wanted::Everything, cost).await?;
+        self.put_uses(id, owner, &put_id).await?;
+        let found = self.find(id, Wanted::Everything).await?;
         if let Some(head) = &found.head
             && found.blob(id, head).is_ok()
         {
-            return self.count_put(id, head, cost).await;
+            return self.count_put(id, head).await;
         }
         let generation = new_id();
         for (_, chunk) in items::chunks(blob, &generation) {
-            self.put_chunk(id, chunk, cost).await?;
+            self.put_chunk(id, chunk).await?;
         }
-        if !self.put_head(blob, &generation, found.head.as_ref(), cost).await? {
+        if !self.put_head(blob, &generation, found.head.as_ref()).await? {
             for (sort_key, _) in items::chunks(blob, &generation) {
-                self.delete_chunk(id, &sort_key, cost).await?;
+                self.delete_chunk(id, &sort_key).await?;
             }
             return Ok(false);
         }
         for replaced in found.head.iter().flat_map(|head| found.sort_keys_of(&head.generation)) {
-            self.delete_chunk(id, replaced, cost).await?;
+            self.delete_chunk(id, replaced).await?;
         }
         // Released meanwhile, the chunks may be gone.
-        self.is_use_of(id, owner, &put_id, cost).await
+        self.is_use_of(id, owner, &put_id).await
     }
 
-    async fn release_one(&self, used: &Used, owner: &Owner, cost: &mut Cost) -> Result<IsDone, DynamoError> {
-        if !self.delete_use(Key::of_use(used.id, owner), used, cost).await? {
+    async fn release_one(&self, used: &Used, owner: &Owner) -> Result<IsDone, DynamoError> {
+        if !self.delete_use(Key::of_use(used.id, owner), used).await? {
             // Put again since: the owner uses it.
             return Ok(true);
         }
         for _ in 0..ROUNDS {
-            if self.delete_unused(used.id, cost).await? {
+            if self.delete_unused(used.id).await? {
                 // Last, so that whoever releases again finds what is left.
-                self.delete_use(Key::of_used(used.id, owner), used, cost).await?;
+                self.delete_use(Key::of_used(used.id, owner), used).await?;
                 return Ok(true);
             }
         }
@@ -161,39 +118,71 @@ impl DynamoContents {
     }
 
     /// Deletes a content unless it is used. Not done: it was put meanwhile, and may be used or not.
-    async fn delete_unused(&self, id: ContentId, cost: &mut Cost) -> Result<IsDone, DynamoError> {
+    async fn delete_unused(&self, id: ContentId) -> Result<IsDone, DynamoError> {
         // Without it, what many use would be read each time.
-        if self.has_uses(id, cost).await? {
+        if self.has_uses(id).await? {
             return Ok(true);
         }
-        let found = self.find(id, Wanted::Keys, cost).await?;
+        let found = self.find(id, Wanted::Keys).await?;
         // Again: who wrote these chunks said before that he uses them, and who counted himself in this head too.
-        if self.has_uses(id, cost).await? {
+        if self.has_uses(id).await? {
             return Ok(true);
         }
         if let Some(head) = &found.head
-            && !self.delete_head(id, head, cost).await?
+            && !self.delete_head(id, head).await?
         {
             return Ok(false);
         }
         for sort_key in found.sort_keys() {
-            self.delete_chunk(id, sort_key, cost).await?;
+            self.delete_chunk(id, sort_key).await?;
         }
         Ok(true)
     }
 }
 
 impl ContentStore for DynamoContents {
+    /// The bytes are sent where they are not there, or damaged.
     fn put<'a>(&'a self, blob: &'a Blob, owner: &'a Owner) -> ContentFuture<'a, ()> {
-        Box::pin(async move { self.put(blob, owner).await.map(drop) })
+        Box::pin(async move {
+            for _ in 0..ROUNDS {
+                if self.try_put(blob, owner).await.map_err(|error| store_error("put", blob.id(), error))? {
+                    return Ok(());
+                }
+            }
+            Err(ContentError::Store { action: "put", id: blob.id(), retryable: true, source: Arc::new(Busy) })
+        })
     }
 
+    /// 1 MB a request. A content of which chunks are missing is [corrupt](ContentError::Corrupt).
     fn get(&self, id: ContentId) -> ContentFuture<'_, Option<Blob>> {
-        Box::pin(async move { self.get(id).await.map(|(found, _)| found) })
+        Box::pin(async move {
+            let mut seen = None;
+            for _ in 0..ROUNDS {
+                let found = self.find(id, Wanted::Everything).await;
+                let found = found.map_err(|error| store_error("get", id, error))?;
+                let Some(head) = &found.head else { return Ok(None) };
+                match found.blob(id, head) {
+                    Ok(blob) => return Ok(Some(blob)),
+                    // Twice the same: not deleted and put again between its pages.
+                    Err(corrupt) if seen.as_ref() == Some(&head.generation) => return Err(corrupt),
+                    Err(_) => seen = Some(head.generation.clone()),
+                }
+            }
+            Err(ContentError::Store { action: "get", id, retryable: true, source: Arc::new(Busy) })
+        })
     }
 
     fn release<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()> {
-        Box::pin(async move { self.release(owner).await.map(drop) })
+        Box::pin(async move {
+            let release_error = |retryable, source| ContentError::Release { owner: owner.clone(), retryable, source };
+            let failed = |error: DynamoError| release_error(error.is_retryable(), Arc::new(error));
+            for used in self.used_by(owner).await.map_err(failed)? {
+                if !self.release_one(&used, owner).await.map_err(failed)? {
+                    return Err(release_error(true, Arc::new(Busy)));
+                }
+            }
+            Ok(())
+        })
     }
 }
 

@@ -33,13 +33,7 @@ pub(super) enum Wanted {
 
 impl DynamoContents {
     /// Says under the content and under the owner that one uses the other: both or neither, however late it lands.
-    pub(super) async fn put_uses(
-        &self,
-        id: ContentId,
-        owner: &Owner,
-        put_id: &str,
-        cost: &mut Cost,
-    ) -> Result<(), DynamoError> {
+    pub(super) async fn put_uses(&self, id: ContentId, owner: &Owner, put_id: &str) -> Result<(), DynamoError> {
         let failed = |error| self.failed("TransactWriteItems", id, error);
         let mut request = self.client.transact_write_items().return_consumed_capacity(ReturnConsumedCapacity::Total);
         for item in items::uses(id, owner, put_id) {
@@ -48,12 +42,12 @@ impl DynamoContents {
             request = request.transact_items(TransactWriteItem::builder().put(put).build());
         }
         let output = request.send().await.map_err(failed)?;
-        *cost += Cost::of_write(output.consumed_capacity().first());
+        self.spent.add(Cost::of_write(output.consumed_capacity().first()));
         Ok(())
     }
 
     /// The head of a content and its chunks, read consistently; 1 MB a request.
-    pub(super) async fn find(&self, id: ContentId, wanted: Wanted, cost: &mut Cost) -> Result<Found, DynamoError> {
+    pub(super) async fn find(&self, id: ContentId, wanted: Wanted) -> Result<Found, DynamoError> {
         let query = self
             .query(&items::partition_of(id))
             .key_condition_expression("#pk = :pk AND #sk BETWEEN :chunks AND :head")
@@ -71,14 +65,14 @@ impl DynamoContents {
         let mut found = Found::default();
         while let Some(page) = pages.next().await {
             let page = page.map_err(|error| self.failed("Query", id, error))?;
-            *cost += Cost::of_read(page.consumed_capacity());
+            self.spent.add(Cost::of_read(page.consumed_capacity()));
             page.items.unwrap_or_default().into_iter().for_each(|item| found.add(item));
         }
         Ok(found)
     }
 
     /// Whether anybody uses a content.
-    pub(super) async fn has_uses(&self, id: ContentId, cost: &mut Cost) -> Result<bool, DynamoError> {
+    pub(super) async fn has_uses(&self, id: ContentId) -> Result<bool, DynamoError> {
         let page = self
             .query(&items::partition_of(id))
             .key_condition_expression("#pk = :pk AND begins_with(#sk, :use)")
@@ -88,18 +82,12 @@ impl DynamoContents {
             .send()
             .await
             .map_err(|error| self.failed("Query", id, error))?;
-        *cost += Cost::of_read(page.consumed_capacity());
+        self.spent.add(Cost::of_read(page.consumed_capacity()));
         Ok(!page.items().is_empty())
     }
 
     /// Whether the use is there as this put wrote it.
-    pub(super) async fn is_use_of(
-        &self,
-        id: ContentId,
-        owner: &Owner,
-        put_id: &str,
-        cost: &mut Cost,
-    ) -> Result<bool, DynamoError> {
+    pub(super) async fn is_use_of(&self, id: ContentId, owner: &Owner, put_id: &str) -> Result<bool, DynamoError> {
         let output = self
             .client
             .get_item()
@@ -110,12 +98,12 @@ impl DynamoContents {
             .send()
             .await
             .map_err(|error| self.failed("GetItem", id, error))?;
-        *cost += Cost::of_read(output.consumed_capacity());
+        self.spent.add(Cost::of_read(output.consumed_capacity()));
         Ok(output.item().and_then(items::put_id) == Some(put_id))
     }
 
     /// All that the owner uses.
-    pub(super) async fn used_by(&self, owner: &Owner, cost: &mut Cost) -> Result<Vec<Used>, DynamoError> {
+    pub(super) async fn used_by(&self, owner: &Owner) -> Result<Vec<Used>, DynamoError> {
         let mut pages =
             self.query(&items::partition_of_owner(owner)).key_condition_expression("#pk = :pk").into_paginator().send();
         let mut used = Vec::new();
@@ -124,20 +112,20 @@ impl DynamoContents {
                 let subject = format_args!("what {owner} uses in table {}", self.table);
                 DynamoError::request("Query", subject, error)
             })?;
-            *cost += Cost::of_read(page.consumed_capacity());
+            self.spent.add(Cost::of_read(page.consumed_capacity()));
             used.extend(page.items().iter().filter_map(items::used));
         }
         Ok(used)
     }
 
-    pub(super) async fn put_chunk(&self, id: ContentId, chunk: Item, cost: &mut Cost) -> Result<(), DynamoError> {
+    pub(super) async fn put_chunk(&self, id: ContentId, chunk: Item) -> Result<(), DynamoError> {
         let request = self.client.put_item().table_name(&*self.table).set_item(Some(chunk));
         let output = request
             .return_consumed_capacity(ReturnConsumedCapacity::Total)
             .send()
             .await
             .map_err(|error| self.failed("PutItem", id, error))?;
-        *cost += Cost::of_write(output.consumed_capacity());
+        self.spent.add(Cost::of_write(output.consumed_capacity()));
         Ok(())
     }
 
@@ -147,7 +135,6 @@ impl DynamoContents {
         blob: &Blob,
         generation: &str,
         found: Option<&Head>,
-        cost: &mut Cost,
     ) -> Result<IsDone, DynamoError> {
         let id = blob.id();
         let request = self
@@ -170,17 +157,17 @@ impl DynamoContents {
         if let Err(SdkError::ServiceError(error)) = &answer
             && let PutItemError::ConditionalCheckFailedException(refused) = error.err()
         {
-            *cost += Cost::of_refused_write(REFUSED_UNITS);
+            self.spent.add(Cost::of_refused_write(REFUSED_UNITS));
             // A client that sends again what has landed is refused by its own head.
             return Ok(refused.item().and_then(items::generation) == Some(generation));
         }
         let output = answer.map_err(|error| self.failed("PutItem", id, error))?;
-        *cost += Cost::of_write(output.consumed_capacity());
+        self.spent.add(Cost::of_write(output.consumed_capacity()));
         Ok(true)
     }
 
     /// Says that the content was put once more, unless it is not the one that was found.
-    pub(super) async fn count_put(&self, id: ContentId, head: &Head, cost: &mut Cost) -> Result<IsDone, DynamoError> {
+    pub(super) async fn count_put(&self, id: ContentId, head: &Head) -> Result<IsDone, DynamoError> {
         let answer = self
             .client
             .update_item()
@@ -196,11 +183,11 @@ impl DynamoContents {
             .send()
             .await;
         let answer = answer.map(|output| output.consumed_capacity);
-        self.done("UpdateItem", id, answer, UpdateItemError::is_conditional_check_failed_exception, cost)
+        self.done("UpdateItem", id, answer, UpdateItemError::is_conditional_check_failed_exception)
     }
 
     /// Deletes the head, unless it was put since it was found.
-    pub(super) async fn delete_head(&self, id: ContentId, head: &Head, cost: &mut Cost) -> Result<IsDone, DynamoError> {
+    pub(super) async fn delete_head(&self, id: ContentId, head: &Head) -> Result<IsDone, DynamoError> {
         let delete = self
             .delete(Key::of_head(id))
             .condition_expression("attribute_not_exists(#pk) OR (#generation = :generation AND #puts = :puts)")
@@ -208,21 +195,21 @@ impl DynamoContents {
             .expression_attribute_names("#puts", names::PUTS)
             .expression_attribute_values(":generation", AttributeValue::S(head.generation.clone()))
             .expression_attribute_values(":puts", items::number(head.puts));
-        self.send_delete(id, delete.expression_attribute_names("#pk", names::PARTITION_KEY), cost).await
+        self.send_delete(id, delete.expression_attribute_names("#pk", names::PARTITION_KEY)).await
     }
 
     /// Deletes one of the two items of a use, unless the owner has put the content again since.
-    pub(super) async fn delete_use(&self, key: Key, used: &Used, cost: &mut Cost) -> Result<IsDone, DynamoError> {
+    pub(super) async fn delete_use(&self, key: Key, used: &Used) -> Result<IsDone, DynamoError> {
         let delete = self
             .delete(key)
             .condition_expression("attribute_not_exists(#pk) OR #put = :put")
             .expression_attribute_names("#put", names::PUT_ID)
             .expression_attribute_values(":put", AttributeValue::S(used.put_id.clone()));
-        self.send_delete(used.id, delete.expression_attribute_names("#pk", names::PARTITION_KEY), cost).await
+        self.send_delete(used.id, delete.expression_attribute_names("#pk", names::PARTITION_KEY)).await
     }
 
-    pub(super) async fn delete_chunk(&self, id: ContentId, sort_key: &str, cost: &mut Cost) -> Result<(), DynamoError> {
-        self.send_delete(id, self.delete(Key::of_chunk(id, sort_key)), cost).await.map(drop)
+    pub(super) async fn delete_chunk(&self, id: ContentId, sort_key: &str) -> Result<(), DynamoError> {
+        self.send_delete(id, self.delete(Key::of_chunk(id, sort_key))).await.map(drop)
     }
 
     fn delete(&self, key: Key) -> DeleteItemFluentBuilder {
@@ -230,14 +217,9 @@ impl DynamoContents {
         delete.return_consumed_capacity(ReturnConsumedCapacity::Total)
     }
 
-    async fn send_delete(
-        &self,
-        id: ContentId,
-        delete: DeleteItemFluentBuilder,
-        cost: &mut Cost,
-    ) -> Result<IsDone, DynamoError> {
+    async fn send_delete(&self, id: ContentId, delete: DeleteItemFluentBuilder) -> Result<IsDone, DynamoError> {
         let answer = delete.send().await.map(|output| output.consumed_capacity);
-        self.done("DeleteItem", id, answer, DeleteItemError::is_conditional_check_failed_exception, cost)
+        self.done("DeleteItem", id, answer, DeleteItemError::is_conditional_check_failed_exception)
     }
 
     fn query(&self, partition_key: &str) -> QueryFluentBuilder {
@@ -256,15 +238,14 @@ impl DynamoContents {
         id: ContentId,
         answer: Result<Option<ConsumedCapacity>, SdkError<E>>,
         is_refused: fn(&E) -> bool,
-        cost: &mut Cost,
     ) -> Result<IsDone, DynamoError>
     where
         E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
     {
         match answer {
-            Ok(capacity) => *cost += Cost::of_write(capacity.as_ref()),
+            Ok(capacity) => self.spent.add(Cost::of_write(capacity.as_ref())),
             Err(error) if error.as_service_error().is_some_and(is_refused) => {
-                *cost += Cost::of_refused_write(REFUSED_UNITS);
+                self.spent.add(Cost::of_refused_write(REFUSED_UNITS));
                 return Ok(false);
             }
             Err(error) => return Err(self.failed(operation, id, error)),

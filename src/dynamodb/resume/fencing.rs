@@ -3,17 +3,13 @@
 use std::collections::HashSet;
 use std::num::NonZeroU32;
 
-use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
-use aws_sdk_dynamodb::operation::put_item::PutItemError;
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use aws_sdk_dynamodb::types::{AttributeValue, ReturnConsumedCapacity, ReturnValuesOnConditionCheckFailure};
+use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 
-use crate::dynamodb::cost::write_units;
 use crate::dynamodb::read::CallItems;
-use crate::dynamodb::size::item_size;
-use crate::dynamodb::{Cost, DynamoError, DynamoLog, Item, ItemKey, header, item, log, names};
-use crate::log::CallId;
+use crate::dynamodb::write::Written;
+use crate::dynamodb::{DynamoError, DynamoLog, Item, ItemKey, header, item, log, names};
+use crate::log::{CallId, LogError};
 use crate::message::Position;
 
 /// An older writer writes a few times a turn, and a pass takes a fraction of one.
@@ -43,29 +39,18 @@ enum Found {
 }
 
 impl Fencing<'_> {
-    /// The items of the call as they stay, and what it cost.
-    pub async fn run(&self) -> Result<(Vec<Item>, Cost), DynamoError> {
-        let mut cost = Cost::default();
+    /// The items of the call as they stay.
+    pub async fn run(&self) -> Result<Vec<Item>, DynamoError> {
         for _ in 0..PASSES {
-            let (items, read_cost) = self.log.items(self.call_id).await?;
-            cost += read_cost;
+            let items = self.log.items(self.call_id).await?;
             let fenced = items.fenced();
             let fences = fences_of(&items, self.epoch);
             let shown: Vec<Item> = items.into_shown(self.log.now_s()).collect();
             let steps = stamps(&shown, self.epoch).chain(self.next_places(&shown, &fences));
             let steps = stream::iter(steps.map(|step| self.take(step, fenced))).buffer_unordered(log::AT_ONCE);
-            let first = (Found::AsRead, Cost::default());
-            let all = steps.try_fold(first, |(mut all, mut cost), (found, taken)| {
-                if found == Found::Changed {
-                    all = found;
-                }
-                cost += taken;
-                std::future::ready(Ok((all, cost)))
-            });
-            let (found, pass_cost) = all.await?;
-            cost += pass_cost;
-            if found == Found::AsRead {
-                return Ok((shown, cost));
+            let found: Vec<Found> = steps.try_collect().await?;
+            if found.iter().all(|found| *found == Found::AsRead) {
+                return Ok(shown);
             }
         }
         Err(DynamoError::NotFenced { call_id: self.call_id.clone() })
@@ -94,41 +79,29 @@ impl Fencing<'_> {
         places.filter(|sort_key| !fences.contains(sort_key)).map(|sort_key| Step::Fence { sort_key })
     }
 
-    async fn take(&self, step: Step, fenced: u32) -> Result<(Found, Cost), DynamoError> {
+    async fn take(&self, step: Step, fenced: u32) -> Result<Found, DynamoError> {
         match step {
             Step::Stamp { keys, revision } => self.stamp(keys, revision).await,
             Step::Fence { sort_key } => self.fence(&sort_key, fenced).await,
         }
     }
 
-    async fn stamp(&self, keys: Item, revision: AttributeValue) -> Result<(Found, Cost), DynamoError> {
-        let answer = self
+    async fn stamp(&self, keys: Item, revision: AttributeValue) -> Result<Found, DynamoError> {
+        let request = self
             .log
             .client
             .update_item()
-            .table_name(&*self.log.table)
             .set_key(Some(keys))
             .update_expression("SET #epoch = :epoch")
             .condition_expression("#revision = :revision AND (attribute_not_exists(#epoch) OR #epoch <= :epoch)")
             .expression_attribute_names("#epoch", names::EPOCH)
             .expression_attribute_names("#revision", names::REVISION)
             .expression_attribute_values(":epoch", self.epoch())
-            .expression_attribute_values(":revision", revision)
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
-            .return_consumed_capacity(ReturnConsumedCapacity::Total)
-            .send()
-            .await;
-        let error = match answer {
-            Ok(output) => return Ok((Found::AsRead, Cost::of_write(output.consumed_capacity()))),
-            Err(error) => error,
-        };
-        match error.as_service_error() {
-            Some(UpdateItemError::ConditionalCheckFailedException(failed)) => self.changed(failed.item()),
-            _ => Err(self.failed("UpdateItem", error)),
-        }
+            .expression_attribute_values(":revision", revision);
+        self.found(self.log.send_update(request, || self.subject()).await?)
     }
 
-    async fn fence(&self, sort_key: &str, fenced: u32) -> Result<(Found, Cost), DynamoError> {
+    async fn fence(&self, sort_key: &str, fenced: u32) -> Result<Found, DynamoError> {
         let mut fence = header::keys_of(self.call_id, sort_key, names::ENTITY_FENCE);
         fence.insert(names::EPOCH.to_owned(), self.epoch());
         if let Some(at_s) = self.expires_at_s {
@@ -136,7 +109,7 @@ impl Fencing<'_> {
         }
         // What a read does not show is as good as nothing: older fences, what came too late.
         let condition = "attribute_not_exists(#pk) OR (#entity = :fence AND #epoch <= :epoch)";
-        let request = self.log.client.put_item().table_name(&*self.log.table).set_item(Some(fence));
+        let request = self.log.client.put_item().set_item(Some(fence));
         let request = if fenced == 1 {
             request.condition_expression(condition)
         } else {
@@ -146,50 +119,35 @@ impl Fencing<'_> {
                 .expression_attribute_values(":erased", AttributeValue::S(names::ENTITY_ERASED.to_owned()))
                 .expression_attribute_values(":fenced", AttributeValue::N(fenced.to_string()))
         };
-        let answer = request
+        let request = request
             .expression_attribute_names("#pk", names::PARTITION_KEY)
             .expression_attribute_names("#entity", names::ENTITY)
             .expression_attribute_names("#epoch", names::EPOCH)
             .expression_attribute_values(":fence", AttributeValue::S(names::ENTITY_FENCE.to_owned()))
-            .expression_attribute_values(":epoch", self.epoch())
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
-            .return_consumed_capacity(ReturnConsumedCapacity::Total)
-            .send()
-            .await;
-        let error = match answer {
-            Ok(output) => return Ok((Found::AsRead, Cost::of_write(output.consumed_capacity()))),
-            Err(error) => error,
-        };
-        match error.as_service_error() {
-            Some(PutItemError::ConditionalCheckFailedException(failed)) => self.changed(failed.item()),
-            _ => Err(self.failed("PutItem", error)),
-        }
+            .expression_attribute_values(":epoch", self.epoch());
+        self.found(self.log.send_put(request, || self.subject()).await?)
     }
 
-    /// What it means that `found` is there, and was not when all was read.
-    fn changed(&self, found: Option<&Item>) -> Result<(Found, Cost), DynamoError> {
-        let call_id = || self.call_id.clone();
-        if found.is_some_and(item::is_erased) {
-            return Err(DynamoError::Erased { call_id: call_id() });
+    /// Where something else is there than when all was read: whether it ends this.
+    fn found(&self, written: Written) -> Result<Found, DynamoError> {
+        let Written::Refused(found) = written else { return Ok(Found::AsRead) };
+        let call_id = self.call_id.clone();
+        if found.as_ref().is_some_and(item::is_erased) {
+            return Err(LogError::Erased { call_id }.into());
         }
-        let current = found.map_or(1, item::epoch);
+        let current = found.as_ref().map_or(1, item::epoch);
         if current > self.epoch {
-            return Err(DynamoError::Fenced { call_id: call_id(), epoch: self.epoch, current });
+            return Err(LogError::Fenced { call_id, epoch: self.epoch, current }.into());
         }
-        let units = write_units(found.map(item_size).unwrap_or_default());
-        Ok((Found::Changed, Cost::of_refused_write(units)))
+        Ok(Found::Changed)
     }
 
     fn epoch(&self) -> AttributeValue {
         AttributeValue::N(self.epoch.to_string())
     }
 
-    fn failed<E>(&self, operation: &'static str, error: SdkError<E>) -> DynamoError
-    where
-        E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
-    {
-        let subject = format_args!("call {}, resuming it in table {}", self.call_id, self.log.table);
-        DynamoError::request(operation, subject, error)
+    fn subject(&self) -> String {
+        format!("call {}, resuming it in table {}", self.call_id, self.log.table)
     }
 }
 

@@ -27,9 +27,10 @@ mod fencing;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 
-use super::change::{Updated, not_there};
-use super::{Cost, DynamoError, DynamoLog, Item, from_item, header, item, names};
-use crate::log::{CallHeader, CallId, Claim, LoggedCall};
+use super::change::not_there;
+use super::write::Written;
+use super::{DynamoError, DynamoLog, Item, from_item, header, item, names};
+use crate::log::{CallHeader, CallId, Claim, LogError, LoggedCall};
 use fencing::Fencing;
 
 /// A call whose older writers are fenced.
@@ -50,29 +51,27 @@ impl DynamoLog {
     /// Errors: never opened, or expired; erased; fenced, where a third one resumed it at the same time; the older writer
     /// was too quick, again and again; an item that does not read as a record; a request that failed. Resume it again
     /// where that [may pass](DynamoError::is_retryable); the older writers may be fenced all the same.
-    pub async fn resume(&self, call_id: &CallId) -> Result<(LoggedCall, Cost), DynamoError> {
-        let (taken, cost) = self.take_over(call_id).await?;
+    pub(super) async fn resume(&self, call_id: &CallId) -> Result<LoggedCall, DynamoError> {
+        let taken = self.take_over(call_id).await?;
         let records = taken.items.into_iter().map(from_item).collect::<Result<_, _>>()?;
-        Ok((LoggedCall::new(Some(taken.header), records), cost))
+        Ok(LoggedCall::new(Some(taken.header), records))
     }
 
-    pub(super) async fn take_over(&self, call_id: &CallId) -> Result<(Taken, Cost), DynamoError> {
-        let (header, mut cost) = self.raise_epoch(call_id).await?;
+    pub(super) async fn take_over(&self, call_id: &CallId) -> Result<Taken, DynamoError> {
+        let header = self.raise_epoch(call_id).await?;
         let fencing =
             Fencing { log: self, call_id, epoch: header.epoch(), expires_at_s: Claim::of(&header).expires_at_s() };
-        let (items, fencing_cost) = fencing.run().await?;
-        cost += fencing_cost;
-        let (header, finish_cost) = self.finish(call_id, header.epoch()).await?;
-        cost += finish_cost;
-        cost += self.settle_expiry(&header, &Claim::of(&header)).await?;
-        Ok((Taken { header, items }, cost))
+        let items = fencing.run().await?;
+        let header = self.finish(call_id, header.epoch()).await?;
+        self.settle_expiry(&header, &Claim::of(&header)).await?;
+        Ok(Taken { header, items })
     }
 
     /// Only from the epoch that is there, which a refused attempt tells: one that was given up and lands late finds
     /// another, and fences nobody who came after it. A repetition after an unknown outcome raises it once more, which
     /// does no harm.
-    async fn raise_epoch(&self, call_id: &CallId) -> Result<(CallHeader, Cost), DynamoError> {
-        let (mut epoch, mut cost) = (1, Cost::default());
+    async fn raise_epoch(&self, call_id: &CallId) -> Result<CallHeader, DynamoError> {
+        let mut epoch = 1;
         loop {
             let request = self.header_update(call_id);
             let live = request.get_condition_expression().clone().unwrap_or_default();
@@ -90,20 +89,18 @@ impl DynamoLog {
             if epoch > 1 {
                 request = request.expression_attribute_values(":epoch", AttributeValue::N(epoch.to_string()));
             }
-            let (updated, update_cost) = self.update_header(call_id, request).await?;
-            cost += update_cost;
-            match updated {
-                Updated::To(item) => return Ok((header::from_item(&item)?, cost)),
+            match self.update_header(call_id, request).await? {
+                Written::Done(item) => return header::from_item(&item),
                 // Epochs only grow, so that each round that is lost is somebody's who won.
-                Updated::Refused(Some(found)) if self.is_live(&found) && item::epoch(&found) > epoch => {
+                Written::Refused(Some(found)) if self.is_live(&found) && item::epoch(&found) > epoch => {
                     epoch = item::epoch(&found);
                 }
-                Updated::Refused(found) => return Err(not_there(call_id, found.as_ref())),
+                Written::Refused(found) => return Err(not_there(call_id, found.as_ref())),
             }
         }
     }
 
-    async fn finish(&self, call_id: &CallId, epoch: u32) -> Result<(CallHeader, Cost), DynamoError> {
+    async fn finish(&self, call_id: &CallId, epoch: u32) -> Result<CallHeader, DynamoError> {
         let request = self.header_update(call_id);
         let condition = request.get_condition_expression().clone().unwrap_or_default();
         let request = request
@@ -112,13 +109,12 @@ impl DynamoLog {
             .expression_attribute_names("#epoch", names::EPOCH)
             .expression_attribute_names("#fenced", names::FENCED)
             .expression_attribute_values(":epoch", AttributeValue::N(epoch.to_string()));
-        let (updated, cost) = self.update_header(call_id, request).await?;
-        match updated {
-            Updated::To(item) => Ok((header::from_item(&item)?, cost)),
-            Updated::Refused(Some(found)) if self.is_live(&found) => {
-                Err(DynamoError::Fenced { call_id: call_id.clone(), epoch, current: item::epoch(&found) })
+        match self.update_header(call_id, request).await? {
+            Written::Done(item) => header::from_item(&item),
+            Written::Refused(Some(found)) if self.is_live(&found) => {
+                Err(LogError::Fenced { call_id: call_id.clone(), epoch, current: item::epoch(&found) }.into())
             }
-            Updated::Refused(found) => Err(not_there(call_id, found.as_ref())),
+            Written::Refused(found) => Err(not_there(call_id, found.as_ref())),
         }
     }
 }

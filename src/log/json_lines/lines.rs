@@ -5,7 +5,8 @@ use std::io;
 use serde::{Deserialize, Serialize};
 
 use crate::log::call::Call;
-use crate::log::{CallHeader, CallId, Ending, Tenant};
+use crate::log::stored::StoredHeader;
+use crate::log::{CallHeader, CallId};
 use crate::message::Record;
 
 /// The one line of an erased call.
@@ -16,85 +17,25 @@ const HEADER: &[u8] = b"{\"call\":";
 
 const VERSION: u32 = 1;
 
-/// Lines to be added.
-#[derive(Default)]
-pub(super) struct Lines {
-    text: Vec<u8>,
-    error: Option<serde_json::Error>,
-}
-
-impl Lines {
-    pub fn push(&mut self, record: &Record) {
-        if let Err(error) = serde_json::to_writer(&mut self.text, record) {
-            self.error = Some(error);
-        }
-        self.text.push(b'\n');
-    }
-
-    /// All of them. Errors: a record that JSON cannot say; none is known.
-    pub fn finish(self) -> io::Result<Vec<u8>> {
-        self.error.map_or(Ok(self.text), |error| Err(error.into()))
-    }
-}
-
 #[derive(Serialize, Deserialize)]
 struct HeaderLine {
-    call: HeaderEntries,
+    call: StoredHeader,
     v: u32,
-}
-
-/// What a first writer opened has only the first three: so did every header once.
-#[derive(Serialize, Deserialize)]
-struct HeaderEntries {
-    id: String,
-    started: i64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tenant: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    expires: Option<i64>,
-    #[serde(default = "first_epoch", skip_serializing_if = "is_first_epoch")]
-    epoch: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ended: Option<EndingEntries>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    held: bool,
-}
-
-#[derive(Serialize, Deserialize)]
-struct EndingEntries {
-    at: i64,
-    reason: String,
-    messages: u32,
-    summaries: u32,
-}
-
-fn first_epoch() -> u32 {
-    1
-}
-
-fn is_first_epoch(epoch: &u32) -> bool {
-    *epoch == first_epoch()
 }
 
 /// The line of a header. Errors: none is known, for all of it is text and numbers.
 pub(super) fn of_header(header: &CallHeader) -> io::Result<Vec<u8>> {
-    let ended = |ending: &Ending| EndingEntries {
-        at: ending.at_ms,
-        reason: ending.reason.as_ref().to_owned(),
-        messages: ending.messages,
-        summaries: ending.summaries,
-    };
-    let call = HeaderEntries {
-        id: header.call_id().as_str().to_owned(),
-        started: header.started_ms(),
-        tenant: header.tenant().map(|tenant| tenant.as_str().to_owned()),
-        expires: header.expires_at_s(),
-        epoch: header.epoch(),
-        ended: header.ending().map(ended),
-        held: header.is_held(),
-    };
     // The keys of a struct stand in their order: the line begins with `HEADER`.
-    let mut line = serde_json::to_vec(&HeaderLine { call, v: VERSION })?;
+    line(&HeaderLine { call: header.into(), v: VERSION })
+}
+
+/// The line of a record. Errors: a record that JSON cannot say; none is known.
+pub(super) fn of_record(record: &Record) -> io::Result<Vec<u8>> {
+    line(record)
+}
+
+fn line(of: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(of)?;
     line.push(b'\n');
     Ok(line)
 }
@@ -134,19 +75,7 @@ pub(super) fn find_header(text: &[u8]) -> io::Result<Option<CallHeader>> {
 
 fn header(line: &[u8]) -> Option<CallHeader> {
     let line: HeaderLine = serde_json::from_slice(line).ok().filter(|line: &HeaderLine| line.v == VERSION)?;
-    let call = line.call;
-    let mut header = CallHeader::new(CallId::new(call.id).ok()?, call.started).ok()?;
-    if let Some(tenant) = call.tenant {
-        header = header.with_tenant(Tenant::new(tenant).ok()?);
-    }
-    if let Some(at_s) = call.expires {
-        header = header.with_expires_at(at_s);
-    }
-    let ending = match call.ended {
-        None => None,
-        Some(ended) => Some(Ending::new(ended.at, ended.reason, ended.messages, ended.summaries).ok()?),
-    };
-    Some(header.with_state(call.epoch, ending, call.held))
+    line.call.try_into().ok()
 }
 
 fn bad_line(number: usize, what: &str) -> io::Error {

@@ -12,12 +12,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{
     CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Claim, LogError, LogFuture, LoggedCall, Opening, Put,
-    PutError, Remedy, Stored,
+    Remedy,
 };
 use crate::clock::{Clock, SystemClock};
 use crate::message::Record;
 use call_file::{CallFile, sync_directory};
-use lines::Lines;
 
 /// How far what was put has come when the log says so.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -102,27 +101,16 @@ impl JsonLines {
         Ok(opening)
     }
 
-    fn put(&self, claim: &Claim, records: &[Record]) -> Result<Vec<Stored>, PutError> {
+    fn put(&self, claim: &Claim, record: &Record) -> Result<Put, LogError> {
         let call_id = claim.call_id();
-        let Some(first) = records.first() else { return Ok(Vec::new()) };
         let failed = |error| failed("logging", call_id, error);
         let _turn = self.turn();
-        let mut file = CallFile::open(self.path(call_id), call_id)
-            .map_err(|error| PutError::new(Vec::new(), vec![(first.id(), failed(error))], records.len() - 1))?;
-        let mut added = Lines::default();
-        let outcome = file.call.put(claim, records, |record| added.push(record));
-        let appended = added.finish().and_then(|added| file.append(&added, self.reach));
-        let Err(error) = appended else { return outcome };
-
-        // None of what was to be written is known to be there.
-        let (stored, mut unstored, untried) = match outcome {
-            Ok(stored) => (stored, Vec::new(), 0),
-            Err(error) => (error.stored, error.failed, error.untried),
-        };
-        let (written, kept): (Vec<Stored>, _) = stored.into_iter().partition(|stored| stored.put == Put::Written);
-        let again = || io::Error::new(error.kind(), error.to_string());
-        unstored.extend(written.into_iter().map(|stored| (stored.id, failed(again()))));
-        Err(PutError::new(kept, unstored, untried))
+        let mut file = CallFile::open(self.path(call_id), call_id).map_err(failed)?;
+        let put = file.call.put(claim, record)?;
+        if put == Put::Written {
+            lines::of_record(record).and_then(|line| file.append(&line, self.reach)).map_err(failed)?;
+        }
+        Ok(put)
     }
 
     fn change(&self, call_id: &CallId, change: &CallChange) -> Result<CallHeader, LogError> {
@@ -187,8 +175,8 @@ impl CallLog for JsonLines {
         Box::pin(async move { self.open(header) })
     }
 
-    fn put_records<'a>(&'a self, claim: &'a Claim, records: &'a [Record]) -> LogFuture<'a, Vec<Stored>, PutError> {
-        Box::pin(async move { self.put(claim, records) })
+    fn put_record<'a>(&'a self, claim: &'a Claim, record: &'a Record) -> LogFuture<'a, Put> {
+        Box::pin(async move { self.put(claim, record) })
     }
 
     fn change_call<'a>(&'a self, call_id: &'a CallId, change: &'a CallChange) -> LogFuture<'a, CallHeader> {

@@ -28,7 +28,7 @@ fn call() -> CallId {
 }
 
 fn put(log: &JsonLines, records: &[Record]) -> Vec<Put> {
-    ready(log.put_records(&call().into(), records)).unwrap().iter().map(|stored| stored.put).collect()
+    records.iter().map(|record| ready(log.put_record(&call().into(), record)).unwrap()).collect()
 }
 
 fn read(log: &JsonLines) -> Vec<Record> {
@@ -125,8 +125,7 @@ fn a_line_that_does_not_read_is_named_and_not_quoted() {
         let source = std::error::Error::source(&error).unwrap().to_string();
         let expected = format!("line 2 does not read as {what}; look at the file, another program may have written it");
         assert_eq!(source, expected);
-        let error = ready(log.put_records(&call().into(), &[message(1, 1), message(2, 1)])).unwrap_err();
-        assert_eq!((error.stored.len(), error.failed.len(), error.untried), (0, 1, 1));
+        assert!(ready(log.put_record(&call().into(), &message(1, 1))).is_err());
         assert_eq!(fs::read_to_string(log.path(&call())).unwrap(), text, "nothing was written");
     }
     ready(log.erase_call(&call())).unwrap();
@@ -140,8 +139,7 @@ fn who_meets_another_process_is_told_to_come_again() {
     put(&log, &[message(0, 1)]);
     let other = File::open(log.path(&call())).unwrap();
     other.lock().unwrap();
-    let error = ready(log.put_records(&call().into(), &[message(1, 1)])).unwrap_err();
-    assert!(error.is_retryable() && error.stored.is_empty());
+    assert!(ready(log.put_record(&call().into(), &message(1, 1))).unwrap_err().is_retryable());
     assert!(ready(log.erase_call(&call())).unwrap_err().is_retryable());
     assert_eq!(read(&log), [message(0, 1)]);
     other.unlock().unwrap();

@@ -6,7 +6,7 @@ use redb::{Database, ReadableTable, Table, WriteTransaction};
 
 use super::change::{RecordKey, SpoolChange};
 use super::error::Fault;
-use super::row::{CallRow, EndingRow, HeaderRow};
+use super::row::CallRow;
 use super::tables::{
     CALLS, IS_SCRUB_DUE, META, NEXT_CALL, PENDING_BYTES, Place, RECORDS, SET_ASIDE, SET_ASIDE_BYTES, Totals, place,
     places_of, to_json,
@@ -61,14 +61,14 @@ impl<'a> Tables<'a> {
 
     fn change(&mut self, change: &SpoolChange) -> Result<(), Fault> {
         match change {
-            SpoolChange::Open(header) => self.claimed(&Claim::of(header))?.row.opening = Some(HeaderRow::from(header)),
+            SpoolChange::Open(header) => self.claimed(&Claim::of(header))?.row.opening = Some(header.into()),
             SpoolChange::Opened(claim) => {
                 if let Some(call) = self.call(claim.call_id())? {
                     call.row.take_claim(claim);
                     (call.row.opening, call.is_changed) = (None, true);
                 }
             }
-            SpoolChange::Close(claim, ending) => self.claimed(claim)?.row.ending = Some(EndingRow::from(ending)),
+            SpoolChange::Close(claim, ending) => self.claimed(claim)?.row.ending = Some(ending.into()),
             SpoolChange::Closed(call_id) => {
                 if let Some(call) = self.call(call_id)? {
                     (call.row.ending, call.is_changed) = (None, true);

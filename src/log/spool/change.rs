@@ -40,8 +40,7 @@ pub(crate) enum SpoolChange {
 
 /// Which record: a message at a revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub struct RecordKey {
+pub(crate) struct RecordKey {
     /// Where it stands in its call.
     pub position: Position,
     /// The message. Two of one position are both kept: which of them is right, the log says.

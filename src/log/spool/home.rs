@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use redb::backends::FileBackend;
 use redb::{Builder, Database, StorageBackend};
 
-use super::error::{Fault, io_fault};
+use super::error::{Fault, SpoolErrorKind, io_fault};
 use crate::log::Reach;
 
 /// How much of a spool is kept in memory, in bytes.
@@ -62,7 +62,7 @@ impl FileHome {
         }
         let lock = options().create(true).truncate(false).open(beside(&path, ".lock")).map_err(io_fault)?;
         lock.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => Fault::InUse,
+            TryLockError::WouldBlock => Fault::of(SpoolErrorKind::InUse),
             TryLockError::Error(error) => io_fault(error),
         })?;
         let home = Self { fresh: beside(&path, ".new"), path, reach, _lock: lock };

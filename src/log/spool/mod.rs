@@ -22,10 +22,10 @@ use redb::Database;
 
 use super::CallId;
 use crate::message::Record;
-pub use change::{RecordKey, SetAside};
-pub(crate) use change::{SpoolChange, SpooledCall};
-pub use error::SpoolError;
+pub use change::SetAside;
+pub(crate) use change::{RecordKey, SpoolChange, SpooledCall};
 use error::{Fault, io_fault};
+pub use error::{SpoolError, SpoolErrorKind};
 use home::{FileHome, Home};
 pub use memory::SpoolMemory;
 pub use settings::SpoolSettings;
@@ -40,7 +40,7 @@ use tables::Totals;
 ///
 /// The file and the one beside it that says it is in use (`….lock`) are for their owner alone (0600), a directory that
 /// is made for them as well (0700). One process has it open at a time. With [`Reach::System`](super::Reach::System)
-/// the loss of the host may damage the file: it is then [refused](SpoolError::Damaged), never half read.
+/// the loss of the host may damage the file: it is then [refused](SpoolErrorKind::Damaged), never half read.
 ///
 /// What has been shipped is freed, and overwritten by what comes next; until then its bytes may be in the file. A file
 /// with nothing to ship is made anew when it is opened. When a call is erased, the file is made anew at once, without
@@ -88,11 +88,6 @@ impl Spool {
         Ok(spool)
     }
 
-    /// How large it grows, and what a change survives.
-    pub fn settings(&self) -> &SpoolSettings {
-        &self.settings
-    }
-
     /// How many bytes of records are still to be stored, as JSON. Never waits.
     pub fn pending_bytes(&self) -> u64 {
         self.pending_bytes.load(Ordering::Relaxed)
@@ -105,7 +100,7 @@ impl Spool {
 
     /// Whether so many bytes of records more stay within [`max_bytes`](SpoolSettings::max_bytes), with what was set
     /// aside. Nothing is refused where they do not.
-    pub fn has_room_for(&self, bytes: u64) -> bool {
+    pub(crate) fn has_room_for(&self, bytes: u64) -> bool {
         self.pending_bytes().saturating_add(self.set_aside_bytes()).saturating_add(bytes) <= self.settings.max_bytes
     }
 
@@ -159,7 +154,7 @@ impl Spool {
             Err(fault) => Err(fault),
             Ok(mut database) => {
                 let acted = act(&mut database);
-                if !matches!(acted, Err(Fault::Store(_))) {
+                if !acted.as_ref().is_err_and(Fault::is_of_store) {
                     *slot = Some(database);
                 }
                 acted

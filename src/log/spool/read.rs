@@ -4,9 +4,9 @@ use redb::{Database, ReadableDatabase, ReadableTable};
 
 use super::change::{SetAside, SpooledCall};
 use super::error::Fault;
-use super::row::{CallRow, EndingRow};
+use super::row::{CallRow, unreadable};
 use super::tables::{CALLS, RECORDS, SET_ASIDE, key, places_of, record};
-use crate::log::CallId;
+use crate::log::{CallHeader, CallId, Ending};
 use crate::message::Record;
 
 /// The first records of a call, at most so many and of so many bytes, one at least.
@@ -44,8 +44,8 @@ pub(super) fn calls(database: &Database) -> Result<Vec<SpooledCall>, Fault> {
         let row = CallRow::read(json)?;
         let mut call = SpooledCall {
             claim: row.claim(&id),
-            opening: row.opening.map(|opening| opening.header(&id)).transpose()?,
-            ending: row.ending.map(EndingRow::ending).transpose()?,
+            opening: row.opening.map(CallHeader::try_from).transpose().map_err(|_| unreadable())?,
+            ending: row.ending.map(Ending::try_from).transpose().map_err(|_| unreadable())?,
             records: Vec::new(),
             set_aside: Vec::new(),
         };
@@ -83,5 +83,5 @@ pub(super) fn set_aside(database: &Database, most: usize) -> Result<Vec<SetAside
 }
 
 fn call_id(id: &str) -> Result<CallId, Fault> {
-    CallId::new(id).map_err(|_| Fault::Unreadable("a call id in it is none"))
+    CallId::new(id).map_err(|_| Fault::unreadable("a call id in it is none"))
 }

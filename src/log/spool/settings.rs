@@ -13,9 +13,8 @@ use crate::log::Reach;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SpoolSettings {
-    /// How many bytes of records it is to hold, as JSON; 1 GiB. Who fills the spool keeps to it: see
-    /// [`Spool::has_room_for`](super::Spool::has_room_for). The file is about twice as large, and shrinks when the
-    /// spool is closed or opened.
+    /// How many bytes of records it holds, as JSON; 1 GiB. Records that find it full go straight to the log. The file is
+    /// about twice as large, and shrinks when the spool is closed or opened.
     pub max_bytes: u64,
     /// What a change survives once it is spooled: the process ([`Reach::System`]), or the loss of the host as well
     /// ([`Reach::Disk`]: an `fdatasync` for each commit, and a commit holds all changes that have gathered).

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition, TableError};
 
 use super::change::RecordKey;
-use super::error::Fault;
+use super::error::{Fault, SpoolErrorKind};
 use crate::message::{MessageId, Position, Record};
 
 /// Numbers about the spool.
@@ -53,11 +53,11 @@ pub(super) fn places_of(call: u64) -> RangeInclusive<Place> {
 
 pub(super) fn to_json(record: &Record) -> Result<Vec<u8>, Fault> {
     // No record is known that JSON cannot say. What serde says of one may quote it.
-    serde_json::to_vec(record).map_err(|_| Fault::Unreadable("a record does not write as JSON"))
+    serde_json::to_vec(record).map_err(|_| Fault::unreadable("a record does not write as JSON"))
 }
 
 pub(super) fn record(json: &[u8]) -> Result<Record, Fault> {
-    serde_json::from_slice(json).map_err(|_| Fault::Unreadable("a record in it does not read"))
+    serde_json::from_slice(json).map_err(|_| Fault::unreadable("a record in it does not read"))
 }
 
 /// What is told of a spool without looking through it.
@@ -78,13 +78,13 @@ pub(super) struct Opened {
 pub(super) fn look(database: &Database) -> Result<Opened, Fault> {
     let transaction = database.begin_read()?;
     let meta = match transaction.open_table(META) {
-        Err(TableError::TableDoesNotExist(_)) => return Err(Fault::Unreadable("it is the file of another program")),
+        Err(TableError::TableDoesNotExist(_)) => return Err(Fault::unreadable("it is the file of another program")),
         meta => meta?,
     };
     let number = |name| Ok::<_, Fault>(meta.get(name)?.map_or(0, |number| number.value()));
     match number(FORMAT)? {
         VERSION => {}
-        version => return Err(Fault::Version(version)),
+        version => return Err(Fault::of(SpoolErrorKind::NewerFormat { version })),
     }
     let totals = Totals { pending_bytes: number(PENDING_BYTES)?, set_aside_bytes: number(SET_ASIDE_BYTES)? };
     let is_empty = transaction.open_table(CALLS)?.is_empty()?;

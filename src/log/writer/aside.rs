@@ -59,7 +59,7 @@ impl WriterTask {
         reason: Box<str>,
         is_unredacted: bool,
     ) {
-        self.shared.counters.queued.subtract(1);
+        self.shared.count(|status| status.queued -= 1);
         if let Some(state) = self.calls.get_mut(&key_of(&call.claim)) {
             state.gap = Gap::Left;
         }
@@ -72,7 +72,7 @@ impl WriterTask {
 
     /// Sets a record aside that is in the spool.
     pub(super) fn set_aside_in_spool(&mut self, call: &Key, key: RecordKey, reason: Box<str>) {
-        self.shared.counters.spooled.subtract(1);
+        self.shared.count(|status| status.spooled -= 1);
         let call_id = call.0.clone();
         self.say_aside(&call_id, key, &reason);
         self.note(SpoolChange::SetAside { call_id: call_id.clone(), key, reason });
@@ -88,10 +88,10 @@ impl WriterTask {
     fn keep(&mut self, call_id: CallId, key: RecordKey, kept: Kept) {
         let is_in_memory = matches!(kept, Kept::InMemory { .. });
         let older = self.set_aside.insert((call_id.clone(), key.position, key.id), kept);
-        self.shared.counters.set_aside.add(1);
+        self.shared.count(|status| status.set_aside += 1);
         if let Some(older) = older {
             self.dropped(&older);
-            self.shared.counters.replaced.add(1);
+            self.shared.count(|status| status.replaced += 1);
             if let (Kept::InSpool { revision }, true) = (older, is_in_memory) {
                 self.note(SpoolChange::Discard(call_id, RecordKey { revision, ..key }));
             }
@@ -114,7 +114,7 @@ impl WriterTask {
 
     fn superseded(&mut self, call_id: &CallId, by: RecordKey, kept: &Kept) {
         self.dropped(kept);
-        self.shared.counters.replaced.add(1);
+        self.shared.count(|status| status.replaced += 1);
         if let Kept::InSpool { revision } = kept {
             let key = RecordKey { revision: *revision, ..by };
             self.note(SpoolChange::Discard(call_id.clone(), key));
@@ -140,7 +140,7 @@ impl WriterTask {
         self.set_aside = kept;
         for kept in gone.values() {
             self.dropped(kept);
-            self.shared.counters.erased.add(1);
+            self.shared.count(|status| status.erased += 1);
         }
     }
 
@@ -156,7 +156,7 @@ impl WriterTask {
         self.note(SpoolChange::SetAside { call_id: call_id.clone(), key, reason });
         if let Some(in_memory) = self.set_aside.insert(at, Kept::InSpool { revision: key.revision }) {
             self.dropped(&in_memory);
-            self.shared.counters.set_aside.add(1);
+            self.shared.count(|status| status.set_aside += 1);
         }
     }
 
@@ -178,7 +178,7 @@ impl WriterTask {
             let is_it = self.set_aside.get(&at).is_some_and(|kept| kept.revision() == key.revision);
             if is_it && let Some(kept) = self.set_aside.remove(&at) {
                 self.dropped(&kept);
-                self.shared.counters.taken.add(1);
+                self.shared.count(|status| status.taken += 1);
                 if let Kept::InSpool { .. } = kept {
                     self.note(SpoolChange::Discard(call_id, key));
                 }
@@ -187,7 +187,7 @@ impl WriterTask {
     }
 
     fn dropped(&self, kept: &Kept) {
-        self.shared.counters.set_aside.subtract(1);
+        self.shared.count(|status| status.set_aside -= 1);
         if let Kept::InMemory { bytes, .. } = kept {
             self.shared.give_back_of_all(*bytes);
         }

@@ -10,7 +10,7 @@ use super::operation::Outcome;
 use super::shared::Weighed;
 use super::{Durability, Part, Trouble, WriterTask, reason_of, unpoisoned};
 use crate::log::spool::SpoolChange;
-use crate::log::{CallId, LogError, Opening, RecordKey, Remedy, Stored};
+use crate::log::{CallId, LogError, Opening, RecordKey, Remedy};
 use crate::message::{MessageId, Record};
 
 /// The longest wait behind a failure while somebody waits for all to be stored.
@@ -123,11 +123,11 @@ impl WriterTask {
         }
     }
 
-    fn put(&mut self, key: &Key, records: &[Record], stored: Vec<Stored>, failed: Vec<(MessageId, LogError)>) {
-        self.shared.counters.written.add(stored.len());
+    fn put(&mut self, key: &Key, records: &[Record], stored: Vec<MessageId>, failed: Vec<(MessageId, LogError)>) {
+        self.shared.count(|status| status.written += stored.len() as u64);
         let find = |id: MessageId| records.iter().find(|record| record.id() == id);
-        for stored in &stored {
-            if let Some(record) = find(stored.id) {
+        for id in stored {
+            if let Some(record) = find(id) {
                 self.stored(key, record);
             }
         }
@@ -160,8 +160,8 @@ impl WriterTask {
         }
         if let Some(waiting) = self.take_waiting(key, RecordKey::of(record)) {
             self.shared.give_back(&waiting.call, waiting.bytes);
-            self.shared.counters.queued.subtract(1);
-            self.shared.counters.stored.add(1);
+            self.shared.count(|status| status.queued -= 1);
+            self.shared.count(|status| status.stored += 1);
             if self.shared.acknowledge_at == Durability::Spooled {
                 // It went past the spool.
                 self.acknowledge(key, record);
@@ -171,13 +171,13 @@ impl WriterTask {
         if let Some(spooled) = spooled.filter(|spooled| spooled.revision <= revision)
             && self.take_spooled(key, spooled)
         {
-            self.shared.counters.spooled.subtract(1);
+            self.shared.count(|status| status.spooled -= 1);
             self.note(SpoolChange::Shipped(key.0.clone(), RecordKey::of(record)));
             if spooled.revision == revision {
-                self.shared.counters.stored.add(1);
+                self.shared.count(|status| status.stored += 1);
             } else {
                 // The spool has it still, or, where a commit failed and was done, the newer one.
-                self.shared.counters.replaced.add(1);
+                self.shared.count(|status| status.replaced += 1);
                 self.note(SpoolChange::Shipped(key.0.clone(), spooled));
             }
         }
@@ -223,8 +223,8 @@ impl WriterTask {
         if self.take_spooled(key, record) {
             if has_newer {
                 // The newer one may be taken, and takes its place.
-                self.shared.counters.spooled.subtract(1);
-                self.shared.counters.replaced.add(1);
+                self.shared.count(|status| status.spooled -= 1);
+                self.shared.count(|status| status.replaced += 1);
                 self.note(SpoolChange::Shipped(key.0.clone(), record));
             } else {
                 self.set_aside_in_spool(key, record, reason);
@@ -245,7 +245,7 @@ impl WriterTask {
     }
 
     fn failed(&mut self, key: &Key, error: LogError) {
-        self.shared.counters.retried.add(1);
+        self.shared.count(|status| status.retried += 1);
         let is_hurried = self.is_hurried();
         let Some(state) = self.calls.get_mut(key) else { return };
         let (remedy, error) = (error.remedy(), Arc::new(error));

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::timeout_at;
+use tokio::time::{Instant, timeout_at};
 
 use super::call::Gap;
 use super::shared::{CallShared, Order, Orders, Shared, Weighed};
@@ -46,15 +46,6 @@ pub enum NotAccepted {
     Stopped,
 }
 
-/// A call was not handed over to its end in time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{left} records of the call found no room in time; they are still pending in the manager: try again")]
-#[non_exhaustive]
-pub struct Unfinished {
-    /// How many records.
-    pub left: usize,
-}
-
 impl CallWriter {
     pub(super) fn new(claim: Claim, gap: Gap, shared: Arc<Shared>, orders: Orders) -> Self {
         let call = Arc::new(CallShared::new(claim, gap));
@@ -94,7 +85,7 @@ impl CallWriter {
             let weighed = Weighed { bytes: weight(&record), record };
             if !self.shared.take(&self.call, weighed.bytes) {
                 handed_over.is_full = true;
-                self.shared.counters.refused.add(1);
+                self.shared.count(|status| status.refused += 1);
                 break;
             }
             bytes += weighed.bytes;
@@ -106,11 +97,11 @@ impl CallWriter {
             return Ok(handed_over);
         }
         let number = records.len();
-        self.shared.counters.accepted.add(number);
-        self.shared.counters.queued.add(number);
+        self.shared.count(|status| status.accepted += number as u64);
+        self.shared.count(|status| status.queued += number as u64);
         if self.orders.send(Order::Records(self.call.clone(), records)).is_err() {
-            self.shared.counters.accepted.subtract(number);
-            self.shared.counters.queued.subtract(number);
+            self.shared.count(|status| status.accepted -= number as u64);
+            self.shared.count(|status| status.queued -= number as u64);
             self.shared.give_back(&self.call, bytes);
             return Err(NotAccepted::Stopped);
         }
@@ -153,8 +144,8 @@ impl CallWriter {
             if !self.hand_over(manager, Tail::Include)?.is_full {
                 break;
             }
-            if timeout_at(until, room).await.is_err() {
-                return Err(Unfinished { left: manager.new_records(Tail::Include).count() }.into());
+            if Instant::now() > until || timeout_at(until, room).await.is_err() {
+                return Err(FinishError::Unfinished { left: manager.new_records(Tail::Include).count() });
             }
         }
         let sent = self.orders.send(Order::Close(self.call.clone(), ending));
@@ -170,8 +161,11 @@ pub enum FinishError {
     #[error(transparent)]
     NotAccepted(#[from] NotAccepted),
     /// There was no room in time.
-    #[error(transparent)]
-    Unfinished(#[from] Unfinished),
+    #[error("{left} records of the call found no room in time; they are still pending in the manager: try again")]
+    Unfinished {
+        /// How many records.
+        left: usize,
+    },
 }
 
 /// About how many bytes a record takes, that its texts are shared with the manager aside.

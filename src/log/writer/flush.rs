@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use tokio::sync::oneshot;
-use tokio::time::Instant;
+use tokio::task::yield_now;
+use tokio::time::{Instant, sleep_until};
 
 use super::call::{CallState, Key, key_of};
 use super::shared::{Order, Orders, Shared};
@@ -22,10 +23,53 @@ pub(super) struct Flush {
 /// Asks the task for it, and takes its last word where it has ended.
 pub(super) async fn flush(orders: &Orders, shared: &Shared, of: Option<CallId>, within: Duration) -> Vec<Unstored> {
     let (reply, answer) = oneshot::channel();
-    let sent = orders.send(Order::Flush { of: of.clone(), until: from_now(within), reply });
-    let answer = if sent.is_ok() { answer.await.ok() } else { None };
+    let until = from_now(within);
+    let sent = orders.send(Order::Flush { of: of.clone(), until: from_now(within - head_start(within)), reply });
+    let answer = if sent.is_ok() { answer_by(until, answer).await } else { Answer::Ended };
     let is_of = |unstored: &&Unstored| of.is_none() || unstored.call_id == of;
-    answer.unwrap_or_else(|| shared.left.get().into_iter().flatten().filter(is_of).cloned().collect())
+    match answer {
+        Answer::Given(unstored) => unstored,
+        Answer::Ended => shared.left.get().into_iter().flatten().filter(is_of).cloned().collect(),
+        Answer::Late => vec![Unstored::unanswered(of)],
+    }
+}
+
+/// What comes back from the task.
+pub(super) enum Answer<T> {
+    Given(T),
+    /// The task has ended.
+    Ended,
+    /// The deadline has passed, and nobody runs the task.
+    Late,
+}
+
+impl<T> Answer<T> {
+    pub fn given(self) -> Option<T> {
+        if let Self::Given(answer) = self { Some(answer) } else { None }
+    }
+}
+
+/// Waits for an answer of the task until the deadline.
+pub(super) async fn answer_by<T>(until: Instant, answer: oneshot::Receiver<T>) -> Answer<T> {
+    let deadline = async {
+        sleep_until(until).await;
+        // A task that was just asked gets its turn.
+        for _ in 0..TURNS {
+            yield_now().await;
+        }
+    };
+    tokio::select! {
+        biased;
+        given = answer => given.map_or(Answer::Ended, Answer::Given),
+        () = deadline => Answer::Late,
+    }
+}
+
+const TURNS: usize = 8;
+
+/// The task answers so much before the deadline of the one who waits, so that a late answer means a task that is not run.
+fn head_start(within: Duration) -> Duration {
+    (within / 20).min(Duration::from_millis(20))
 }
 
 impl WriterTask {

@@ -61,20 +61,24 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::time::timeout_at;
 
-pub use call_writer::{CallWriter, FinishError, HandedOver, NotAccepted, Unfinished};
+pub use call_writer::{CallWriter, FinishError, HandedOver, NotAccepted};
 pub use level::Durability;
 pub use settings::{WhenFull, WriterSettings};
 pub use status::{Status, Trouble};
 pub use task::WriterTask;
 pub use unstored::{Part, Unstored};
 
-use super::{CallHeader, CallId, CallLog, Claim, LogError, RecordKey, SetAside, Spool, SpoolError};
+use super::{CallHeader, CallId, CallLog, Claim, LogError, RecordKey, Remedy, SetAside, Spool, SpoolError};
+use crate::clock::from_now;
 use crate::manager::{MessagesManager, RestoreError};
 use crate::message::MessageWrapper;
 use call::Gap;
+use flush::{Answer, answer_by};
 use shared::{Budget, Order, Orders, Shared};
 use status::Counters;
+use unstored::NO_ANSWER;
 
 /// Writes the changes of all calls into a log, in the background. Clones are handles of the same task.
 #[derive(Clone)]
@@ -135,19 +139,23 @@ impl LogWriter {
     /// Goes on with a call that another process, or an earlier life of this one, was writing: writes what the spool
     /// still holds of it, takes it over in the log, and restores it.
     ///
-    /// `within` bounds the first step. Where contents of it cannot be loaded, the call goes on with what is there, and the
-    /// traces name them; [`read_call`](CallLog::read_call) lists them as well. Errors: [`ResumeError`].
+    /// Returns after `within` at the latest. After an error the older writers may be fenced all the same: resume it again.
+    /// Where contents of it cannot be loaded, the call goes on with what is there, and the traces name them;
+    /// [`read_call`](CallLog::read_call) lists them as well. Errors: [`ResumeError`].
     pub async fn resume<W: MessageWrapper>(
         &self,
         call_id: &CallId,
         within: Duration,
     ) -> Result<(MessagesManager<W>, CallWriter), ResumeError> {
+        let until = from_now(within);
         let mut unstored = self.flush_of(Some(call_id.clone()), within).await;
         unstored.retain(|unstored| !unstored.is_set_aside);
         if !unstored.is_empty() {
             return Err(ResumeError::Unstored { call_id: call_id.clone(), unstored });
         }
-        let logged = self.log.resume_call(call_id).await?;
+        let resumed = timeout_at(until, self.log.resume_call(call_id)).await;
+        let late = |late| LogError::backend(format!("resuming call {call_id}"), Remedy::Retry, late);
+        let logged = resumed.map_err(late)??;
         for problem in &logged.problems {
             tracing::error!(?call_id, %problem, error = %problem.error, "a call goes on without one of its contents");
         }
@@ -160,7 +168,8 @@ impl LogWriter {
     /// Waits until all that was accepted before, of all calls, is stored, and tells what is not, within a time: nothing,
     /// if all is well. For one call, ask its [`CallWriter`].
     ///
-    /// What is spooled but not stored is told too, as [spooled](Durability::Spooled), and so is what was set aside.
+    /// What is spooled but not stored is told too, as [spooled](Durability::Spooled), and so is what was set aside. Returns
+    /// one [unknown part](Part::Unknown) if nobody runs the writer's task.
     pub async fn flush(&self, within: Duration) -> Vec<Unstored> {
         self.flush_of(None, within).await
     }
@@ -176,9 +185,14 @@ impl LogWriter {
     pub async fn erase(&self, call_id: &CallId) -> Result<(), LogError> {
         let (reply, answer) = oneshot::channel();
         let sent = self.orders.send(Order::Erase { call_id: call_id.clone(), reply });
-        match sent {
-            Ok(()) => answer.await.unwrap_or_else(|_| Err(stopped(call_id))),
-            Err(_) => Err(stopped(call_id)),
+        let answer = if sent.is_ok() { answer_by(from_now(LONGEST_ANSWER), answer).await } else { Answer::Ended };
+        let failed = |remedy, error: Box<dyn std::error::Error + Send + Sync>| {
+            Err(LogError::backend(format!("erasing call {call_id}"), remedy, error))
+        };
+        match answer {
+            Answer::Given(erased) => erased,
+            Answer::Ended => failed(Remedy::Operator, NotAccepted::Stopped.into()),
+            Answer::Late => failed(Remedy::Retry, NO_ANSWER.into()),
         }
     }
 
@@ -189,7 +203,10 @@ impl LogWriter {
     pub async fn take_set_aside(&self) -> Result<Vec<SetAside>, SpoolError> {
         let (reply, answer) = oneshot::channel();
         let sent = self.orders.send(Order::ReadSetAside { reply });
-        let mut shown = if sent.is_err() { Vec::new() } else { answer.await.unwrap_or_default() };
+        let mut shown = match sent {
+            Ok(()) => answer_by(from_now(LONGEST_ANSWER), answer).await.given().unwrap_or_default(),
+            Err(_) => Vec::new(),
+        };
         if let Some(spool) = self.spool.clone() {
             shown.extend(spooling::aside(spool, |spool| spool.set_aside(SET_ASIDE_AT_ONCE)).await?);
         }
@@ -245,11 +262,9 @@ pub enum ResumeError {
     },
 }
 
+/// How long the task may take for an answer that has no deadline of its caller.
+const LONGEST_ANSWER: Duration = Duration::from_secs(300);
 const SET_ASIDE_AT_ONCE: usize = 1_000;
-
-fn stopped(call_id: &CallId) -> LogError {
-    LogError::backend(format!("erasing call {call_id}"), super::Remedy::Operator, NotAccepted::Stopped)
-}
 
 /// An error and what is behind it, in one line.
 fn reason_of(error: &dyn std::error::Error) -> Box<str> {

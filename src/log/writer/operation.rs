@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use super::call::Step;
-use crate::log::{CallChange, CallLog, Claim, LogError, Opening, Remedy, Spool, SpoolError, Stored};
+use crate::log::{CallChange, CallLog, Claim, LogError, Opening, Remedy, Spool, SpoolError};
 use crate::message::{MessageId, Record};
 
 /// What an attempt came to.
@@ -17,7 +17,7 @@ pub(super) enum Outcome {
     Put {
         records: Vec<Record>,
         is_spooled: bool,
-        stored: Vec<Stored>,
+        stored: Vec<MessageId>,
         failed: Vec<(MessageId, LogError)>,
     },
     Closed(Result<(), LogError>),
@@ -75,11 +75,9 @@ impl Attempts {
             return Outcome::Put { records, is_spooled, stored, failed };
         }
         for record in &records {
-            let put = timeout(self.time, self.log.put_records(claim, std::slice::from_ref(record))).await;
-            match put {
-                Ok(Ok(put)) => stored.extend(put),
-                Ok(Err(error)) => failed.extend(error.failed),
-                Err(elapsed) => failed.push((record.id(), late("logging", claim, elapsed))),
+            match self.within("logging", claim, self.log.put_record(claim, record)).await {
+                Ok(_) => stored.push(record.id()),
+                Err(error) => failed.push((record.id(), error)),
             }
             // What is wrong with one record only does not keep the others.
             match failed.last() {
@@ -89,7 +87,7 @@ impl Attempts {
             }
         }
         if let Some(before) = before_gap
-            && let Some(behind) = stored.get(before).map(|behind| behind.id)
+            && let Some(behind) = stored.get(before).copied()
             && let Err(error) = self.check(claim).await
         {
             stored.truncate(before);
@@ -116,7 +114,8 @@ impl Attempts {
         claim: &Claim,
         done: impl Future<Output = Result<T, LogError>>,
     ) -> Result<T, LogError> {
-        timeout(self.time, done).await.unwrap_or_else(|elapsed| Err(late(what, claim, elapsed)))
+        let late = |late| LogError::backend(format!("{what} call {}", claim.call_id()), Remedy::Retry, late);
+        timeout(self.time, done).await.unwrap_or_else(|elapsed| Err(late(elapsed)))
     }
 
     async fn read_spool(&self, claim: &Claim) -> Result<Vec<Record>, SpoolError> {
@@ -124,8 +123,4 @@ impl Attempts {
         let (call_id, batch) = (claim.call_id().clone(), self.batch);
         super::spooling::aside(spool, move |spool| spool.batch(&call_id, batch, BATCH_BYTES)).await
     }
-}
-
-fn late(what: &str, claim: &Claim, elapsed: tokio::time::error::Elapsed) -> LogError {
-    LogError::backend(format!("{what} call {}", claim.call_id()), Remedy::Retry, elapsed)
 }

@@ -76,8 +76,8 @@ impl WriterTask {
         // It was handed over before its call was over.
         let over = call.over.get();
         if matches!(over, Some(NotAccepted::Over(error)) if error.is_erased()) {
-            self.shared.counters.queued.subtract(1);
-            self.shared.counters.erased.add(1);
+            self.shared.count(|status| status.queued -= 1);
+            self.shared.count(|status| status.erased += 1);
             return self.shared.give_back(call, weighed.bytes);
         }
         let redacted = self.settings.redactor.as_deref().map(|redactor| redact(&weighed.record, redactor));
@@ -115,8 +115,8 @@ impl WriterTask {
     }
 
     fn replaced(&self, call: &CallShared, bytes: usize) {
-        self.shared.counters.queued.subtract(1);
-        self.shared.counters.replaced.add(1);
+        self.shared.count(|status| status.queued -= 1);
+        self.shared.count(|status| status.replaced += 1);
         self.shared.give_back(call, bytes);
     }
 }

@@ -58,12 +58,12 @@ impl WriterTask {
         for record in state.keys() {
             if let Some(waiting) = self.take_waiting(key, record) {
                 self.shared.give_back(&waiting.call, waiting.bytes);
-                self.shared.counters.queued.subtract(1);
-                self.shared.counters.erased.add(1);
+                self.shared.count(|status| status.queued -= 1);
+                self.shared.count(|status| status.erased += 1);
             }
             if self.take_spooled(key, record) {
-                self.shared.counters.spooled.subtract(1);
-                self.shared.counters.erased.add(1);
+                self.shared.count(|status| status.spooled -= 1);
+                self.shared.count(|status| status.erased += 1);
             }
         }
         self.header_is_settled(key);

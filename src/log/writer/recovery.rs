@@ -41,9 +41,9 @@ impl WriterTask {
                 let aside = (call.claim.call_id().clone(), record.position, record.id);
                 self.set_aside.insert(aside, Kept::InSpool { revision: record.revision });
             }
-            self.shared.counters.recovered.add(call.records.len() + call.set_aside.len());
-            self.shared.counters.spooled.add(call.records.len());
-            self.shared.counters.set_aside.add(call.set_aside.len());
+            self.shared.count(|status| status.recovered += (call.records.len() + call.set_aside.len()) as u64);
+            self.shared.count(|status| status.spooled += call.records.len() as u64);
+            self.shared.count(|status| status.set_aside += call.set_aside.len() as u64);
             self.schedule(&key, Duration::ZERO);
             self.settle(&key);
         }

@@ -7,8 +7,8 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::call::Gap;
-use super::status::Counters;
-use super::{Durability, NotAccepted, Part, Unstored, WhenFull};
+use super::status::{Counters, Status};
+use super::{Durability, NotAccepted, Part, Unstored, WhenFull, unpoisoned};
 use crate::log::{CallHeader, CallId, Claim, Ending, LogError, RecordKey, Remedy, SetAside};
 use crate::manager::Receipt;
 use crate::message::Record;
@@ -157,6 +157,10 @@ impl Budget {
 }
 
 impl Shared {
+    pub fn count(&self, change: impl FnOnce(&mut Status)) {
+        change(&mut unpoisoned(&self.counters.status));
+    }
+
     /// Takes room for a record of a call. Only the call's own handle takes, so that its count does not grow in between.
     pub fn take(&self, call: &CallShared, bytes: usize) -> bool {
         let taken = call.bytes.load(Ordering::Relaxed);

@@ -24,20 +24,20 @@ impl WriterTask {
             // It goes on waiting, elsewhere.
             let (bytes, call) = (waiting.bytes, waiting.call.clone());
             self.shared.give_back(&call, bytes);
-            self.shared.counters.queued.subtract(1);
+            self.shared.count(|status| status.queued -= 1);
         } else {
             // A newer one has come, and is to replace it there: until then it counts again.
-            self.shared.counters.replaced.subtract(1);
+            self.shared.count(|status| status.replaced -= 1);
             number = self.number();
         }
-        self.shared.counters.spooled.add(1);
+        self.shared.count(|status| status.spooled += 1);
         let Some(state) = self.calls.get_mut(key) else { return };
         if is_newest {
             state.waiting.remove(&position);
         }
         if let Some(older) = state.spooled.insert(position, Spooled { number, key: record_key }) {
-            self.shared.counters.spooled.subtract(1);
-            self.shared.counters.replaced.add(1);
+            self.shared.count(|status| status.spooled -= 1);
+            self.shared.count(|status| status.replaced += 1);
             // Who waits for the older one waits for what replaced it.
             if let Some(newer) = state.spooled.get_mut(&position) {
                 newer.number = older.number;

@@ -154,7 +154,7 @@ impl WriterTask {
             spooling.running.spawn(aside(spool, move |spool| spool.commit(&changes).map(|()| Done::Committed)));
         }
         for key in past {
-            self.shared.counters.unspooled.add(1);
+            self.shared.count(|status| status.unspooled += 1);
             self.go_past_the_spool(&key);
         }
     }
@@ -217,7 +217,7 @@ impl WriterTask {
             }
             erased.answer();
         }
-        self.shared.counters.unspooled.add(1);
+        self.shared.count(|status| status.unspooled += 1);
         self.trouble(Trouble { call_id: None, error });
         for (key, record) in &commit.records {
             let state = self.calls.get_mut(key);

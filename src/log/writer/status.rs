@@ -1,7 +1,6 @@
 //! [`Status`]: what a [`LogWriter`](super::LogWriter) has done, has still to do, and what keeps it from it.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -66,65 +65,25 @@ impl Trouble {
     }
 }
 
-/// The numbers of a [`Status`].
+/// What a [`Status`] is made of.
 #[derive(Default)]
 pub(super) struct Counters {
-    pub accepted: Counter,
-    pub recovered: Counter,
-    pub stored: Counter,
-    pub replaced: Counter,
-    pub queued: Counter,
-    pub spooled: Counter,
-    pub set_aside: Counter,
-    pub taken: Counter,
-    pub erased: Counter,
-    pub written: Counter,
-    pub retried: Counter,
-    pub refused: Counter,
-    pub unspooled: Counter,
+    /// Its numbers.
+    pub status: Mutex<Status>,
     /// Since when the oldest record waits.
     pub oldest: Mutex<Option<Instant>>,
     /// Of each call, and of the spool.
     pub trouble: Mutex<BTreeMap<Option<CallId>, Trouble>>,
 }
 
-#[derive(Default)]
-pub(super) struct Counter(AtomicU64);
-
-impl Counter {
-    pub fn add(&self, number: usize) {
-        self.0.fetch_add(number as u64, Ordering::Relaxed);
-    }
-
-    pub fn subtract(&self, number: usize) {
-        self.0.fetch_sub(number as u64, Ordering::Relaxed);
-    }
-
-    fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
 impl Counters {
     pub fn status(&self, bytes: usize) -> Status {
         let oldest = *super::unpoisoned(&self.oldest);
         Status {
-            accepted: self.accepted.get(),
-            recovered: self.recovered.get(),
-            stored: self.stored.get(),
-            replaced: self.replaced.get(),
-            queued: self.queued.get(),
-            spooled: self.spooled.get(),
-            set_aside: self.set_aside.get(),
-            taken: self.taken.get(),
-            erased: self.erased.get(),
-            written: self.written.get(),
-            retried: self.retried.get(),
-            refused: self.refused.get(),
-            unspooled: self.unspooled.get(),
             bytes,
             lag: oldest.map(|since| since.elapsed()).unwrap_or_default(),
             trouble: super::unpoisoned(&self.trouble).values().cloned().collect(),
+            ..super::unpoisoned(&self.status).clone()
         }
     }
 }

@@ -6,6 +6,10 @@ use super::Durability;
 use crate::log::{CallId, RecordKey};
 use crate::message::{MessageId, Position};
 
+/// Why a handle gave up.
+pub(super) const NO_ANSWER: &str =
+    "the task of the log's writer did not answer by the deadline; check that its runtime is running and not blocked";
+
 /// Something that is accepted and not in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -41,11 +45,21 @@ pub enum Part {
     Ending,
     /// Whatever the spool holds from an earlier life of the process: it cannot be read yet.
     Spool,
+    /// Any part: the writer's task did not answer by the deadline, so it is not known which parts are stored.
+    Unknown,
 }
 
 impl Part {
     pub(super) fn of(key: RecordKey) -> Self {
         Self::Record { id: key.id, position: key.position, revision: key.revision }
+    }
+}
+
+impl Unstored {
+    /// The task that knows more did not answer by the deadline.
+    pub(super) fn unanswered(call_id: Option<CallId>) -> Self {
+        let error = Some(NO_ANSWER.into());
+        Self { call_id, part: Part::Unknown, level: Durability::Accepted, is_set_aside: false, error }
     }
 }
 
@@ -56,6 +70,7 @@ impl fmt::Display for Unstored {
             Part::Record { id, revision, .. } => write!(f, "revision {revision} of message {id}")?,
             Part::Ending => f.write_str("the ending")?,
             Part::Spool => f.write_str("what the spool holds")?,
+            Part::Unknown => f.write_str("a part")?,
         }
         if let Some(call_id) = &self.call_id {
             write!(f, " of call {call_id}")?;

@@ -52,7 +52,7 @@ use server::Server;
 ///     create_table(&dynamo.client(), &Table::default()).await.unwrap();
 ///     dynamo.next(Fault::TimeoutAfter);
 ///     let log = DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock()));
-///     assert!(log.put(&call, &record).await.unwrap_err().is_retryable());
+///     assert!(log.put_record(&call, &record).await.unwrap_err().is_retryable());
 ///     assert_eq!(dynamo.journal().writes_of("CALL#CA1", "MSG#00000000"), 1);
 /// }
 /// ```

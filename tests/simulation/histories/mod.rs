@@ -2,7 +2,7 @@
 //!
 //! `world.rs` holds the processes and their lives, `step.rs` what may happen, `call.rs` one call with what its service
 //! was promised, `words.rs` what is said; `check.rs` is what must hold after each history. A seed that fails is printed
-//! with its journal; `VERBALE_SEED` repeats it, `VERBALE_SEEDS` says how many there are.
+//! with its journal. `VERBALE_SEED` is the first seed, `VERBALE_SEEDS` the number of them: the first alone repeats one.
 
 mod call;
 mod check;
@@ -53,10 +53,8 @@ fn told(panic: &(dyn Any + Send)) -> &str {
 
 #[test]
 fn after_every_history_the_table_equals_the_managers() {
-    let (first, count) = match number("VERBALE_SEED") {
-        Some(seed) => (seed, 1),
-        None => (0, number("VERBALE_SEEDS").unwrap_or(SEEDS)),
-    };
+    let (seed, seeds) = (number("VERBALE_SEED"), number("VERBALE_SEEDS"));
+    let (first, count) = (seed.unwrap_or(0), seeds.unwrap_or(if seed.is_some() { 1 } else { SEEDS }));
     let next = AtomicU64::new(first);
     let (tally, failed) = (Mutex::new(BTreeMap::<String, u64>::new()), Mutex::new(BTreeMap::new()));
     let follow_some = || loop {

@@ -241,7 +241,7 @@ impl World {
                     owner.writer = None;
                 }
             }
-            Err(FinishError::Unfinished(_)) => {
+            Err(FinishError::Unfinished { .. }) => {
                 // It goes on, until it ends.
                 call.accept_all();
                 if let Some(owner) = &mut call.owner {

@@ -1,7 +1,6 @@
 //! `GetItem`, `Query`, `Scan`.
 
 use serde::Deserialize;
-use verbale::dynamodb::names::CALL_PREFIX;
 
 use super::super::attribute::{Attribute, Item, item_bytes};
 use super::super::error::ServiceError;
@@ -80,7 +79,7 @@ impl Query {
     pub fn partition(&self) -> String {
         let mut texts =
             self.expression_attribute_values.iter().flat_map(|values| values.values()).filter_map(Attribute::as_s);
-        texts.find(|text| text.starts_with(CALL_PREFIX)).unwrap_or_default().to_owned()
+        texts.find(|text| text.starts_with("CALL#")).unwrap_or_default().to_owned()
     }
 
     pub fn run(self, tables: &mut Tables, effects: &mut Effects) -> Result<Answer, ServiceError> {

@@ -1,0 +1,83 @@
+//! Header and ending as JSON: the one form that the file of a call and the spool keep.
+
+use serde::{Deserialize, Serialize};
+
+use super::{CallHeader, CallId, Ending, LogError, Tenant};
+
+/// A header; what has its first value is left out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct StoredHeader {
+    id: String,
+    started: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tenant: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires: Option<i64>,
+    #[serde(default = "first_epoch", skip_serializing_if = "is_first_epoch")]
+    epoch: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended: Option<StoredEnding>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    held: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct StoredEnding {
+    at: i64,
+    reason: String,
+    messages: u32,
+    summaries: u32,
+}
+
+fn first_epoch() -> u32 {
+    1
+}
+
+fn is_first_epoch(epoch: &u32) -> bool {
+    *epoch == first_epoch()
+}
+
+impl From<&CallHeader> for StoredHeader {
+    fn from(header: &CallHeader) -> Self {
+        Self {
+            id: header.call_id().as_str().to_owned(),
+            started: header.started_ms(),
+            tenant: header.tenant().map(|tenant| tenant.as_str().to_owned()),
+            expires: header.expires_at_s(),
+            epoch: header.epoch(),
+            ended: header.ending().map(StoredEnding::from),
+            held: header.is_held(),
+        }
+    }
+}
+
+impl TryFrom<StoredHeader> for CallHeader {
+    type Error = LogError;
+
+    fn try_from(stored: StoredHeader) -> Result<Self, LogError> {
+        let mut header = Self::new(CallId::new(stored.id)?, stored.started)?;
+        if let Some(tenant) = stored.tenant {
+            header = header.with_tenant(Tenant::new(tenant)?);
+        }
+        if let Some(at_s) = stored.expires {
+            header = header.with_expires_at(at_s);
+        }
+        let ending = stored.ended.map(Ending::try_from).transpose()?;
+        Ok(header.with_state(stored.epoch, ending, stored.held))
+    }
+}
+
+impl From<&Ending> for StoredEnding {
+    fn from(ending: &Ending) -> Self {
+        let reason = ending.reason.as_ref().to_owned();
+        Self { at: ending.at_ms, reason, messages: ending.messages, summaries: ending.summaries }
+    }
+}
+
+impl TryFrom<StoredEnding> for Ending {
+    type Error = LogError;
+
+    fn try_from(stored: StoredEnding) -> Result<Self, LogError> {
+        Self::new(stored.at, stored.reason, stored.messages, stored.summaries)
+    }
+}

@@ -1,0 +1,85 @@
+//! A wait ends at its deadline, also if nobody runs the writer's task.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout};
+use verbale::log::{Durability, Ending, FinishError, LogWriter, Part, ResumeError, Unstored};
+use verbale::{PlainMessage, Tail};
+
+use super::scripted::{Mode, Scripted};
+use super::{LONG, SOON, START_MS, ca1, header, said, settings, started};
+
+/// Fails if `wait` takes longer than `within`.
+async fn by_deadline<T>(within: Duration, wait: impl Future<Output = T>) -> T {
+    let begun = Instant::now();
+    let done = timeout(LONG, wait).await.unwrap();
+    assert!(begun.elapsed() <= within, "{:?} of {within:?}", begun.elapsed());
+    done
+}
+
+fn is_unanswered(unstored: &[Unstored]) -> bool {
+    let [unstored] = unstored else { return false };
+    unstored.part == Part::Unknown
+        && unstored.level == Durability::Accepted
+        && !unstored.is_set_aside
+        && unstored.error.is_some()
+}
+
+async fn every_wait_ends(writer: &LogWriter) {
+    let call = writer.open(header()).unwrap();
+    let mut manager = said(&["Hi", "Hello!"]);
+    call.hand_over(&mut manager, Tail::Include).unwrap();
+
+    assert!(is_unanswered(&by_deadline(SOON, call.flush(SOON)).await));
+    assert!(is_unanswered(&by_deadline(SOON, writer.flush(SOON)).await));
+    assert!(is_unanswered(&by_deadline(Duration::ZERO, writer.flush(Duration::ZERO)).await));
+    let resumed = by_deadline(SOON, writer.resume::<PlainMessage>(&ca1(), SOON)).await;
+    assert!(matches!(resumed, Err(ResumeError::Unstored { unstored, .. }) if is_unanswered(&unstored)));
+    let erased = by_deadline(LONG, writer.erase(&ca1())).await;
+    assert!(erased.is_err_and(|error| error.is_retryable()));
+
+    manager.add_user("And another thing").unwrap();
+    let ending = Ending::of(&manager, START_MS, "hangup").unwrap();
+    let finished = by_deadline(SOON, call.finish(&mut manager, ending, SOON)).await;
+    assert!(matches!(finished, Err(FinishError::Unfinished { left: 2 })));
+    assert!(is_unanswered(&by_deadline(SOON, writer.stop(SOON)).await));
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_wait_ends_at_its_deadline_if_the_task_is_never_run() {
+    let (writer, _task) = LogWriter::new(Arc::new(Scripted::default()), settings().with_limits(100, 100));
+    every_wait_ends(&writer).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_wait_ends_at_its_deadline_if_the_runtime_of_the_task_stands_still() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let (writer, task) = LogWriter::new(Arc::new(Scripted::default()), settings().with_limits(100, 100));
+    runtime.spawn(task.run());
+    every_wait_ends(&writer).await;
+    runtime.shutdown_background();
+    let left = by_deadline(Duration::ZERO, writer.flush(SOON)).await;
+    assert!(!left.is_empty() && left.iter().all(|unstored| unstored.part != Part::Unknown), "{left:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn flush_reports_every_part_at_the_deadline_of_a_running_task() {
+    let log = Arc::new(Scripted::default());
+    log.set(&ca1(), Mode::Wait);
+    let (writer, _task) = started(&log, settings());
+    let call = writer.open(header()).unwrap();
+    call.hand_over(&mut said(&["Hi", "Hello!"]), Tail::Include).unwrap();
+    let unstored = by_deadline(SOON, writer.flush(SOON)).await;
+    assert_eq!(unstored.len(), 3, "{unstored:?}");
+    assert!(unstored.iter().all(|unstored| unstored.part != Part::Unknown), "{unstored:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn resume_ends_at_its_deadline_if_the_log_hangs() {
+    let log = Arc::new(Scripted::default());
+    let (writer, _task) = started(&log, settings());
+    log.set(&ca1(), Mode::Wait);
+    let resumed = by_deadline(SOON, writer.resume::<PlainMessage>(&ca1(), SOON)).await;
+    assert!(matches!(resumed, Err(ResumeError::Log(error)) if error.is_retryable()));
+}
