@@ -77,20 +77,22 @@ impl<W: MessageWrapper> MessagesManager<W> {
     ///
     /// Errors: as [`add_message`](Self::add_message), with the index of the draft that is refused.
     pub fn add_all(&mut self, drafts: impl IntoIterator<Item = Draft>) -> Result<(), (usize, ManagerError)> {
-        let mut calls: Option<Calls> = None;
-        let mut checked = Vec::new();
-        for (index, Draft { role, mut contents, decision }) in drafts.into_iter().enumerate() {
-            let calls_so_far = calls.as_ref().unwrap_or(&self.calls);
-            check(calls_so_far, role, &mut contents).map_err(|error| (index, error))?;
-            self.check_room_for(index + 1).map_err(|error| (index, error))?;
-            if contents.iter().any(|content| content.as_invocation().is_some() || content.as_result().is_some()) {
-                // Results in a draft may answer calls in one before it. Where they will stand does not matter yet.
-                calls.get_or_insert_with(|| self.calls.clone()).note(0, &contents);
+        // Collected first, so that an iterator that panics leaves no trace.
+        let drafts: Vec<Draft> = drafts.into_iter().collect();
+        let mut checked: Vec<Draft> = Vec::with_capacity(drafts.len());
+        for (index, mut draft) in drafts.into_iter().enumerate() {
+            let fits =
+                check(&self.calls, draft.role, &mut draft.contents).and_then(|()| self.check_room_for(index + 1));
+            if let Err(error) = fits {
+                checked.iter().for_each(|draft| self.calls.forget(&draft.contents));
+                return Err((index, error));
             }
-            checked.push((role, contents, known(decision)));
+            // Results in a draft may answer calls in one before it. Where they stand is set when they are added.
+            self.calls.note(0, &draft.contents);
+            checked.push(draft);
         }
-        for (role, contents, decision) in checked {
-            self.add_checked(role, contents, decision);
+        for Draft { role, contents, decision } in checked {
+            self.add_checked(role, contents, known(decision));
         }
         Ok(())
     }

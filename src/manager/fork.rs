@@ -109,7 +109,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
             summaries,
             window_start,
             window_is_open: false,
-            calls: self.calls.up_to(seq),
+            calls: self.calls.share(seq),
             handed_over: ledger.clone(),
             ledger,
             kept_of_pruned: self.kept_of_pruned.clone(),
