@@ -89,12 +89,12 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let at = self.list.get(index).map(W::message)?;
         let (id, seq) = (at.id(), at.position().seq());
         let kept = self.summaries.partition_point(|after| *after <= seq);
-        let summaries: Vec<u32> = self.summaries.iter().take(kept).copied().collect();
-        let end = seq as usize + 1 + summaries.len();
-        let window_start = if summaries.len() == self.summaries.len() {
+        let summaries = self.summaries.share(kept);
+        let end = seq as usize + 1 + kept;
+        let window_start = if kept == self.summaries.end() {
             self.window_start
         } else {
-            let start = summaries.last().map_or(0, |after| *after as usize + 1 + summaries.len());
+            let start = summaries.last().map_or(0, |after| *after as usize + 1 + kept);
             Some(start).filter(|start| start.saturating_sub(1) >= self.list.first())?
         };
 
@@ -112,7 +112,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
             calls: self.calls.share(seq),
             handed_over: ledger.clone(),
             ledger,
-            kept_of_pruned: self.kept_of_pruned.clone(),
+            kept_of_pruned: self.kept_of_pruned.share(self.kept_of_pruned.end()),
             clock: self.clock.clone(),
             ids: self.ids.clone(),
         };

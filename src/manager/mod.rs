@@ -70,7 +70,7 @@ pub struct MessagesManager<W> {
     // In the order of their positions. Message `seq` stands at `seq` plus the number of summaries before it.
     list: List<W>,
     // Of each summary the `seq` of the last message that it covers: strictly ascending.
-    summaries: Vec<u32>,
+    summaries: List<u32>,
     // Where the window begins: behind the last summary, or behind what was pruned.
     window_start: usize,
     // Whether a user or assistant message stands in the window.
@@ -81,7 +81,7 @@ pub struct MessagesManager<W> {
     // What the log's writer has, or the log.
     handed_over: Ledger,
     // Of what was pruned, in order, what still holds: system instructions, and what is marked as the place of a fork.
-    kept_of_pruned: Vec<W>,
+    kept_of_pruned: List<W>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
 }
@@ -96,13 +96,13 @@ impl<W: MessageWrapper> MessagesManager<W> {
     pub fn with_clock(clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
         Self {
             list: List::new(),
-            summaries: Vec::new(),
+            summaries: List::new(),
             window_start: 0,
             window_is_open: false,
             calls: Calls::default(),
             ledger: Ledger::default(),
             handed_over: Ledger::default(),
-            kept_of_pruned: Vec::new(),
+            kept_of_pruned: List::new(),
             clock,
             ids,
         }
@@ -135,7 +135,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     /// How many summaries there ever were.
     pub fn summary_count(&self) -> u32 {
-        self.summaries.len() as u32
+        self.summaries.end() as u32
     }
 
     /// What the model gets now: from the first message that no summary covers to the end, repaired so that the
@@ -244,7 +244,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     }
 
     fn next_seq(&self) -> u32 {
-        (self.list.end() - self.summaries.len()) as u32
+        (self.list.end() - self.summaries.end()) as u32
     }
 }
 
@@ -270,7 +270,7 @@ impl<W> fmt::Debug for MessagesManager<W> {
         f.debug_struct("MessagesManager")
             .field("messages", &self.list.iter().len())
             .field("window_start", &self.window_start)
-            .field("summaries", &self.summaries.len())
+            .field("summaries", &self.summaries.end())
             .finish_non_exhaustive()
     }
 }

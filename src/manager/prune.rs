@@ -35,9 +35,10 @@ impl<W: MessageWrapper> MessagesManager<W> {
         }
         let Some(cut) = self.cut_between(first, limit) else { return 0 };
 
-        let gone = self.list.range(first..cut);
         let holds_on = |wrapper: &&W| wrapper.role() == Role::Supervisor || wrapper.metadata().forked_from().is_some();
-        self.kept_of_pruned.extend(gone.filter(holds_on).cloned());
+        for wrapper in self.list.range(first..cut).filter(holds_on) {
+            self.kept_of_pruned.push(wrapper.clone());
+        }
         let mut ledgers = [std::mem::take(&mut self.ledger), std::mem::take(&mut self.handed_over)];
         ledgers.iter_mut().for_each(|ledger| ledger.forget(cut, |position| self.index(position)));
         [self.ledger, self.handed_over] = ledgers;

@@ -43,7 +43,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
             return Err(ManagerError::Blank);
         }
         let (cut, covers) = self.cut_for(summarizing)?;
-        let number = u32::try_from(self.summaries.len()).ok().and_then(|n| NonZeroU32::MIN.checked_add(n));
+        let number = u32::try_from(self.summaries.end()).ok().and_then(|n| NonZeroU32::MIN.checked_add(n));
         let number = number.filter(|number| number.get() <= Position::MAX_SUMMARIES);
         let full = ManagerError::Full { max: Position::MAX_SUMMARIES, what: "summaries" };
         let position = Position::summary(self.seq_before(cut), number.ok_or(full)?);
