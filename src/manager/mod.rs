@@ -27,6 +27,8 @@ mod window;
 #[cfg(test)]
 mod drafts_tests;
 #[cfg(test)]
+mod restore_tests;
+#[cfg(test)]
 mod tests;
 
 use std::fmt;

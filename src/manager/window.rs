@@ -18,6 +18,8 @@ use crate::message::{Attribute, Content, Contents, InvocationResult, Message, Me
 ///   stays: no result is made up.
 /// - Results open the user message behind the call. A result that came later, when the conversation had gone on,
 ///   is moved there; where it came, the message says `...` if it holds nothing else.
+/// - The result of a call that a summary covers is left out, and the message says `...` if it holds nothing else. (A
+///   summary covers no open call. But a log may lose a result that the summary behind it was made with.)
 /// - Messages of one role that come to stand side by side, as around an assistant message of which nothing was heard,
 ///   are one, marked [`Attribute::Merged`]; a fake is left out where it is not needed.
 #[derive(Debug, Clone)]
