@@ -23,8 +23,8 @@ pub mod policy;
 #[cfg(feature = "bedrock")]
 pub use bedrock::BedrockMessage;
 pub use manager::{
-    Changes, Entry, ForkError, Format, ManagerError, MessagesManager, Prune, Receipt, RestoreError, Summarizing, Tail,
-    Window,
+    Changes, Cut, Entry, ForkError, Format, ManagerError, MessagesManager, Prune, Receipt, RestoreError, Summarizing,
+    Tail, Window,
 };
 pub use message::{
     Attribute, Content, Contents, Draft, Heard, Invocation, InvocationResult, Message, MessageId, MessageWrapper,

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::observer::{CallEvent, SummaryOutcome};
 use super::settings::CallSettings;
 use super::state::State;
-use crate::message::{Content, InvocationId, Message, MessageWrapper, Position, Role, Text};
+use crate::message::{Content, InvocationId, Message, MessageWrapper, PLACEHOLDER, Position, Role, Text};
 use crate::model::{Extractive, ModelRequest, Usage};
 use crate::policy::{TokenEstimator, Tokens};
 
@@ -33,7 +33,7 @@ impl State {
         let left_out = self.trim(&mut window, settings.max_window);
         // What was thought unheard when the answer was asked for is known to be heard now: the caller said nothing since.
         if window.last().is_some_and(|last| last.role() == Role::Assistant) {
-            window.push(Message::new(0.into(), Position::message(0), Role::User, "...".into(), 0));
+            window.push(Message::new(0.into(), Position::message(0), Role::User, PLACEHOLDER.into(), 0));
         }
         let answered: HashSet<&InvocationId> =
             contents(&window).filter_map(Content::as_result).map(|result| result.invocation_id()).collect();
@@ -76,23 +76,16 @@ impl State {
     fn trim(&self, window: &mut Vec<Message>, most: Tokens) -> usize {
         let mut left = self.tokens(window);
         let mut cut = 0;
-        for (index, message) in window.iter().enumerate() {
+        for start in self.manager.turn_starts() {
             if left <= most {
                 break;
             }
-            // In front of a user message that answers no call.
-            if index > 0 && starts_turn(message) {
-                cut = index;
-                left = self.tokens(window.get(index..).unwrap_or_default());
-            }
+            cut = start.messages();
+            left = self.tokens(window.get(cut..).unwrap_or_default());
         }
         window.drain(..cut);
         cut
     }
-}
-
-fn starts_turn(message: &Message) -> bool {
-    message.role() == Role::User && message.contents().iter().all(|content| content.as_result().is_none())
 }
 
 fn contents(window: &[Message]) -> impl Iterator<Item = &Content> {

@@ -15,7 +15,7 @@ use super::state::{State, count};
 use crate::manager::{ManagerError, Summarizing};
 use crate::message::MessageWrapper;
 use crate::model::{Extractive, SummarizeError, Summary};
-use crate::policy::{Decision, TokenEstimator, Tokens};
+use crate::policy::{TokenEstimator, Tokens, WindowSizes};
 
 /// The summary that is made while the call goes on.
 #[derive(Debug, Default)]
@@ -64,10 +64,12 @@ pub(super) fn begin_if_due(shared: &Arc<Shared>, state: &mut State) {
         return;
     }
     let window: Vec<_> = state.manager.messages().collect();
-    let decision = shared.settings.policy.decide(window.iter().map(|message| message.message()), &state.estimator);
+    let cuts = state.manager.cuts();
+    let places = cuts.iter().map(|cut| (cut.messages(), cut.turns()));
+    let sizes = WindowSizes::of(window.iter().map(|message| message.message()), places, &state.estimator);
     drop(window);
-    let Decision::Summarize { keep_turns } = decision else { return };
-    let Some(summarizing) = state.manager.summarizing_keeping(keep_turns) else { return };
+    let cut = shared.settings.policy.choose(&sizes).and_then(|chosen| cuts.get(chosen));
+    let Some(summarizing) = cut.and_then(|cut| state.manager.summarizing_at(cut)) else { return };
     state.events.push(CallEvent::SummaryStarted { messages: count(summarizing.messages().count()) });
     let task = shared.runtime.spawn(make(shared.clone(), summarizing, state.summaries.rests()));
     state.summaries.running = Some(task.abort_handle());

@@ -1,10 +1,9 @@
 //! Adding messages: what is refused, what is merged, where a fake opener goes in.
 
 use super::{Calls, Entry, ManagerError, MessagesManager};
-use crate::message::{Attribute, Content, Contents, Decision, Draft, Message, MessageWrapper, Position, Role};
-
-/// What a fake message says: Bedrock takes it, while it refuses blank text.
-pub(super) const FAKE_TEXT: &str = "...";
+use crate::message::{
+    Attribute, Content, Contents, Decision, Draft, Message, MessageWrapper, PLACEHOLDER, Position, Role,
+};
 
 /// How far merging makes a message grow: an item of DynamoDB has 400 KB, and what cannot be logged would be lost.
 const MAX_MERGED_BYTES: usize = 256 * 1024;
@@ -141,7 +140,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     fn append(&mut self, role: Role, contents: Contents, decision: Option<Box<Decision>>) -> usize {
         let now_ms = self.clock.now_ms();
         if role == Role::Assistant && !self.window_is_open {
-            let mut fake = self.make(Role::User, FAKE_TEXT.into(), now_ms);
+            let mut fake = self.make(Role::User, PLACEHOLDER.into(), now_ms);
             fake.metadata_mut().add_attribute(Attribute::Fake);
             self.push(fake);
         }

@@ -7,6 +7,7 @@
 //! `list.rs`, which keeps the messages.
 
 mod add;
+mod answerable;
 mod calls;
 mod changes;
 mod cut;
@@ -25,6 +26,8 @@ mod summary;
 mod window;
 
 #[cfg(test)]
+mod answerable_tests;
+#[cfg(test)]
 mod drafts_tests;
 #[cfg(test)]
 mod restore_tests;
@@ -35,6 +38,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use changes::{Changes, Receipt, Tail};
+pub use cut::Cut;
 pub use entry::Entry;
 pub use error::{ForkError, ManagerError, RestoreError};
 pub(crate) use escape::json_on_one_line;

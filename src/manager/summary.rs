@@ -14,15 +14,11 @@ impl<W: MessageWrapper> MessagesManager<W> {
         self.summarizing_keeping(0)
     }
 
-    /// As [`summarizing`](Self::summarizing), but the last `turns` turns stay in the window. A turn begins with a
-    /// user message that holds more than results of tools.
+    /// As [`summarizing`](Self::summarizing), but at least the last `turns` turns stay in the window, as
+    /// [`Cut::turns`](super::Cut::turns) counts them.
     pub fn summarizing_keeping(&self, turns: usize) -> Option<Summarizing> {
-        let cut = self.cut_before(self.start_of_last(turns)?)?;
-        let range = self.list.range(self.window_start..cut);
-        Some(Summarizing::new(
-            self.last_summary().map(|summary| summary.message().clone()),
-            range.collect_map(|wrapper| wrapper.message().clone()),
-        ))
+        let cuts = self.cuts();
+        self.summarizing_at(cuts.iter().rfind(|cut| cut.turns() >= turns)?)
     }
 
     /// Puts a summary right behind the last message that it covers; the window begins behind it.
@@ -87,7 +83,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
         }
         let unchanged = |(ours, theirs): &(&W, &Message)| ours.message().says_the_same_as(theirs);
         let unchanged = self.uncovered().zip(left).take_while(unchanged).count();
-        let cut = self.cut_before(self.window_start + unchanged).ok_or(ManagerError::StaleSummary)?;
+        let cut =
+            self.cut_between(self.window_start, self.window_start + unchanged).ok_or(ManagerError::StaleSummary)?;
         Ok((cut, pruned + cut - self.window_start))
     }
 

@@ -32,7 +32,7 @@ pub use marks::{Attribute, Timing};
 pub use metadata::Metadata;
 pub use record::Record;
 pub use role::Role;
-pub(crate) use text::is_blank_char;
+pub(crate) use text::{PLACEHOLDER, is_blank_char};
 pub use text::{Text, is_blank};
 pub use value::{Entries, List, MAX_DEPTH, MAX_DIGITS, Map, Number, Set, Value};
 pub use wrapper::{MessageWrapper, PlainMessage};

@@ -2,7 +2,7 @@
 
 use crate::conversation::config::Config;
 use crate::manager::MessagesManager;
-use crate::message::{Message, MessageWrapper, PlainMessage, Position, Role, Text};
+use crate::message::{Message, MessageWrapper, PLACEHOLDER, PlainMessage, Position, Role, Text};
 use crate::model::ModelRequest;
 
 /// The window, with the supervisor messages as the system prompt and the last summary as the record. `None` where there
@@ -15,7 +15,7 @@ pub(super) fn request(
     let mut window: Vec<Message> = manager.messages().map(|wrapper| wrapper.message().clone()).collect();
     // An answer that was cut, or an example, is gone on with.
     if window.last()?.role() == Role::Assistant {
-        window.push(Message::new(0.into(), Position::message(0), Role::User, "...".into(), 0));
+        window.push(Message::new(0.into(), Position::message(0), Role::User, PLACEHOLDER.into(), 0));
     }
     let mut request = ModelRequest::new(window);
     request.system = joined(manager.supervisors(), "\n\n");
