@@ -67,7 +67,7 @@ const EVERYWHERE: &str = r#"{
     },
     "metadata": {
         "attribute": ["merged", "secret"], "timing": {"creation": 5, "llmStart": 6, "secret": {"secret": "secret"}},
-        "summaryIds": ["01JRZJ166HZFPP405DV1QQB2X9"],
+        "coversFrom": 0, "previousSummary": "01JRZJ166HZFPP405DV1QQB2X9",
         "aux": {"secret": {"b": "secret"}, "c": {"$bytes": "aGk="}, "d": 1.5}, "secret": ["secret"]
     },
     "secret": {"a": {"secret": "secret"}}

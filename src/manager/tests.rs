@@ -381,9 +381,33 @@ fn a_summary_hides_only_what_it_has_read() {
     manager.entry(&second_answer).unwrap().set_heard(Heard::bytes(1, Provenance::Estimate)).unwrap();
     manager.add_summary("S", &summarizing).unwrap();
     assert_eq!(window(&manager), ["user: c", "assistant: o", "user: e", "assistant: ok"]);
-    let summary = manager.last_summary().unwrap();
-    let ids: Vec<_> = [0, 1].map(|index| manager.meta_messages()[index].id()).into();
-    assert_eq!(summary.metadata().summary_ids(), ids);
+    let summary = manager.last_summary().unwrap().id();
+    let ids = [0, 1].map(|index| manager.meta_messages()[index].id());
+    assert_eq!(manager.summary_ids(&summary), ids);
+    assert_eq!(manager.summary_ids(&ids[0]), []);
+}
+
+#[test]
+fn the_record_of_a_summary_is_as_large_whatever_it_covers() {
+    let record = |turns: usize| {
+        let mut manager = Manager::new();
+        summarise_after(&mut manager, 1);
+        summarise_after(&mut manager, turns);
+        let summary = manager.last_summary().unwrap();
+        assert_eq!(manager.summary_ids(&summary.id()).len(), 1 + 2 * turns);
+        let record = Record::from(summary.message().clone());
+        assert_eq!((record.metadata().covers_from(), record.position().seq() as usize), (Some(2), 1 + 2 * turns));
+        serde_json::to_string(&record).unwrap().len()
+    };
+    assert_eq!(record(5_000) - record(2), "10001".len() - "5".len());
+}
+
+fn summarise_after(manager: &mut Manager, turns: usize) {
+    for _ in 0..turns {
+        manager.add_user("a").unwrap();
+        manager.add_assistant("b").unwrap();
+    }
+    summarise(manager);
 }
 
 #[test]

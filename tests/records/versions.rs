@@ -3,7 +3,7 @@
 //! - `v1.jsonl`: messages, summaries, media, tool calls, custom data; contents kept elsewhere, in the form that a log gets.
 //! - `v2.jsonl`: steps, policies, hints and forks as well.
 //!
-//! A version that adds to the form adds a file; none is ever written anew.
+//! A version that adds to the form adds a file.
 
 use std::fs;
 use std::path::Path;

@@ -77,9 +77,8 @@ impl Serialize for Known<'_> {
         if !attributes.is_empty() {
             map.serialize_entry("attribute", &attributes)?;
         }
-        if !self.0.summary_ids().is_empty() {
-            map.serialize_entry("summaryIds", self.0.summary_ids())?;
-        }
+        self.0.covers_from().iter().try_for_each(|seq| map.serialize_entry("coversFrom", seq))?;
+        self.0.previous_summary().iter().try_for_each(|id| map.serialize_entry("previousSummary", id))?;
         if let Some(decision) = self.0.decision() {
             let Decision { step, policy, role_hint } = decision;
             step.iter().try_for_each(|step| map.serialize_entry("step", &step.number()))?;
