@@ -4,6 +4,7 @@
 #![allow(
     missing_docs,
     clippy::unwrap_used,
+    clippy::disallowed_methods,
     clippy::indexing_slicing,
     clippy::print_stdout,
     reason = "not part of the library"

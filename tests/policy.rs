@@ -1,5 +1,7 @@
 //! The policy chooses among the manager's cuts: whatever it chooses can be taken, and is not followed by another.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test may panic")]
+
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use verbale::model::Extractive;

@@ -341,7 +341,7 @@ fn people_read_a_line_for_each_turn() {
       assistant: "The card ending in 2208 was charged 12 euros and 50 cents. Is the car still the same one?"
 
     What the log cost
-      written    20 requests, 21 write units: 1.1 and 1.1 a turn
+      written    20 requests, 20 write units: 1.1 and 1.1 a turn
       read back  1 request, 2 read units
 
     windows, each held against what Bedrock takes: 20

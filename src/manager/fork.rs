@@ -34,9 +34,10 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// # Ok(()) }
     /// ```
     ///
-    /// Takes O(1) for the messages that are shared, the time to find `at` from the end, and that to copy what is known of
-    /// the tool calls in front of it. Errors: `at` is not here; what the
-    /// fork's window needs was pruned.
+    /// O(1) in time and memory, amortised over what was added since the last fork, and the time to find `at` from the end.
+    /// However many forks there are, and of whatever generation, each message and tool call is in memory once.
+    ///
+    /// Errors: `at` is not here; what the fork's window needs was pruned.
     pub fn fork(&mut self, at: &MessageId, of: impl Into<Text>) -> Result<Self, ForkError> {
         let index = self.find(at).ok_or(ForkError::Unknown { id: *at })?;
         self.fork_behind(index, of.into()).ok_or(ForkError::Pruned { id: *at })

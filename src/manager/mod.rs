@@ -1,7 +1,8 @@
 //! [`MessagesManager`]: the messages of one call, and the one thing that changes them.
 //!
 //! Owns the list and every rule about how messages stand beside each other: merging, fake openers, tool pairing, the
-//! window for the model, summaries, what the log does not know yet. Synchronous; nothing here does I/O or waits.
+//! window for the model, where it can be cut, summaries, what the log does not know yet. Synchronous; nothing here does
+//! I/O or waits.
 //!
 //! Read `mod.rs`, then `add.rs`, `window.rs`, `cut.rs`, `summary.rs`, `changes.rs`, `fork.rs`, `prune.rs`, and
 //! `list.rs`, which keeps the messages.

@@ -23,7 +23,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
     ///
     /// What went is in no view any more: not in [`meta_messages`](Self::meta_messages), nor in the window,
     /// [`changes`](Self::changes) or [`records`](Self::records). Receipts for it and summaries of it may still come.
-    /// Its invocation ids stay used. [Restored](Self::restore) from its log, the conversation is whole again.
+    /// Its invocation ids stay used. What [forks](Self::fork) share stays in memory for them; this conversation copies what is
+    /// left, about 100 bytes a message and no text. [Restored](Self::restore) from its log, the conversation is whole again.
     pub fn prune(&mut self, keep: usize, which: Prune) -> usize {
         let (first, end) = (self.list.first(), self.list.end());
         let mut limit = end.saturating_sub(keep);
