@@ -75,11 +75,21 @@ impl<W: MessageWrapper> MessagesManager<W> {
     pub fn summarizing_at(&self, cut: &Cut) -> Option<Summarizing> {
         let is_safe = self.cut_between(self.window_start, cut.place) == Some(cut.place);
         let last = self.list.get(cut.place.checked_sub(1)?)?;
-        (is_safe && last.id() == cut.last).then(|| {
-            let range = self.list.range(self.window_start..cut.place);
-            let previous = self.last_summary().map(|summary| summary.message().clone());
-            Summarizing::new(previous, range.collect_map(|wrapper| wrapper.message().clone()))
-        })
+        (is_safe && last.id() == cut.last).then(|| self.summarizing_before(cut.place))
+    }
+
+    /// As [`summarizing`](Self::summarizing), but at least the last `turns` turns stay in the window, as [`Cut::turns`]
+    /// counts them.
+    pub fn summarizing_keeping(&self, turns: usize) -> Option<Summarizing> {
+        let window = Shown::all(self);
+        let before = window.0.iter().rfind(|message| window.turns_behind(message) >= turns)?;
+        Some(self.summarizing_before(self.cut_between(self.window_start, before.end)?))
+    }
+
+    fn summarizing_before(&self, place: usize) -> Summarizing {
+        let range = self.list.range(self.window_start..place);
+        let previous = self.last_summary().map(|summary| summary.message().clone());
+        Summarizing::new(previous, range.collect_map(|wrapper| wrapper.message().clone()))
     }
 
     /// The last place at or before `limit`, an index in the list, in front of which all can go that stands at index
@@ -129,14 +139,20 @@ struct Shown(Vec<ShownMessage>);
 
 impl Shown {
     fn all<W: MessageWrapper>(manager: &MessagesManager<W>) -> Self {
-        Self(manager.messages().places().collect())
+        let mut messages = Vec::with_capacity(manager.uncovered().len());
+        messages.extend(manager.messages().places());
+        Self(messages)
     }
 
     fn cut<W: MessageWrapper>(&self, manager: &MessagesManager<W>, place: usize) -> Option<Cut> {
         let last = manager.list.get(place.checked_sub(1)?)?.id();
         let messages = self.0.partition_point(|message| message.end <= place);
-        let turns = |messages: &[ShownMessage]| messages.last().map_or(0, |message| message.turns);
-        let turns = turns(&self.0) - turns(self.0.get(..messages).unwrap_or_default());
+        let in_front = messages.checked_sub(1).and_then(|last| self.0.get(last))?;
+        let turns = self.turns_behind(in_front);
         Some(Cut { place, last, messages, turns })
+    }
+
+    fn turns_behind(&self, message: &ShownMessage) -> usize {
+        self.0.last().map_or(0, |last| last.turns - message.turns)
     }
 }

@@ -14,13 +14,6 @@ impl<W: MessageWrapper> MessagesManager<W> {
         self.summarizing_keeping(0)
     }
 
-    /// As [`summarizing`](Self::summarizing), but at least the last `turns` turns stay in the window, as
-    /// [`Cut::turns`](super::Cut::turns) counts them.
-    pub fn summarizing_keeping(&self, turns: usize) -> Option<Summarizing> {
-        let cuts = self.cuts();
-        self.summarizing_at(cuts.iter().rfind(|cut| cut.turns() >= turns)?)
-    }
-
     /// Puts a summary right behind the last message that it covers; the window begins behind it.
     ///
     /// It covers what `summarizing` has read, up to the first message that has changed since. The conversation may

@@ -65,11 +65,12 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
         let mut turns = 0;
         std::iter::from_fn(move || {
             let group = self.next_group()?;
+            let is_user = group.role == Role::User;
             let is_call = |content: &Content| content.as_invocation().is_some() && self.manager.is_shown(content);
-            let mut asked = self.manager.list.range(self.asked.clone()).flat_map(|wrapper| wrapper.contents());
-            let answers_call = asked.any(is_call);
+            let asked = || self.manager.list.range(self.asked.clone());
+            let answers_call = is_user && asked().any(|wrapper| wrapper.contents().iter().any(is_call));
             let says = |message: &Message| message.contents().iter().any(is_said);
-            let starts_turn = group.role == Role::User && self.members(&group).any(says);
+            let starts_turn = is_user && self.members(&group).any(says);
             turns += usize::from(starts_turn);
             self.set_asked(&group);
             Some(ShownMessage { end: group.last + 1, starts_turn, answers_call, turns })
@@ -77,6 +78,7 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
     }
 
     /// The next messages of one role.
+    #[inline]
     fn next_group(&mut self) -> Option<Group> {
         let mut group: Option<Group> = None;
         while let Some(message) = self.message(self.next) {
@@ -105,6 +107,7 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
         group.filter(|group| self.message(group.first).is_some_and(|message| !message.is_fake()))
     }
 
+    #[inline]
     fn set_asked(&mut self, group: &Group) {
         self.asked = if group.role == Role::Assistant { group.first..group.last + 1 } else { 0..0 };
     }
