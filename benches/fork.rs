@@ -1,9 +1,10 @@
 //! WF: what a fork of a long conversation costs, in time and in bytes, beside a `clone` of the manager and a copy of
-//! the same strings in a plain `Vec`. Bytes are what is taken from the allocator at most.
+//! the same strings in a plain `Vec`; and 10,000 forks that are alive at once. Bytes are the peak taken from the allocator.
 
 #![allow(
     missing_docs,
     clippy::unwrap_used,
+    clippy::disallowed_methods,
     clippy::indexing_slicing,
     clippy::print_stdout,
     reason = "not part of the library"
@@ -13,16 +14,18 @@ mod workload;
 
 use std::alloc::System;
 use std::hint::black_box;
+use std::time::Instant;
 
 use criterion::{BenchmarkId, Criterion};
 use peakmem_alloc::{PeakMemAlloc, PeakMemAllocTrait};
-use verbale::{MessageId, MessageWrapper, MessagesManager, PlainMessage};
+use verbale::{Content, Invocation, MessageId, MessageWrapper, MessagesManager, PlainMessage, Value};
 use workload::{Floor, Words, play};
 
 #[global_allocator]
 static ALLOCATOR: PeakMemAlloc<System> = PeakMemAlloc::system();
 
 const TURNS: u64 = 10_000;
+const FORKS: usize = 10_000;
 
 type Manager = MessagesManager<PlainMessage>;
 
@@ -67,6 +70,21 @@ fn main() {
         }
     }
 
+    println!("\n10,000 live forks     seconds   B a fork");
+    report("generations", || generations(&words));
+    let mut source = with_tool_calls();
+    for (name, place) in [("of one, at its end", 3_999), ("of one, in the middle", 2_001)] {
+        let at = source.meta_messages()[place].id();
+        report(name, || {
+            let fork = |_| {
+                let mut fork = source.fork(&at, "CA1").unwrap();
+                fork.add_user("Another question.").unwrap();
+                fork
+            };
+            (0..FORKS).map(fork).collect::<Vec<_>>()
+        });
+    }
+
     let mut criterion = Criterion::default().configure_from_args();
     for Call { name, whole, forked, floor, places } in &mut calls {
         let mut group = criterion.benchmark_group(format!("fork_{name}"));
@@ -80,6 +98,44 @@ fn main() {
         group.finish();
     }
     criterion.final_summary();
+}
+
+/// Each a fork of the last one, with a message of its own.
+fn generations(words: &Words) -> Vec<Manager> {
+    let mut all = vec![Manager::new()];
+    let mut at = all[0].add_user("Hello").unwrap().id();
+    for generation in 0..FORKS {
+        let mut fork = all[generation].fork(&at, "CA1").unwrap();
+        let text = words.text(1, generation as u64, 12);
+        let entry = if generation % 2 == 0 { fork.add_assistant(text) } else { fork.add_user(text) };
+        at = entry.unwrap().id();
+        all.push(fork);
+    }
+    all
+}
+
+/// 1,000 turns, each with a tool call.
+fn with_tool_calls() -> Manager {
+    let mut manager = Manager::new();
+    for turn in 0..1_000 {
+        let call = Invocation::new(format!("call_{turn}"), "lookup", Value::Null).unwrap();
+        manager.add_user("A question about my order.").unwrap();
+        manager.add_assistant([Content::from("One moment."), call.clone().into()]).unwrap();
+        manager.add_user(call.success(["found"])).unwrap();
+        manager.add_assistant("It comes today.").unwrap();
+    }
+    manager
+}
+
+fn report(name: &str, make: impl FnOnce() -> Vec<Manager>) {
+    let mut seconds = 0.0;
+    let bytes = bytes_of(|| {
+        let start = Instant::now();
+        let all = make();
+        seconds = start.elapsed().as_secs_f64();
+        all
+    });
+    println!("{name:21} {seconds:7.3} {:10}", bytes / FORKS);
 }
 
 fn bytes_of<T>(make: impl FnOnce() -> T) -> usize {

@@ -25,8 +25,8 @@ mod turn;
 #[cfg(feature = "bedrock")]
 pub use bedrock::BedrockMessage;
 pub use manager::{
-    Changes, Entry, ForkError, Format, ManagerError, MessagesManager, Prune, Receipt, RestoreError, Summarizing, Tail,
-    Window,
+    Changes, Cut, Entry, ForkError, Format, ManagerError, MessagesManager, Prune, Receipt, RestoreError, Summarizing,
+    Tail, Window,
 };
 pub use message::{
     Attribute, Content, Contents, Draft, Heard, Invocation, InvocationResult, Message, MessageId, MessageWrapper,

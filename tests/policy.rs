@@ -1,14 +1,24 @@
-//! What the policy decides, done by the manager: a turn is the same for both, and a cut is not followed by another.
+//! The policy chooses among the manager's cuts: whatever it chooses can be taken, and is not followed by another.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test may panic")]
 
 use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
 use verbale::memory::Extractive;
-use verbale::policy::{CharacterEstimator, Decision, Policy};
-use verbale::{Content, Invocation, MessageWrapper, MessagesManager, PlainMessage, Value};
+use verbale::policy::{CharacterEstimator, Policy, WindowSizes};
+use verbale::{
+    Content, Cut, Heard, Invocation, Message, MessageWrapper, MessagesManager, PlainMessage, Provenance, Role, Value,
+};
+
+type Manager = MessagesManager<PlainMessage>;
 
 #[derive(Debug, Clone)]
 enum Step {
     User(usize),
     Assistant(usize),
+    /// The last answer was heard so far.
+    Hear(usize),
+    Supervisor,
     Call,
     /// The oldest open call, or the newest; alone, or with words.
     Answer {
@@ -21,49 +31,171 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => (1usize..300).prop_map(Step::User),
         4 => (1usize..300).prop_map(Step::Assistant),
+        2 => prop_oneof![Just(0), 1usize..9].prop_map(Step::Hear),
+        1 => Just(Step::Supervisor),
         1 => Just(Step::Call),
         2 => (any::<bool>(), any::<bool>()).prop_map(|(oldest, with_words)| Step::Answer { oldest, with_words }),
     ]
 }
 
-fn decide(policy: &Policy, manager: &MessagesManager<PlainMessage>) -> Decision {
-    policy.decide(manager.uncovered().map(MessageWrapper::message), &CharacterEstimator)
+/// Plays the steps, and shows the conversation after each.
+fn play(steps: Vec<Step>, mut each: impl FnMut(&mut Manager) -> TestCaseResult) -> TestCaseResult {
+    let mut manager = Manager::new();
+    let mut open: Vec<Invocation> = Vec::new();
+    for (number, step) in steps.into_iter().enumerate() {
+        match step {
+            Step::User(length) => drop(manager.add_user("x".repeat(length)).unwrap()),
+            Step::Assistant(length) => drop(manager.add_assistant("y".repeat(length)).unwrap()),
+            Step::Hear(bytes) => {
+                let last = manager.meta_messages().last().filter(|last| last.role() == Role::Assistant);
+                if let Some(id) = last.map(MessageWrapper::id) {
+                    manager.entry(&id).unwrap().set_heard(Heard::bytes(bytes, Provenance::Estimate)).unwrap();
+                }
+            }
+            Step::Supervisor => drop(manager.add_supervisor("Be brief.").unwrap()),
+            Step::Call => {
+                let call = Invocation::new(format!("call-{number}"), "search", Value::Null).unwrap();
+                manager.add_assistant(Content::from(call.clone())).unwrap();
+                open.push(call);
+            }
+            Step::Answer { oldest, with_words } if !open.is_empty() => {
+                let call = open.remove(if oldest { 0 } else { open.len() - 1 });
+                let mut contents = vec![Content::from(call.success(["found"]))];
+                contents.extend(with_words.then(|| "and?".into()));
+                manager.add_user(contents).unwrap();
+            }
+            Step::Answer { .. } => {}
+        }
+        each(&mut manager)?;
+    }
+    Ok(())
+}
+
+fn window(manager: &Manager) -> Vec<Message> {
+    manager.messages().map(|message| message.message().clone()).collect()
+}
+
+/// The turns of a window: its messages in which the caller says something.
+fn turns(window: &[Message]) -> usize {
+    let says = |content: &Content| content.as_text().is_some_and(|text| text.as_str() != "...");
+    window.iter().filter(|m| m.role() == Role::User && !m.is_fake() && m.contents().iter().any(says)).count()
+}
+
+fn ids<'a, T>(messages: &'a [Message], id: impl Fn(&'a Content) -> Option<T>) -> Vec<T> {
+    messages.iter().flat_map(|message| message.contents().iter()).filter_map(id).collect()
+}
+
+fn assert_pairs_are_whole(window: &[Message]) -> TestCaseResult {
+    let calls = ids(window, |content| content.as_invocation().map(|call| call.id()));
+    let results = ids(window, |content| content.as_result().map(|result| result.invocation_id()));
+    prop_assert!(calls.iter().all(|id| results.contains(id)) && results.iter().all(|id| calls.contains(id)));
+    Ok(())
+}
+
+fn choose(policy: &Policy, manager: &Manager) -> Option<Cut> {
+    let (window, cuts) = (window(manager), manager.cuts());
+    let places = cuts.iter().map(|cut| (cut.messages(), cut.turns()));
+    let chosen = policy.choose(&WindowSizes::of(&window, places, &CharacterEstimator))?;
+    cuts.get(chosen).copied()
+}
+
+#[test]
+fn answers_that_nobody_heard_part_no_turns() {
+    let mut manager = Manager::new();
+    let say = |manager: &mut Manager, number: usize, is_heard: bool| {
+        manager.add_user(format!("u{number}")).unwrap();
+        let heard = (!is_heard).then(|| Heard::nothing(Provenance::WordTiming));
+        manager.add_assistant(format!("a{number}")).unwrap().set_heard(heard).unwrap();
+    };
+    (0..4).for_each(|number| say(&mut manager, number, true));
+    (4..7).for_each(|number| say(&mut manager, number, false));
+    say(&mut manager, 7, true);
+    let cuts: Vec<_> = manager.cuts().iter().map(|cut| (cut.messages(), cut.turns())).collect();
+    assert_eq!(cuts, [(2, 4), (4, 3), (6, 2), (8, 1), (10, 0)]);
+    let starts: Vec<_> = manager.turn_starts().iter().map(|cut| (cut.messages(), cut.turns())).collect();
+    assert_eq!(starts, cuts[..4]);
+    let summarizing = manager.summarizing_keeping(3).unwrap();
+    manager.add_summary("S", &summarizing).unwrap();
+    let window = window(&manager);
+    assert_eq!((turns(&window), window.len()), (3, 6));
+    assert_eq!(window[4].contents(), &["u4", "u5", "u6", "u7"].into());
+}
+
+#[test]
+fn a_cut_that_is_stale_or_of_another_conversation_is_refused() {
+    let mut manager = Manager::new();
+    for text in ["a", "b"] {
+        manager.add_user(text).unwrap();
+        manager.add_assistant(text).unwrap();
+    }
+    let [first, end] = manager.cuts()[..] else { panic!("{:?}", manager.cuts()) };
+    manager.add_assistant("more").unwrap();
+    assert!(manager.summarizing_at(&end).is_some(), "the last answer grew, and the place is as good as before");
+    manager.add_user("c").unwrap();
+    manager.add_summary("S", &manager.summarizing_at(&end).unwrap()).unwrap();
+    assert_eq!(manager.summarizing_at(&first), None);
+    assert_eq!(manager.summarizing_at(&end), None);
+    let mut other = Manager::new();
+    other.add_user("a").unwrap();
+    other.add_assistant("a").unwrap();
+    assert_eq!(other.summarizing_at(&first), None);
 }
 
 proptest! {
     #[test]
-    fn the_manager_cuts_where_the_policy_decides(
+    fn a_cut_keeps_its_turns_parts_no_pair_and_leaves_what_is_unanswered(
+        steps in proptest::collection::vec(step(), 1..60),
+    ) {
+        play(steps, |manager| {
+            let before = window(manager);
+            let cuts = manager.cuts();
+            prop_assert!(cuts.is_sorted_by(|a, b| a.messages() < b.messages() && a.turns() >= b.turns()));
+            for cut in &cuts {
+                let mut manager = manager.clone();
+                let summarizing = manager.summarizing_at(cut).unwrap();
+                prop_assert!(summarizing.messages().next().is_some());
+                let covered: Vec<Message> = summarizing.messages().cloned().collect();
+                assert_pairs_are_whole(&covered)?;
+                let last = manager.meta_messages().iter().rfind(|message| message.role().is_spoken()).unwrap();
+                let is_covered = covered.iter().any(|message| message.id() == last.id());
+                prop_assert!(!is_covered || last.role() == Role::Assistant);
+                manager.add_summary("S", &summarizing).unwrap();
+                prop_assert_eq!(&window(&manager), &before[cut.messages()..]);
+                prop_assert_eq!(turns(&window(&manager)), cut.turns());
+            }
+            for start in manager.turn_starts() {
+                let rest = &before[start.messages()..];
+                prop_assert!(start.messages() > 0 && rest[0].role() == Role::User);
+                prop_assert_eq!(turns(rest), start.turns());
+                prop_assert_eq!(turns(&rest[1..]) + 1, start.turns());
+                assert_pairs_are_whole(rest)?;
+                if let Some(cut) = cuts.iter().find(|cut| cut.messages() == start.messages()) {
+                    prop_assert_eq!(cut.turns(), start.turns());
+                }
+            }
+            for keep in 0..4 {
+                let mut manager = manager.clone();
+                let Some(summarizing) = manager.summarizing_keeping(keep) else { continue };
+                manager.add_summary("S", &summarizing).unwrap();
+                prop_assert!(turns(&window(&manager)) >= keep);
+            }
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn what_the_policy_chooses_is_taken_and_not_followed_by_another(
         steps in proptest::collection::vec(step(), 1..120), low in 2usize..10, gap in 0usize..20, keep in 1usize..4,
     ) {
         let policy = Policy::default().with_messages(low..=low + gap).with_tokens(200..=900).with_keep_turns(keep);
-        let mut manager = MessagesManager::<PlainMessage>::new();
-        let mut open: Vec<Invocation> = Vec::new();
-        for (number, step) in steps.into_iter().enumerate() {
-            match step {
-                Step::User(length) => drop(manager.add_user("x".repeat(length)).unwrap()),
-                Step::Assistant(length) => drop(manager.add_assistant("y".repeat(length)).unwrap()),
-                Step::Call => {
-                    let call = Invocation::new(format!("call-{number}"), "search", Value::Null).unwrap();
-                    manager.add_assistant(Content::from(call.clone())).unwrap();
-                    open.push(call);
-                }
-                Step::Answer { oldest, with_words } if !open.is_empty() => {
-                    let call = open.remove(if oldest { 0 } else { open.len() - 1 });
-                    let mut contents = vec![Content::from(call.success(["found"]))];
-                    contents.extend(with_words.then(|| "and?".into()));
-                    manager.add_user(contents).unwrap();
-                }
-                Step::Answer { .. } => {}
-            }
-
-            let Decision::Summarize { keep_turns } = decide(&policy, &manager) else { continue };
-            prop_assert!(keep_turns >= keep);
-            let before = manager.uncovered().len();
-            let summarizing = manager.summarizing_keeping(keep_turns).expect("there is something to cover");
-            let covered = summarizing.messages().count();
+        play(steps, |manager| {
+            let Some(cut) = choose(&policy, manager) else { return Ok(()) };
+            prop_assert!(cut.turns() >= keep);
+            let summarizing = manager.summarizing_at(&cut).unwrap();
             manager.add_summary(Extractive::default().summary(&summarizing), &summarizing).unwrap();
-            prop_assert!(covered > 0 && manager.uncovered().len() < before);
-            prop_assert_eq!(decide(&policy, &manager), Decision::Wait);
-        }
+            prop_assert!(turns(&window(manager)) >= keep);
+            prop_assert_eq!(choose(&policy, manager), None);
+            Ok(())
+        })?;
     }
 }

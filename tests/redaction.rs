@@ -67,7 +67,7 @@ const EVERYWHERE: &str = r#"{
     },
     "metadata": {
         "attribute": ["merged", "secret"], "timing": {"creation": 5, "llmStart": 6, "secret": {"secret": "secret"}},
-        "summaryIds": ["01JRZJ166HZFPP405DV1QQB2X9"],
+        "coversFrom": 0, "previousSummary": "01JRZJ166HZFPP405DV1QQB2X9",
         "parts": [{"id": "01JRZJ1675E4S7Y4ZD7RNWNXWB", "contents": 8, "creation": 5, "secret": {"a": "secret"}}],
         "aux": {"secret": {"b": "secret"}, "c": {"$bytes": "aGk="}, "d": 1.5}, "secret": ["secret"]
     },

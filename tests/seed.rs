@@ -52,7 +52,9 @@ fn the_api_usage_of_the_seed() {
     let text = summarizing.format(&Format::default());
     assert_eq!(text, "[Assistant]: Hello!\n[User]: Hi, there how are you\n[Assistant]: I am fine, and you?");
     assert_eq!(summarizing.to_string(), text);
-    manager.add_summary("...", &summarizing).unwrap();
+    let summary = manager.add_summary("...", &summarizing).unwrap().id();
+    let covered: Vec<_> = manager.meta_messages()[1..4].iter().map(MessageWrapper::id).collect();
+    assert_eq!(manager.summary_ids(&summary), covered);
 
     // Add some other messages, and get those after summarization: previous messages are ignored.
     manager.add_assistant("How can I help you?").unwrap();

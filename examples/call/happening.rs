@@ -3,7 +3,7 @@
 use std::io;
 
 use aws_sdk_bedrockruntime::types;
-use verbale::{Message, Record};
+use verbale::{Message, MessageId, Record};
 
 use crate::play::Ended;
 use crate::player::BargeIn;
@@ -20,7 +20,7 @@ pub enum Happening<'a> {
     /// So many messages are being summarised, and the call goes on.
     SummaryBegun { messages: usize },
     /// A summary is in its place; so many messages are left in the window.
-    Summarized { summary: &'a Message, window: usize },
+    Summarized { summary: &'a Message, summary_ids: &'a [MessageId], window: usize },
     /// A summary came to nothing. Nothing is lost by it.
     NotSummarized { why: &'a dyn std::error::Error },
     /// Records were written to the log.

@@ -116,7 +116,12 @@ impl Call<'_> {
             None => {}
             Some(Summary::Added(summary)) => {
                 let window = self.windows.now(self.player.manager())?.len();
-                self.observer.observe(Happening::Summarized { summary: &summary, window })?;
+                let summary_ids = self.player.manager().summary_ids(&summary.id());
+                self.observer.observe(Happening::Summarized {
+                    summary: &summary,
+                    summary_ids: &summary_ids,
+                    window,
+                })?;
             }
             Some(Summary::Failed(why)) => self.observer.observe(Happening::NotSummarized { why: &why })?,
             Some(Summary::Stale(why)) => self.observer.observe(Happening::NotSummarized { why: &why })?,

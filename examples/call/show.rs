@@ -32,7 +32,7 @@ impl<W: Write> Observer for Show<W> {
             Happening::SummaryBegun { messages } => {
                 self.note(&format!("{} are being summarised; the call goes on", count(messages as u64, "message")))
             }
-            Happening::Summarized { summary, window } => {
+            Happening::Summarized { summary, window, .. } => {
                 let characters = texts_of(summary).chars().count();
                 let left = count(window as u64, "message");
                 self.note(&format!("summarised in {characters} characters; {left} left in the window"))

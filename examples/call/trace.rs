@@ -43,11 +43,9 @@ impl<W: Write> Observer for Trace<W> {
     fn observe(&mut self, happening: Happening<'_>) -> io::Result<()> {
         let line = match happening {
             Happening::Added { window, .. } => Line::Turn { window: window.iter().map(to_json).collect() },
-            Happening::Summarized { summary, .. } => Line::Summary {
-                id: summary.id(),
-                summary_ids: summary.metadata().summary_ids(),
-                text: texts_of(summary),
-            },
+            Happening::Summarized { summary, summary_ids, .. } => {
+                Line::Summary { id: summary.id(), summary_ids, text: texts_of(summary) }
+            }
             Happening::Logged(records) => Line::Logged { records },
             Happening::Ended(ended) => Line::End {
                 records: ended.manager.records(),

@@ -85,7 +85,7 @@ impl CallSession {
             if core.turn.is_some() {
                 return Err(ReplyError::InProgress);
             }
-            if !core.is_answerable() {
+            if !core.manager.is_answerable() {
                 return Err(ReplyError::NothingToAnswer);
             }
             if std::mem::take(&mut ear.not_understood) {
@@ -193,7 +193,7 @@ impl CallSession {
 
     /// Whether the caller's last words have no answer yet.
     pub fn is_answerable(&self) -> bool {
-        self.live(|ear, core| !ear.is_closing && core.turn.is_none() && core.is_answerable()).unwrap_or(false)
+        self.live(|ear, core| !ear.is_closing && core.turn.is_none() && core.manager.is_answerable()).unwrap_or(false)
     }
 
     /// Reads the messages at one moment; print the manager to see the call. Using the session inside `look` deadlocks.

@@ -7,12 +7,9 @@ use super::reference::{ARGUMENTS, ERROR_MESSAGE, JSON, JSON_TYPE, Reference, SIZ
 use super::rewrite::Rewrite;
 use super::{Blob, ContentError, ContentStore, Owner};
 use crate::message::{
-    Content, Contents, Document, Invocation, InvocationResult, Map, Outcome, Record, ResultContent, Role, Source, Text,
-    Value,
+    Content, Contents, Document, Invocation, InvocationResult, Map, Outcome, PLACEHOLDER, Record, ResultContent, Role,
+    Source, Text, Value,
 };
-
-/// What the model is told in place of an error's message that is not here: an error must say something.
-const PLACEHOLDER: &str = "...";
 
 /// What goes to the content store: large texts, system instructions of any size, and all bytes of media and documents.
 ///

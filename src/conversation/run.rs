@@ -146,6 +146,9 @@ impl Stream for Run {
         loop {
             state = match state {
                 State::Failed(error) => return Poll::Ready(Some(Err(error))),
+                State::Idle(attachment) if !attachment.0.read(|manager| manager.is_answerable()) => {
+                    State::Over(VecDeque::new(), Some(RunError::NothingToAnswer))
+                }
                 State::Idle(attachment) => {
                     let turn = attachment.0.with(Core::begin_turn);
                     State::Driving(Box::pin(drive(attachment.0.clone(), turn)), turn, attachment)

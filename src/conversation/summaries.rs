@@ -15,7 +15,7 @@ use crate::manager::{ManagerError, Summarizing};
 use crate::memory::Extractive;
 use crate::message::MessageWrapper;
 use crate::model::{SummarizeError, Summary};
-use crate::policy::{Decision, TokenEstimator, Tokens};
+use crate::policy::{TokenEstimator, Tokens, WindowSizes};
 use crate::turn::{CallEvent, Core, SummaryFailure, SummaryOutcome, count};
 
 /// The summary that is made while the conversation goes on.
@@ -65,10 +65,12 @@ impl Conversation {
         }
         let core = &state.core;
         let window: Vec<_> = core.manager.messages().collect();
-        let decision = state.config.policy.decide(window.iter().map(|message| message.message()), &core.estimator);
+        let cuts = core.manager.cuts();
+        let places = cuts.iter().map(|cut| (cut.messages(), cut.turns()));
+        let sizes = WindowSizes::of(window.iter().map(|message| message.message()), places, &core.estimator);
         drop(window);
-        let Decision::Summarize { keep_turns } = decision else { return };
-        let Some(summarizing) = core.manager.summarizing_keeping(keep_turns) else { return };
+        let cut = state.config.policy.choose(&sizes).and_then(|chosen| cuts.get(chosen));
+        let Some(summarizing) = cut.and_then(|cut| core.manager.summarizing_at(cut)) else { return };
         let messages = count(summarizing.messages().count());
         let making = make(self.clone(), summarizing, state.config.clone(), state.summaries.rests());
         state.summaries.running = Some(runtime.spawn(making).abort_handle());

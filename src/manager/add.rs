@@ -4,11 +4,9 @@ use std::collections::HashSet;
 
 use super::{Calls, Entry, ManagerError, MessagesManager};
 use crate::message::{
-    Attribute, Confidence, Content, Contents, Decision, Draft, Message, MessageId, MessageWrapper, Position, Role, Step,
+    Attribute, Confidence, Content, Contents, Decision, Draft, Message, MessageId, MessageWrapper, PLACEHOLDER,
+    Position, Role, Step,
 };
-
-/// What a fake message says: Bedrock takes it, while it refuses blank text.
-pub(super) const FAKE_TEXT: &str = "...";
 
 /// How far merging makes a message grow: an item of DynamoDB has 400 KB, and what cannot be logged would be lost.
 const MAX_MERGED_BYTES: usize = 256 * 1024;
@@ -85,27 +83,28 @@ impl<W: MessageWrapper> MessagesManager<W> {
     ///
     /// Errors: as [`add_message`](Self::add_message), with the index of the draft that is refused.
     pub fn add_all(&mut self, drafts: impl IntoIterator<Item = Draft>) -> Result<(), (usize, ManagerError)> {
-        let mut calls: Option<Calls> = None;
-        let mut checked = Vec::new();
+        // Collected first, so that an iterator that panics leaves no trace.
+        let drafts: Vec<Draft> = drafts.into_iter().collect();
+        let mut checked: Vec<Draft> = Vec::with_capacity(drafts.len());
         let mut ids = HashSet::new();
-        for (index, Draft { role, mut contents, decision, id, confidence }) in drafts.into_iter().enumerate() {
-            let calls_so_far = calls.as_ref().unwrap_or(&self.calls);
-            check(calls_so_far, role, &mut contents).map_err(|error| (index, error))?;
-            self.check_room_for(index + 1).map_err(|error| (index, error))?;
-            if contents.iter().any(|content| content.as_invocation().is_some() || content.as_result().is_some()) {
-                // Results in a draft may answer calls in one before it. Where they will stand does not matter yet.
-                calls.get_or_insert_with(|| self.calls.clone()).note(0, &contents);
+        for (index, mut draft) in drafts.into_iter().enumerate() {
+            let fits = check(&self.calls, draft.role, &mut draft.contents)
+                .and_then(|()| self.check_room_for(index + 1))
+                .and_then(|()| match draft.id {
+                    Some(id) if !ids.insert(id) => Err(ManagerError::RepeatedId { id }),
+                    Some(id) => self.check_id(id),
+                    None => Ok(()),
+                });
+            if let Err(error) = fits {
+                checked.iter().for_each(|draft| self.calls.forget(&draft.contents));
+                return Err((index, error));
             }
-            if let Some(id) = id {
-                self.check_id(id).map_err(|error| (index, error))?;
-                if !ids.insert(id) {
-                    return Err((index, ManagerError::RepeatedId { id }));
-                }
-            }
-            checked.push((role, contents, Beside { decision: known(decision), id, confidence }));
+            // Results in a draft may answer calls in one before it. Where they stand is set when they are added.
+            self.calls.note(0, &draft.contents);
+            checked.push(draft);
         }
-        for (role, contents, beside) in checked {
-            self.add_checked(role, contents, beside);
+        for Draft { role, contents, decision, id, confidence } in checked {
+            self.add_checked(role, contents, Beside { decision: known(decision), id, confidence });
         }
         Ok(())
     }
@@ -170,7 +169,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     fn append(&mut self, role: Role, contents: Contents, beside: Beside) -> usize {
         let now_ms = self.clock.now_ms();
         if role == Role::Assistant && !self.window_is_open {
-            let mut fake = self.make(None, Role::User, FAKE_TEXT.into(), now_ms);
+            let mut fake = self.make(None, Role::User, PLACEHOLDER.into(), now_ms);
             fake.metadata_mut().add_attribute(Attribute::Fake);
             self.push(fake);
         }

@@ -1,37 +1,91 @@
 //! [`Calls`]: which tool calls there are, and where their results stand.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use crate::manager::MessagesManager;
 use crate::manager::error::ManagerError;
 use crate::message::{Content, Invocation, InvocationId, InvocationResult, MessageWrapper, Role, ToolName};
 
 /// The tool calls of a conversation, by invocation id. The one home of their pairing.
+///
+/// A conversation that was never forked has one map. A fork shares the maps that its source had, as layers that nobody
+/// changes. Each layer is less than half as large as the one before it, so a fork copies O(log n) pointers.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Calls(HashMap<InvocationId, Call>);
-
-#[derive(Debug, Clone)]
-pub(super) struct Call {
-    name: ToolName,
-    /// The `seq` of the message with the result.
-    pub result: Option<u32>,
-    /// The `seq` of the message with the call.
-    pub made: u32,
+pub(super) struct Calls {
+    own: HashMap<InvocationId, Entry>,
+    /// The oldest first. Entries of later layers replace those of earlier ones.
+    shared: Vec<Layer>,
 }
 
-impl Call {
-    pub fn name(&self) -> &ToolName {
-        &self.name
+/// A tool call, and where it stands.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Call<'a> {
+    pub name: &'a ToolName,
+    /// The `seq` of the message with the call.
+    pub made: u32,
+    /// The `seq` of the message with the result.
+    pub result: Option<u32>,
+}
+
+#[derive(Debug, Clone)]
+struct Entry {
+    name: ToolName,
+    made: u32,
+    result: Option<u32>,
+}
+
+/// Tool calls that several conversations share, as they stood up to a message.
+#[derive(Debug, Clone)]
+struct Layer {
+    calls: Arc<HashMap<InvocationId, Entry>>,
+    up_to: u32,
+}
+
+impl Entry {
+    /// The call as it stood up to message `seq`; `None` if it was made later.
+    fn up_to(&self, seq: u32) -> Option<Call<'_>> {
+        let result = self.result.filter(|result| *result <= seq);
+        (self.made <= seq).then_some(Call { name: &self.name, made: self.made, result })
+    }
+}
+
+impl Layer {
+    fn calls(&self) -> impl Iterator<Item = (&InvocationId, Call<'_>)> {
+        self.calls.iter().filter_map(|(id, entry)| Some((id, entry.up_to(self.up_to)?)))
+    }
+
+    /// Both in one layer. The entries of `self` are copied unless they are in no other conversation.
+    fn merged(self, later: &Self) -> Self {
+        let mut calls = match Arc::try_unwrap(self.calls) {
+            Ok(calls) if self.up_to == u32::MAX => calls,
+            Ok(calls) => Self { calls: Arc::new(calls), up_to: self.up_to }.copied(),
+            Err(calls) => Self { calls, up_to: self.up_to }.copied(),
+        };
+        calls.extend(later.copied());
+        Self { calls: Arc::new(calls), up_to: u32::MAX }
+    }
+
+    fn copied(&self) -> HashMap<InvocationId, Entry> {
+        self.calls().map(|(id, call)| (id.clone(), call.into())).collect()
+    }
+}
+
+impl From<Call<'_>> for Entry {
+    fn from(Call { name, made, result }: Call<'_>) -> Self {
+        Self { name: name.clone(), made, result }
     }
 }
 
 impl Calls {
     pub fn reserve(&mut self, calls: usize) {
-        self.0.reserve(calls);
+        self.own.reserve(calls);
     }
 
-    pub fn get(&self, id: &InvocationId) -> Option<&Call> {
-        self.0.get(id)
+    #[inline]
+    pub fn get(&self, id: &InvocationId) -> Option<Call<'_>> {
+        let own = self.own.get(id).and_then(|entry| entry.up_to(u32::MAX));
+        own.or_else(|| self.shared.iter().rev().find_map(|layer| layer.calls.get(id)?.up_to(layer.up_to)))
     }
 
     /// Whether a message of `role` with `contents` can be added.
@@ -48,7 +102,7 @@ impl Calls {
                     if role != Role::Assistant {
                         return Err(ManagerError::WrongRole { role, content: "a tool call" });
                     }
-                    if self.0.contains_key(id) {
+                    if self.get(id).is_some() {
                         return Err(ManagerError::RepeatedInvocation { id: id.clone() });
                     }
                 }
@@ -57,11 +111,11 @@ impl Calls {
                     if role != Role::User {
                         return Err(ManagerError::WrongRole { role, content: "the result of a tool call" });
                     }
-                    let call = self.0.get(id).ok_or_else(|| ManagerError::UnknownInvocation { id: id.clone() })?;
+                    let call = self.get(id).ok_or_else(|| ManagerError::UnknownInvocation { id: id.clone() })?;
                     if call.result.is_some() {
                         return Err(ManagerError::SecondResult { id: id.clone() });
                     }
-                    if call.name != *result.name() {
+                    if call.name != result.name() {
                         return Err(ManagerError::MismatchedResult { id: id.clone() });
                     }
                 }
@@ -77,39 +131,65 @@ impl Calls {
         }
     }
 
-    /// Takes note of checked contents that stand in message `seq`.
+    /// Takes note of checked contents of message `seq`.
     #[inline]
     pub fn note(&mut self, seq: u32, contents: &[Content]) {
         for content in contents {
             match content {
                 Content::Invocation(invocation) => {
-                    let call = Call { name: invocation.name().clone(), result: None, made: seq };
-                    self.0.insert(invocation.id().clone(), call);
+                    let call = Entry { name: invocation.name().clone(), made: seq, result: None };
+                    self.own.insert(invocation.id().clone(), call);
                 }
-                Content::InvocationResult(result) => {
-                    if let Some(call) = self.0.get_mut(result.invocation_id()) {
-                        call.result = Some(seq);
-                    }
-                }
+                Content::InvocationResult(result) => self.set_result(result.invocation_id(), Some(seq)),
                 _ => {}
             }
         }
     }
 
-    /// The calls as they stand up to message `seq`.
-    pub fn up_to(&self, seq: u32) -> Self {
-        let calls = self.0.iter().filter(|(_, call)| call.made <= seq);
-        let as_of = |call: &Call| Call { result: call.result.filter(|result| *result <= seq), ..call.clone() };
-        Self(calls.map(|(id, call)| (id.clone(), as_of(call))).collect())
+    /// Undoes [`note`](Self::note).
+    pub fn forget(&mut self, contents: &[Content]) {
+        for content in contents {
+            match content {
+                Content::Invocation(invocation) => drop(self.own.remove(invocation.id())),
+                Content::InvocationResult(result) => self.set_result(result.invocation_id(), None),
+                _ => {}
+            }
+        }
+    }
+
+    fn set_result(&mut self, id: &InvocationId, result: Option<u32>) {
+        if let Some(entry) = self.own.get_mut(id) {
+            entry.result = result;
+        } else if let Some(call) = self.get(id) {
+            let entry = Call { result, ..call }.into();
+            self.own.insert(id.clone(), entry);
+        }
+    }
+
+    /// The calls as they stand up to message `seq`, for a fork. O(1), amortised over the calls that were noted.
+    pub fn share(&mut self, seq: u32) -> Self {
+        if !self.own.is_empty() {
+            let mut last = Layer { calls: Arc::new(std::mem::take(&mut self.own)), up_to: u32::MAX };
+            while let Some(before) = self.shared.pop_if(|before| before.calls.len() <= 2 * last.calls.len()) {
+                last = before.merged(&last);
+            }
+            self.shared.push(last);
+        }
+        let shared =
+            self.shared.iter().map(|Layer { calls, up_to }| Layer { calls: calls.clone(), up_to: seq.min(*up_to) });
+        Self { own: HashMap::new(), shared: shared.collect() }
     }
 
     pub fn is_open(&self, id: &InvocationId) -> bool {
-        self.0.get(id).is_some_and(|call| call.result.is_none())
+        self.get(id).is_some_and(|call| call.result.is_none())
     }
 
     /// The `seq` of the messages with calls without a result, in order.
     pub fn open(&self) -> BTreeSet<u32> {
-        self.0.values().filter(|call| call.result.is_none()).map(|call| call.made).collect()
+        let own = self.own.iter().filter_map(|(id, entry)| Some((id, entry.up_to(u32::MAX)?)));
+        let calls = own.chain(self.shared.iter().flat_map(Layer::calls));
+        // A later layer may have the result of a call in an earlier one.
+        calls.filter(|(id, call)| call.result.is_none() && self.is_open(id)).map(|(_, call)| call.made).collect()
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use super::MessagesManager;
 use crate::message::{
-    Content, Message, MessageWrapper, Metadata, Outcome, ResultContent, Source, Value, on_one_line, quoted,
+    Content, Message, MessageId, MessageWrapper, Metadata, Outcome, ResultContent, Source, Value, on_one_line, quoted,
 };
 
 /// A line a message, behind its index:
@@ -36,7 +36,9 @@ impl<W: MessageWrapper> fmt::Display for MessagesManager<W> {
                 _ => ' ',
             };
             let end = if index + 1 == self.list.end() { '.' } else { ',' };
-            write!(f, "\n{index:<3}{log}{mark}   {}{end}", Shown(wrapper.message()))?;
+            let message = wrapper.message();
+            let shown = Shown { message, summary_ids: self.ids_covered_by(message).collect() };
+            write!(f, "\n{index:<3}{log}{mark}   {shown}{end}")?;
         }
         if all_logged {
             write!(f, "\n.  - -> index {}.", self.list.end())?;
@@ -45,11 +47,14 @@ impl<W: MessageWrapper> fmt::Display for MessagesManager<W> {
     }
 }
 
-struct Shown<'a>(&'a Message);
+struct Shown<'a> {
+    message: &'a Message,
+    summary_ids: Vec<MessageId>,
+}
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let message = self.0;
+        let message = self.message;
         write!(f, "[{}] {{", message.role())?;
         separated(f, " ", message.contents(), shown)?;
         write!(f, "}} -- '{}' {{", message.id())?;
@@ -66,7 +71,7 @@ impl fmt::Display for Shown<'_> {
             })?;
             f.write_str(", ")?;
         }
-        metadata(f, message.metadata())?;
+        metadata(f, message.metadata(), &self.summary_ids)?;
         f.write_char('}')
     }
 }
@@ -125,15 +130,15 @@ fn sourced(f: &mut fmt::Formatter<'_>, kind: &str, label: Option<&str>, source: 
     }
 }
 
-fn metadata(f: &mut fmt::Formatter<'_>, metadata: &Metadata) -> fmt::Result {
+fn metadata(f: &mut fmt::Formatter<'_>, metadata: &Metadata, summary_ids: &[MessageId]) -> fmt::Result {
     if metadata.attributes().next().is_some() {
         f.write_str("attribute=[")?;
         separated(f, ", ", metadata.attributes(), |f, attribute| write!(f, "{attribute}"))?;
         f.write_str("], ")?;
     }
-    if !metadata.summary_ids().is_empty() {
+    if !summary_ids.is_empty() {
         f.write_str("summaryIds=[")?;
-        separated(f, ", ", metadata.summary_ids(), |f, id| write!(f, "{id}"))?;
+        separated(f, ", ", summary_ids, |f, id| write!(f, "{id}"))?;
         f.write_str("], ")?;
     }
     if let Some(forked_from) = metadata.forked_from() {

@@ -53,3 +53,17 @@ fn several_drafts_are_added_or_none() {
         manager.add_all(good.clone()).unwrap();
     }
 }
+
+#[test]
+fn adding_drafts_with_tool_calls_takes_linear_time() {
+    // A table that is copied for each batch or draft takes minutes here.
+    let mut manager = Manager::new();
+    let call = |number: usize| Invocation::new(format!("call_{number}"), "lookup", Value::Null).unwrap();
+    let turn =
+        |call: Invocation| [Draft::new(Role::Assistant, call.clone()), Draft::new(Role::User, call.success(["found"]))];
+    manager.add_all((0..20_000).flat_map(|number| turn(call(number)))).unwrap();
+    for number in 20_000..40_000 {
+        manager.add_all(turn(call(number))).unwrap();
+    }
+    assert_eq!((manager.message_count(), manager.open_invocations().len()), (80_001, 0));
+}

@@ -34,9 +34,10 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// # Ok(()) }
     /// ```
     ///
-    /// Takes O(1) for the messages that are shared, the time to find `at` from the end, and that to copy what is known of
-    /// the tool calls in front of it. Errors: `at` is not here; what the
-    /// fork's window needs was pruned.
+    /// O(1) in time and memory, amortised over what was added since the last fork, and the time to find `at` from the end.
+    /// However many forks there are, and of whatever generation, each message and tool call is in memory once.
+    ///
+    /// Errors: `at` is not here; what the fork's window needs was pruned.
     pub fn fork(&mut self, at: &MessageId, of: impl Into<Text>) -> Result<Self, ForkError> {
         let index = self.find(at).ok_or(ForkError::Unknown { id: *at })?;
         self.fork_behind(index, of.into()).ok_or(ForkError::Pruned { id: *at })
@@ -89,12 +90,12 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let at = self.list.get(index).map(W::message)?;
         let (id, seq) = (at.id(), at.position().seq());
         let kept = self.summaries.partition_point(|after| *after <= seq);
-        let summaries: Vec<u32> = self.summaries.iter().take(kept).copied().collect();
-        let end = seq as usize + 1 + summaries.len();
-        let window_start = if summaries.len() == self.summaries.len() {
+        let summaries = self.summaries.share(kept);
+        let end = seq as usize + 1 + kept;
+        let window_start = if kept == self.summaries.end() {
             self.window_start
         } else {
-            let start = summaries.last().map_or(0, |after| *after as usize + 1 + summaries.len());
+            let start = summaries.last().map_or(0, |after| *after as usize + 1 + kept);
             Some(start).filter(|start| start.saturating_sub(1) >= self.list.first())?
         };
 
@@ -109,10 +110,10 @@ impl<W: MessageWrapper> MessagesManager<W> {
             summaries,
             window_start,
             window_is_open: false,
-            calls: self.calls.up_to(seq),
+            calls: self.calls.share(seq),
             handed_over: ledger.clone(),
             ledger,
-            kept_of_pruned: self.kept_of_pruned.clone(),
+            kept_of_pruned: self.kept_of_pruned.share(self.kept_of_pruned.end()),
             explicit_ids: ExplicitIds::default(),
             clock: self.clock.clone(),
             ids: self.ids.clone(),

@@ -1,11 +1,13 @@
 //! [`List`]: the messages in their order. What stands in front may be shared with forks, and the oldest may be gone.
 
 mod iter;
+mod segment;
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 pub(super) use iter::Iter;
+use segment::Segment;
 
 /// The messages of a conversation in their order. An index stays what it is when messages in front of it go.
 #[derive(Clone)]
@@ -21,18 +23,10 @@ pub(super) struct List<W> {
 struct Shared<W> {
     /// The index of the first message that is not gone.
     first: usize,
-    /// Without gaps.
-    segments: Vec<Segment<W>>,
+    /// The segment with the last message.
+    last: Arc<Segment<W>>,
     /// The whole list, once somebody asked for it as a slice.
     gathered: OnceLock<Vec<W>>,
-}
-
-/// Messages that several lists share, each up to an end of its own.
-#[derive(Clone)]
-struct Segment<W> {
-    start: usize,
-    end: usize,
-    messages: Arc<Vec<W>>,
 }
 
 impl<W> List<W> {
@@ -67,6 +61,20 @@ impl<W> List<W> {
         }
     }
 
+    /// How many of the messages, which are sorted by it, are `before` some point. Nothing was forgotten.
+    #[inline]
+    pub fn partition_point(&self, before: impl Fn(&W) -> bool) -> usize {
+        if self.shared.is_none() {
+            return self.own_start + self.own.partition_point(before);
+        }
+        let (mut start, mut end) = (0, self.end());
+        while start < end {
+            let middle = start.midpoint(end);
+            if self.get(middle).is_some_and(&before) { start = middle + 1 } else { end = middle }
+        }
+        start
+    }
+
     pub fn iter(&self) -> Iter<'_, W> {
         self.range(self.first()..self.end())
     }
@@ -91,10 +99,12 @@ impl<W: Clone> List<W> {
     /// changes.
     pub fn as_slice(&self) -> &[W] {
         let Some(shared) = &self.shared else { return &self.own };
-        match shared.segments.as_slice() {
-            [one] if self.own.is_empty() => one.range(shared.first..one.end),
-            _ => shared.gathered.get_or_init(|| self.iter().collect_map(W::clone)),
+        if self.own.is_empty()
+            && let Some(all) = shared.last.range(shared.first..self.own_start)
+        {
+            return all;
         }
+        shared.gathered.get_or_init(|| self.iter().collect_map(W::clone))
     }
 
     /// Puts a message behind the others, and gives its index.
@@ -127,29 +137,26 @@ impl<W: Clone> List<W> {
         self.own.insert(index.saturating_sub(self.own_start).min(self.own.len()), message);
     }
 
-    /// The messages in front of `end`, which both lists share from now on: nothing is copied.
+    /// The messages in front of `end`, which both lists share from now on: nothing is copied. O(log n) for a list of n
+    /// segments, which has one for each fork that it was shared with.
     pub fn share(&mut self, end: usize) -> Self {
         self.give_away_own();
-        let shared = self.shared.as_ref().map(|shared| (**shared).clone());
-        let mut other = Self { shared: shared.map(Box::new), own_start: self.own_start, own: Vec::new() };
+        let mut other = Self { shared: self.shared.clone(), own_start: self.own_start, own: Vec::new() };
         other.truncate_shared(end);
         other
     }
 
-    /// Lets go of the messages in front of `first`.
+    /// Lets go of the messages in front of `first`. What others share stays in memory for them, and the list shares nothing
+    /// any more.
     pub fn forget(&mut self, first: usize) {
-        match &mut self.shared {
-            Some(shared) if first < self.own_start => shared.forget(first),
-            _ => {
-                let gone = first.saturating_sub(self.own_start).min(self.own.len());
-                self.own.drain(..gone);
-                if self.own.len() < self.own.capacity() / 4 {
-                    self.own.shrink_to(2 * self.own.len());
-                }
-                self.own_start += gone;
-                self.shared = None;
-            }
+        self.make_own(first);
+        self.shared = None;
+        let gone = first.saturating_sub(self.own_start).min(self.own.len());
+        self.own.drain(..gone);
+        if self.own.len() < self.own.capacity() / 4 {
+            self.own.shrink_to(2 * self.own.len());
         }
+        self.own_start += gone;
     }
 
     /// From this message on, if there is one, the list shares nothing.
@@ -169,78 +176,55 @@ impl<W: Clone> List<W> {
     /// `own` begins at `end` from now on.
     fn truncate_shared(&mut self, end: usize) {
         if let Some(shared) = &mut self.shared {
-            shared.truncate(end);
-            self.shared.take_if(|shared| shared.segments.is_empty());
+            shared.gathered.take();
+            match end
+                .checked_sub(1)
+                .filter(|last| *last >= shared.first)
+                .and_then(|last| Segment::with(&shared.last, last))
+            {
+                Some(last) => shared.last = last.clone(),
+                None => self.shared = None,
+            }
         }
         self.own_start = end;
     }
 
     fn give_away_own(&mut self) {
-        let mut own = std::mem::take(&mut self.own);
-        if own.is_empty() {
+        if self.own.is_empty() {
             return;
         }
-        let (start, end) = (self.own_start, self.own_start + own.len());
-        self.own_start = end;
-        let shared = self.shared.get_or_insert_with(|| Box::new(Shared::new(start)));
-        // Where the forks before this one are gone, so are their segments.
-        if let Some(last) = shared.segments.last_mut()
-            && let Some(messages) = Arc::get_mut(&mut last.messages)
-        {
-            messages.truncate(last.end - last.start);
-            messages.append(&mut own);
-            last.end = end;
+        let (start, mut own) = (self.own_start, std::mem::take(&mut self.own));
+        self.own_start += own.len();
+        let Some(shared) = &mut self.shared else {
+            let last = Arc::new(Segment::new(start, own, None));
+            self.shared = Some(Box::new(Shared { first: start, last, gathered: OnceLock::new() }));
+            return;
+        };
+        shared.gathered.take();
+        // Once the forks that shared the last segment are gone, it takes in what follows.
+        if let Some(last) = Arc::get_mut(&mut shared.last) {
+            last.messages.truncate(start - last.start);
+            last.messages.append(&mut own);
         } else {
-            shared.segments.push(Segment { start, end, messages: Arc::new(own) });
+            shared.last = Arc::new(Segment::new(start, own, Some(shared.last.clone())));
         }
     }
 }
 
 impl<W> Shared<W> {
-    fn new(first: usize) -> Self {
-        Self { first, segments: Vec::new(), gathered: OnceLock::new() }
-    }
-
     fn get(&self, index: usize) -> Option<&W> {
         if index < self.first {
             return None;
         }
-        let segment = self.segments.get(self.segments.partition_point(|segment| segment.end <= index))?;
+        let segment = Segment::with(&self.last, index)?;
         segment.messages.get(index.checked_sub(segment.start)?)
-    }
-
-    fn truncate(&mut self, end: usize) {
-        self.gathered.take();
-        self.segments.truncate(self.segments.partition_point(|segment| segment.start.max(self.first) < end));
-        if let Some(last) = self.segments.last_mut() {
-            last.end = last.end.min(end);
-        }
-    }
-
-    fn forget(&mut self, first: usize) {
-        self.gathered.take();
-        self.first = first;
-        self.segments.drain(..self.segments.partition_point(|segment| segment.end <= first));
-        // What others still hold stays in memory for them.
-        if let Some(segment) = self.segments.first_mut()
-            && let Some(messages) = Arc::get_mut(&mut segment.messages)
-        {
-            messages.drain(..first.saturating_sub(segment.start).min(messages.len()));
-            segment.start = first;
-        }
-    }
-}
-
-impl<W> Segment<W> {
-    fn range(&self, indices: Range<usize>) -> &[W] {
-        self.messages.get(indices.start - self.start..indices.end - self.start).unwrap_or_default()
     }
 }
 
 /// What was gathered stays with the list that was asked.
 impl<W: Clone> Clone for Shared<W> {
     fn clone(&self) -> Self {
-        Self { first: self.first, segments: self.segments.clone(), gathered: OnceLock::new() }
+        Self { first: self.first, last: self.last.clone(), gathered: OnceLock::new() }
     }
 }
 

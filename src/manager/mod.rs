@@ -1,12 +1,14 @@
 //! [`MessagesManager`]: the messages of one call, and the one thing that changes them.
 //!
 //! Owns the list and every rule about how messages stand beside each other: merging, fake openers, tool pairing, the
-//! window for the model, summaries, what the log does not know yet. Synchronous; nothing here does I/O or waits.
+//! window for the model, where it can be cut, summaries, what the log does not know yet. Synchronous; nothing here does
+//! I/O or waits.
 //!
 //! Read `mod.rs`, then `add.rs`, `window.rs`, `cut.rs`, `summary.rs`, `changes.rs`, `fork.rs`, `prune.rs`, and
 //! `list.rs`, which keeps the messages.
 
 mod add;
+mod answerable;
 mod calls;
 mod changes;
 mod cut;
@@ -25,9 +27,13 @@ mod summary;
 mod window;
 
 #[cfg(test)]
+mod answerable_tests;
+#[cfg(test)]
 mod drafts_tests;
 #[cfg(test)]
 mod parts_tests;
+#[cfg(test)]
+mod restore_tests;
 #[cfg(test)]
 mod tests;
 
@@ -35,6 +41,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use changes::{Changes, Receipt, Tail};
+pub use cut::Cut;
 pub use entry::Entry;
 pub use error::{ForkError, ManagerError, RestoreError};
 pub use format::Format;
@@ -73,7 +80,7 @@ pub struct MessagesManager<W> {
     // In the order of their positions. Message `seq` stands at `seq` plus the number of summaries before it.
     list: List<W>,
     // Of each summary the `seq` of the last message that it covers: strictly ascending.
-    summaries: Vec<u32>,
+    summaries: List<u32>,
     // Where the window begins: behind the last summary, or behind what was pruned.
     window_start: usize,
     // Whether a user or assistant message stands in the window.
@@ -84,7 +91,7 @@ pub struct MessagesManager<W> {
     // What the log's writer has, or the log.
     handed_over: Ledger,
     // Of what was pruned, in order, what still holds: system instructions, and what is marked as the place of a fork.
-    kept_of_pruned: Vec<W>,
+    kept_of_pruned: List<W>,
     explicit_ids: ExplicitIds,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
@@ -100,13 +107,13 @@ impl<W: MessageWrapper> MessagesManager<W> {
     pub fn with_clock(clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
         Self {
             list: List::new(),
-            summaries: Vec::new(),
+            summaries: List::new(),
             window_start: 0,
             window_is_open: false,
             calls: Calls::default(),
             ledger: Ledger::default(),
             handed_over: Ledger::default(),
-            kept_of_pruned: Vec::new(),
+            kept_of_pruned: List::new(),
             explicit_ids: ExplicitIds::default(),
             clock,
             ids,
@@ -140,7 +147,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     /// How many summaries there ever were.
     pub fn summary_count(&self) -> u32 {
-        self.summaries.len() as u32
+        self.summaries.end() as u32
     }
 
     /// What the model gets now: from the first message that no summary covers to the end, repaired so that the
@@ -249,7 +256,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     }
 
     fn next_seq(&self) -> u32 {
-        (self.list.end() - self.summaries.len()) as u32
+        (self.list.end() - self.summaries.end()) as u32
     }
 }
 
@@ -275,7 +282,7 @@ impl<W> fmt::Debug for MessagesManager<W> {
         f.debug_struct("MessagesManager")
             .field("messages", &self.list.iter().len())
             .field("window_start", &self.window_start)
-            .field("summaries", &self.summaries.len())
+            .field("summaries", &self.summaries.end())
             .finish_non_exhaustive()
     }
 }

@@ -23,7 +23,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
     ///
     /// What went is in no view any more: not in [`meta_messages`](Self::meta_messages), nor in the window,
     /// [`changes`](Self::changes) or [`records`](Self::records). Receipts for it and summaries of it may still come.
-    /// Its invocation ids stay used. [Restored](Self::restore) from its log, the conversation is whole again.
+    /// Its invocation ids stay used. What [forks](Self::fork) share stays in memory for them; this conversation copies what is
+    /// left, about 100 bytes a message and no text. [Restored](Self::restore) from its log, the conversation is whole again.
     pub fn prune(&mut self, keep: usize, which: Prune) -> usize {
         let (first, end) = (self.list.first(), self.list.end());
         let mut limit = end.saturating_sub(keep);
@@ -35,9 +36,10 @@ impl<W: MessageWrapper> MessagesManager<W> {
         }
         let Some(cut) = self.cut_between(first, limit) else { return 0 };
 
-        let gone = self.list.range(first..cut);
         let holds_on = |wrapper: &&W| wrapper.role() == Role::Supervisor || wrapper.metadata().forked_from().is_some();
-        self.kept_of_pruned.extend(gone.filter(holds_on).cloned());
+        for wrapper in self.list.range(first..cut).filter(holds_on) {
+            self.kept_of_pruned.push(wrapper.clone());
+        }
         let mut ledgers = [std::mem::take(&mut self.ledger), std::mem::take(&mut self.handed_over)];
         ledgers.iter_mut().for_each(|ledger| ledger.forget(cut, |position| self.index(position)));
         [self.ledger, self.handed_over] = ledgers;

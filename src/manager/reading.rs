@@ -21,7 +21,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     /// The tool that the call with this id asks for, and whether the result is there.
     pub(crate) fn invoked(&self, id: &InvocationId) -> Option<(&ToolName, bool)> {
-        self.calls.get(id).map(|call| (call.name(), call.result.is_some()))
+        self.calls.get(id).map(|call| (call.name, call.result.is_some()))
     }
 
     /// The time as this conversation has it, in milliseconds since the epoch.

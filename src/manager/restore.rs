@@ -73,24 +73,12 @@ impl<W: MessageWrapper> MessagesManager<W> {
         Ok(())
     }
 
-    /// The window begins with a user message, and no call in it is parted from its result.
+    /// The window begins with a user message.
     fn check_opener(&self) -> Result<(), RestoreError> {
-        let mut spoken = self.uncovered().map(W::message).filter(|message| message.role().is_spoken());
-        let Some(opener) = spoken.next() else { return Ok(()) };
-        let misplaced = |id, reason| Err(RestoreError::Misplaced { id, reason });
-        if opener.role() != Role::User {
-            return misplaced(opener.id(), "an assistant message opens the conversation or follows a summary");
-        }
-        for message in std::iter::once(opener).chain(spoken) {
-            let is_parted = |content: &Content| {
-                let call = content.as_result().and_then(|result| self.calls.get(result.invocation_id()));
-                call.is_some_and(|call| self.index_of(call.made) < self.window_start)
-            };
-            if message.contents().iter().any(is_parted) {
-                return misplaced(message.id(), "it answers a tool call that a summary covers");
-            }
-        }
-        Ok(())
+        let opener = self.uncovered().map(W::message).find(|message| message.role().is_spoken());
+        let Some(opener) = opener.filter(|opener| opener.role() != Role::User) else { return Ok(()) };
+        let reason = "an assistant message opens the conversation or follows a summary";
+        Err(RestoreError::Misplaced { id: opener.id(), reason })
     }
 }
 

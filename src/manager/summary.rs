@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use super::{Entry, ManagerError, MessagesManager, Summarizing};
-use crate::message::{Message, MessageWrapper, Position, Role, Text, is_blank};
+use crate::message::{Message, MessageId, MessageWrapper, Position, Role, Text, is_blank};
 
 impl<W: MessageWrapper> MessagesManager<W> {
     /// What can be summarised now: all but the caller's last, unanswered message, and tool calls without their
@@ -12,17 +12,6 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// What is taken is a copy (texts are shared): the call can go on while it is summarised.
     pub fn summarizing(&self) -> Option<Summarizing> {
         self.summarizing_keeping(0)
-    }
-
-    /// As [`summarizing`](Self::summarizing), but the last `turns` turns stay in the window. A turn begins with a
-    /// user message that holds more than results of tools.
-    pub fn summarizing_keeping(&self, turns: usize) -> Option<Summarizing> {
-        let cut = self.cut_before(self.start_of_last(turns)?)?;
-        let range = self.list.range(self.window_start..cut);
-        Some(Summarizing::new(
-            self.last_summary().map(|summary| summary.message().clone()),
-            range.collect_map(|wrapper| wrapper.message().clone()),
-        ))
     }
 
     /// Puts a summary right behind the last message that it covers; the window begins behind it.
@@ -42,21 +31,18 @@ impl<W: MessageWrapper> MessagesManager<W> {
         if is_blank(&text) {
             return Err(ManagerError::Blank);
         }
-        let (cut, covers) = self.cut_for(summarizing)?;
-        let number = u32::try_from(self.summaries.len()).ok().and_then(|n| NonZeroU32::MIN.checked_add(n));
+        let cut = self.cut_for(summarizing)?;
+        let number = u32::try_from(self.summaries.end()).ok().and_then(|n| NonZeroU32::MIN.checked_add(n));
         let number = number.filter(|number| number.get() <= Position::MAX_SUMMARIES);
         let full = ManagerError::Full { max: Position::MAX_SUMMARIES, what: "summaries" };
         let position = Position::summary(self.seq_before(cut), number.ok_or(full)?);
-        let covered = summarizing.range().iter().take(covers);
-        let covered = covered.filter(|message| message.role().is_spoken() && !message.is_fake());
-        let mut summary_ids = Vec::with_capacity(covers + 1);
-        summary_ids.extend(self.last_summary().map(W::id));
-        summary_ids.extend(covered.map(Message::id));
-
         let now_ms = self.clock.now_ms();
         let id = self.next_id(None, now_ms);
         let mut message = Message::new(id, position, Role::Summary, text.into(), now_ms);
-        message.metadata_mut().set_summary_ids(summary_ids);
+        let first = summarizing.range().first().map(Message::position);
+        first.into_iter().for_each(|first| message.metadata_mut().set_covers_from(first.seq()));
+        let previous = summarizing.previous().map(Message::id);
+        previous.into_iter().for_each(|id| message.metadata_mut().set_previous_summary(id));
         self.list.insert(cut, W::wrap(message));
         self.ledger.inserted(cut, position);
         self.handed_over.inserted(cut, position);
@@ -66,8 +52,26 @@ impl<W: MessageWrapper> MessagesManager<W> {
         Ok(Entry::new(self, cut))
     }
 
-    /// Where a summary of this would stand, and how many of the messages in it it would cover.
-    fn cut_for(&self, summarizing: &Summarizing) -> Result<(usize, usize), ManagerError> {
+    /// Returns the ids of what a summary was made of: the summary before it, if any, and the messages that it covers, in
+    /// order and without fakes. Empty if no summary has this id. Messages that were [pruned](Self::prune) are left out.
+    ///
+    /// A record keeps their range only, so that a summary of any number of messages fits in an item.
+    pub fn summary_ids(&self, summary: &MessageId) -> Vec<MessageId> {
+        let summary = self.find(summary).and_then(|index| self.list.get(index)).map(W::message);
+        summary.into_iter().flat_map(|summary| self.ids_covered_by(summary)).collect()
+    }
+
+    /// As [`summary_ids`](Self::summary_ids). Empty for any other message.
+    pub(super) fn ids_covered_by(&self, message: &Message) -> impl Iterator<Item = MessageId> {
+        let first = message.metadata().covers_from().filter(|_| message.role() == Role::Summary);
+        let range = first.map_or(0..0, |first| self.index_of(first)..self.index(message.position()));
+        let covered =
+            self.list.range(range).filter(|covered| covered.role().is_spoken() && !covered.message().is_fake());
+        message.metadata().previous_summary().into_iter().chain(covered.map(W::id))
+    }
+
+    /// Where a summary of this would stand.
+    fn cut_for(&self, summarizing: &Summarizing) -> Result<usize, ManagerError> {
         let range = summarizing.range();
         let index = |message: &Message| self.index(message.position());
         // What was pruned meanwhile is in no window.
@@ -87,8 +91,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         }
         let unchanged = |(ours, theirs): &(&W, &Message)| ours.message().says_the_same_as(theirs);
         let unchanged = self.uncovered().zip(left).take_while(unchanged).count();
-        let cut = self.cut_before(self.window_start + unchanged).ok_or(ManagerError::StaleSummary)?;
-        Ok((cut, pruned + cut - self.window_start))
+        self.cut_between(self.window_start, self.window_start + unchanged).ok_or(ManagerError::StaleSummary)
     }
 
     fn seq_before(&self, cut: usize) -> u32 {

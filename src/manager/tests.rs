@@ -5,18 +5,18 @@ use crate::message::{
     Attribute, Content, Heard, Invocation, InvocationError, PlainMessage, Provenance, Role, Timing, Value,
 };
 
-type Manager = MessagesManager<PlainMessage>;
+pub(super) type Manager = MessagesManager<PlainMessage>;
 
-fn window(manager: &Manager) -> Vec<String> {
+pub(super) fn window(manager: &Manager) -> Vec<String> {
     manager.messages().map(|message| shown(message.message())).collect()
 }
 
-fn list(manager: &Manager) -> Vec<String> {
+pub(super) fn list(manager: &Manager) -> Vec<String> {
     manager.meta_messages().iter().map(|message| shown(message.message())).collect()
 }
 
 /// `user: a + call call_1`
-fn shown(message: &Message) -> String {
+pub(super) fn shown(message: &Message) -> String {
     let contents: Vec<String> = message
         .contents()
         .iter()
@@ -30,13 +30,19 @@ fn shown(message: &Message) -> String {
     format!("{}: {}", message.role(), contents.join(" + "))
 }
 
-fn call(id: &str) -> Invocation {
+pub(super) fn call(id: &str) -> Invocation {
     Invocation::new(id, "lookup", Value::Null).unwrap()
 }
 
-fn summarise(manager: &mut Manager) {
+pub(super) fn summarise(manager: &mut Manager) {
     let summarizing = manager.summarizing().unwrap();
     manager.add_summary("S", &summarizing).unwrap();
+}
+
+/// As a log gives it back.
+pub(super) fn restored_from_json(manager: &Manager) -> Manager {
+    let json = serde_json::to_string(&manager.records()).unwrap();
+    Manager::restore(serde_json::from_str::<Vec<Record>>(&json).unwrap()).unwrap()
 }
 
 #[test]
@@ -375,9 +381,33 @@ fn a_summary_hides_only_what_it_has_read() {
     manager.entry(&second_answer).unwrap().set_heard(Heard::bytes(1, Provenance::Estimate)).unwrap();
     manager.add_summary("S", &summarizing).unwrap();
     assert_eq!(window(&manager), ["user: c", "assistant: o", "user: e", "assistant: ok"]);
-    let summary = manager.last_summary().unwrap();
-    let ids: Vec<_> = [0, 1].map(|index| manager.meta_messages()[index].id()).into();
-    assert_eq!(summary.metadata().summary_ids(), ids);
+    let summary = manager.last_summary().unwrap().id();
+    let ids = [0, 1].map(|index| manager.meta_messages()[index].id());
+    assert_eq!(manager.summary_ids(&summary), ids);
+    assert_eq!(manager.summary_ids(&ids[0]), []);
+}
+
+#[test]
+fn the_record_of_a_summary_is_as_large_whatever_it_covers() {
+    let record = |turns: usize| {
+        let mut manager = Manager::new();
+        summarise_after(&mut manager, 1);
+        summarise_after(&mut manager, turns);
+        let summary = manager.last_summary().unwrap();
+        assert_eq!(manager.summary_ids(&summary.id()).len(), 1 + 2 * turns);
+        let record = Record::from(summary.message().clone());
+        assert_eq!((record.metadata().covers_from(), record.position().seq() as usize), (Some(2), 1 + 2 * turns));
+        serde_json::to_string(&record).unwrap().len()
+    };
+    assert_eq!(record(5_000) - record(2), "10001".len() - "5".len());
+}
+
+fn summarise_after(manager: &mut Manager, turns: usize) {
+    for _ in 0..turns {
+        manager.add_user("a").unwrap();
+        manager.add_assistant("b").unwrap();
+    }
+    summarise(manager);
 }
 
 #[test]
@@ -410,90 +440,23 @@ fn a_stale_or_foreign_summary_is_refused() {
 }
 
 #[test]
-fn a_restored_call_goes_on() {
+fn a_receipt_that_is_newer_than_the_message_silences_no_later_change() {
     let mut manager = Manager::new();
-    manager.add_assistant("Hello!").unwrap();
-    manager.add_user("a").unwrap();
-    manager.add_assistant([Content::from("b"), call("c1").into()]).unwrap();
-    manager.add_user(call("c1").success(["1"])).unwrap();
-    manager.add_assistant("done it is").unwrap();
-    summarise(&mut manager);
-    manager.add_user("c").unwrap();
-    manager.add_assistant("d e").unwrap().set_heard(Heard::bytes(1, Provenance::Estimate)).unwrap();
-    let mut records = manager.records();
-    records.reverse();
-    let mut older = records.clone();
-    older.truncate(2);
-    let mut restored = Manager::restore(older.into_iter().chain(records)).unwrap();
-    assert!(restored == manager);
-    assert_eq!(window(&restored), window(&manager));
-    assert!(restored.changes(Tail::Include).is_empty());
-    assert_eq!(
-        restored.add_assistant(call("c1")).unwrap_err().to_string(),
-        "invocation `c1` is already in this conversation; give each call an id of its own"
-    );
-    restored.add_user("f").unwrap();
-    summarise(&mut restored);
-    assert_eq!(window(&restored), ["user: f"]);
-}
-
-#[test]
-fn what_was_set_and_taken_away_leaves_a_manager_that_equals_the_restored_one() {
-    let mut manager = Manager::new();
-    let mut entry = manager.add_user("Hi").unwrap();
-    entry.set_data("stopped", true).unwrap();
-    assert_eq!(entry.remove_data("stopped"), Some(true.into()));
-    assert!(restored_from_json(&manager) == manager);
-}
-
-#[test]
-fn a_new_report_of_what_was_heard_takes_what_was_told_about_the_old_one_away() {
-    let json = |heard: serde_json::Value| {
-        serde_json::json!([
-            {"id": "01JRZJ166HZFPP405DV1QQB2X8", "seq": 0, "revision": 1,
-                "message": {"role": "user", "contents": ["Hi"]}, "metadata": {"timing": {"creation": 5}}},
-            {"id": "01JRZJ166HZFPP405DV1QQB2X9", "seq": 1, "revision": 2,
-                "message": {"role": "assistant", "contents": ["I am fine"], "heard": heard},
-                "metadata": {"timing": {"creation": 5}}},
-        ])
-    };
-    let records = json(serde_json::json!({"contents": ["I"], "by": "estimate", "confidence": 0.5}));
-    let mut manager = Manager::restore(serde_json::from_value::<Vec<Record>>(records).unwrap()).unwrap();
-    let id = manager.records()[1].id();
-    manager.entry(&id).unwrap().set_heard(Heard::bytes(4, Provenance::WordTiming)).unwrap();
-    let mut expected = json(serde_json::json!({"contents": ["I am"], "by": "wordTiming"}));
-    expected[1]["revision"] = 3.into();
-    assert_eq!(serde_json::to_value(manager.records()).unwrap(), expected);
-    assert!(restored_from_json(&manager) == manager);
-}
-
-/// As a log gives it back.
-fn restored_from_json(manager: &Manager) -> Manager {
-    let json = serde_json::to_string(&manager.records()).unwrap();
-    Manager::restore(serde_json::from_str::<Vec<Record>>(&json).unwrap()).unwrap()
-}
-
-#[test]
-fn records_that_make_no_conversation_are_refused() {
-    let mut manager = Manager::new();
-    manager.add_user("a").unwrap();
+    let id = manager.add_user("a").unwrap().id();
     manager.add_assistant("b").unwrap();
-    manager.add_user("c").unwrap();
-    let records = manager.records();
-    let without = |missing: usize| {
-        let mut records = records.clone();
-        records.remove(missing);
-        Manager::restore(records).unwrap_err()
-    };
-    assert_eq!(without(1), RestoreError::Missing { seq: 1 });
-    assert_eq!(without(0), RestoreError::Missing { seq: 0 });
-    let mut other = Manager::new();
-    other.add_user("a").unwrap();
-    let mixed = Manager::restore(records.iter().cloned().chain(other.records())).unwrap_err();
-    assert!(matches!(mixed, RestoreError::Conflict { .. }), "{mixed:?}");
-    let mut headless = Manager::new();
-    headless.add_assistant("a").unwrap();
-    let json = serde_json::to_string(&headless.records()[1]).unwrap().replace("\"seq\":1", "\"seq\":0");
-    let error = Manager::restore([serde_json::from_str(&json).unwrap()]).unwrap_err();
-    assert!(matches!(error, RestoreError::Misplaced { .. }), "{error:?}");
+    // Another process restores the call, changes the message twice, and logs it.
+    let mut other = restored_from_json(&manager);
+    other.entry(&id).unwrap().set_data("k", 1).unwrap();
+    other.entry(&id).unwrap().set_data("k", 2).unwrap();
+    let receipt = other.changes(Tail::Include).receipt();
+    manager.handed_over(&receipt);
+    manager.acknowledge(receipt);
+    manager.entry(&id).unwrap().set_data("k", 3).unwrap();
+    // A receipt for another message looks through what is pending.
+    let answer = manager.records()[1].clone();
+    manager.acknowledge([&answer].into_iter().collect());
+    for changes in [manager.changes(Tail::Include), manager.new_changes(Tail::Include)] {
+        let told: Vec<_> = changes.records().iter().map(|record| (record.id(), record.revision())).collect();
+        assert_eq!(told, [(id, 2)]);
+    }
 }

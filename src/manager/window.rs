@@ -5,8 +5,7 @@ use std::iter::FusedIterator;
 use std::ops::Range;
 
 use super::MessagesManager;
-use super::add::FAKE_TEXT;
-use crate::message::{Attribute, Content, Contents, InvocationResult, Message, MessageWrapper, Role};
+use crate::message::{Attribute, Content, Contents, InvocationResult, Message, MessageWrapper, PLACEHOLDER, Role};
 
 /// What the model gets now: user and assistant messages in turn, a user message first.
 ///
@@ -18,6 +17,8 @@ use crate::message::{Attribute, Content, Contents, InvocationResult, Message, Me
 ///   stays: no result is made up.
 /// - Results open the user message behind the call. A result that came later, when the conversation had gone on,
 ///   is moved there; where it came, the message says `...` if it holds nothing else.
+/// - The result of a call that a summary covers is left out, and the message says `...` if it holds nothing else. (A
+///   summary covers no open call. But a log may lose a result that the summary behind it was made with.)
 /// - Messages of one role that come to stand side by side, as around an assistant message of which nothing was heard,
 ///   are one, marked [`Attribute::Merged`]; a fake is left out where it is not needed.
 #[derive(Debug, Clone)]
@@ -38,6 +39,18 @@ struct Group {
     role: Role,
 }
 
+/// A message of the window, by where it stands in the list.
+pub(super) struct ShownMessage {
+    /// The index behind the last message of the list that is part of it.
+    pub end: usize,
+    /// The caller says something in it: more than results of tools, and no fake.
+    pub starts_turn: bool,
+    /// It answers tool calls of the message before.
+    pub answers_call: bool,
+    /// The number of turns that start in the window up to here.
+    pub turns: usize,
+}
+
 impl<'a, W: MessageWrapper> Window<'a, W> {
     pub(super) fn new(manager: &'a MessagesManager<W>) -> Self {
         Self { manager, next: manager.window_start, asked: 0..0 }
@@ -47,8 +60,26 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
         self.manager.list.get(index).map(W::message)
     }
 
-    /// The next messages of one role, and whether others come behind them.
-    fn next_group(&mut self) -> Option<(Group, bool)> {
+    /// Where the messages that are left stand in the list.
+    pub(super) fn places(mut self) -> impl Iterator<Item = ShownMessage> {
+        let mut turns = 0;
+        std::iter::from_fn(move || {
+            let group = self.next_group()?;
+            let is_user = group.role == Role::User;
+            let is_call = |content: &Content| content.as_invocation().is_some() && self.manager.is_shown(content);
+            let asked = || self.manager.list.range(self.asked.clone());
+            let answers_call = is_user && asked().any(|wrapper| wrapper.contents().iter().any(is_call));
+            let says = |message: &Message| message.contents().iter().any(is_said);
+            let starts_turn = is_user && self.members(&group).any(says);
+            turns += usize::from(starts_turn);
+            self.set_asked(&group);
+            Some(ShownMessage { end: group.last + 1, starts_turn, answers_call, turns })
+        })
+    }
+
+    /// The next messages of one role.
+    #[inline]
+    fn next_group(&mut self) -> Option<Group> {
         let mut group: Option<Group> = None;
         while let Some(message) = self.message(self.next) {
             let index = self.next;
@@ -59,7 +90,7 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
             match &mut group {
                 Some(group) if group.role != message.role() => {
                     self.next = index;
-                    return Some((Group { ..*group }, true));
+                    return Some(Group { ..*group });
                 }
                 // A fake is no part of a message that somebody said.
                 Some(group) if self.message(group.first).is_some_and(Message::is_fake) => {
@@ -72,7 +103,13 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
                 None => group = Some(Group { first: index, last: index, visible: 1, role: message.role() }),
             }
         }
-        group.map(|group| (group, false))
+        // Nothing opens with a fake.
+        group.filter(|group| self.message(group.first).is_some_and(|message| !message.is_fake()))
+    }
+
+    #[inline]
+    fn set_asked(&mut self, group: &Group) {
+        self.asked = if group.role == Role::Assistant { group.first..group.last + 1 } else { 0..0 };
     }
 
     fn as_the_model_sees(&self, group: &Group) -> Option<Cow<'a, W>> {
@@ -111,7 +148,7 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
     fn answers_just_so(&self, message: &Message, group: &Group) -> bool {
         let results = message.contents().iter().take_while(|content| content.as_result().is_some());
         let own = message.contents().get(results.clone().count()..).unwrap_or_default();
-        own.iter().all(|content| !matches!(content, Content::InvocationResult(_) | Content::Unknown(_)))
+        own.iter().all(is_said)
             && results.filter_map(Content::as_result).all(|result| self.is_asked_for(result))
             && self.late_results(group).next().is_none()
     }
@@ -120,10 +157,10 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
     fn answer(&self, group: &Group) -> Contents {
         let contents = || self.members(group).flat_map(|message| message.contents());
         let in_place = contents().filter(|content| content.as_result().is_some_and(|result| self.is_asked_for(result)));
-        let said = contents().filter(|c| !matches!(c, Content::InvocationResult(_) | Content::Unknown(_)));
+        let said = contents().filter(|content| is_said(content));
         let mut answer: Contents = in_place.chain(self.late_results(group)).chain(said).cloned().collect();
         if answer.is_empty() {
-            answer.extend([FAKE_TEXT.into()]);
+            answer.extend([PLACEHOLDER.into()]);
         }
         answer
     }
@@ -156,12 +193,9 @@ impl<'a, W: MessageWrapper> Iterator for Window<'a, W> {
     type Item = Cow<'a, W>;
 
     fn next(&mut self) -> Option<Cow<'a, W>> {
-        let (group, more) = self.next_group()?;
-        if !more && self.message(group.first)?.is_fake() {
-            return None;
-        }
+        let group = self.next_group()?;
         let message = self.as_the_model_sees(&group)?;
-        self.asked = if group.role == Role::Assistant { group.first..group.last + 1 } else { 0..0 };
+        self.set_asked(&group);
         Some(message)
     }
 
@@ -206,4 +240,9 @@ impl<W: MessageWrapper> MessagesManager<W> {
             Content::InvocationResult(_) | Content::Unknown(_) => false,
         }
     }
+}
+
+/// Whether a content of a user message is something that the caller says.
+fn is_said(content: &Content) -> bool {
+    !matches!(content, Content::InvocationResult(_) | Content::Unknown(_))
 }

@@ -26,7 +26,8 @@ pub struct Metadata {
 struct More {
     /// In the order of `Timing`, without `Creation`.
     timings: Vec<(Timing, i64)>,
-    summary_ids: Vec<MessageId>,
+    covers_from: Option<u32>,
+    previous_summary: Option<MessageId>,
     decision: Option<Box<Decision>>,
     forked_from: Option<Box<ForkedFrom>>,
     turn: Option<Box<TurnRecord>>,
@@ -111,9 +112,16 @@ impl Metadata {
         self.more.as_ref().map_or(&[], |more| &more.parts)
     }
 
-    /// Of a summary: the summary before it, if any, and the messages it covers, in order.
-    pub fn summary_ids(&self) -> &[MessageId] {
-        self.more.as_ref().map_or(&[], |more| &more.summary_ids)
+    /// Of a summary: the `seq` of the first message that it covers. Its [`Position`](crate::message::Position) has the last.
+    ///
+    /// [`MessagesManager::summary_ids`](crate::MessagesManager::summary_ids) returns the ids.
+    pub fn covers_from(&self) -> Option<u32> {
+        self.more.as_ref()?.covers_from
+    }
+
+    /// Of a summary: the summary before it, if any, which it replaces.
+    pub fn previous_summary(&self) -> Option<MessageId> {
+        self.more.as_ref()?.previous_summary
     }
 
     /// What made it, where that is known.
@@ -139,7 +147,7 @@ impl Metadata {
     /// About how many bytes of a record it takes.
     pub(crate) fn record_bytes(&self) -> usize {
         const ALWAYS: usize = 256;
-        const SUMMARY_ID: usize = 29;
+        const COVERS: usize = 80;
         const MADE: usize = 100;
         const PART: usize = 128;
         ALWAYS
@@ -148,7 +156,7 @@ impl Metadata {
                 let policy = more.decision.as_deref().and_then(|decision| decision.policy.as_ref());
                 let conversation = more.forked_from.as_deref().map(|forked| &forked.conversation);
                 let named: usize = policy.into_iter().chain(conversation).map(|name| MADE + name.len()).sum();
-                more.summary_ids.len() * SUMMARY_ID
+                more.covers_from.map_or(0, |_| COVERS)
                     + more.parts.len() * PART
                     + named
                     + more.turn.as_deref().map_or(0, TurnRecord::record_bytes)
@@ -219,8 +227,12 @@ impl Metadata {
         }
     }
 
-    pub(crate) fn set_summary_ids(&mut self, ids: Vec<MessageId>) {
-        self.more().summary_ids = ids;
+    pub(crate) fn set_covers_from(&mut self, seq: u32) {
+        self.more().covers_from = Some(seq);
+    }
+
+    pub(crate) fn set_previous_summary(&mut self, id: MessageId) {
+        self.more().previous_summary = Some(id);
     }
 
     /// It says something.
@@ -283,7 +295,8 @@ impl fmt::Debug for Metadata {
         f.debug_struct("Metadata")
             .field("attributes", &self.attributes().collect::<Vec<_>>())
             .field("timings", &self.timings().collect::<Vec<_>>())
-            .field("summary_ids", &self.summary_ids().len())
+            .field("covers_from", &self.covers_from())
+            .field("previous_summary", &self.previous_summary())
             .field("decision", &self.decision())
             .field("forked_from", &self.forked_from())
             .field("turn", &self.turn())

@@ -44,7 +44,7 @@ pub use part::Part;
 pub(crate) use part::PartData;
 pub use record::Record;
 pub use role::Role;
-pub(crate) use text::is_blank_char;
+pub(crate) use text::{PLACEHOLDER, is_blank_char};
 pub use text::{Text, is_blank};
 pub use turn::{RequestRecord, TokenRecord, TurnRecord};
 pub use value::{Entries, IntoValue, List, MAX_DEPTH, MAX_DIGITS, Map, Number, Value};

@@ -7,6 +7,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+/// The text of a message that says nothing, for Bedrock refuses blank text.
+pub(crate) const PLACEHOLDER: &str = "...";
+
 /// Immutable text. Clones share it: a summary's input, a record and the list all hold the same bytes.
 ///
 /// `Debug` tells the length and not the words, for they may be a caller's.

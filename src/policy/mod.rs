@@ -1,10 +1,10 @@
-//! [`Policy`]: when to summarise and where to cut. Measurements in, a decision out: no I/O, no clock, no state.
+//! [`Policy`]: when to summarise, and at which of the manager's cuts. Sizes in, a choice out: no I/O, no clock, no state.
 //!
-//! Owns the marks, the turns and the estimates of tokens. Never changes a conversation: the manager does.
+//! Owns the marks and the estimates of tokens. The manager owns where a turn starts and where a window can be cut.
 
 mod calibrated;
+mod sizes;
 mod tokens;
-mod turns;
 
 #[cfg(test)]
 mod tests;
@@ -12,48 +12,36 @@ mod tests;
 use std::ops::RangeInclusive;
 
 pub use calibrated::Calibrated;
+pub use sizes::{CutSize, Size, WindowSizes};
 pub use tokens::{CharacterEstimator, TokenEstimator, Tokens};
-
-use crate::message::Message;
-use turns::{Size, Turns};
 
 /// When to summarise, and how much to leave.
 ///
 /// For tokens, for messages, or for both there is a low and a high mark. A window above any high mark is to be
 /// summarised; as many of its latest turns stay as fit below all low marks, and [`keep_turns`](Self::with_keep_turns)
-/// stay anyway. The gap between the marks is what keeps a call from being summarised at every turn.
-///
-/// A turn starts at a user message that says something, not one of tool results alone, and goes on until the next
-/// such message. A cut is at the start of a turn, and never between a tool call and its result, however late the
-/// result came.
+/// stay anyway. The gap between the marks keeps a call from being summarised at every turn.
 ///
 /// The marks measure the window: the messages alone, without the system prompt and the tools, which a summary
 /// cannot make smaller.
 ///
 /// ```
-/// # use verbale::policy::{CharacterEstimator, Decision, Policy};
-/// # use verbale::Message;
+/// # use verbale::policy::{CharacterEstimator, Policy, WindowSizes};
+/// # use verbale::{MessageWrapper, MessagesManager, PlainMessage, Summarizing};
+/// fn to_summarise(manager: &MessagesManager<PlainMessage>, policy: &Policy) -> Option<Summarizing> {
+///     let (window, cuts) = (manager.messages(), manager.cuts());
+///     let window: Vec<_> = window.collect();
+///     let places = cuts.iter().map(|cut| (cut.messages(), cut.turns()));
+///     let sizes = WindowSizes::of(window.iter().map(|message| message.message()), places, &CharacterEstimator);
+///     manager.summarizing_at(cuts.get(policy.choose(&sizes)?)?)
+/// }
 /// let policy = Policy::default().with_tokens(500..=2_000).with_messages(8..=30).with_keep_turns(3);
-/// let window: [Message; 0] = [];
-/// assert_eq!(policy.decide(&window, &CharacterEstimator), Decision::Wait);
+/// assert_eq!(to_summarise(&MessagesManager::new(), &policy), None);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
     tokens: Option<Marks<Tokens>>,
     messages: Option<Marks<usize>>,
     keep_turns: usize,
-}
-
-/// What is to be done now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
-    /// Nothing: the window is small enough, or what could be covered is too little to be worth a summary.
-    Wait,
-    /// Summarise all but the latest turns.
-    Summarize {
-        /// How many of the latest turns stay in the window; 1 or more.
-        keep_turns: usize,
-    },
 }
 
 /// Where both are set, `low` is at most `high`.
@@ -117,35 +105,25 @@ impl Policy {
         self
     }
 
-    /// What to do about `window`, the messages that the model would get now, in their order. System instructions and
-    /// summaries among them are passed over, so that the part of the list that no summary covers will do as well.
+    /// Chooses a cut, by its index among those measured. `None` if the window is small enough, or what could go is too
+    /// little to be worth a summary.
     ///
-    /// A cut as decided leaves a window about which the decision is to wait. Where the latest turns alone are above
-    /// a high mark, it waits until a quarter of the way between the marks can be saved. O(window).
-    pub fn decide<'a>(
-        &self,
-        window: impl IntoIterator<Item = &'a Message>,
-        estimator: &dyn TokenEstimator,
-    ) -> Decision {
-        let turns = Turns::of(window, |message| match self.tokens {
-            Some(_) => estimator.message(message),
-            None => Tokens::default(),
-        });
-        let window = turns.size();
+    /// The window that a chosen cut leaves is not cut again. Where the latest turns alone are above a high mark, `choose`
+    /// waits until a quarter of the way between the marks can be saved.
+    pub fn choose(&self, sizes: &WindowSizes) -> Option<usize> {
+        let window = sizes.window;
         if !self.is_high(window) {
-            return Decision::Wait;
+            return None;
         }
-        let mut latest = None;
-        for cut in turns.cuts().take_while(|cut| cut.keeps >= self.keep_turns) {
-            latest = Some(cut);
+        let fitting = sizes.cuts.iter().take_while(|cut| cut.keeps_turns >= self.keep_turns);
+        let mut chosen = None;
+        for (index, cut) in fitting.enumerate() {
+            chosen = Some((index, cut.covers));
             if self.is_low(window.minus(cut.covers)) {
                 break;
             }
         }
-        match latest {
-            Some(cut) if self.is_worth_it(window, cut.covers) => Decision::Summarize { keep_turns: cut.keeps },
-            _ => Decision::Wait,
-        }
+        chosen.filter(|(_, covers)| self.is_worth_it(window, *covers)).map(|(index, _)| index)
     }
 
     fn is_high(&self, size: Size) -> bool {

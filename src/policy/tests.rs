@@ -3,18 +3,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::message::{Attribute, Content, Contents, Invocation, Position, Role, Value};
+use crate::message::{Contents, Invocation, Message, Position, Role, Value};
 
 fn message(seq: u32, role: Role, contents: impl Into<Contents>) -> Message {
     Message::new(u128::from(seq).into(), Position::message(seq), role, contents.into(), 0)
-}
-
-fn call(id: &str) -> Content {
-    Invocation::new(id, "search", Value::Null).unwrap().into()
-}
-
-fn result(id: &str) -> Content {
-    Invocation::new(id, "search", Value::Null).unwrap().success(["found"]).into()
 }
 
 /// `turns` turns of two messages, of 10 tokens each.
@@ -26,14 +18,25 @@ fn conversation(turns: u32) -> Vec<Message> {
         .collect()
 }
 
+/// The sizes of a window of turns of two messages, which can be cut in front of each turn but the first, and at its end.
+fn sizes(window: &[Message]) -> WindowSizes {
+    let turns = window.len() / 2;
+    WindowSizes::of(window, (1..=turns).map(|turn| (2 * turn, turns - turn)), &CharacterEstimator)
+}
+
+/// How many turns stay.
+fn kept(policy: &Policy, window: &[Message]) -> Option<usize> {
+    let sizes = sizes(window);
+    policy.choose(&sizes).map(|chosen| sizes.cuts[chosen].keeps_turns)
+}
+
 #[test]
 fn it_waits_up_to_the_high_mark_and_cuts_down_to_the_low_one() {
     let policy = Policy::default().without_tokens().with_messages(6..=20);
-    assert_eq!(policy.decide(&conversation(10), &CharacterEstimator), Decision::Wait);
+    assert_eq!(kept(&policy, &conversation(10)), None);
     let eleven = conversation(11);
-    assert_eq!(policy.decide(&eleven, &CharacterEstimator), Decision::Summarize { keep_turns: 3 });
-    let keeps_more = policy.with_keep_turns(5);
-    assert_eq!(keeps_more.decide(&eleven, &CharacterEstimator), Decision::Summarize { keep_turns: 5 });
+    assert_eq!(kept(&policy, &eleven), Some(3));
+    assert_eq!(kept(&policy.with_keep_turns(5), &eleven), Some(5));
 }
 
 #[test]
@@ -41,12 +44,12 @@ fn tokens_alone_and_both_measures_together() {
     let ten = conversation(10);
     let turn: Tokens = ten[..2].iter().map(|message| CharacterEstimator.message(message)).sum();
     let tokens = Policy::default().without_messages().with_tokens(3 * turn.get()..=9 * turn.get());
-    assert_eq!(tokens.decide(&ten[..18], &CharacterEstimator), Decision::Wait);
-    assert_eq!(tokens.decide(&ten, &CharacterEstimator), Decision::Summarize { keep_turns: 3 });
+    assert_eq!(kept(&tokens, &ten[..18]), None);
+    assert_eq!(kept(&tokens, &ten), Some(3));
     // One high mark is enough to start; what stays is below both low marks.
     let both = tokens.clone().with_messages(4..=1_000);
-    assert_eq!(both.decide(&ten, &CharacterEstimator), Decision::Summarize { keep_turns: 2 });
-    assert_eq!(tokens.without_tokens().decide(&ten, &CharacterEstimator), Decision::Wait);
+    assert_eq!(kept(&both, &ten), Some(2));
+    assert_eq!(kept(&tokens.without_tokens(), &ten), None);
 }
 
 #[test]
@@ -60,12 +63,9 @@ fn contradictory_marks_are_taken_down() {
 #[test]
 fn there_must_be_something_to_cover() {
     let policy = Policy::default().with_messages(0..=0).with_keep_turns(1);
-    assert_eq!(policy.decide(&[], &CharacterEstimator), Decision::Wait);
-    assert_eq!(policy.decide(&conversation(1), &CharacterEstimator), Decision::Wait);
-    let mut fake_first = conversation(2);
-    fake_first[0].metadata_mut().add_attribute(Attribute::Fake);
-    fake_first.remove(1);
-    assert_eq!(policy.decide(&fake_first, &CharacterEstimator), Decision::Wait);
+    assert_eq!(kept(&policy, &[]), None);
+    assert_eq!(kept(&policy, &conversation(1)), None);
+    assert_eq!(policy.choose(&WindowSizes::of(&conversation(9), [], &CharacterEstimator)), None);
 }
 
 #[test]
@@ -73,30 +73,10 @@ fn large_turns_that_stay_do_not_cost_a_summary_each_turn() {
     let policy = Policy::default().without_messages().with_tokens(1_000..=4_000).with_keep_turns(1);
     let mut window = conversation(1);
     window.push(message(2, Role::User, "x".repeat(20_000)));
-    assert_eq!(policy.decide(&window, &CharacterEstimator), Decision::Wait);
+    window.push(message(3, Role::Assistant, "fine"));
+    assert_eq!(kept(&policy, &window), None);
     window.splice(0..0, conversation(40));
-    assert_eq!(policy.decide(&window, &CharacterEstimator), Decision::Summarize { keep_turns: 1 });
-}
-
-#[test]
-fn a_result_that_comes_late_holds_the_turns_together() {
-    let window = [
-        message(0, Role::User, "find me a flight"),
-        message(1, Role::Assistant, call("a")),
-        message(2, Role::User, [result("a"), "quickly please".into()]),
-        message(3, Role::Assistant, ["one moment".into(), call("b")]),
-        message(4, Role::User, "are you there"),
-        message(5, Role::Assistant, "yes"),
-        message(6, Role::User, result("b")),
-        message(7, Role::Assistant, "found"),
-        message(8, Role::User, "good"),
-        message(9, Role::Assistant, call("c")),
-        message(10, Role::User, "well?"),
-    ];
-    let turns = Turns::of(&window, |_| Tokens::default());
-    let cuts: Vec<_> = turns.cuts().map(|cut| (cut.covers.messages, cut.keeps)).collect();
-    // Not at 2, which holds the result of 1; not at 4, between 3 and 6; not at 10, for the result of 9 is to come.
-    assert_eq!(cuts, [(8, 2)]);
+    assert_eq!(kept(&policy, &window), Some(1));
 }
 
 #[test]
@@ -119,78 +99,34 @@ fn tools_count_too() {
     assert!(CharacterEstimator.message(&message(1, Role::User, long)).get() > 1_000);
 }
 
-#[derive(Debug, Clone)]
-enum Step {
-    Say(Role, usize),
-    Call(Role),
-    Answer(usize, bool),
-}
-
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let role = || prop_oneof![Just(Role::User), Just(Role::Assistant)];
-    let step = prop_oneof![
-        4 => (role(), 0usize..400).prop_map(|(role, length)| Step::Say(role, length)),
-        1 => role().prop_map(Step::Call),
-        2 => (0usize..4, any::<bool>()).prop_map(|(back, speaks)| Step::Answer(back, speaks)),
-    ];
-    proptest::collection::vec(step, 0..60)
-}
-
-fn window(steps: &[Step]) -> Vec<Message> {
-    let mut open: Vec<String> = Vec::new();
-    let mut window = Vec::new();
-    for (seq, step) in (0..).zip(steps) {
-        window.push(match step {
-            Step::Say(role, length) => message(seq, *role, "x".repeat(*length)),
-            Step::Call(role) => {
-                open.push(format!("call-{seq}"));
-                message(seq, *role, call(&open[open.len() - 1]))
-            }
-            Step::Answer(back, speaks) if *back < open.len() => {
-                let answer = result(&open.remove(open.len() - 1 - back));
-                message(seq, Role::User, if *speaks { vec![answer, "and".into()] } else { vec![answer] })
-            }
-            Step::Answer(..) => message(seq, Role::User, "nothing to answer"),
-        });
-    }
-    window
-}
-
-/// As the manager counts: where the latest `keep_turns` turns start.
-fn start_of(window: &[Message], keep_turns: usize) -> usize {
-    let says = |message: &Message| message.contents().iter().any(|content| content.as_result().is_none());
-    let starts = (0..window.len()).filter(|at| window[*at].role() == Role::User && says(&window[*at]));
-    starts.collect::<Vec<_>>().into_iter().rev().nth(keep_turns - 1).expect("so many turns")
-}
-
 proptest! {
     #[test]
-    fn a_cut_keeps_enough_parts_no_pair_and_is_not_followed_by_another(
-        steps in steps(), high in 0usize..30, low in 0usize..30, tokens in 1u64..800, keep in 1usize..5,
+    fn a_chosen_cut_is_as_small_as_the_marks_allow(
+        lengths in proptest::collection::vec((0usize..400, any::<bool>()), 0..60),
+        high in 0usize..30, low in 0usize..30, tokens in 1u64..800, keep in 1usize..5,
     ) {
-        let window = window(&steps);
+        let say = |(seq, (length, _)): (u32, &(usize, bool))| message(seq, Role::User, "x".repeat(*length));
+        let window: Vec<Message> = (0..).zip(&lengths).map(say).collect();
+        let places: Vec<usize> = (1..lengths.len()).filter(|place| lengths[*place].1).collect();
+        let cuts = |from: usize| {
+            let behind = places.iter().enumerate().filter(|(_, place)| **place > from);
+            behind.map(|(index, place)| (place - from, places.len() - index)).collect::<Vec<_>>()
+        };
         let policy = Policy::default().with_messages(low..=high).with_tokens(tokens / 2..=tokens).with_keep_turns(keep);
-        let Decision::Summarize { keep_turns } = policy.decide(&window, &CharacterEstimator) else { return Ok(()) };
-        prop_assert!(keep_turns >= keep);
+        let sizes = WindowSizes::of(&window, cuts(0), &CharacterEstimator);
+        let Some(chosen) = policy.choose(&sizes) else { return Ok(()) };
+        prop_assert!(sizes.cuts[chosen].keeps_turns >= keep);
 
-        let cut = start_of(&window, keep_turns);
-        prop_assert!(cut > 0);
-        let calls = |part: &[Message]| -> Vec<_> {
-            let ids = part.iter().flat_map(|message| message.contents().iter().filter_map(Content::as_invocation));
-            ids.map(|invocation| invocation.id().clone()).collect()
-        };
-        let results = |part: &[Message]| -> Vec<_> {
-            let ids = part.iter().flat_map(|message| message.contents().iter().filter_map(Content::as_result));
-            ids.map(|result| result.invocation_id().clone()).collect()
-        };
-        let answered = results(&window[..cut]);
-        prop_assert!(calls(&window[..cut]).iter().all(|call| answered.contains(call)));
-
-        prop_assert_eq!(policy.decide(&window[cut..], &CharacterEstimator), Decision::Wait);
-        let tokens_left: Tokens = window[cut..].iter().map(|message| CharacterEstimator.message(message)).sum();
-        let is_low = window.len() - cut <= low.min(high) && tokens_left.get() <= tokens / 2;
-        let next_cut_is_safe = Turns::of(&window[cut..], |_| Tokens::default()).cuts().any(|cut| cut.keeps >= keep);
-        prop_assert!(is_low || !next_cut_is_safe);
+        let cut = sizes.cuts[chosen].covers.messages;
+        let rest = WindowSizes::of(&window[cut..], cuts(cut), &CharacterEstimator);
+        prop_assert_eq!(policy.choose(&rest), None);
+        let is_low = rest.window.messages <= low.min(high) && rest.window.tokens.get() <= tokens / 2;
+        prop_assert!(is_low || rest.cuts.iter().all(|cut| cut.keeps_turns < keep));
+        // The cut before it leaves too much.
+        if let Some(before) = chosen.checked_sub(1).map(|before| sizes.cuts[before].covers) {
+            let left = sizes.window.minus(before);
+            prop_assert!(left.messages > low.min(high) || left.tokens.get() > tokens / 2);
+        }
     }
 
     #[test]

@@ -114,11 +114,6 @@ impl Core {
         self.manager.now_ms()
     }
 
-    /// Whether there is something to answer.
-    pub fn is_answerable(&self) -> bool {
-        self.manager.messages().last().is_some_and(|last| last.role() == crate::message::Role::User)
-    }
-
     /// The next thing that the assistant says: a turn, or a fixed sentence.
     pub fn next_speech(&mut self) -> SpeechId {
         let id = SpeechId(self.next_speech);

@@ -9,7 +9,8 @@ use super::setup::Setup;
 use super::spans;
 use crate::memory::{self, Extractive, TOOL_RULE};
 use crate::message::{
-    Content, InvocationId, Message, MessageWrapper, PlainMessage, Position, RequestRecord, Role, Text, is_blank,
+    Content, InvocationId, Message, MessageWrapper, PLACEHOLDER, PlainMessage, Position, RequestRecord, Role, Text,
+    is_blank,
 };
 use crate::model::{ModelRequest, Usage};
 use crate::policy::{TokenEstimator, Tokens};
@@ -62,7 +63,7 @@ impl Core {
         let left_out = self.trim(&mut window, max_window);
         // The model goes on with an answer that was cut, or that was heard to its end after all.
         if window.last()?.role() == Role::Assistant {
-            window.push(Message::new(0.into(), Position::message(0), Role::User, "...".into(), 0));
+            window.push(Message::new(0.into(), Position::message(0), Role::User, PLACEHOLDER.into(), 0));
         }
         let results = contents(&window).filter_map(Content::as_result);
         let answered: HashSet<&InvocationId> = results.map(|result| result.invocation_id()).collect();
@@ -114,22 +115,16 @@ impl Core {
     fn trim(&self, window: &mut Vec<Message>, most: Tokens) -> usize {
         let mut left = self.tokens(window);
         let mut cut = 0;
-        for (index, message) in window.iter().enumerate() {
+        for start in self.manager.turn_starts() {
             if left <= most {
                 break;
             }
-            if index > 0 && starts_turn(message) {
-                cut = index;
-                left = self.tokens(window.get(index..).unwrap_or_default());
-            }
+            cut = start.messages();
+            left = self.tokens(window.get(cut..).unwrap_or_default());
         }
         window.drain(..cut);
         cut
     }
-}
-
-fn starts_turn(message: &Message) -> bool {
-    message.role() == Role::User && message.contents().iter().all(|content| content.as_result().is_none())
 }
 
 fn contents(window: &[Message]) -> impl Iterator<Item = &Content> {

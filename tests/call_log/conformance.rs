@@ -55,7 +55,7 @@ pub fn summary(after: u32, number: u32) -> Record {
     record(json!({
         "id": id(1_000_000 + number).to_string(), "after": after, "summary": number, "revision": 1,
         "message": {"role": "summary", "contents": ["They greeted each other."]},
-        "metadata": {"summaryIds": [id(0).to_string()], "timing": {"creation": 5}},
+        "metadata": {"coversFrom": 0, "previousSummary": id(0).to_string(), "timing": {"creation": 5}},
     }))
 }
 

@@ -52,7 +52,7 @@ fn summary(after: u32, number: u32) -> Record {
     record(json!({
         "id": id(1_000_000 + number), "after": after, "summary": number, "revision": 1,
         "message": {"role": "summary", "contents": ["They greeted each other."]},
-        "metadata": {"summaryIds": [id(0)], "timing": {"creation": 5}},
+        "metadata": {"coversFrom": 0, "previousSummary": id(0), "timing": {"creation": 5}},
     }))
 }
 

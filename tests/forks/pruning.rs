@@ -128,10 +128,13 @@ fn a_summary_that_comes_late_covers_what_it_has_read_and_is_left() {
     let mut manager = call(4);
     let (taken, older) = (manager.summarizing().unwrap(), manager.summarizing_keeping(3).unwrap());
     let read: Vec<MessageId> = taken.messages().map(|message| message.id()).collect();
+    let before = manager.records();
     assert_eq!(manager.prune(4, Prune::Anything), 4);
     assert_eq!(manager.add_summary("S", &older).unwrap_err(), ManagerError::StaleSummary);
-    let summary = manager.add_summary("S", &taken).unwrap();
-    assert_eq!(summary.metadata().summary_ids(), read);
+    let summary = manager.add_summary("S", &taken).unwrap().id();
+    assert_eq!(manager.summary_ids(&summary), read[4..], "in memory are these");
+    let whole = before.into_iter().chain(manager.records());
+    assert_eq!(Manager::restore(whole).unwrap().summary_ids(&summary), read);
     assert_eq!(list(&manager)[3..], ["assistant: a3", "summary: S"]);
     assert_eq!(manager.add_summary("S", &taken).unwrap_err(), ManagerError::StaleSummary);
 }

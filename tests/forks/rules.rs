@@ -275,3 +275,44 @@ fn a_conversation_forks_under_an_id_of_its_own() {
     let last = edited.read(|manager| id(manager, 2));
     assert_eq!(source.fork(&last, call_id("CA4")).err(), Some(ForkError::Unknown { id: last }));
 }
+
+#[test]
+fn ten_thousand_generations_of_forks_are_cheap() {
+    // With a cost that grows with each generation, this takes half a minute and a gigabyte.
+    let mut generations = vec![call()];
+    let mut at = id(&generations[0], 7);
+    for generation in 0..10_000 {
+        let mut fork = generations.last_mut().unwrap().fork(&at, "CA1").unwrap();
+        let call = invocation(&format!("call_{generation}"));
+        fork.add_assistant(call.clone()).unwrap();
+        at = fork.add_user(call.success(["yes"])).unwrap().id();
+        generations.push(fork);
+    }
+    let last = generations.pop().unwrap();
+    drop(generations);
+    assert_eq!((last.message_count(), last.lineage().len()), (20_008, 10_000));
+    assert!(Manager::restore(last.records()).unwrap() == last);
+    assert!(last.open_invocations().is_empty());
+}
+
+#[test]
+fn ten_thousand_live_forks_of_one_conversation_are_cheap() {
+    let mut source = Manager::new();
+    for turn in 0..1_000 {
+        let call = invocation(&format!("call_{turn}"));
+        source.add_user(format!("u{turn}")).unwrap();
+        source.add_assistant(call.clone()).unwrap();
+        source.add_user(call.success(["yes"])).unwrap();
+        source.add_assistant(format!("a{turn}")).unwrap();
+    }
+    let places = [id(&source, 3_999), id(&source, 3_001), id(&source, 1_002)];
+    let mut forks: Vec<Manager> =
+        (0..10_000).map(|number| source.fork(&places[number % places.len()], "CA1").unwrap()).collect();
+    for (number, fork) in forks.iter_mut().enumerate() {
+        fork.add_user("more").unwrap();
+        assert_eq!(fork.open_invocations().len(), usize::from(number % places.len() == 1));
+    }
+    for fork in &forks[..3] {
+        assert!(Manager::restore(fork.records()).unwrap() == *fork);
+    }
+}

@@ -44,7 +44,7 @@ fn summary() -> Json {
     json!({
         "id": "01JRZJ1675E4S7Y4ZD7RNWNXWB", "after": 3, "summary": 1, "revision": 1,
         "message": {"role": "summary", "contents": ["They greeted each other."]},
-        "metadata": {"summaryIds": ["01JRZJ166J2WRMF990535EVSQS"], "timing": {"creation": 5}},
+        "metadata": {"coversFrom": 0, "previousSummary": "01JRZJ166J2WRMF990535EVSQS", "timing": {"creation": 5}},
     })
 }
 
@@ -124,7 +124,8 @@ fn what_is_no_record_is_invalid_and_refused() {
         with(summary(), "/seq", Some(json!(3))),
         with(summary(), "/summary", Some(json!(10_000))),
         with(summary(), "/message/role", Some(json!("user"))),
-        with(summary(), "/metadata/summaryIds/0", Some(json!("x"))),
+        with(summary(), "/metadata/previousSummary", Some(json!("x"))),
+        with(summary(), "/metadata/coversFrom", Some(json!(-1))),
     ];
     let required = ["/id", "/seq", "/revision", "/message", "/metadata", "/message/role", "/message/contents"];
     let without = required.iter().map(|pointer| with(message(), pointer, None));

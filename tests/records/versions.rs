@@ -4,7 +4,7 @@
 //! - `v2.jsonl`: steps, policies, hints and forks as well.
 //! - `v3.jsonl`: parts of merged messages as well.
 //!
-//! A version that adds to the form adds a file; none is ever written anew.
+//! A version that adds to the form adds a file.
 
 use std::fs;
 use std::path::Path;

@@ -74,7 +74,7 @@ fn a_summary() {
         json!({
             "id": "01JRZJ1675E4S7Y4ZD7RNWNXWB", "after": 3, "summary": 1, "revision": 1,
             "message": {"role": "summary", "contents": ["..."]},
-            "metadata": {"summaryIds": ["01JRZJ166HZFPP405DV1QQB2X9"], "timing": {"creation": 5}},
+            "metadata": {"coversFrom": 1, "previousSummary": "01JRZJ166HZFPP405DV1QQB2X9", "timing": {"creation": 5}},
         }),
         entries([
             ("pk", text("CALL#CA1")),
@@ -89,7 +89,8 @@ fn a_summary() {
             (
                 "metadata",
                 map([
-                    ("summaryIds", list([text("01JRZJ166HZFPP405DV1QQB2X9")])),
+                    ("coversFrom", number("1")),
+                    ("previousSummary", text("01JRZJ166HZFPP405DV1QQB2X9")),
                     ("timing", map([("creation", number("5"))])),
                 ]),
             ),

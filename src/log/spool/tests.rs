@@ -30,7 +30,7 @@ fn summary(after: u32, number: u32) -> Record {
     serde_json::from_value(json!({
         "id": crate::MessageId::from(u128::from(number) << 64).to_string(), "after": after, "summary": number,
         "revision": 1, "message": {"role": "summary", "contents": ["They greeted."]},
-        "metadata": {"timing": {"creation": 5}, "summaryIds": [crate::MessageId::from(1).to_string()]},
+        "metadata": {"timing": {"creation": 5}, "coversFrom": 0, "previousSummary": crate::MessageId::from(1).to_string()},
     }))
     .unwrap()
 }

@@ -137,13 +137,17 @@ fn list(numbers: Range<u32>) -> List<Arc<u32>> {
     list
 }
 
+fn segments<T>(list: &List<T>) -> usize {
+    list.shared.as_ref().map_or(0, |shared| shared.last.depth() + 1)
+}
+
 #[test]
 fn what_no_other_list_shares_any_more_is_one_segment() {
     let mut source = list(0..4);
     for turn in 1..=10 {
         drop(source.share(source.end()));
         source.push(Arc::new(turn));
-        assert_eq!(source.shared.as_ref().unwrap().segments.len(), 1);
+        assert_eq!(segments(&source), 1);
     }
     assert_eq!(source.iter().len(), 14);
 }
@@ -173,4 +177,29 @@ fn only_what_changes_and_what_is_behind_it_is_a_list_s_own() {
     assert!(source.as_slice().len() == 100 && source.shared.as_ref().unwrap().gathered.get().is_some());
     source.push(Arc::new(1));
     assert!(source.shared.as_ref().unwrap().gathered.get().is_none(), "it is of no use any more");
+}
+
+#[test]
+fn ten_thousand_generations_are_shared_read_and_dropped() {
+    let mut generations = vec![list(0..1)];
+    for generation in 1..10_000 {
+        let source = generations.last_mut().unwrap();
+        let mut fork = source.share(generation);
+        fork.push(Arc::new(u32::try_from(generation).unwrap()));
+        generations.push(fork);
+    }
+    let last = generations.pop().unwrap();
+    assert!(last.iter().map(|number| **number).eq(0..10_000));
+    assert_eq!(last.partition_point(|number| **number < 1_234), 1_234);
+    // Each message is in memory once: in its segment, or with the last list.
+    assert!(last.iter().all(|number| Arc::strong_count(number) == 1));
+    assert_eq!(segments(&last), 9_999);
+    let steps = |index| {
+        let first = last.shared.as_ref().map(|shared| &shared.last);
+        std::iter::successors(first, |segment| segment.next_towards(index).filter(|_| segment.start > index)).count()
+    };
+    let most = (0..last.own_start).map(steps).max().unwrap();
+    assert!(most < 40, "{most} steps");
+    drop(generations);
+    drop(last);
 }

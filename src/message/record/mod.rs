@@ -20,7 +20,8 @@ use crate::message::Message;
 /// - A text is a plain string in `contents`, any other content a map with `type`; [`Value`](crate::Value) says how
 ///   values stand in JSON. A key whose value is not set is absent.
 /// - A summary has `after` in place of `seq`: the `seq` of the last message it covers; `summary`, its number among
-///   the summaries of the conversation, from 1; and in `metadata` its `summaryIds`.
+///   the summaries of the conversation, from 1; and in `metadata` `coversFrom`, the `seq` of the first message it covers,
+///   and `previousSummary`, the id of the summary that it replaces.
 /// - An assistant message of which not all was heard has `"heard": {"contents": […], "by": "wordTiming"}` in `message`:
 ///   the beginning of its texts.
 /// - A message that was made in steps has `step`, `policy` and `roleHint` in `metadata`, and one behind which a
@@ -95,10 +96,11 @@ mod tests {
         let json = json!({
             "id": "01JRZJ1675E4S7Y4ZD7RNWNXWB", "after": 3, "summary": 1, "revision": 1,
             "message": {"role": "summary", "contents": ["..."]},
-            "metadata": {"summaryIds": ["01JRZJ166HZFPP405DV1QQB2X9"], "timing": {"creation": 5}},
+            "metadata": {"coversFrom": 1, "previousSummary": "01JRZJ166HZFPP405DV1QQB2X9", "timing": {"creation": 5}},
         });
         let record = read(json.clone());
-        assert_eq!(record.position().seq(), 3);
+        assert_eq!((record.metadata().covers_from(), record.position().seq()), (Some(1), 3));
+        assert_eq!(record.metadata().previous_summary(), Some("01JRZJ166HZFPP405DV1QQB2X9".parse().unwrap()));
         assert_eq!(serde_json::to_value(&record).unwrap(), json);
     }
 

@@ -28,7 +28,8 @@ impl<'de> Deserialize<'de> for MetadataDraft {
 #[derive(Default)]
 struct MetadataEntries {
     attributes: Vec<Text>,
-    summary_ids: Vec<MessageId>,
+    covers_from: Option<u32>,
+    previous_summary: Option<MessageId>,
     decision: Decision,
     forked_from: Option<ForkEntries>,
     turn: Option<TurnRecord>,
@@ -44,7 +45,8 @@ impl Draft for MetadataEntries {
     fn entry<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
         match key {
             "attribute" => self.attributes = map.next_value()?,
-            "summaryIds" => self.summary_ids = map.next_value()?,
+            "coversFrom" => self.covers_from = Some(map.next_value()?),
+            "previousSummary" => self.previous_summary = Some(map.next_value()?),
             "step" => self.decision.step = Some(Step::new(map.next_value()?)),
             "policy" => self.decision.policy = Some(map.next_value()?),
             // One that a newer writer knows is kept, as a hint that says nothing here.
@@ -79,9 +81,8 @@ impl MetadataEntries {
                 None => metadata.unknown_mut().attributes.push(name),
             }
         }
-        if !self.summary_ids.is_empty() {
-            metadata.set_summary_ids(self.summary_ids);
-        }
+        self.covers_from.into_iter().for_each(|seq| metadata.set_covers_from(seq));
+        self.previous_summary.into_iter().for_each(|id| metadata.set_previous_summary(id));
         if !self.decision.is_unknown() {
             metadata.set_decision(Box::new(self.decision));
         }

@@ -140,11 +140,11 @@ impl JsonSchema for Metadata {
                     "type": "array",
                     "items": {"type": "string", "examples": Attribute::ALL.map(Attribute::as_str)},
                 },
-                "summaryIds": {
-                    "description": "Of a summary: the summary before it, if any, and the messages it covers, in order.",
-                    "type": "array",
-                    "items": generator.subschema_for::<MessageId>(),
+                "coversFrom": {
+                    "description": "Of a summary: the `seq` of the first message that it covers; `after` is the last.",
+                    "type": "integer", "minimum": 0, "maximum": u32::MAX,
                 },
+                "previousSummary": generator.subschema_for::<MessageId>(),
                 "step": {
                     "description": "The number of the decision that made it: what was made in one has one.",
                     "type": "integer", "minimum": 0, "maximum": u32::MAX,

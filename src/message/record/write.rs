@@ -78,9 +78,8 @@ impl Serialize for Known<'_> {
         if !attributes.is_empty() {
             map.serialize_entry("attribute", &attributes)?;
         }
-        if !metadata.summary_ids().is_empty() {
-            map.serialize_entry("summaryIds", metadata.summary_ids())?;
-        }
+        metadata.covers_from().iter().try_for_each(|seq| map.serialize_entry("coversFrom", seq))?;
+        metadata.previous_summary().iter().try_for_each(|id| map.serialize_entry("previousSummary", id))?;
         if let Some(decision) = metadata.decision() {
             let Decision { step, policy, role_hint } = decision;
             step.iter().try_for_each(|step| map.serialize_entry("step", &step.number()))?;

@@ -15,7 +15,7 @@ use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
 use aws_sdk_bedrockruntime::types::{ContentBlock, ConversationRole, Message, SystemContentBlock};
 
 use crate::bedrock::validate::Profile;
-use crate::message::is_blank;
+use crate::message::{PLACEHOLDER, is_blank};
 use crate::model::Repair;
 
 /// Mends what Bedrock would refuse in a request, and tells what it changed, in the order in which it did; nothing where
@@ -87,7 +87,7 @@ fn drop_blank_prompts(input: &mut ConverseInput, repairs: &mut Repairs) {
 
 /// The message that keeps the roles alternating where nothing was said.
 fn silence(role: ConversationRole) -> Message {
-    message(role, vec![ContentBlock::Text("...".to_owned())])
+    message(role, vec![ContentBlock::Text(PLACEHOLDER.to_owned())])
 }
 
 #[expect(clippy::expect_used, reason = "a message needs a role and contents, and gets both")]

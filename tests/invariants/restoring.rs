@@ -1,0 +1,79 @@
+//! A call that a log holds in part is restored and goes on, again and again.
+
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
+use verbale::message::InvocationError;
+use verbale::{Content, Invocation, MessageWrapper, Record, Role};
+
+use super::history::{Manager, Op, World, history, said};
+use super::{assert_valid, config, window};
+
+/// The records as a log gives them back that never got some of the results.
+fn without_results(records: &[Record], lost: &[bool]) -> Vec<Record> {
+    let mut lost = lost.iter().cycle();
+    let stored = records.iter().map(|record| {
+        let mut json = serde_json::to_value(record).unwrap();
+        let contents = json["message"]["contents"].as_array_mut().unwrap();
+        if record.role() == Role::User {
+            contents.retain(|content| content["type"] != "invocationResult" || !lost.next().unwrap());
+            if contents.is_empty() {
+                contents.push("lost".into());
+            }
+        }
+        serde_json::from_value(json).unwrap()
+    });
+    stored.collect()
+}
+
+fn open_calls(manager: &Manager) -> Vec<Invocation> {
+    let contents = manager.meta_messages().iter().flat_map(|message| message.contents().iter());
+    let open = manager.open_invocations();
+    contents.filter_map(Content::as_invocation).filter(|call| open.contains(&call.id())).cloned().collect()
+}
+
+fn assert_restores(manager: &Manager) -> TestCaseResult {
+    let json: Vec<String> = manager.records().iter().map(|record| serde_json::to_string(record).unwrap()).collect();
+    let restored = Manager::restore(json.iter().map(|json| serde_json::from_str(json).unwrap()));
+    let restored = restored.map_err(|error| TestCaseError::fail(error.to_string()))?;
+    prop_assert!(restored == *manager);
+    prop_assert_eq!(window(&restored), window(manager));
+    prop_assert_eq!(restored.open_invocations(), manager.open_invocations());
+    prop_assert_eq!(restored.summarizing(), manager.summarizing());
+    assert_valid(&window(manager))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..config() })]
+
+    #[test]
+    fn a_call_whose_results_were_lost_is_restored_any_number_of_times(
+        ops in history(), lost in prop::collection::vec(any::<bool>(), 1..8),
+        lives in prop::collection::vec((history(), any::<bool>()), 1..4),
+    ) {
+        let mut world = World::new();
+        let is_kept = |op: &&Op| !matches!(op, Op::Prune { .. });
+        for op in ops.iter().filter(is_kept) {
+            world.apply(op);
+        }
+        let lost = without_results(&world.manager.records(), &lost);
+        world.table = lost.into_iter().map(|record| (record.position(), record)).collect();
+        for (ops, marks_unknown) in &lives {
+            let restored = Manager::restore(world.table.values().cloned());
+            let manager = restored.map_err(|error| TestCaseError::fail(error.to_string()))?;
+            assert_restores(&manager)?;
+            let said = manager.meta_messages().iter().flat_map(|message| said(message.message())).cloned().collect();
+            world = World { manager, said, table: world.table, calls: world.calls, ..World::new() };
+            // The service says of each open call that its outcome is unknown.
+            for call in open_calls(&world.manager).iter().filter(|_| *marks_unknown) {
+                let unknown = Content::from(call.failure(InvocationError::new("unknown").unwrap()));
+                world.manager.add_user(unknown.clone()).unwrap();
+                world.said.push(unknown);
+            }
+            for op in ops.iter().filter(is_kept) {
+                world.apply(op);
+            }
+            assert_restores(&world.manager)?;
+            world.write_all();
+        }
+    }
+}
