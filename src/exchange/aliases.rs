@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use super::budget::{self, Budget};
 use super::error::Problem;
 use crate::message::{InvocationId, ToolName};
 
@@ -26,14 +25,12 @@ impl Aliases {
         &mut self,
         id: InvocationId,
         invoked: impl Fn(&InvocationId) -> Option<(&'a ToolName, bool)>,
-        budget: &Budget,
     ) -> Result<InvocationId, Problem> {
         let latest = self.by_id.get(&id).unwrap_or(&id);
         let is_answered = |id| invoked(id).is_some_and(|(_, is_answered)| is_answered);
         if !is_answered(latest) {
             return Ok(latest.clone());
         }
-        budget.take(budget::ALIAS_BYTES)?;
         let stem: String = id.as_str().chars().take(LONGEST_STEM).collect();
         loop {
             let alias = InvocationId::new(format!("{stem}-{}", self.next_number))?;

@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use super::json::Json;
+use super::plain;
 use crate::manager::MessagesManager;
-use crate::message::{Contents, Message, MessageId, MessageWrapper, Role};
+use crate::message::{Content, Contents, Message, MessageId, MessageWrapper, Role, RoleHint, Value};
 
 /// A conversation as text of a format, and what the format has no words for.
 ///
@@ -65,8 +67,10 @@ pub enum Lost {
     Failure,
     /// That a part of a result is data: it is told as a text.
     ResultJson,
-    /// That a value in data is bytes or a set: it is told as a text or a list.
+    /// That a value in data is bytes or a set.
     Value,
+    /// Where in its message, or when, something was said.
+    Order,
     /// A content of a newer version.
     Unknown,
 }
@@ -85,8 +89,22 @@ impl fmt::Display for Lost {
             Self::Failure => "what is known of a failed tool call",
             Self::ResultJson => "that a result is data",
             Self::Value => "bytes or sets in data",
+            Self::Order => "the order in which things were said",
             Self::Unknown => "a content of a newer version",
         })
+    }
+}
+
+/// The role that a provider's message has: the [hint](crate::message::Decision::role_hint) of its decision, where there
+/// is one and the message holds neither tool calls nor results. No provider takes words as those of a tool.
+pub(super) fn role_for_provider(message: &Message) -> Role {
+    let is_of_tools = |content: &Content| content.as_invocation().is_some() || content.as_result().is_some();
+    let hint = message.metadata().decision().and_then(|decision| decision.role_hint);
+    match hint.filter(|_| !message.contents().iter().any(is_of_tools)) {
+        Some(RoleHint::User) => Role::User,
+        Some(RoleHint::Assistant) => Role::Assistant,
+        Some(RoleHint::System) => Role::Supervisor,
+        Some(RoleHint::Tool) | None => message.role(),
     }
 }
 
@@ -103,18 +121,42 @@ impl Losses {
         }
     }
 
-    /// The text, with what it does not say.
+    /// A value as plain JSON.
+    pub fn plain<'a>(&mut self, of: MessageId, value: &'a Value) -> Json<'a> {
+        if !plain::is_plain(value) {
+            self.note(of, Lost::Value);
+        }
+        Json::Plain(value)
+    }
+
+    /// Notes a loss if something is there of which the text says nothing.
+    pub fn note_some<T>(&mut self, of: MessageId, what: Lost, untold: &Option<T>) {
+        if untold.is_some() {
+            self.note(of, what);
+        }
+    }
+
+    /// Whether a content says something. Blank is what was not heard, and no format has a newer writer's contents.
+    pub fn says_something(&mut self, of: MessageId, content: &Content) -> bool {
+        if matches!(content, Content::Unknown(_)) {
+            self.note(of, Lost::Unknown);
+            return false;
+        }
+        !content.is_blank()
+    }
+
+    /// The text of an export, with these losses.
     pub fn beside(self, text: String) -> Export {
         Export { text, losses: self.0 }
     }
 }
 
-/// Calls `each` for each message that somebody said or instructed, with its contents as they were heard. Fakes are
-/// nobody's, and summaries are lost.
-pub(super) fn each_said<W: MessageWrapper>(
-    manager: &MessagesManager<W>,
+/// Calls `each` for each message that somebody said or instructed, with its contents as they were heard: not for fakes,
+/// and not for summaries, which are lost.
+pub(super) fn each_said<'a, W: MessageWrapper + 'a>(
+    manager: &'a MessagesManager<W>,
     losses: &mut Losses,
-    mut each: impl FnMut(&Message, &Contents, &mut Losses),
+    mut each: impl FnMut(&'a Message, Cow<'a, Contents>, &mut Losses),
 ) {
     for message in manager.all().map(W::message).filter(|message| !message.is_fake()) {
         if message.role() == Role::Summary {
@@ -125,6 +167,6 @@ pub(super) fn each_said<W: MessageWrapper>(
         if matches!(&heard, Cow::Owned(heard) if heard != message.contents()) {
             losses.note(message.id(), Lost::Unheard);
         }
-        each(message, &heard, losses);
+        each(message, heard, losses);
     }
 }

@@ -12,30 +12,32 @@
 //!   said, are left out: they come back by themselves.
 //! - **There and back.** What was exported and is imported says the same. What was imported and exported stays, to the
 //!   letter, the same text whenever it is imported and exported again.
-//! - **Memory.** An import takes at most 4 times the memory of its text and 64 KB. Conversations take less; lists of
-//!   numbers in a tool's arguments would take more, and then they are an error. So are lists that nest too deep.
+//! - **Windows.** For OpenAI and Anthropic, `window` writes what the model gets now, as
+//!   [`to_raw`](crate::MessagesManager::to_raw) gives it for Bedrock. `export` and `window` of OpenAI, and `window` of
+//!   Anthropic heed the [role hint](crate::message::Decision::role_hint) of a decision; Converse and the other formats have
+//!   no place for it.
+//! - **Limits.** Importing takes linear time. [`ImportOptions`] limits the size of a text.
 
 mod aliases;
+pub mod anthropic;
 mod block;
-mod budget;
-mod bytes;
 pub mod chat;
 pub mod converse;
 mod error;
 mod export;
 mod failure;
 mod intake;
+mod json;
 pub mod json_lines;
-mod lexer;
-mod moment;
+mod media;
+mod node;
 pub mod openai;
-mod path;
-mod quoted;
-mod reader;
-mod value;
+mod options;
+mod plain;
 pub mod versioned;
-mod writer;
+mod window;
+mod wrong;
 
-pub use error::{ExchangeError, Problem};
+pub use error::{ExchangeError, Place, Problem};
 pub use export::{Export, Loss, Lost};
-pub use path::Place;
+pub use options::ImportOptions;

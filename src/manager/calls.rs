@@ -26,10 +26,6 @@ impl Call {
 }
 
 impl Calls {
-    pub fn reserve(&mut self, calls: usize) {
-        self.0.reserve(calls);
-    }
-
     pub fn get(&self, id: &InvocationId) -> Option<&Call> {
         self.0.get(id)
     }

@@ -108,12 +108,6 @@ impl<W: MessageWrapper> MessagesManager<W> {
         }
     }
 
-    /// Makes room for messages and tool calls that are about to be added, and not for twice as many.
-    pub(crate) fn reserve(&mut self, messages: usize, calls: usize) {
-        self.list.reserve_exact(messages);
-        self.calls.reserve(calls);
-    }
-
     /// The message with this id, to be changed. Looked for from the end.
     pub fn entry(&mut self, id: &MessageId) -> Option<Entry<'_, W>> {
         let index = self.find(id)?;

@@ -2,6 +2,9 @@
 
 use crate::message::MediaKind;
 
+/// Where Bedrock reads data from by itself.
+pub(super) const S3: &str = "s3://";
+
 /// Of several formats that are one MIME type, the first is written.
 type Formats = &'static [(&'static str, &'static str)];
 
@@ -59,6 +62,11 @@ fn formats(kind: Option<MediaKind>) -> Formats {
 /// The MIME type of a format.
 pub(super) fn mime_type(kind: Option<MediaKind>, format: &str) -> Option<&'static str> {
     formats(kind).iter().find(|(known, _)| *known == format).map(|(_, mime_type)| *mime_type)
+}
+
+/// The formats of a kind, for an error.
+pub(super) fn known(kind: Option<MediaKind>) -> String {
+    formats(kind).iter().map(|(format, _)| *format).collect::<Vec<_>>().join(", ")
 }
 
 /// The format of a MIME type.
