@@ -131,10 +131,6 @@ impl Problem {
     pub(super) fn not_kept(what: &str) -> Self {
         Self::Invalid { reason: format!("{what} cannot be kept; take it out first") }
     }
-
-    pub(super) fn missing(key: &str) -> Self {
-        Self::MissingKey { key: key.to_owned() }
-    }
 }
 
 impl From<MessageError> for Problem {

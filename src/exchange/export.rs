@@ -95,6 +95,15 @@ impl fmt::Display for Lost {
     }
 }
 
+/// The name of a role, as providers have it.
+pub(super) const fn role_name(role: Role) -> &'static str {
+    match role {
+        Role::User => "user",
+        Role::Assistant => "assistant",
+        Role::Supervisor | Role::Summary => "system",
+    }
+}
+
 /// The role that a provider's message has: the [hint](crate::message::Decision::role_hint) of its decision, where there
 /// is one and the message holds neither tool calls nor results. No provider takes words as those of a tool.
 pub(super) fn role_for_provider(message: &Message) -> Role {

@@ -23,12 +23,9 @@ impl Failure {
         contents: Option<Vec<ResultContent>>,
     ) -> Result<Option<Outcome>, ExchangeError> {
         let Some(message) = self.message else {
-            let alone = self.kind.is_some() || self.retryable.is_some();
-            return if alone {
-                Err(node.error(super::Problem::missing("error")))
-            } else {
-                Ok(contents.map(Outcome::Success))
-            };
+            let is_alone = self.kind.is_some() || self.retryable.is_some();
+            node.need("error", (!is_alone).then_some(()))?;
+            return Ok(contents.map(Outcome::Success));
         };
         let mut told = message.as_str().to_owned();
         for content in contents.into_iter().flatten() {

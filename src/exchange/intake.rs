@@ -111,3 +111,39 @@ impl TryFrom<Text> for Moment {
         read_moment(&moment).map(Self).ok_or_else(|| Refused(REASON.to_owned()))
     }
 }
+
+/// Who speaks, in the formats that know three roles.
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Speaker {
+    User,
+    Assistant,
+    System,
+}
+
+/// Who speaks, in the formats that know two roles.
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Spoken {
+    User,
+    Assistant,
+}
+
+impl From<Speaker> for Role {
+    fn from(speaker: Speaker) -> Self {
+        match speaker {
+            Speaker::User => Self::User,
+            Speaker::Assistant => Self::Assistant,
+            Speaker::System => Self::Supervisor,
+        }
+    }
+}
+
+impl From<Spoken> for Role {
+    fn from(spoken: Spoken) -> Self {
+        match spoken {
+            Spoken::User => Self::User,
+            Spoken::Assistant => Self::Assistant,
+        }
+    }
+}

@@ -1,17 +1,25 @@
 //! Binary data of media and documents: base64 and `data:` URLs.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::error::Problem;
+use super::error::{ExchangeError, Problem};
+use super::node::Node;
 use crate::message::{Document, Media, MediaKind, Source, Text};
 
 /// The bytes that `base64` says.
 pub(super) fn decoded(base64: &str) -> Result<Arc<[u8]>, Problem> {
     let bytes = STANDARD.decode(base64).map_err(|_| Problem::invalid("bytes belong here, in base64"))?;
     Ok(bytes.into())
+}
+
+/// The bytes that the string of a node says in base64.
+pub(super) fn bytes(node: &Node<'_, '_>) -> Result<Source, ExchangeError> {
+    let base64: Cow<'_, str> = node.read()?;
+    decoded(&base64).map(Source::Bytes).map_err(|problem| node.error(problem))
 }
 
 /// A URL, or the bytes of a `data:` URL with their MIME type.

@@ -67,16 +67,51 @@ impl<'a> Node<'a, '_> {
 
     /// Reads this object, whose keys are `known`. Values of other keys have to say nothing: `null` or an empty list, as
     /// clients of a provider write them.
-    pub fn object_of<T: Deserialize<'a>>(&self, known: &[&str]) -> Result<T, ExchangeError> {
-        // Read before the type is, and without a path: an unknown key may be a caller's word.
+    pub fn object_of<T: Deserialize<'a>>(&self, known: &'static [&'static str]) -> Result<T, ExchangeError> {
+        self.entries(known)?;
+        self.read()
+    }
+
+    /// The one entry of this object that says something. Its key is one of `known`.
+    pub fn one_of<'q>(&'q self, known: &'static [&'static str]) -> Result<(&'static str, Node<'a, 'q>), ExchangeError> {
+        let mut entries = self.entries(known)?.into_iter();
+        let (key, value) = self.need(known.first().copied().unwrap_or_default(), entries.next())?;
+        match entries.next() {
+            Some(_) => Err(self.invalid("this holds one thing")),
+            None => Ok((key, self.under(key, value))),
+        }
+    }
+
+    /// The value under the last of the `known` keys of this object.
+    pub fn last_of<'q>(&'q self, known: &'static [&'static str]) -> Result<Node<'a, 'q>, ExchangeError> {
+        let key = known.last().copied().unwrap_or_default();
+        let value = self.entries(known)?.into_iter().find(|(found, _)| *found == key);
+        Ok(self.under(key, self.need(key, value)?.1))
+    }
+
+    /// The entries of this object that say something.
+    fn entries(&self, known: &'static [&'static str]) -> Result<Vec<(&'static str, &'a RawValue)>, ExchangeError> {
+        // Read without a path: an unknown key may be a caller's word.
         let Pairs(pairs) = serde_json::from_str(self.of_kind("an object")?.json)
             .map_err(|error| self.at(0, self.path(), problem(&error, "")))?;
         let says_nothing = |json: &str| json == "null" || json.strip_prefix('[').is_some_and(|rest| rest.trim() == "]");
-        let is_lost = |(key, value): &(String, &RawValue)| !known.contains(&key.as_str()) && !says_nothing(value.get());
-        if pairs.iter().any(is_lost) {
-            return Err(self.error(Problem::UnknownKey { known: known.join(", ") }));
+        let mut entries: Vec<(&'static str, &'a RawValue)> = Vec::new();
+        for (key, value) in pairs {
+            match known.iter().find(|name| **name == key) {
+                Some(name) if entries.iter().any(|(before, _)| before == name) => {
+                    return Err(self.error(Problem::RepeatedKey));
+                }
+                Some(name) => entries.push((name, value)),
+                None if says_nothing(value.get()) => {}
+                None => return Err(self.error(Problem::UnknownKey { known: known.join(", ") })),
+            }
         }
-        self.read()
+        Ok(entries)
+    }
+
+    /// A value that has to be there.
+    pub fn need<T>(&self, key: &str, value: Option<T>) -> Result<T, ExchangeError> {
+        value.ok_or_else(|| self.error(Problem::MissingKey { key: key.to_owned() }))
     }
 
     /// Reads this string.

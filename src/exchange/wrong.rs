@@ -41,7 +41,7 @@ pub(super) fn problem(error: &serde_json::Error, rest: &str) -> Problem {
         return Problem::WrongKind { expected: plainly(expected()), found: found_kind(found) };
     }
     if let Some(key) = told.strip_prefix("missing field `") {
-        return Problem::missing(key.trim_end_matches('`'));
+        return Problem::MissingKey { key: key.trim_end_matches('`').to_owned() };
     }
     if told.starts_with("unknown field `") {
         return Problem::UnknownKey { known: known() };

@@ -180,8 +180,8 @@ fn error_names_path_and_quotes_nothing() {
     $.messages[0].content[0] (line 1, column 26): a key is not known here, and its value would be lost; known are type, cache_control, text
     $.messages[0].content[0] (line 1, column 26): a key is not known here, and its value would be lost; known are type, cache_control, text
     $.messages[0].content[0] (line 1, column 26): the key `source` is missing
-    $.messages[0].content[0].source (line 1, column 45): a key is not known here, and its value would be lost; known are `type`, `media_type`, `data`, `url`
-    $.messages[0].content[0].source (line 1, column 36): bytes belong here, in base64
+    $.messages[0].content[0].source (line 1, column 36): a key is not known here, and its value would be lost; known are type, media_type, data, url
+    $.messages[0].content[0].source.data (line 1, column 44): bytes belong here, in base64
     $.messages[0].content[0].name (line 1, column 66): a tool name has 1 to 64 characters of [a-zA-Z0-9_-]; this one has 11 bytes
     $.messages[0].content[0] (line 1, column 26): the key `input` is missing
     $.messages[0] (line 1, column 14): the conversation refuses the message

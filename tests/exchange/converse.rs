@@ -205,13 +205,13 @@ fn error_names_path_and_quotes_nothing() {
     $[0] (line 1, column 16): the key `content` is missing
     $[0].content (line 1, column 13): a list belongs here, not a string
     $.messages[0].content[0] (line 1, column 26): the key `text` is missing
-    $.messages[0].content[0] (line 1, column 36): a key is not known here, and its value would be lost; known are `text`, `json`, `image`, `video`, `audio`, `document`, `toolUse`, `toolResult`, `cachePoint`, `reasoningContent`, `guardContent`, `citationsContent`, `searchResult`
-    $.messages[0].content[0] (line 1, column 26): a block holds one thing
-    $.messages[0].content[0] (line 1, column 26): the reasoning of a model cannot be kept; take it out first
+    $.messages[0].content[0] (line 1, column 26): a key is not known here, and its value would be lost; known are text, image, video, audio, document, toolUse, toolResult, cachePoint, reasoningContent, guardContent, citationsContent, searchResult
+    $.messages[0].content[0] (line 1, column 26): this holds one thing
+    $.messages[0].content[0].reasoningContent (line 1, column 46): `reasoningContent` cannot be kept; take it out first
     $.messages[0].content[0].image (line 1, column 50): the key `source` is missing
-    $.messages[0].content[0].image.source (line 1, column 60): bytes belong here, in base64
+    $.messages[0].content[0].image.source.bytes (line 1, column 69): bytes belong here, in base64
     $.messages[0].content[0].image.source.s3Location (line 1, column 74): the owner of a bucket cannot be kept; take it out first
-    $.messages[0].content[0].document.source (line 1, column 74): a document that is given as texts cannot be kept; take it out first
+    $.messages[0].content[0].document.source.text (line 1, column 82): a document that is given as texts cannot be kept; take it out first
     $.messages[0].content[0].toolResult (line 1, column 40): this answers a tool call that does not stand before it
     $.messages[0] (line 1, column 14): the conversation refuses the message
     $[1].content[0].toolResult (line 1, column 113): an error that is told in anything but one text cannot be kept; take it out first

@@ -170,13 +170,13 @@ fn error_names_line_and_path_and_quotes_nothing() {
     $.content.text (line 3, column 48): a string belongs here, not a number
     $.content.type (line 3, column 41): this name is not known here; known are `text`, `image`, `audio`, `video`, `document`, `json`
     $ (line 3, column 1): the conversation refuses the message
-    $ (line 3, column 24): a key is not known here, and its value would be lost; known are `role`, `timestamp`, `content`
+    $ (line 3, column 1): a key is not known here, and its value would be lost; known are role, content, timestamp
     $ (line 3, column 21): a key appears twice in one object
     $.content.text (line 3, column 55): the text is not JSON: unexpected end of hex escape
-    $ (line 3, column 71): the key `content` is missing
-    $ (line 3, column 82): the key `identifier` is missing
-    $ (line 3, column 88): the key `name` is missing
-    $ (line 3, column 84): the key `arguments` is missing
+    $ (line 3, column 1): the key `content` is missing
+    $ (line 3, column 1): the key `identifier` is missing
+    $ (line 3, column 1): the key `name` is missing
+    $ (line 3, column 1): the key `arguments` is missing
     $.identifier (line 3, column 45): an invocation id has 1 to 64 characters of [a-zA-Z0-9_-]; this one has 9 bytes
     $.arguments (line 3, column 62): a key appears twice in one object
     $ (line 3, column 1): this answers a tool call that does not stand before it

@@ -256,6 +256,8 @@ fn error_names_path_and_quotes_nothing() {
     let arguments =
         json!([{"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "{\"a\":"}}]}]);
     told.push(import(&arguments).unwrap_err());
+    let twice = r#"[{"role":"user","content":[{"type":"text","text":"a","text":"b"}]}]"#;
+    told.push(openai::import_with::<verbale::PlainMessage>(twice, &options()).unwrap_err().to_string());
     insta::assert_snapshot!(told.join("\n"), @r"
     $ (line 1, column 1): an object belongs here, not a number
     $ (line 1, column 7): the key `messages` is missing
@@ -280,5 +282,6 @@ fn error_names_path_and_quotes_nothing() {
     $[0].content[0].image_url (line 1, column 27): a `data:` URL is in base64 here
     $[0].tool_calls[0].id (line 1, column 86): an invocation id has 1 to 64 characters of [a-zA-Z0-9_-]; this one has 3 bytes
     $[0].tool_calls[0].function.arguments (line 1, column 61): the text is not JSON: EOF while parsing a value
+    $[0].content[0] (line 1, column 28): a key appears twice in one object
     ");
 }

@@ -193,7 +193,7 @@ fn error_names_path_and_quotes_nothing() {
     insta::assert_snapshot!(told.join("\n"), @r"
     $.version (line 1, column 30): this name is not known here; known are `1.0`
     $ (line 1, column 15): the key `version` is missing
-    $ (line 1, column 17): the key `messages` is missing
+    $ (line 1, column 1): the key `messages` is missing
     $.version (line 1, column 26): a string belongs here, not a number
     $.messages (line 1, column 13): a list belongs here, not an object
     $.messages[0] (line 1, column 30): the key `type` is missing
@@ -201,19 +201,19 @@ fn error_names_path_and_quotes_nothing() {
     $.messages[0].type (line 1, column 29): this name is not known here; known are `AgentMessage`, `TextMessage`, `ToolCallMessage`, `ToolResultMessage`, `ImageMessage`, `AudioMessage`, `VideoMessage`, `DocumentMessage`
     $.messages[0] (line 1, column 51): the key `role` is missing
     $.messages[0].role (line 1, column 29): this name is not known here; known are `user`, `assistant`, `system`
-    $.messages[0] (line 1, column 49): the key `text` is missing
-    $.messages[0] (line 1, column 36): a key is not known here, and its value would be lost; known are `type`, `role`, `continues`, `text`
+    $.messages[0] (line 1, column 14): the key `text` is missing
+    $.messages[0] (line 1, column 14): a key is not known here, and its value would be lost; known are type, role, continues, text
     $.messages[0] (line 1, column 14): an item of this `type` has another `role`
     $.messages[0] (line 1, column 14): the conversation refuses the message
     $.messages[0] (line 1, column 14): the conversation refuses the message
-    $.messages[3] (line 1, column 432): the key `tool_name` is missing
-    $.messages[3] (line 1, column 432): the key `tool_call_id` is missing
+    $.messages[3] (line 1, column 250): the key `tool_name` is missing
+    $.messages[3] (line 1, column 250): the key `tool_call_id` is missing
     $.messages[3] (line 1, column 250): the key `arguments` is missing
     $.messages[3].tool_name (line 1, column 429): a tool name has 1 to 64 characters of [a-zA-Z0-9_-]; this one has 8 bytes
     $.messages[3] (line 1, column 250): a result is one of `result` and `result_contents`: the other is null
     $.messages[0] (line 1, column 14): the data belongs here, under one of `url`, `data` and `content_id`
-    $.messages[0] (line 1, column 14): bytes belong here, in base64
-    $.messages[0] (line 1, column 14): only a document has a `title`; media have a `prompt_hint`
+    $.messages[0].data (line 1, column 22): bytes belong here, in base64
+    $.messages[0] (line 1, column 14): a key is not known here, and its value would be lost; known are type, source, url, data, content_id, mime_type, prompt_hint, id, role, continues
     $.messages[0] (line 1, column 14): this continues a message of the same role, which does not stand before it
     $.messages[0] (line 1, column 14): this answers a tool call that does not stand before it
     ");

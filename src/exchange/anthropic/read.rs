@@ -1,12 +1,10 @@
 //! Reading `system` and `messages`.
 
-use std::borrow::Cow;
-
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::exchange::error::{ExchangeError, Problem};
-use crate::exchange::intake::{CallId, Intake, Tool};
+use crate::exchange::intake::{CallId, Intake, Spoken, Tool};
 use crate::exchange::node::Node;
 use crate::exchange::options::ImportOptions;
 use crate::exchange::{media, plain};
@@ -25,16 +23,9 @@ struct Request<'a> {
 
 #[derive(Deserialize)]
 struct Message<'a> {
-    role: Speaker,
+    role: Spoken,
     #[serde(borrow)]
     content: &'a RawValue,
-}
-
-#[derive(Deserialize, Clone, Copy)]
-#[serde(rename_all = "lowercase")]
-enum Speaker {
-    User,
-    Assistant,
 }
 
 #[derive(Deserialize)]
@@ -71,12 +62,11 @@ enum Kind {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Located<'a> {
     r#type: SourceKind,
     media_type: Option<Text>,
     #[serde(borrow)]
-    data: Option<Cow<'a, str>>,
+    data: Option<&'a RawValue>,
     url: Option<Text>,
 }
 
@@ -114,10 +104,7 @@ pub(super) fn conversation<W: MessageWrapper>(
 
 fn add<W: MessageWrapper>(intake: &mut Intake<W>, node: &Node<'_, '_>) -> Result<(), ExchangeError> {
     let message: Message<'_> = node.object_of(&["role", "content"])?;
-    let role = match message.role {
-        Speaker::User => Role::User,
-        Speaker::Assistant => Role::Assistant,
-    };
+    let role = message.role.into();
     let content = node.under("content", message.content);
     let contents = match content.kind() {
         "a string" => vec![Content::Text(content.text()?)],
@@ -128,17 +115,15 @@ fn add<W: MessageWrapper>(intake: &mut Intake<W>, node: &Node<'_, '_>) -> Result
 
 fn read_block<W: MessageWrapper>(node: &Node<'_, '_>, intake: &mut Intake<W>) -> Result<Content, ExchangeError> {
     let block = block_of(node)?;
-    let missing = |key: &str| node.error(Problem::missing(key));
     match block.r#type {
         Kind::ToolUse => {
-            let (CallId(id), Tool(name)) =
-                (block.id.ok_or_else(|| missing("id"))?, block.name.ok_or_else(|| missing("name"))?);
-            let input = block.input.ok_or_else(|| missing("input"))?;
+            let (CallId(id), Tool(name)) = (node.need("id", block.id)?, node.need("name", block.name)?);
+            let input = node.need("input", block.input)?;
             let input = plain::read(&node.under("input", input))?;
             Ok(intake.call(node, id, name, input)?.into())
         }
         Kind::ToolResult => {
-            let CallId(id) = block.tool_use_id.ok_or_else(|| missing("tool_use_id"))?;
+            let CallId(id) = node.need("tool_use_id", block.tool_use_id)?;
             let contents = block.content.map(|content| parts(&node.under("content", content)));
             let contents = contents.transpose()?.unwrap_or_default();
             let outcome =
@@ -149,7 +134,7 @@ fn read_block<W: MessageWrapper>(node: &Node<'_, '_>, intake: &mut Intake<W>) ->
             ResultContent::Text(text) => Content::Text(text),
             ResultContent::Media(media) => Content::Media(media),
             ResultContent::Document(document) => Content::Document(document),
-            ResultContent::Json(_) | ResultContent::Unknown(_) => return Err(missing("text")),
+            ResultContent::Json(_) | ResultContent::Unknown(_) => return Err(node.invalid("this is no content")),
         }),
     }
 }
@@ -185,10 +170,9 @@ fn parts(node: &Node<'_, '_>) -> Result<Vec<ResultContent>, ExchangeError> {
 }
 
 fn part(node: &Node<'_, '_>, block: Block<'_>) -> Result<ResultContent, ExchangeError> {
-    let missing = |key: &str| node.error(Problem::missing(key));
-    let source = || read_source(&node.under("source", block.source.ok_or_else(|| missing("source"))?));
+    let source = || read_source(&node.under("source", node.need("source", block.source)?));
     Ok(match block.r#type {
-        Kind::Text => ResultContent::Text(block.text.ok_or_else(|| missing("text"))?),
+        Kind::Text => ResultContent::Text(node.need("text", block.text)?),
         Kind::Image => {
             let (source, mime_type) = source()?;
             media::media(MediaKind::Image, source, mime_type, None).into()
@@ -204,13 +188,12 @@ fn part(node: &Node<'_, '_>, block: Block<'_>) -> Result<ResultContent, Exchange
 }
 
 fn read_source(node: &Node<'_, '_>) -> Result<(Source, Option<Text>), ExchangeError> {
-    let located: Located<'_> = node.object()?;
-    let missing = |key: &str| node.error(Problem::missing(key));
-    let data = || located.data.as_deref().ok_or_else(|| missing("data"));
+    let located: Located<'_> = node.object_of(&["type", "media_type", "data", "url"])?;
+    let data = || Ok(node.under("data", node.need("data", located.data)?));
     let source = match located.r#type {
-        SourceKind::Base64 => Source::Bytes(media::decoded(data()?).map_err(|problem| node.error(problem))?),
-        SourceKind::Text => Source::Bytes(data()?.as_bytes().into()),
-        SourceKind::Url => Source::Url(located.url.ok_or_else(|| missing("url"))?),
+        SourceKind::Base64 => media::bytes(&data()?)?,
+        SourceKind::Text => Source::Bytes(data()?.text()?.as_bytes().into()),
+        SourceKind::Url => Source::Url(node.need("url", located.url)?),
     };
     Ok((source, located.media_type))
 }

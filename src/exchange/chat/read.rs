@@ -11,7 +11,7 @@ use super::ids::KnownIds;
 use super::{DEFAULT_CONVERSATION, INPUT_ID, MESSAGE_ID};
 use crate::clock::{IdSource, ManualClock};
 use crate::exchange::error::{ExchangeError, Problem};
-use crate::exchange::intake::Moment;
+use crate::exchange::intake::{Moment, Spoken};
 use crate::exchange::node::Node;
 use crate::exchange::options::ImportOptions;
 use crate::exchange::{block, plain};
@@ -45,7 +45,7 @@ struct Message<'a> {
     message_id: Option<Cow<'a, str>>,
     #[serde(borrow)]
     conversation_id: Option<Cow<'a, str>>,
-    role: Speaker,
+    role: Spoken,
     #[serde(borrow)]
     content: &'a RawValue,
     timestamp: Option<Moment>,
@@ -57,13 +57,6 @@ struct Message<'a> {
 #[serde(rename_all = "lowercase")]
 enum Modality {
     Chat,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Speaker {
-    User,
-    Assistant,
 }
 
 /// A message with what orders it.
@@ -160,10 +153,7 @@ impl<W: MessageWrapper> Conversation<W> {
     }
 
     fn add(&mut self, Listed { at_ms, node, message, .. }: Listed<'_, '_>) -> Result<(), ExchangeError> {
-        let role = match message.role {
-            Speaker::User => Role::User,
-            Speaker::Assistant => Role::Assistant,
-        };
+        let role = message.role.into();
         let contents = contents(&node.under("content", message.content))?;
         let mut data = message
             .metadata

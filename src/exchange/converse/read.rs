@@ -1,16 +1,15 @@
 //! Reading `system` and `messages`.
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::blocks;
 use crate::exchange::error::{ExchangeError, Problem};
-use crate::exchange::intake::Intake;
+use crate::exchange::intake::{Intake, Speaker};
 use crate::exchange::node::Node;
 use crate::exchange::options::ImportOptions;
 use crate::manager::MessagesManager;
-use crate::message::{MessageWrapper, Role, Text};
+use crate::message::{MessageWrapper, Role};
 
 #[derive(Deserialize)]
 struct Request<'a> {
@@ -21,28 +20,11 @@ struct Request<'a> {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Instruction {
-    text: Option<Text>,
-    #[serde(rename = "cachePoint")]
-    _cache_point: Option<IgnoredAny>,
-    guard_content: Option<IgnoredAny>,
-}
-
-#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Message<'a> {
     role: Speaker,
     #[serde(borrow)]
     content: &'a RawValue,
-}
-
-#[derive(Deserialize, Clone, Copy)]
-#[serde(rename_all = "lowercase")]
-enum Speaker {
-    User,
-    Assistant,
-    System,
 }
 
 pub(super) fn conversation<W: MessageWrapper>(
@@ -64,21 +46,15 @@ pub(super) fn conversation<W: MessageWrapper>(
 }
 
 fn add_instruction<W: MessageWrapper>(intake: &mut Intake<W>, node: &Node<'_, '_>) -> Result<(), ExchangeError> {
-    let instruction: Instruction = node.object()?;
-    if instruction.guard_content.is_some() {
-        return Err(node.error(Problem::not_kept("`guardContent`")));
+    match node.one_of(&["text", "cachePoint", "guardContent"])? {
+        ("text", text) => intake.add(node, Role::Supervisor, vec![text.text()?.into()]),
+        ("cachePoint", _) => Ok(()),
+        _ => Err(node.error(Problem::not_kept("`guardContent`"))),
     }
-    let text = instruction.text.into_iter();
-    text.map(|text| intake.add(node, Role::Supervisor, vec![text.into()])).collect()
 }
 
 fn add<W: MessageWrapper>(intake: &mut Intake<W>, node: &Node<'_, '_>) -> Result<(), ExchangeError> {
     let message: Message<'_> = node.object()?;
-    let role = match message.role {
-        Speaker::User => Role::User,
-        Speaker::Assistant => Role::Assistant,
-        Speaker::System => Role::Supervisor,
-    };
     let blocks = node.under("content", message.content).each(|block| blocks::read(&block, intake))?;
-    intake.add(node, role, blocks.into_iter().flatten().collect())
+    intake.add(node, message.role.into(), blocks.into_iter().flatten().collect())
 }

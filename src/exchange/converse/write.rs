@@ -1,7 +1,7 @@
 //! Writing `system` and `messages`.
 
 use super::formats::{S3, format};
-use crate::exchange::export::{Export, Losses, Lost, each_said};
+use crate::exchange::export::{Export, Losses, Lost, each_said, role_name};
 use crate::exchange::json::{Items, Json};
 use crate::manager::MessagesManager;
 use crate::message::{
@@ -40,12 +40,7 @@ pub(super) fn conversation<W: MessageWrapper>(manager: &MessagesManager<W>) -> E
 
 fn close(messages: &mut Items, turn: Option<(Role, Items)>) {
     let Some((role, blocks)) = turn else { return };
-    let role = match role {
-        Role::User => "user",
-        Role::Assistant => "assistant",
-        Role::Supervisor | Role::Summary => "system",
-    };
-    messages.push(&Json::object([("role", Some(role.into())), ("content", Some(Json::Written(blocks)))]));
+    messages.push(&Json::object([("role", Some(role_name(role).into())), ("content", Some(Json::Written(blocks)))]));
 }
 
 fn write_blocks(blocks: &mut Items, message: &Message, contents: &[Content], losses: &mut Losses) {

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::clock::ManualClock;
 use crate::exchange::block;
-use crate::exchange::error::{ExchangeError, Problem};
+use crate::exchange::error::ExchangeError;
 use crate::exchange::failure::Failure;
 use crate::exchange::intake::{CallId, Intake, Moment, Tool};
 use crate::exchange::node::Node;
@@ -17,11 +16,9 @@ use crate::exchange::{media, plain};
 use crate::manager::MessagesManager;
 use crate::message::{Content, Document, MessageWrapper, Role, Source, Text};
 
-/// What decides how a line is read.
 #[derive(Deserialize)]
-struct Line {
+struct Typed {
     role: Kind,
-    timestamp: Moment,
 }
 
 #[derive(Deserialize, Clone, Copy)]
@@ -35,52 +32,29 @@ enum Kind {
     Result,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Said<'a> {
-    #[serde(rename = "role")]
-    _role: IgnoredAny,
-    #[serde(rename = "timestamp")]
-    _timestamp: IgnoredAny,
-    #[serde(borrow)]
-    content: Option<&'a RawValue>,
+impl Kind {
+    const fn keys(self) -> &'static [&'static str] {
+        match self {
+            Self::User | Self::Assistant | Self::Supervisor => &["role", "content", "timestamp"],
+            Self::Document => &["role", "title", "content", "timestamp"],
+            Self::Invocation => &["role", "identifier", "name", "arguments", "timestamp"],
+            Self::Result => &["role", "invocation_id", "content", "error", "error_type", "retryable", "timestamp"],
+        }
+    }
 }
 
+/// A line, whose keys depend on its role.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Reference<'a> {
-    #[serde(rename = "role")]
-    _role: IgnoredAny,
-    #[serde(rename = "timestamp")]
-    _timestamp: IgnoredAny,
+#[serde(bound(deserialize = "'de: 'a"))]
+struct Line<'a> {
+    timestamp: Moment,
+    content: Option<&'a RawValue>,
     title: Option<Text>,
-    #[serde(borrow)]
-    content: &'a RawValue,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Called<'a> {
-    #[serde(rename = "role")]
-    _role: IgnoredAny,
-    #[serde(rename = "timestamp")]
-    _timestamp: IgnoredAny,
-    identifier: CallId,
-    name: Tool,
-    #[serde(borrow)]
-    arguments: &'a RawValue,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Answer<'a> {
-    #[serde(rename = "role")]
-    _role: IgnoredAny,
-    #[serde(rename = "timestamp")]
-    _timestamp: IgnoredAny,
-    invocation_id: CallId,
-    #[serde(borrow)]
-    content: Option<&'a RawValue>,
+    identifier: Option<CallId>,
+    name: Option<Tool>,
+    #[serde(default, deserialize_with = "plain::present")]
+    arguments: Option<&'a RawValue>,
+    invocation_id: Option<CallId>,
     error: Option<Text>,
     error_type: Option<Text>,
     retryable: Option<bool>,
@@ -94,58 +68,54 @@ pub(super) fn lines<W: MessageWrapper>(
     let clock = ManualClock::new(0);
     let mut intake = Intake::with_clock(options, Arc::new(clock.clone()));
     for line in text.split('\n').filter(|line| !line.trim().is_empty()) {
-        let node = Node::parse(text, line)?;
-        let Line { role, timestamp: Moment(at_ms) } = node.object()?;
-        clock.set(at_ms);
-        read(&mut intake, &node, role)?;
+        read(&mut intake, &Node::parse(text, line)?, &clock)?;
     }
     Ok(intake.into_manager())
 }
 
-fn read<W: MessageWrapper>(intake: &mut Intake<W>, node: &Node<'_, '_>, kind: Kind) -> Result<(), ExchangeError> {
+fn read<W: MessageWrapper>(
+    intake: &mut Intake<W>,
+    node: &Node<'_, '_>,
+    clock: &ManualClock,
+) -> Result<(), ExchangeError> {
+    let Typed { role: kind } = node.object()?;
+    let line: Line<'_> = node.object_of(kind.keys())?;
+    let Moment(at_ms) = line.timestamp;
+    clock.set(at_ms);
+    let content = line.content.map(|content| node.under("content", content));
     let role = match kind {
         Kind::User => Role::User,
         Kind::Assistant => Role::Assistant,
         Kind::Supervisor => Role::Supervisor,
         Kind::Document => {
-            let reference: Reference<'_> = node.object()?;
-            let content = node.under("content", reference.content);
-            let document = read_document(&content, reference.title)?;
+            let document = read_document(&node.need("content", content)?, line.title)?;
             return intake.add(node, Role::User, vec![document.into()]);
         }
         Kind::Invocation => {
-            let called: Called<'_> = node.object()?;
-            let arguments = plain::read(&node.under("arguments", called.arguments))?;
-            let call = intake.call(node, called.identifier.0, called.name.0, arguments)?;
+            let (CallId(id), Tool(name)) = (node.need("identifier", line.identifier)?, node.need("name", line.name)?);
+            let arguments = node.under("arguments", node.need("arguments", line.arguments)?);
+            let call = intake.call(node, id, name, plain::read(&arguments)?)?;
             return intake.add(node, Role::Assistant, vec![call.into()]);
         }
         Kind::Result => {
-            let answer: Answer<'_> = node.object()?;
-            let contents = answer
-                .content
-                .map(|content| one_or_more(&node.under("content", content), |part| block::read_of_result(part)));
-            let failure = Failure { message: answer.error, kind: answer.error_type, retryable: answer.retryable };
-            let outcome = failure.outcome(node, contents.transpose()?)?;
-            let outcome = outcome.ok_or_else(|| node.error(Problem::missing("content")))?;
-            let result = intake.result(node, &answer.invocation_id.0, outcome)?;
+            let CallId(id) = node.need("invocation_id", line.invocation_id)?;
+            let contents = content.map(|content| one_or_more(&content, block::read_of_result)).transpose()?;
+            let failure = Failure { message: line.error, kind: line.error_type, retryable: line.retryable };
+            let outcome = failure.outcome(node, contents)?;
+            let result = intake.result(node, &id, node.need("content", outcome)?)?;
             return intake.add(node, Role::User, vec![result.into()]);
         }
     };
-    let said: Said<'_> = node.object()?;
-    match said.content {
-        Some(content) => {
-            let contents = one_or_more(&node.under("content", content), |block| block::read(block))?;
-            intake.add(node, role, contents)
-        }
+    match content {
         None if role == Role::Assistant => Ok(()),
-        None => Err(node.error(Problem::missing("content"))),
+        content => intake.add(node, role, one_or_more(&node.need("content", content)?, block::read)?),
     }
 }
 
 /// Reads what stands alone or in a list.
 fn one_or_more<T>(
     node: &Node<'_, '_>,
-    mut read: impl FnMut(&Node<'_, '_>) -> Result<T, ExchangeError>,
+    read: impl Fn(&Node<'_, '_>) -> Result<T, ExchangeError>,
 ) -> Result<Vec<T>, ExchangeError> {
     if node.kind() == "a list" { node.each(|item| read(&item)) } else { Ok(vec![read(node)?]) }
 }

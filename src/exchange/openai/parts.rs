@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use crate::exchange::block::text_block;
 use crate::exchange::error::{ExchangeError, Problem};
@@ -19,17 +18,8 @@ const DETAIL: &str = "detail";
 const AUDIO_FORMATS: [(&str, &str); 2] = [("wav", "audio/wav"), ("mp3", "audio/mpeg")];
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Part<'a> {
+struct Part {
     r#type: Kind,
-    text: Option<Text>,
-    refusal: Option<Text>,
-    #[serde(borrow)]
-    image_url: Option<&'a RawValue>,
-    #[serde(borrow)]
-    input_audio: Option<&'a RawValue>,
-    #[serde(borrow)]
-    file: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -85,19 +75,13 @@ pub(super) fn read(node: &Node<'_, '_>) -> Result<Vec<Content>, ExchangeError> {
 }
 
 fn read_part(node: &Node<'_, '_>) -> Result<Content, ExchangeError> {
-    let part: Part<'_> = node.object()?;
-    let held = [part.image_url, part.input_audio, part.file].iter().flatten().count();
-    if held + usize::from(part.text.is_some()) + usize::from(part.refusal.is_some()) > 1 {
-        return Err(node.invalid("a part holds one thing"));
+    match node.object::<Part>()?.r#type {
+        Kind::Text => Ok(Content::Text(node.last_of(&["type", "text"])?.text()?)),
+        Kind::Refusal => Ok(Content::Text(node.last_of(&["type", "refusal"])?.text()?)),
+        Kind::ImageUrl => image(&node.last_of(&["type", "image_url"])?),
+        Kind::InputAudio => audio(&node.last_of(&["type", "input_audio"])?),
+        Kind::File => file(&node.last_of(&["type", "file"])?),
     }
-    let missing = |key: &str| node.error(Problem::missing(key));
-    Ok(match part.r#type {
-        Kind::Text => Content::Text(part.text.ok_or_else(|| missing("text"))?),
-        Kind::Refusal => Content::Text(part.refusal.ok_or_else(|| missing("refusal"))?),
-        Kind::ImageUrl => image(&node.under("image_url", part.image_url.ok_or_else(|| missing("image_url"))?))?,
-        Kind::InputAudio => audio(&node.under("input_audio", part.input_audio.ok_or_else(|| missing("input_audio"))?))?,
-        Kind::File => file(&node.under("file", part.file.ok_or_else(|| missing("file"))?))?,
-    })
 }
 
 fn image(node: &Node<'_, '_>) -> Result<Content, ExchangeError> {
@@ -124,7 +108,7 @@ fn file(node: &Node<'_, '_>) -> Result<Content, ExchangeError> {
     if file.file_id.is_some() {
         return Err(node.error(Problem::not_kept("a file that only its own service has")));
     }
-    let data = file.file_data.ok_or_else(|| node.error(Problem::missing("file_data")))?;
+    let data = node.need("file_data", file.file_data)?;
     let found = if data.starts_with("data:") {
         located(&data)
     } else {

@@ -90,8 +90,7 @@ fn messages<W: MessageWrapper>(
 }
 
 fn add<W: MessageWrapper>(intake: &mut Intake<W>, node: &Node<'_, '_>) -> Result<(), ExchangeError> {
-    let known = ["role", "content", "name", "tool_calls", "tool_call_id", "refusal"];
-    let message: Message<'_> = node.object_of(&known)?;
+    let message: Message<'_> = node.object_of(&["role", "content", "name", "tool_calls", "tool_call_id", "refusal"])?;
     let role = match message.role {
         Speaker::Tool => return add_result(intake, node, message),
         Speaker::System => Role::Supervisor,
@@ -107,8 +106,8 @@ fn add<W: MessageWrapper>(intake: &mut Intake<W>, node: &Node<'_, '_>) -> Result
     if role != Role::Assistant && (message.tool_calls.is_some() || message.refusal.is_some()) {
         return Err(node.invalid("only assistant messages have `tool_calls` or a `refusal`"));
     }
-    if message.content.is_none() && role != Role::Assistant {
-        return Err(node.error(Problem::missing("content")));
+    if role != Role::Assistant {
+        node.need("content", message.content)?;
     }
     let mut contents = contents(node, message.content)?;
     contents.extend(message.refusal.map(Content::Text));
@@ -145,10 +144,8 @@ fn add_result<W: MessageWrapper>(
     node: &Node<'_, '_>,
     message: Message<'_>,
 ) -> Result<(), ExchangeError> {
-    let CallId(id) = message.tool_call_id.ok_or_else(|| node.error(Problem::missing("tool_call_id")))?;
-    if message.content.is_none() {
-        return Err(node.error(Problem::missing("content")));
-    }
+    let CallId(id) = node.need("tool_call_id", message.tool_call_id)?;
+    node.need("content", message.content)?;
     let contents = contents(node, message.content)?;
     // An empty string is how OpenAI says nothing.
     let says_nothing = message.content.is_some_and(|content| content.get() == "\"\"");

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use super::parts;
 use crate::exchange::block::text_block;
-use crate::exchange::export::{Export, Losses, Lost, each_said, role_for_provider};
+use crate::exchange::export::{Export, Losses, Lost, each_said, role_for_provider, role_name};
 use crate::exchange::json::{Items, Json};
 use crate::exchange::window::{Fit, unavailable};
 use crate::manager::MessagesManager;
 use crate::message::{
     Content, Invocation, InvocationId, InvocationResult, Message, MessageId, MessageWrapper, Outcome, ResultContent,
-    Role, is_blank,
+    is_blank,
 };
 
 pub(super) fn conversation<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
@@ -81,16 +81,11 @@ impl<'m> Chat<'m> {
             return;
         }
         self.turns += 1;
-        let role = match role {
-            Role::User => "user",
-            Role::Assistant => "assistant",
-            Role::Supervisor | Role::Summary => "system",
-        };
         let written = calls.iter().map(|call| write_call(call, of, losses)).collect();
         self.items.push(&Json::object([
-            ("role", Some(role.into())),
+            ("role", Some(role_name(role).into())),
             ("content", Some(parts::write(said))),
-            ("tool_calls", (!calls.is_empty()).then(|| Json::List(written))),
+            ("tool_calls", (!calls.is_empty()).then_some(Json::List(written))),
         ]));
         let mut results: Vec<_> = calls.iter().filter_map(|call| self.results.get(call.id()).copied()).collect();
         results.sort_unstable_by_key(|(at, ..)| *at);

@@ -1,13 +1,12 @@
 //! Reading a list of messages.
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::exchange::block::{self, Attached};
-use crate::exchange::error::{ExchangeError, Problem};
+use crate::exchange::block;
+use crate::exchange::error::ExchangeError;
 use crate::exchange::failure::Failure;
-use crate::exchange::intake::{CallId, Intake, Tool};
+use crate::exchange::intake::{CallId, Intake, Speaker, Tool};
 use crate::exchange::node::Node;
 use crate::exchange::options::ImportOptions;
 use crate::exchange::plain;
@@ -27,15 +26,6 @@ struct Versioned {
 enum Version {
     #[serde(rename = "1.0")]
     V1,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct List<'a> {
-    #[serde(rename = "version")]
-    _version: IgnoredAny,
-    #[serde(borrow)]
-    messages: &'a RawValue,
 }
 
 /// What decides how an item is read.
@@ -67,51 +57,52 @@ enum Kind {
     Document,
 }
 
-#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-enum Speaker {
-    User,
-    Assistant,
-    System,
-}
-
+/// A call with its result, or a result alone: the keys depend on the type.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Said {
-    #[serde(rename = "type")]
-    _type: IgnoredAny,
-    #[serde(rename = "role")]
-    _role: IgnoredAny,
-    #[serde(rename = "continues")]
-    _continues: Option<IgnoredAny>,
-    text: Text,
-}
-
-/// A call with its result, or a result alone.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Called<'a> {
-    #[serde(rename = "type")]
-    _type: IgnoredAny,
-    #[serde(rename = "role")]
-    _role: IgnoredAny,
-    #[serde(rename = "continues")]
-    _continues: Option<IgnoredAny>,
+#[serde(bound(deserialize = "'de: 'a"))]
+struct Item<'a> {
     message: Option<Text>,
-    tool_name: Tool,
-    tool_call_id: CallId,
-    #[serde(borrow, default, deserialize_with = "plain::present")]
+    tool_name: Option<Tool>,
+    tool_call_id: Option<CallId>,
+    #[serde(default, deserialize_with = "plain::present")]
     arguments: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "plain::present")]
+    #[serde(default, deserialize_with = "plain::present")]
     result: Option<&'a RawValue>,
-    #[serde(borrow)]
     result_contents: Option<&'a RawValue>,
     error: Option<Text>,
     error_type: Option<Text>,
     retryable: Option<bool>,
 }
 
-impl Called<'_> {
+const TEXT: &[&str] = &["type", "role", "continues", "text"];
+const CALL: &[&str] = &[
+    "type",
+    "message",
+    "tool_name",
+    "tool_call_id",
+    "arguments",
+    "result",
+    "error",
+    "error_type",
+    "retryable",
+    "result_contents",
+    "role",
+    "continues",
+];
+const RESULT: &[&str] = &[
+    "type",
+    "tool_name",
+    "tool_call_id",
+    "result",
+    "error",
+    "error_type",
+    "retryable",
+    "result_contents",
+    "role",
+    "continues",
+];
+
+impl Item<'_> {
     /// What came of the call. Returns nothing if the item says nothing of it.
     fn take_outcome(&mut self, node: &Node<'_, '_>) -> Result<Option<Outcome>, ExchangeError> {
         let result = self.result.map(|result| one(&node.under("result", result))).transpose()?;
@@ -146,8 +137,7 @@ pub(super) fn list<W: MessageWrapper>(
     options: &ImportOptions,
 ) -> Result<MessagesManager<W>, ExchangeError> {
     node.object::<Versioned>()?;
-    let list: List<'_> = node.object()?;
-    let messages = node.under("messages", list.messages);
+    let messages = node.last_of(&["version", "messages"])?;
     let intake = Intake::new(options);
     let mut items = Items { intake, answers: Vec::new(), instructions: Vec::new(), role: None };
     messages.each(|item| items.read(&item))?;
@@ -169,10 +159,12 @@ struct Items<W> {
 impl<W: MessageWrapper> Items<W> {
     fn read(&mut self, node: &Node<'_, '_>) -> Result<(), ExchangeError> {
         let Typed { r#type: kind, role: speaker, continues } = node.object()?;
-        let (role, fits) = match speaker {
-            Speaker::User => (Role::User, !matches!(kind, Kind::Agent | Kind::Call)),
-            Speaker::Assistant => (Role::Assistant, !matches!(kind, Kind::Agent | Kind::Result)),
-            Speaker::System => (Role::Supervisor, !matches!(kind, Kind::Call | Kind::Result)),
+        let role = Role::from(speaker);
+        let fits = match kind {
+            Kind::Agent => role == Role::Supervisor,
+            Kind::Call => role == Role::Assistant,
+            Kind::Result => role == Role::User,
+            _ => true,
         };
         if !fits {
             return Err(node.invalid("an item of this `type` has another `role`"));
@@ -185,11 +177,11 @@ impl<W: MessageWrapper> Items<W> {
         }
         let media = |kind| Ok(block::read_media(node, kind)?.into());
         let content = match kind {
-            Kind::Agent | Kind::Text => node.object::<Said>()?.text.into(),
+            Kind::Agent | Kind::Text => node.last_of(TEXT)?.text()?.into(),
             Kind::Image => media(MediaKind::Image)?,
             Kind::Audio => media(MediaKind::Audio)?,
             Kind::Video => media(MediaKind::Video)?,
-            Kind::Document => node.object::<Attached<'_>>()?.into_document(node)?.into(),
+            Kind::Document => block::read_document(node)?.into(),
             Kind::Call => return self.call(node),
             Kind::Result => self.result(node)?,
         };
@@ -218,26 +210,26 @@ impl<W: MessageWrapper> Items<W> {
     }
 
     fn call(&mut self, node: &Node<'_, '_>) -> Result<(), ExchangeError> {
-        let mut called: Called<'_> = node.object()?;
-        let outcome = called.take_outcome(node)?;
-        let arguments = called.arguments.ok_or_else(|| node.error(Problem::missing("arguments")))?;
-        let arguments = plain::read(&node.under("arguments", arguments))?;
-        let call = self.intake.call(node, called.tool_call_id.0, called.tool_name.0, arguments)?;
+        let mut item: Item<'_> = node.object_of(CALL)?;
+        let outcome = item.take_outcome(node)?;
+        let (CallId(id), Tool(name)) =
+            (node.need("tool_call_id", item.tool_call_id)?, node.need("tool_name", item.tool_name)?);
+        let arguments = plain::read(&node.under("arguments", node.need("arguments", item.arguments)?))?;
+        let call = self.intake.call(node, id, name, arguments)?;
         let result = outcome.map(|outcome| InvocationResult::new(call.id().clone(), call.name().clone(), outcome));
-        let said = called.message.filter(|message| !is_blank(message)).map(Content::from);
+        let said = item.message.filter(|message| !is_blank(message)).map(Content::from);
         self.add(node, Role::Assistant, said.into_iter().chain([call.into()]).collect())?;
         self.answers.extend(result.map(Content::from));
         Ok(())
     }
 
     fn result(&mut self, node: &Node<'_, '_>) -> Result<Content, ExchangeError> {
-        let mut called: Called<'_> = node.object()?;
-        if called.message.is_some() || called.arguments.is_some() {
-            return Err(node.invalid("only a `ToolCallMessage` has a `message` and `arguments`"));
-        }
-        let outcome = called.take_outcome(node)?.ok_or_else(|| node.error(Problem::missing("result")))?;
-        let result = self.intake.result(node, &called.tool_call_id.0, outcome)?;
-        if *result.name() != called.tool_name.0 {
+        let mut item: Item<'_> = node.object_of(RESULT)?;
+        let outcome = item.take_outcome(node)?;
+        let CallId(id) = node.need("tool_call_id", item.tool_call_id)?;
+        let Tool(name) = node.need("tool_name", item.tool_name)?;
+        let result = self.intake.result(node, &id, node.need("result", outcome)?)?;
+        if *result.name() != name {
             return Err(node.invalid("`tool_name` is that of another tool than was called"));
         }
         Ok(result.into())

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::exchange::export::{Losses, Lost};
+use crate::exchange::export::{Losses, Lost, role_name};
 use crate::exchange::json::{self, Json};
 use crate::exchange::{block, failure};
 use crate::message::{
@@ -100,11 +100,11 @@ impl<'m> Items<'m> {
     }
 
     fn item(&mut self, kind: &str, role: Role, entries: Json<'_>) {
-        let role = if role == Role::Supervisor { "system" } else { role.as_str() };
-        let behind = Json::object([("role", Some(role.into())), ("continues", self.continues.then(|| true.into()))]);
+        let behind =
+            Json::object([("role", Some(role_name(role).into())), ("continues", self.continues.then(|| true.into()))]);
         self.list.push(&Json::object([("type", Some(kind.into()))]).and(entries).and(behind));
         // Spoken messages of one role are merged in any case.
-        self.continues |= role == "system";
+        self.continues |= !role.is_spoken();
     }
 }
 
