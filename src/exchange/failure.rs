@@ -35,7 +35,8 @@ impl Failure {
                 _ => return Err(node.error(super::Problem::not_kept("media or a document beside an error"))),
             };
             if !is_blank(&more) && more != message.as_str() {
-                told = format!("{told}\n{more}");
+                told.push('\n');
+                told.push_str(&more);
             }
         }
         let error = InvocationError::new(told).map_err(|error| node.error(error))?;

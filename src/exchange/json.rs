@@ -22,6 +22,8 @@ pub(crate) enum Json<'a> {
     DataUrl(Cow<'a, str>, &'a [u8]),
     /// A value as plain JSON.
     Plain(&'a Value),
+    /// JSON of elsewhere.
+    Other(serde_json::Value),
     List(Vec<Json<'a>>),
     /// The items of a list that were written before.
     Written(Items),
@@ -77,6 +79,7 @@ impl Serialize for Json<'_> {
                 serializer.collect_str(&format_args!("data:{mime_type};base64,{}", Base64(bytes)))
             }
             Self::Plain(value) => Plain(value).serialize(serializer),
+            Self::Other(value) => value.serialize(serializer),
             Self::List(items) => serializer.collect_seq(items),
             Self::Written(items) => {
                 let list = RawValue::from_string(items.to_list()).map_err(S::Error::custom)?;

@@ -27,7 +27,7 @@ mod error;
 mod export;
 mod failure;
 mod intake;
-mod json;
+pub(crate) mod json;
 pub mod json_lines;
 mod media;
 mod node;

@@ -4,6 +4,7 @@
 mod blocks;
 mod formats;
 mod read;
+pub(crate) mod wire;
 mod write;
 
 use super::error::ExchangeError;

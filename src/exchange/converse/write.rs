@@ -1,12 +1,13 @@
 //! Writing `system` and `messages`.
 
 use super::formats::{S3, format};
+use super::wire;
 use crate::exchange::export::{Export, Losses, Lost, each_said, role_name};
 use crate::exchange::json::{Items, Json};
 use crate::manager::MessagesManager;
 use crate::message::{
-    Content, Document, Invocation, InvocationResult, Media, MediaKind, Message, MessageId, MessageWrapper, Outcome,
-    ResultContent, Role, Source,
+    Content, Document, InvocationResult, Media, MediaKind, Message, MessageId, MessageWrapper, Outcome, ResultContent,
+    Role, Source,
 };
 
 /// Converse knows no document without a name.
@@ -40,7 +41,7 @@ pub(super) fn conversation<W: MessageWrapper>(manager: &MessagesManager<W>) -> E
 
 fn close(messages: &mut Items, turn: Option<(Role, Items)>) {
     let Some((role, blocks)) = turn else { return };
-    messages.push(&Json::object([("role", Some(role_name(role).into())), ("content", Some(Json::Written(blocks)))]));
+    messages.push(&wire::message(role_name(role), Json::Written(blocks)));
 }
 
 fn write_blocks(blocks: &mut Items, message: &Message, contents: &[Content], losses: &mut Losses) {
@@ -50,11 +51,14 @@ fn write_blocks(blocks: &mut Items, message: &Message, contents: &[Content], los
             // Converse takes attachments from the user only.
             Content::Media(_) if message.role() != Role::User => Err(Lost::Media),
             Content::Document(_) if message.role() != Role::User => Err(Lost::Document),
-            Content::Text(text) => Ok(of_kind("text", text.into())),
+            Content::Text(text) => Ok(wire::text(text)),
             Content::Media(media) => write_media(media, of, losses),
             Content::Document(document) => write_document(document, of, losses),
-            Content::Invocation(call) => Ok(of_kind("toolUse", write_call(call, of, losses))),
-            Content::InvocationResult(result) => Ok(of_kind("toolResult", write_result(result, of, losses))),
+            Content::Invocation(call) => {
+                let input = losses.plain(of, call.arguments());
+                Ok(wire::one("toolUse", wire::tool_use(call.id().as_str(), call.name().as_str(), input)))
+            }
+            Content::InvocationResult(result) => Ok(wire::one("toolResult", write_result(result, of, losses))),
             Content::Unknown(_) => Err(Lost::Unknown),
         };
         match block {
@@ -62,14 +66,6 @@ fn write_blocks(blocks: &mut Items, message: &Message, contents: &[Content], los
             Err(lost) => losses.note(of, lost),
         }
     }
-}
-
-fn write_call<'a>(call: &'a Invocation, of: MessageId, losses: &mut Losses) -> Json<'a> {
-    Json::object([
-        ("toolUseId", Some(call.id().as_str().into())),
-        ("name", Some(call.name().as_str().into())),
-        ("input", Some(losses.plain(of, call.arguments()))),
-    ])
 }
 
 fn write_result<'a>(result: &'a InvocationResult, of: MessageId, losses: &mut Losses) -> Json<'a> {
@@ -81,20 +77,16 @@ fn write_result<'a>(result: &'a InvocationResult, of: MessageId, losses: &mut Lo
             if error.error_type().is_some() || error.retryable().is_some() {
                 losses.note(of, Lost::Failure);
             }
-            (Json::List(vec![of_kind("text", error.message().into())]), "error")
+            (Json::List(vec![wire::text(error.message())]), "error")
         }
     };
-    Json::object([
-        ("toolUseId", Some(result.invocation_id().as_str().into())),
-        ("content", Some(content)),
-        ("status", Some(status.into())),
-    ])
+    wire::tool_result(result.invocation_id().as_str(), content, Some(status))
 }
 
 fn write_content<'a>(content: &'a ResultContent, of: MessageId, losses: &mut Losses) -> Option<Json<'a>> {
     let block = match content {
-        ResultContent::Text(text) => Ok(of_kind("text", text.into())),
-        ResultContent::Json(value) => Ok(of_kind("json", losses.plain(of, value))),
+        ResultContent::Text(text) => Ok(wire::text(text)),
+        ResultContent::Json(value) => Ok(wire::one("json", losses.plain(of, value))),
         // A result has no block for sound.
         ResultContent::Media(media) if media.kind == MediaKind::Audio => Err(Lost::Media),
         ResultContent::Media(media) => write_media(media, of, losses),
@@ -110,7 +102,7 @@ fn write_media<'a>(media: &'a Media, of: MessageId, losses: &mut Losses) -> Resu
     if media.prompt_hint.is_some() || media.unknown.is_some() {
         losses.note(of, Lost::Label);
     }
-    Ok(of_kind(media.kind.as_str(), Json::object([("format", Some(format.into())), ("source", Some(source))])))
+    Ok(wire::one(media.kind.as_str(), wire::file(format, None, Some(source))))
 }
 
 fn write_document<'a>(document: &'a Document, of: MessageId, losses: &mut Losses) -> Result<Json<'a>, Lost> {
@@ -118,19 +110,14 @@ fn write_document<'a>(document: &'a Document, of: MessageId, losses: &mut Losses
     let source = write_source(&document.source).ok_or(Lost::Document)?;
     losses.note_some(of, Lost::Label, &document.unknown);
     let name = document.title.as_deref().unwrap_or(UNTITLED);
-    let entries = [("format", Some(format.into())), ("name", Some(name.into())), ("source", Some(source))];
-    Ok(of_kind("document", Json::object(entries)))
+    Ok(wire::one("document", wire::file(format, Some(name), Some(source))))
 }
 
 /// Where Bedrock finds data.
 fn write_source(source: &Source) -> Option<Json<'_>> {
     match source {
-        Source::Bytes(bytes) => Some(of_kind("bytes", Json::Bytes(bytes))),
-        Source::Url(url) if url.starts_with(S3) => Some(of_kind("s3Location", of_kind("uri", url.into()))),
+        Source::Bytes(bytes) => Some(wire::bytes(bytes)),
+        Source::Url(url) if url.starts_with(S3) => Some(wire::s3(url, None)),
         Source::Url(_) | Source::ContentId(_) => None,
     }
-}
-
-fn of_kind<'a>(kind: &'a str, value: Json<'a>) -> Json<'a> {
-    Json::object([(kind, Some(value))])
 }
