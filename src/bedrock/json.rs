@@ -205,25 +205,25 @@ fn citations_config(config: &CitationsConfig) -> Json<'_> {
 }
 
 fn citations_block(block: &CitationsContentBlock) -> Json<'_> {
-    let text = |content| match content {
-        &CitationGeneratedContent::Text(ref text) => wire::text(text),
+    let texts = block.content.iter().flatten().map(|content| match content {
+        CitationGeneratedContent::Text(text) => wire::text(text),
         _ => Json::Null,
-    };
+    });
     Json::object([
-        ("content", block.content.as_ref().map(|all| all.iter().map(text).collect())),
+        ("content", block.content.is_some().then(|| texts.collect())),
         ("citations", block.citations.as_ref().map(|all| all.iter().map(citation).collect())),
     ])
 }
 
 fn citation(citation: &Citation) -> Json<'_> {
-    let text = |content| match content {
-        &CitationSourceContent::Text(ref text) => wire::text(text),
+    let texts = citation.source_content.iter().flatten().map(|content| match content {
+        CitationSourceContent::Text(text) => wire::text(text),
         _ => Json::Null,
-    };
+    });
     Json::object([
         ("title", some(&citation.title)),
         ("source", some(&citation.source)),
-        ("sourceContent", citation.source_content.as_ref().map(|all| all.iter().map(text).collect())),
+        ("sourceContent", citation.source_content.is_some().then(|| texts.collect())),
         ("location", citation.location.as_ref().map(citation_location)),
     ])
 }

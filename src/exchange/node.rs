@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use serde_path_to_error::{Deserializer, Path, Segment, Track};
 
 use super::error::{ExchangeError, Place, Problem};
-use super::wrong::{kind_of, problem};
+use super::wrong::{JsonKind, problem};
 use crate::message::Text;
 
 /// One JSON value in an imported text.
@@ -45,7 +45,7 @@ impl<'a> Node<'a, '_> {
 
     /// The items of this list.
     pub fn items<'q>(&'q self) -> Result<impl ExactSizeIterator<Item = Node<'a, 'q>>, ExchangeError> {
-        let items: Vec<&'a RawValue> = self.of_kind("a list")?.read()?;
+        let items: Vec<&'a RawValue> = self.of_kind(JsonKind::List)?.read()?;
         let item = |(index, item): (usize, &'a RawValue)| Node {
             text: self.text,
             json: item.get(),
@@ -62,7 +62,7 @@ impl<'a> Node<'a, '_> {
     /// Reads this object. Unknown keys are refused or skipped, as the type says.
     pub fn object<T: Deserialize<'a>>(&self) -> Result<T, ExchangeError> {
         // `serde` would read a list as the fields of a struct.
-        self.of_kind("an object")?.read()
+        self.of_kind(JsonKind::Object)?.read()
     }
 
     /// Reads this object, whose keys are `known`. Values of other keys have to say nothing: `null` or an empty list, as
@@ -92,7 +92,7 @@ impl<'a> Node<'a, '_> {
     /// The entries of this object that say something.
     fn entries(&self, known: &'static [&'static str]) -> Result<Vec<(&'static str, &'a RawValue)>, ExchangeError> {
         // Read without a path: an unknown key may be a caller's word.
-        let Pairs(pairs) = serde_json::from_str(self.of_kind("an object")?.json)
+        let Pairs(pairs) = serde_json::from_str(self.of_kind(JsonKind::Object)?.json)
             .map_err(|error| self.at(0, self.path(), problem(&error, "")))?;
         let says_nothing = |json: &str| json == "null" || json.strip_prefix('[').is_some_and(|rest| rest.trim() == "]");
         let mut entries: Vec<(&'static str, &'a RawValue)> = Vec::new();
@@ -128,9 +128,8 @@ impl<'a> Node<'a, '_> {
         read.map_err(|error| self.wrong(&error, &track.path()))
     }
 
-    /// The kind of the value: `a string`, `a list` and so on.
-    pub fn kind(&self) -> &'static str {
-        kind_of(self.json)
+    pub fn kind(&self) -> JsonKind {
+        JsonKind::of(self.json)
     }
 
     /// The value as it is written.
@@ -138,13 +137,13 @@ impl<'a> Node<'a, '_> {
         self.json
     }
 
-    fn of_kind(&self, kind: &str) -> Result<&Self, ExchangeError> {
-        if self.kind() == kind { Ok(self) } else { Err(self.wrong_kind(kind)) }
+    fn of_kind(&self, kind: JsonKind) -> Result<&Self, ExchangeError> {
+        if self.kind() == kind { Ok(self) } else { Err(self.wrong_kind(kind.name())) }
     }
 
     /// An error that says which kind of value belongs here.
     pub fn wrong_kind(&self, expected: &str) -> ExchangeError {
-        self.error(Problem::WrongKind { expected: expected.to_owned(), found: self.kind() })
+        self.error(Problem::WrongKind { expected: expected.to_owned(), found: self.kind().name() })
     }
 
     /// An error about this value.

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::error::{ExchangeError, Problem};
 use super::node::{Node, Pairs};
-use super::wrong::{kind_of, problem};
+use super::wrong::{JsonKind, problem};
 use crate::message::{Entries, List, MAX_DEPTH, Map, MessageError, Value};
 
 /// Reads the value of a node.
@@ -30,18 +30,18 @@ pub(super) fn entries(node: &Node<'_, '_>) -> Result<Entries, ExchangeError> {
 
 fn read_below(json: &str, depth: u8) -> Result<Value, Problem> {
     let deeper = || depth.checked_sub(1).ok_or(MessageError::TooDeep);
-    Ok(match kind_of(json) {
-        "null" => Value::Null,
-        "true or false" => Value::Bool(from_str(json)?),
-        "a string" => Value::String(from_str(json)?),
-        "a list" => {
+    Ok(match JsonKind::of(json) {
+        JsonKind::Null => Value::Null,
+        JsonKind::Bool => Value::Bool(from_str(json)?),
+        JsonKind::String => Value::String(from_str(json)?),
+        JsonKind::List => {
             let depth = deeper()?;
             let items: Vec<&RawValue> = from_str(json)?;
             let items = items.into_iter().map(|item| read_below(item.get(), depth));
             Value::List(List::new(items.collect::<Result<_, _>>()?)?)
         }
-        "an object" => Value::Map(Map::of(read_entries(json, deeper()?)?)?),
-        _ => Value::Number(json.parse()?),
+        JsonKind::Object => Value::Map(Map::of(read_entries(json, deeper()?)?)?),
+        JsonKind::Number => Value::Number(json.parse()?),
     })
 }
 

@@ -27,7 +27,7 @@ pub(super) fn problem(error: &serde_json::Error, rest: &str) -> Problem {
         // The text is JSON as a whole: only a name of a known set is read so.
         return match told {
             "expected value" if !rest.is_empty() => {
-                Problem::WrongKind { expected: "a string".to_owned(), found: kind_of(rest) }
+                Problem::WrongKind { expected: "a string".to_owned(), found: JsonKind::of(rest).name() }
             }
             rule => Problem::NotJson { reason: rule.to_owned() },
         };
@@ -80,14 +80,38 @@ fn found_kind(unexpected: &str) -> &'static str {
     kinds.iter().find(|(told, _)| unexpected.starts_with(told)).map_or("another value", |(_, kind)| kind)
 }
 
-/// The kind of the JSON value that `json` begins with.
-pub(super) fn kind_of(json: &str) -> &'static str {
-    match json.trim_start().bytes().next() {
-        Some(b'{') => "an object",
-        Some(b'[') => "a list",
-        Some(b'"') => "a string",
-        Some(b't' | b'f') => "true or false",
-        Some(b'n') => "null",
-        _ => "a number",
+/// The kinds of JSON values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum JsonKind {
+    Null,
+    Bool,
+    Number,
+    String,
+    List,
+    Object,
+}
+
+impl JsonKind {
+    /// The kind of the value that `json` begins with.
+    pub fn of(json: &str) -> Self {
+        match json.trim_start().bytes().next() {
+            Some(b'{') => Self::Object,
+            Some(b'[') => Self::List,
+            Some(b'"') => Self::String,
+            Some(b't' | b'f') => Self::Bool,
+            Some(b'n') => Self::Null,
+            _ => Self::Number,
+        }
+    }
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool => "true or false",
+            Self::Number => "a number",
+            Self::String => "a string",
+            Self::List => "a list",
+            Self::Object => "an object",
+        }
     }
 }

@@ -7,6 +7,7 @@ use crate::exchange::error::{ExchangeError, Problem};
 use crate::exchange::intake::{CallId, Intake, Spoken, Tool};
 use crate::exchange::node::Node;
 use crate::exchange::options::ImportOptions;
+use crate::exchange::wrong::JsonKind;
 use crate::exchange::{media, plain};
 use crate::manager::MessagesManager;
 use crate::message::{
@@ -83,7 +84,7 @@ pub(super) fn conversation<W: MessageWrapper>(
     options: &ImportOptions,
 ) -> Result<MessagesManager<W>, ExchangeError> {
     let mut intake = Intake::new(options);
-    if node.kind() == "a list" {
+    if node.kind() == JsonKind::List {
         node.each(|message| add(&mut intake, &message))?;
         return Ok(intake.into_manager());
     }
@@ -107,7 +108,7 @@ fn add<W: MessageWrapper>(intake: &mut Intake<W>, node: &Node<'_, '_>) -> Result
     let role = message.role.into();
     let content = node.under("content", message.content);
     let contents = match content.kind() {
-        "a string" => vec![Content::Text(content.text()?)],
+        JsonKind::String => vec![Content::Text(content.text()?)],
         _ => content.each(|block| read_block(&block, intake))?,
     };
     intake.add(node, role, contents)
@@ -163,8 +164,8 @@ fn failure(node: &Node<'_, '_>, contents: Vec<ResultContent>) -> Result<Outcome,
 /// Reads a string, or a list of texts, images and documents.
 fn parts(node: &Node<'_, '_>) -> Result<Vec<ResultContent>, ExchangeError> {
     match node.kind() {
-        "a string" => Ok(vec![ResultContent::Text(node.text()?)]),
-        "a list" => node.each(|block| part(&block, block_of(&block)?)),
+        JsonKind::String => Ok(vec![ResultContent::Text(node.text()?)]),
+        JsonKind::List => node.each(|block| part(&block, block_of(&block)?)),
         _ => Err(node.wrong_kind("a string or a list of blocks")),
     }
 }

@@ -14,6 +14,7 @@ use crate::exchange::error::{ExchangeError, Problem};
 use crate::exchange::intake::{Moment, Spoken};
 use crate::exchange::node::Node;
 use crate::exchange::options::ImportOptions;
+use crate::exchange::wrong::JsonKind;
 use crate::exchange::{block, plain};
 use crate::manager::MessagesManager;
 use crate::message::{Content, Entries, MessageId, MessageWrapper, Role};
@@ -76,8 +77,8 @@ pub(super) fn conversations<W: MessageWrapper>(
     options: &ImportOptions,
 ) -> Result<Conversations<W>, ExchangeError> {
     match node.kind() {
-        "a list" => list(node.items()?, options),
-        "an object" => match node.object::<Messages<'_>>()?.messages {
+        JsonKind::List => list(node.items()?, options),
+        JsonKind::Object => match node.object::<Messages<'_>>()?.messages {
             Some(messages) => list(node.under("messages", messages).items()?, options),
             None => list(std::iter::once(*node), options),
         },
@@ -181,8 +182,8 @@ impl<W: MessageWrapper> Conversation<W> {
 
 fn contents(node: &Node<'_, '_>) -> Result<Vec<Content>, ExchangeError> {
     match node.kind() {
-        "a string" => Ok(vec![Content::Text(node.text()?)]),
-        "a list" => node.each(|block| block::read(&block)),
+        JsonKind::String => Ok(vec![Content::Text(node.text()?)]),
+        JsonKind::List => node.each(|block| block::read(&block)),
         _ => Err(node.wrong_kind("a text or a list of blocks")),
     }
 }

@@ -8,6 +8,7 @@ use crate::exchange::error::{ExchangeError, Problem};
 use crate::exchange::intake::{Intake, Speaker};
 use crate::exchange::node::Node;
 use crate::exchange::options::ImportOptions;
+use crate::exchange::wrong::JsonKind;
 use crate::manager::MessagesManager;
 use crate::message::{MessageWrapper, Role};
 
@@ -32,7 +33,7 @@ pub(super) fn conversation<W: MessageWrapper>(
     options: &ImportOptions,
 ) -> Result<MessagesManager<W>, ExchangeError> {
     let mut intake = Intake::new(options);
-    if node.kind() == "a list" {
+    if node.kind() == JsonKind::List {
         node.each(|message| add(&mut intake, &message))?;
         return Ok(intake.into_manager());
     }

@@ -12,6 +12,7 @@ use crate::exchange::failure::Failure;
 use crate::exchange::intake::{CallId, Intake, Moment, Tool};
 use crate::exchange::node::Node;
 use crate::exchange::options::ImportOptions;
+use crate::exchange::wrong::JsonKind;
 use crate::exchange::{media, plain};
 use crate::manager::MessagesManager;
 use crate::message::{Content, Document, MessageWrapper, Role, Source, Text};
@@ -117,7 +118,7 @@ fn one_or_more<T>(
     node: &Node<'_, '_>,
     read: impl Fn(&Node<'_, '_>) -> Result<T, ExchangeError>,
 ) -> Result<Vec<T>, ExchangeError> {
-    if node.kind() == "a list" { node.each(|item| read(&item)) } else { Ok(vec![read(node)?]) }
+    if node.kind() == JsonKind::List { node.each(|item| read(&item)) } else { Ok(vec![read(node)?]) }
 }
 
 /// Reads the content of a document's line: a document, or a text that is one.

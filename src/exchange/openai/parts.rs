@@ -11,6 +11,7 @@ use crate::exchange::json::Json;
 use crate::exchange::media::{self, decoded, located};
 use crate::exchange::node::Node;
 use crate::exchange::window::{Fit, is_web, known_image, unavailable};
+use crate::exchange::wrong::JsonKind;
 use crate::message::{Content, Document, Map, Media, MediaKind, MessageId, Role, Source, Text, Value, is_blank};
 
 /// How closely a model is to look at an image. Media keep it as what a newer version may know.
@@ -68,8 +69,8 @@ struct File<'a> {
 /// Reads a `content`: nothing, one text, or a list of parts.
 pub(super) fn read(node: &Node<'_, '_>) -> Result<Vec<Content>, ExchangeError> {
     match node.kind() {
-        "a string" => Ok(vec![Content::Text(node.text()?)]),
-        "a list" => node.each(|part| read_part(&part)),
+        JsonKind::String => Ok(vec![Content::Text(node.text()?)]),
+        JsonKind::List => node.each(|part| read_part(&part)),
         _ => Err(node.wrong_kind("a string or a list of parts")),
     }
 }

@@ -12,6 +12,7 @@ use crate::exchange::intake::{CallId, Intake, Tool};
 use crate::exchange::node::Node;
 use crate::exchange::options::ImportOptions;
 use crate::exchange::plain;
+use crate::exchange::wrong::JsonKind;
 use crate::manager::MessagesManager;
 use crate::message::{Content, Map, MessageWrapper, Outcome, ResultContent, Role, Text, Value, is_blank};
 
@@ -73,7 +74,7 @@ pub(super) fn conversation<W: MessageWrapper>(
     node: &Node<'_, '_>,
     options: &ImportOptions,
 ) -> Result<MessagesManager<W>, ExchangeError> {
-    if node.kind() == "a list" {
+    if node.kind() == JsonKind::List {
         return messages(node, options);
     }
     let request: Request<'_> = node.object()?;

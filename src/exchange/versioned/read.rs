@@ -10,6 +10,7 @@ use crate::exchange::intake::{CallId, Intake, Speaker, Tool};
 use crate::exchange::node::Node;
 use crate::exchange::options::ImportOptions;
 use crate::exchange::plain;
+use crate::exchange::wrong::JsonKind;
 use crate::manager::{ManagerError, MessagesManager};
 use crate::message::{
     Content, InvocationResult, MediaKind, MessageWrapper, Outcome, ResultContent, Role, Text, is_blank,
@@ -125,8 +126,8 @@ impl Item<'_> {
 
 fn one(node: &Node<'_, '_>) -> Result<Vec<ResultContent>, ExchangeError> {
     Ok(match node.kind() {
-        "null" => Vec::new(),
-        "a string" => vec![ResultContent::Text(node.text()?)],
+        JsonKind::Null => Vec::new(),
+        JsonKind::String => vec![ResultContent::Text(node.text()?)],
         _ => vec![ResultContent::Json(plain::read(node)?)],
     })
 }
