@@ -20,7 +20,7 @@ pub(super) struct Aliases {
 impl Aliases {
     /// The id for a call that comes under `id`; `invoked` knows the calls before it, and whether they have their result.
     ///
-    /// While the other call is open, the id stays what it is, to be refused: nobody could tell which one a result answers.
+    /// While the other call is open, the id is kept and refused: a result would be ambiguous.
     pub fn of_call<'a>(
         &mut self,
         id: InvocationId,

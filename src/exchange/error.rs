@@ -61,7 +61,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// What is wrong with a text that is imported. Holds no word of the text.
+/// The problem of an imported text. Holds no word of the text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
@@ -85,7 +85,7 @@ pub enum Problem {
     /// The value is of another kind.
     #[error("{expected} belongs here, not {found}")]
     WrongKind {
-        /// What the format has here.
+        /// The kind of value that the format has here.
         expected: String,
         /// The kind of value that is here.
         found: &'static str,
@@ -117,7 +117,7 @@ pub enum Problem {
         /// The rule that is broken.
         reason: String,
     },
-    /// The message cannot stand where it stands.
+    /// The conversation refuses the message.
     #[error("the conversation refuses the message")]
     Refused(#[from] ManagerError),
 }

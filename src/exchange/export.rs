@@ -16,7 +16,7 @@ use crate::message::{Content, Contents, Message, MessageId, MessageWrapper, Role
 pub struct Export {
     /// The text.
     pub text: String,
-    /// What it does not say, in the order of the messages.
+    /// The losses, in the order of the messages.
     pub losses: Vec<Loss>,
 }
 
@@ -27,13 +27,13 @@ impl fmt::Debug for Export {
     }
 }
 
-/// What of a message is not in an exported text.
+/// A part of a message that an exported text lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Loss {
     /// The message.
     pub message: MessageId,
-    /// What is not said of it.
+    /// The kind of loss.
     pub what: Lost,
 }
 
@@ -43,7 +43,7 @@ impl fmt::Display for Loss {
     }
 }
 
-/// What a format may have no words for.
+/// The kinds of losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Lost {
@@ -51,25 +51,25 @@ pub enum Lost {
     Summary,
     /// System instructions.
     Instructions,
-    /// What was generated and not heard.
+    /// Words that were generated and not heard.
     Unheard,
     /// An image, sound or video.
     Media,
     /// A document.
     Document,
-    /// What is known of media or a document beside the data: a MIME type, a title, a label.
+    /// A MIME type, a title or a label of media or a document.
     Label,
     /// A tool call.
     Invocation,
     /// The result of a tool call.
     InvocationResult,
-    /// Of a failed tool call what the text does not tell: that it failed, its type, whether to try again.
+    /// That a tool call failed, the type of its failure, or whether to retry.
     Failure,
-    /// That a part of a result is data: it is told as a text.
+    /// That a part of a result is data: it is written as a text.
     ResultJson,
     /// That a value in data is bytes or a set.
     Value,
-    /// Where in its message, or when, something was said.
+    /// The order in which things were said.
     Order,
     /// A content of a newer version.
     Unknown,
@@ -138,7 +138,7 @@ impl Losses {
         Json::Plain(value)
     }
 
-    /// Notes a loss if something is there of which the text says nothing.
+    /// Notes a loss if `untold` is present.
     pub fn note_some<T>(&mut self, of: MessageId, what: Lost, untold: &Option<T>) {
         if untold.is_some() {
             self.note(of, what);

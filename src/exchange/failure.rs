@@ -1,4 +1,4 @@
-//! [`Failure`]: how a failed tool call stands in the formats in which a result has a key `error`.
+//! [`Failure`]: a failed tool call, in the formats whose results have a key `error`.
 
 use super::error::ExchangeError;
 use super::export::{Losses, Lost};
@@ -6,7 +6,7 @@ use super::json::Json;
 use super::node::Node;
 use crate::message::{InvocationError, MessageId, Outcome, ResultContent, Text, is_blank};
 
-/// What a format says of a failed tool call: `error`, and where they are known `error_type` and `retryable`.
+/// The values of `error`, `error_type` and `retryable`.
 pub(super) struct Failure {
     pub message: Option<Text>,
     pub kind: Option<Text>,
@@ -14,9 +14,9 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    /// The outcome of a call that gave back `contents`. Returns nothing if there are neither contents nor an error.
+    /// Returns the outcome of a call with these contents, or nothing if there are neither contents nor an error.
     ///
-    /// A failed call keeps what it gave back in its message, for the model gets nothing else of it.
+    /// The contents of a failed call are appended to its message, because the model gets nothing but the message.
     pub fn outcome(
         self,
         node: &Node<'_, '_>,

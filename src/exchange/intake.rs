@@ -60,10 +60,8 @@ impl<W: MessageWrapper> Intake<W> {
         outcome: Outcome,
     ) -> Result<InvocationResult, ExchangeError> {
         let id = self.aliases.of_result(id);
-        let (name, _) = self
-            .manager
-            .invoked(id)
-            .ok_or_else(|| node.invalid("this answers a tool call that does not stand before it"))?;
+        let (name, _) =
+            self.manager.invoked(id).ok_or_else(|| node.invalid("no tool call with this id precedes the result"))?;
         Ok(InvocationResult::new(id.clone(), name.clone(), outcome))
     }
 

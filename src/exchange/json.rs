@@ -41,7 +41,7 @@ impl<'a> Json<'a> {
         Self::Object(entries.into_iter().filter_map(|(key, value)| Some((key, value?))).collect())
     }
 
-    /// This object with the entries of another one behind its own.
+    /// Appends the entries of another object.
     pub fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Object(mut entries), Self::Object(others)) => {
@@ -61,7 +61,7 @@ impl<'a> Json<'a> {
     }
 }
 
-/// What serialises so never fails: keys are texts, and numbers are JSON.
+/// Serialising never fails: keys are texts, and numbers are JSON.
 impl fmt::Display for Json<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&serde_json::to_string(self).map_err(|_| fmt::Error)?)

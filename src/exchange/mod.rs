@@ -1,17 +1,13 @@
 //! Conversations in the formats of others, in and out.
 //!
-//! Owns how a conversation stands in each format, and what reads it: text that may be broken, hostile and private.
+//! Owns the formats and their importers, which read text that may be broken, hostile and private.
 //!
-//! - **In.** An importer gives the conversation as a [`MessagesManager`](crate::MessagesManager) would have it: messages
-//!   of one role that follow each other are merged, a fake user message opens where an assistant begins, blank texts are
-//!   left out, and the call can go on. It gives a manager, and not records, so that nothing stands in memory twice. What
-//!   cannot be kept is an [`ExchangeError`], which tells the place, and never a word of what was said.
-//! - **Out.** An exporter gives an [`Export`]: text, and what the format has no words for. It tells the whole list, what
-//!   summaries cover too, as it stands there, and not the window: what a provider takes now is
-//!   [`messages`](crate::MessagesManager::messages). Of what was generated it tells what was heard. Fakes, which nobody
-//!   said, are left out: they come back by themselves.
-//! - **There and back.** What was exported and is imported says the same. What was imported and exported stays, to the
-//!   letter, the same text whenever it is imported and exported again.
+//! - **In.** An importer returns a [`MessagesManager`](crate::MessagesManager) with all its rules: messages of one role in
+//!   a row are merged, a fake user message comes first if an assistant begins, blank texts are left out, and the call can
+//!   continue. A value that cannot be kept is an [`ExchangeError`], which names the place and quotes nothing.
+//! - **Out.** An exporter returns an [`Export`]: the text, and the losses. It writes the whole list, also the messages that
+//!   a summary covers. Of an assistant message it writes the heard part. Fakes are left out.
+//! - **There and back.** An imported export says the same as the conversation. Exporting it again gives the same text.
 //! - **Windows.** For OpenAI and Anthropic, `window` writes what the model gets now, as
 //!   [`to_raw`](crate::MessagesManager::to_raw) gives it for Bedrock. `export` and `window` of OpenAI, and `window` of
 //!   Anthropic heed the [role hint](crate::message::Decision::role_hint) of a decision; Converse and the other formats have

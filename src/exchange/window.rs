@@ -1,10 +1,10 @@
-//! What the windows for providers share: the window as pairs of turns, and what a provider takes of media.
+//! Rules that the windows for OpenAI and Anthropic share: which media these providers take.
 
 use super::block::text_block;
 use super::json::Json;
 use crate::message::Media;
 
-/// What is written: a conversation for people and programs, or a request that a provider has to take.
+/// The purpose of a text: a conversation for people and programs, or a request that a provider accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fit {
     Conversation,

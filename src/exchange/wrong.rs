@@ -19,7 +19,7 @@ impl fmt::Display for Refused {
     }
 }
 
-/// The problem that an error stands for, where the text goes on with `rest`.
+/// Returns the problem that an error means. `rest` is the text from the error on.
 pub(super) fn problem(error: &serde_json::Error, rest: &str) -> Problem {
     let told = error.to_string();
     let told = told.rsplit_once(" at line ").map_or(told.as_str(), |(told, _)| told);

@@ -185,7 +185,7 @@ fn error_names_path_and_quotes_nothing() {
     $.messages[0].content[0].name (line 1, column 66): a tool name has 1 to 64 characters of [a-zA-Z0-9_-]; this one has 11 bytes
     $.messages[0].content[0] (line 1, column 26): the key `input` is missing
     $.messages[0] (line 1, column 14): the conversation refuses the message
-    $.messages[0].content[0] (line 1, column 26): this answers a tool call that does not stand before it
+    $.messages[0].content[0] (line 1, column 26): no tool call with this id precedes the result
     $.messages[0].content[0] (line 1, column 26): the error message of an invocation result must not be blank
     ");
 }

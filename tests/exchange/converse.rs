@@ -212,7 +212,7 @@ fn error_names_path_and_quotes_nothing() {
     $.messages[0].content[0].image.source.bytes (line 1, column 69): bytes belong here, in base64
     $.messages[0].content[0].image.source.s3Location (line 1, column 74): the owner of a bucket cannot be kept; take it out first
     $.messages[0].content[0].document.source.text (line 1, column 82): a document that is given as texts cannot be kept; take it out first
-    $.messages[0].content[0].toolResult (line 1, column 40): this answers a tool call that does not stand before it
+    $.messages[0].content[0].toolResult (line 1, column 40): no tool call with this id precedes the result
     $.messages[0] (line 1, column 14): the conversation refuses the message
     $[1].content[0].toolResult (line 1, column 113): an error that is told in anything but one text cannot be kept; take it out first
     $[1].content[0].toolResult (line 1, column 113): the error message of an invocation result must not be blank

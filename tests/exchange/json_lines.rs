@@ -179,7 +179,7 @@ fn error_names_line_and_path_and_quotes_nothing() {
     $ (line 3, column 1): the key `arguments` is missing
     $.identifier (line 3, column 45): an invocation id has 1 to 64 characters of [a-zA-Z0-9_-]; this one has 9 bytes
     $.arguments (line 3, column 62): a key appears twice in one object
-    $ (line 3, column 1): this answers a tool call that does not stand before it
+    $ (line 3, column 1): no tool call with this id precedes the result
     $ (line 3, column 1): the key `content` is missing
     $ (line 3, column 1): media or a document beside an error cannot be kept; take it out first
     $ (line 3, column 1): the key `error` is missing

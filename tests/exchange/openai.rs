@@ -270,8 +270,8 @@ fn error_names_path_and_quotes_nothing() {
     $[0] (line 1, column 2): the name of a participant cannot be kept; take it out first
     $[0] (line 1, column 2): only assistant messages have `tool_calls` or a `refusal`
     $[0] (line 1, column 2): only tool messages have a `tool_call_id`
-    $[0] (line 1, column 2): this answers a tool call that does not stand before it
-    $[0] (line 1, column 2): this answers a tool call that does not stand before it
+    $[0] (line 1, column 2): no tool call with this id precedes the result
+    $[0] (line 1, column 2): no tool call with this id precedes the result
     $[2] (line 1, column 172): the conversation refuses the message
     $[1] (line 1, column 123): the conversation refuses the message
     $[3] (line 1, column 293): the conversation refuses the message

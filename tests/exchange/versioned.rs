@@ -214,8 +214,8 @@ fn error_names_path_and_quotes_nothing() {
     $.messages[0] (line 1, column 14): the data belongs here, under one of `url`, `data` and `content_id`
     $.messages[0].data (line 1, column 22): bytes belong here, in base64
     $.messages[0] (line 1, column 14): a key is not known here, and its value would be lost; known are type, source, url, data, content_id, mime_type, prompt_hint, id, role, continues
-    $.messages[0] (line 1, column 14): this continues a message of the same role, which does not stand before it
-    $.messages[0] (line 1, column 14): this answers a tool call that does not stand before it
+    $.messages[0] (line 1, column 14): `continues` needs a message of the same role right before it
+    $.messages[0] (line 1, column 14): no tool call with this id precedes the result
     ");
 }
 

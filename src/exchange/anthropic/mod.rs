@@ -51,9 +51,9 @@ pub fn import_with<W: MessageWrapper>(
 /// request.
 ///
 /// - `system` holds all system instructions, in order.
-/// - Roles alternate and a user message is first. Results open the user message behind their calls, and nothing stands
-///   behind calls. No text is blank. Arguments that are no object become `{"arguments": …}`, as for Bedrock.
-/// - Media and documents that Anthropic does not take are told as a text: `[audio: not available to the model]`.
+/// - Roles alternate and a user message is first. Results open the user message after their calls, and nothing
+///   follows calls in a message. No text is blank. Arguments that are no object become `{"arguments": …}`, as for Bedrock.
+/// - Media and documents that Anthropic does not take become a text: `[audio: not available to the model]`.
 /// - The [role hint](crate::message::Decision::role_hint) of a message without calls and results is its role where it is
 ///   `user` or `assistant`.
 ///

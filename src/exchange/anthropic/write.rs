@@ -13,7 +13,7 @@ use crate::message::{
 /// A user message that opens the window where an assistant would.
 const OPENER: &str = "...";
 
-/// Where a block stands in its message: results first, calls last.
+/// The order of blocks in a message: results first, calls last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Order {
     Result,

@@ -9,10 +9,10 @@
 //! ```
 //!
 //! - A text holds messages of several conversations. They are read in the order of their times, those of one time in the
-//!   order of their ids. Each stays a message of its own, also behind one of the same role: the window shows both as one.
+//!   order of their ids. Each stays a message of its own, also after one of the same role: the window shows both as one.
 //! - A message may also be a submitted input: `modality_type` is `chat`; the `input_id` is its id where it has no
-//!   `message_id`, and is kept under [`INPUT_ID`] where it has one; without a `timestamp` it is added when it is imported,
-//!   behind those before it. An event has its input under `data`, and its time under `scheduled_time`.
+//!   `message_id`, and is kept under [`INPUT_ID`] where it has one; without a `timestamp` it has the time of the import,
+//!   and keeps its place among such messages. An event has its input under `data`, and its time under `scheduled_time`.
 //! - A `message_id` that is a ULID becomes the message's id. Any other is kept in the custom data, under
 //!   [`MESSAGE_ID`], and exported from there. A message that has none is given one.
 //! - `conversation_id` is `default` where there is none. `metadata` is the custom data of the message.

@@ -38,7 +38,7 @@ pub(super) fn conversation<W: MessageWrapper>(
         return Ok(intake.into_manager());
     }
     let request: Request<'_> = node.object()?;
-    // Instructions come first, wherever they stand.
+    // Instructions come first, also if `system` is the last key.
     if let Some(system) = request.system {
         node.under("system", system).each(|instruction| add_instruction(&mut intake, &instruction))?;
     }

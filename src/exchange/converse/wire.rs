@@ -1,6 +1,6 @@
 //! Messages and blocks of Converse as JSON: the one place that spells their keys.
 //!
-//! [`super::write`] fills them from contents, and `bedrock` from the types of the SDK. What is `None` is left out.
+//! [`super::write`] fills them from contents, and `bedrock` from the types of the SDK. Entries that are `None` are left out.
 
 use crate::exchange::json::Json;
 

@@ -16,7 +16,7 @@ const UNTITLED: &str = "document";
 pub(super) fn conversation<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     let mut losses = Losses::default();
     let (mut system, mut messages) = (Items::default(), Items::default());
-    // Converse refuses two messages of one role behind each other.
+    // Converse refuses two messages of one role in a row.
     let mut turn: Option<(Role, Items)> = None;
     let mut is_opening = true;
     each_said(manager, &mut losses, |message, contents, losses| {

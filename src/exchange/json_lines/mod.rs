@@ -23,7 +23,7 @@
 //! - An `assistant` line without `content` says that only tools were called, and adds nothing.
 //! - The `content` of a `result` is what a message's is, or `{"type":"json"}` with its data under `json`; a list is
 //!   several parts, or none. A failed one has `error`, with `error_type` and `retryable` where known. A content beside an
-//!   error is told behind it, for the model gets one text of a failed call.
+//!   error is appended to it, because the model gets one text of a failed call.
 //!
 //! Always left out are ids, times but the first, marks, decisions and custom data: only records have them.
 //!

@@ -113,7 +113,7 @@ fn read<W: MessageWrapper>(
     }
 }
 
-/// Reads what stands alone or in a list.
+/// Reads one item, or a list of items.
 fn one_or_more<T>(
     node: &Node<'_, '_>,
     read: impl Fn(&Node<'_, '_>) -> Result<T, ExchangeError>,

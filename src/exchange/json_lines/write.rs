@@ -11,7 +11,7 @@ use crate::message::{
     Content, Document, Invocation, InvocationResult, Message, MessageId, Outcome, Role, Source, Timing,
 };
 
-/// Writes the lines of a message, of which these contents were heard.
+/// Writes the lines of the heard contents of a message.
 pub(super) fn message(lines: &mut String, message: &Message, contents: &[Content], losses: &mut Losses) {
     let (of, role) = (message.id(), message.role());
     let at = write_moment(message.metadata().timing(Timing::Creation).unwrap_or_default());

@@ -13,7 +13,7 @@ use crate::message::MessageWrapper;
 /// Imports a list of chat messages, or an object that has the list under `messages`. Other keys of the object are
 /// skipped.
 ///
-/// - `system` and `developer` are supervisor messages. A `user` message behind results of tools is one with them.
+/// - `system` and `developer` are supervisor messages. A `user` message after results of tools is merged with them.
 /// - `content` is a text, or a list of parts: `text`, `refusal` (which becomes a text), `image_url` (a `data:` URL becomes
 ///   bytes with a MIME type; `detail` is kept), `input_audio`, and `file` with its data.
 /// - `arguments` of a call are JSON in a string; an empty one is `{}`. A call whose id was used before, and answered,
@@ -49,16 +49,16 @@ pub fn import_with<W: MessageWrapper>(
 /// Exports the whole conversation as a list of chat messages that OpenAI takes.
 ///
 /// - Supervisor messages are `system`. A message of several texts has them as parts.
-/// - Only complete pairs are written: a call whose result exists, with the result directly behind its message as a
+/// - Only complete pairs are written: a call whose result exists, with the result directly after its message as a
 ///   `tool` message. An empty result is `""`.
 /// - The [role hint](crate::message::Decision::role_hint) of a message without calls and results is its role, unless it
 ///   is `tool`.
 /// - Always left out are ids of messages, times, marks, custom data, steps, and fakes.
 ///
 /// [Losses](Export::losses) are summaries; what was not heard; calls without a result; the order, where an assistant
-/// spoke behind a call or a result came late; media and documents that are not the user's own words, as in results; video,
+/// spoke after a call or a result came late; media and documents that are not the user's own words, as in results; video,
 /// and media or documents that are neither bytes nor an image's URL, or sound that is neither `audio/wav` nor
-/// `audio/mpeg`; labels; that a result is data or a failure, for it is a text here; bytes and sets in arguments.
+/// `audio/mpeg`; labels; that a result is data or a failure, because it is a text here; bytes and sets in arguments.
 pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     write::conversation(manager)
 }
@@ -66,7 +66,7 @@ pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
 /// Writes the [window](MessagesManager::messages), which is what the model gets now, as the `messages` of a request.
 ///
 /// All system instructions come first, then the messages of the window. Each call is followed by its result, and no text
-/// is blank. Media and documents that OpenAI does not take there are told as a text:
+/// is blank. Media and documents that OpenAI does not take there become a text:
 /// `[image: not available to the model]`. The role hint is heeded as in [`export`].
 ///
 /// [Losses](Export::losses) are as in [`export`]. The summary is among them: tell the model of

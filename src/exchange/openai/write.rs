@@ -37,11 +37,11 @@ pub(super) fn window<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export 
 struct Chat<'m> {
     items: Items,
     fit: Fit,
-    /// The result of each answered call, with the message that holds it, in the order in which they stand there.
+    /// The result of each answered call: its number in the list, and the message that holds it.
     results: HashMap<&'m InvocationId, (usize, MessageId, &'m InvocationResult)>,
     /// How often somebody spoke.
     turns: usize,
-    /// The turn behind which a result was written.
+    /// The turn after which each result was written.
     written: HashMap<&'m InvocationId, usize>,
 }
 
@@ -62,7 +62,7 @@ impl<'m> Chat<'m> {
                 Content::Invocation(call) if self.results.contains_key(call.id()) => calls.push(call),
                 Content::Invocation(_) => losses.note(of, Lost::Invocation),
                 Content::InvocationResult(result) => {
-                    // It was written behind its call.
+                    // It was written right after its call.
                     let turn = self.written.get(result.invocation_id());
                     if turn != Some(&self.turns) || !said.is_empty() {
                         losses.note(of, if turn.is_none() { Lost::InvocationResult } else { Lost::Order });

@@ -9,16 +9,16 @@
 //!   "version": "1.0" }
 //! ```
 //!
-//! The message of a tool call is what the assistant says before it. What it and its result need beyond that:
+//! The `message` of a tool call is the assistant's text before it. Further keys:
 //!
-//! - `"continues": true` on what is of the same message as what stands before it: the second of several calls at once, a
-//!   text behind a call, another part of an instruction.
+//! - `"continues": true` marks an item of the same message as the item before it: the second of several parallel calls, a
+//!   text after a call, another part of an instruction.
 //! - A call without a result has neither `result` nor `error`. A result that comes later, or among words, is a
 //!   `ToolResultMessage`: `tool_name`, `tool_call_id`, `result`, `error`, and `role` `user`.
 //! - `result` is one text, or data, or `null` for nothing. Of anything else it is `null`, and `result_contents` lists the
 //!   parts: each with a `type` that is `text` (with `text`), `json` (with `json`), or one of media and documents.
-//! - `error` is what the model is told, with `error_type` and `retryable` where these are known. A `result` beside it is
-//!   told behind it.
+//! - `error` is the message for the model, with `error_type` and `retryable` where these are known. A `result` beside it is
+//!   appended to it.
 //! - `ImageMessage`, `AudioMessage`, `VideoMessage` and `DocumentMessage` have one of `url`, `data` (base64) and
 //!   `content_id` (in a content store), `mime_type`, `id` and `prompt_hint` or `title` where known, and a `role`.
 //!

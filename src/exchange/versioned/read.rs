@@ -29,7 +29,7 @@ enum Version {
     V1,
 }
 
-/// What decides how an item is read.
+/// The keys that decide how an item is read.
 #[derive(Deserialize)]
 struct Typed {
     r#type: Kind,
@@ -104,7 +104,7 @@ const RESULT: &[&str] = &[
 ];
 
 impl Item<'_> {
-    /// What came of the call. Returns nothing if the item says nothing of it.
+    /// Returns the outcome of the call, or nothing if the item has none.
     fn take_outcome(&mut self, node: &Node<'_, '_>) -> Result<Option<Outcome>, ExchangeError> {
         let result = self.result.map(|result| one(&node.under("result", result))).transpose()?;
         let parts = self.result_contents.map(|parts| {
@@ -149,9 +149,9 @@ pub(super) fn list<W: MessageWrapper>(
 /// The items that were read.
 struct Items<W> {
     intake: Intake<W>,
-    /// The results that stood beside the assistant's last calls: they come in the message behind these.
+    /// The results beside the assistant's last calls. They make the message after the calls.
     answers: Vec<Content>,
-    /// An instruction of which another part may come.
+    /// The parts of an instruction so far.
     instructions: Vec<Content>,
     /// Of the last item.
     role: Option<Role>,
@@ -174,7 +174,7 @@ impl<W: MessageWrapper> Items<W> {
         if !continues {
             self.next(node)?;
         } else if last != Some(role) {
-            return Err(node.invalid("this continues a message of the same role, which does not stand before it"));
+            return Err(node.invalid("`continues` needs a message of the same role right before it"));
         }
         let media = |kind| Ok(block::read_media(node, kind)?.into());
         let content = match kind {

@@ -21,7 +21,7 @@ pub(super) struct Items<'m> {
 }
 
 impl<'m> Items<'m> {
-    /// With the results that stand beside their calls.
+    /// Writes `inline` results beside their calls.
     pub fn new(inline: HashMap<&'m InvocationId, &'m InvocationResult>) -> Self {
         Self { list: json::Items::default(), inline, role: None, continues: false }
     }
@@ -30,7 +30,7 @@ impl<'m> Items<'m> {
         self.list
     }
 
-    /// Writes a message, of which these contents were heard.
+    /// Writes the heard contents of a message.
     pub fn write(&mut self, message: &Message, contents: &[Content], losses: &mut Losses) {
         let (of, role) = (message.id(), message.role());
         let told: Vec<&Content> = contents.iter().filter(|content| losses.says_something(of, content)).collect();
@@ -40,7 +40,7 @@ impl<'m> Items<'m> {
         if self.role.replace(role) != Some(role) || !role.is_spoken() {
             self.continues = false;
         }
-        // A text right before a call stands in the item of the call.
+        // A text right before a call is part of the call's item.
         let mut before: Option<&Text> = None;
         for content in told {
             if let (Some(before), None) = (before, content.as_invocation()) {
