@@ -3,17 +3,26 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::aliases::Aliases;
 use super::error::ExchangeError;
 use super::node::Node;
 use super::options::ImportOptions;
-use super::wrong::Refused;
+use super::wrong::{JsonKind, Refused};
 use crate::clock::{Clock, read_moment};
 use crate::manager::MessagesManager;
 use crate::message::{
     Content, Invocation, InvocationId, InvocationResult, MessageWrapper, Outcome, Role, Text, ToolName, Value,
 };
+
+#[derive(Deserialize)]
+struct Request<'a> {
+    #[serde(borrow)]
+    system: Option<&'a RawValue>,
+    #[serde(borrow)]
+    messages: &'a RawValue,
+}
 
 /// A conversation that is being imported.
 #[derive(Debug)]
@@ -31,6 +40,27 @@ impl<W: MessageWrapper> Intake<W> {
     pub fn with_clock(options: &ImportOptions, clock: Arc<dyn Clock>) -> Self {
         let manager = MessagesManager::with_clock(clock, options.ids.clone());
         Self { manager, aliases: Aliases::default() }
+    }
+
+    /// Imports a request: an object with `messages` and maybe `system`, or the list of messages alone. Instructions come
+    /// first, also if `system` is the last key.
+    pub fn request(
+        options: &ImportOptions,
+        node: &Node<'_, '_>,
+        system: impl FnOnce(&mut Self, &Node<'_, '_>) -> Result<(), ExchangeError>,
+        message: impl Fn(&mut Self, &Node<'_, '_>) -> Result<(), ExchangeError>,
+    ) -> Result<MessagesManager<W>, ExchangeError> {
+        let mut intake = Self::new(options);
+        if node.kind() == JsonKind::List {
+            node.each(|item| message(&mut intake, &item))?;
+            return Ok(intake.into_manager());
+        }
+        let request: Request<'_> = node.object()?;
+        if let Some(instructions) = request.system {
+            system(&mut intake, &node.under("system", instructions))?;
+        }
+        node.under("messages", request.messages).each(|item| message(&mut intake, &item))?;
+        Ok(intake.into_manager())
     }
 
     /// Adds the message that `node` holds.

@@ -15,14 +15,6 @@ use crate::message::{
 };
 
 #[derive(Deserialize)]
-struct Request<'a> {
-    #[serde(borrow)]
-    system: Option<&'a RawValue>,
-    #[serde(borrow)]
-    messages: &'a RawValue,
-}
-
-#[derive(Deserialize)]
 struct Message<'a> {
     role: Spoken,
     #[serde(borrow)]
@@ -83,24 +75,18 @@ pub(super) fn conversation<W: MessageWrapper>(
     node: &Node<'_, '_>,
     options: &ImportOptions,
 ) -> Result<MessagesManager<W>, ExchangeError> {
-    let mut intake = Intake::new(options);
-    if node.kind() == JsonKind::List {
-        node.each(|message| add(&mut intake, &message))?;
-        return Ok(intake.into_manager());
-    }
-    let request: Request<'_> = node.object()?;
-    if let Some(system) = request.system {
-        let node = node.under("system", system);
-        for instruction in parts(&node)? {
-            match instruction {
-                ResultContent::Text(text) if is_blank(&text) => {}
-                ResultContent::Text(text) => intake.add(&node, Role::Supervisor, vec![text.into()])?,
-                _ => return Err(node.invalid("`system` holds texts")),
-            }
+    Intake::request(options, node, add_instructions, add)
+}
+
+fn add_instructions<W: MessageWrapper>(intake: &mut Intake<W>, node: &Node<'_, '_>) -> Result<(), ExchangeError> {
+    for instruction in parts(node)? {
+        match instruction {
+            ResultContent::Text(text) if is_blank(&text) => {}
+            ResultContent::Text(text) => intake.add(node, Role::Supervisor, vec![text.into()])?,
+            _ => return Err(node.invalid("`system` holds texts")),
         }
     }
-    node.under("messages", request.messages).each(|message| add(&mut intake, &message))?;
-    Ok(intake.into_manager())
+    Ok(())
 }
 
 fn add<W: MessageWrapper>(intake: &mut Intake<W>, node: &Node<'_, '_>) -> Result<(), ExchangeError> {

@@ -8,17 +8,8 @@ use crate::exchange::error::{ExchangeError, Problem};
 use crate::exchange::intake::{Intake, Speaker};
 use crate::exchange::node::Node;
 use crate::exchange::options::ImportOptions;
-use crate::exchange::wrong::JsonKind;
 use crate::manager::MessagesManager;
 use crate::message::{MessageWrapper, Role};
-
-#[derive(Deserialize)]
-struct Request<'a> {
-    #[serde(borrow)]
-    system: Option<&'a RawValue>,
-    #[serde(borrow)]
-    messages: &'a RawValue,
-}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -32,18 +23,10 @@ pub(super) fn conversation<W: MessageWrapper>(
     node: &Node<'_, '_>,
     options: &ImportOptions,
 ) -> Result<MessagesManager<W>, ExchangeError> {
-    let mut intake = Intake::new(options);
-    if node.kind() == JsonKind::List {
-        node.each(|message| add(&mut intake, &message))?;
-        return Ok(intake.into_manager());
-    }
-    let request: Request<'_> = node.object()?;
-    // Instructions come first, also if `system` is the last key.
-    if let Some(system) = request.system {
-        node.under("system", system).each(|instruction| add_instruction(&mut intake, &instruction))?;
-    }
-    node.under("messages", request.messages).each(|message| add(&mut intake, &message))?;
-    Ok(intake.into_manager())
+    let system = |intake: &mut Intake<W>, system: &Node<'_, '_>| {
+        system.each(|instruction| add_instruction(intake, &instruction)).map(drop)
+    };
+    Intake::request(options, node, system, add)
 }
 
 fn add_instruction<W: MessageWrapper>(intake: &mut Intake<W>, node: &Node<'_, '_>) -> Result<(), ExchangeError> {

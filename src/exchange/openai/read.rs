@@ -12,15 +12,8 @@ use crate::exchange::intake::{CallId, Intake, Tool};
 use crate::exchange::node::Node;
 use crate::exchange::options::ImportOptions;
 use crate::exchange::plain;
-use crate::exchange::wrong::JsonKind;
 use crate::manager::MessagesManager;
 use crate::message::{Content, Map, MessageWrapper, Outcome, ResultContent, Role, Text, Value, is_blank};
-
-#[derive(Deserialize)]
-struct Request<'a> {
-    #[serde(borrow)]
-    messages: &'a RawValue,
-}
 
 #[derive(Deserialize)]
 struct Message<'a> {
@@ -74,20 +67,8 @@ pub(super) fn conversation<W: MessageWrapper>(
     node: &Node<'_, '_>,
     options: &ImportOptions,
 ) -> Result<MessagesManager<W>, ExchangeError> {
-    if node.kind() == JsonKind::List {
-        return messages(node, options);
-    }
-    let request: Request<'_> = node.object()?;
-    messages(&node.under("messages", request.messages), options)
-}
-
-fn messages<W: MessageWrapper>(
-    list: &Node<'_, '_>,
-    options: &ImportOptions,
-) -> Result<MessagesManager<W>, ExchangeError> {
-    let mut intake = Intake::new(options);
-    list.each(|node| add(&mut intake, &node))?;
-    Ok(intake.into_manager())
+    // OpenAI has no `system` beside the messages.
+    Intake::request(options, node, |_, _| Ok(()), add)
 }
 
 fn add<W: MessageWrapper>(intake: &mut Intake<W>, node: &Node<'_, '_>) -> Result<(), ExchangeError> {

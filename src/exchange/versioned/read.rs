@@ -77,20 +77,8 @@ struct Item<'a> {
 
 const TEXT: &[&str] = &["type", "role", "continues", "text"];
 const CALL: &[&str] = &[
-    "type",
     "message",
-    "tool_name",
-    "tool_call_id",
     "arguments",
-    "result",
-    "error",
-    "error_type",
-    "retryable",
-    "result_contents",
-    "role",
-    "continues",
-];
-const RESULT: &[&str] = &[
     "type",
     "tool_name",
     "tool_call_id",
@@ -102,6 +90,8 @@ const RESULT: &[&str] = &[
     "role",
     "continues",
 ];
+/// All but what only a call has.
+const RESULT: &[&str] = CALL.split_at(2).1;
 
 impl Item<'_> {
     /// Returns the outcome of the call, or nothing if the item has none.
