@@ -70,7 +70,7 @@ pub(super) fn known(kind: Option<MediaKind>) -> String {
 }
 
 /// The format of a MIME type.
-pub(super) fn format(kind: Option<MediaKind>, mime_type: Option<&str>) -> Option<&'static str> {
+pub(crate) fn format(kind: Option<MediaKind>, mime_type: Option<&str>) -> Option<&'static str> {
     let told = mime_type?;
     formats(kind).iter().find(|(_, known)| *known == told).map(|(format, _)| *format)
 }

@@ -2,7 +2,7 @@
 //! [Converse](https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html), as JSON on the wire.
 
 mod blocks;
-mod formats;
+pub(crate) mod formats;
 mod read;
 pub(crate) mod wire;
 mod write;
