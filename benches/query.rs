@@ -49,15 +49,17 @@ fn conversations() -> Conversations {
     let conversations = Conversations::new().with_clock(Arc::new(clock.clone()), Arc::new(TimedIds::default()));
     for call in 0..CALLS {
         let conversation = conversations.create(name(call as usize)).unwrap();
-        conversation.change(|manager| {
-            for turn in 0..TURNS {
-                clock.set(START_MS + call as i64 * BETWEEN_CALLS_MS + turn as i64 * TURN_MS);
-                manager.add_user(words.text(call, 4 * turn, 12)).unwrap();
-                clock.advance(TURN_MS / 2);
-                let rare = if (call, turn) == (CALLS / 2, TURNS / 2) { RARE } else { "" };
-                manager.add_assistant(format!("{}{rare}", words.text(call, 4 * turn + 2, 25))).unwrap();
-            }
-        });
+        conversation
+            .change(|manager| {
+                for turn in 0..TURNS {
+                    clock.set(START_MS + call as i64 * BETWEEN_CALLS_MS + turn as i64 * TURN_MS);
+                    manager.add_user(words.text(call, 4 * turn, 12)).unwrap();
+                    clock.advance(TURN_MS / 2);
+                    let rare = if (call, turn) == (CALLS / 2, TURNS / 2) { RARE } else { "" };
+                    manager.add_assistant(format!("{}{rare}", words.text(call, 4 * turn + 2, 25))).unwrap();
+                }
+            })
+            .unwrap();
     }
     conversations
 }

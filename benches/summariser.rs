@@ -5,7 +5,7 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use verbale::model::Extractive;
+use verbale::memory::Extractive;
 use verbale::{Content, Invocation, MessagesManager, PlainMessage, Summarizing, Value};
 
 /// About 150 bytes each.

@@ -85,13 +85,13 @@ async fn talk(conversations: Arc<Conversations>, writer: LogWriter, caller: usiz
     let call = Arc::new(writer.open(CallHeader::new(conversation.id().clone(), started_ms)?)?);
     conversation.log(call.clone());
     for (turn, island) in (0..TURNS).zip(ISLANDS.iter().cycle().skip(caller)) {
-        conversation.change(|manager| manager.add_user(format!("When is ferry {turn} to {island}?")).map(drop))?;
+        conversation.add_user(format!("When is ferry {turn} to {island}?"))?;
         tokio::task::yield_now().await; // here a model would think
-        conversation.change(|manager| manager.add_assistant(format!("To {island} at {}:15.", turn % 24)).map(drop))?;
+        conversation.add_assistant(format!("To {island} at {}:15.", turn % 24))?;
     }
     call.flush(WITHIN).await;
     // With the next change the conversation hears what the log has, and what is over the limit leaves memory.
-    conversation.change(|manager| manager.add_user("Thank you, goodbye.").map(drop))?;
+    conversation.add_user("Thank you, goodbye.")?;
     Ok(())
 }
 

@@ -37,20 +37,20 @@ async fn main() -> Outcome<()> {
         let summarizing = manager.summarizing().ok_or("there is nothing to summarise")?;
         manager.add_summary("The caller has a booking for Friday.", &summarizing)?;
         Ok(())
-    })?;
+    })??;
     let wish = say(&call, "Yes, to Saturday.", "Saturday is full. Sunday at noon?")?;
     say(&call, "Then leave it as it is.", "It stays on Friday.")?;
 
     println!("What if the caller had asked for something else? An edit of an earlier turn is a fork:");
-    let sunday = call.edit(&wish, "Yes, to Sunday.", CallId::new("CA1-sunday")?)?;
+    let sunday = call.fork_edited(&wish, "Yes, to Sunday.", CallId::new("CA1-sunday")?)?;
     logged(&sunday)?;
-    sunday.change(|manager| manager.add_assistant("Sunday at noon it is.").map(drop))?;
+    sunday.add_assistant("Sunday at noon it is.")?;
 
     println!("And if the assistant had offered Monday? A fork goes on behind a message:");
     let monday = call.fork(&wish, CallId::new("CA1-monday")?)?;
     logged(&monday)?;
-    monday.change(|manager| manager.add_assistant("Saturday is full. Monday at nine?").map(drop))?;
-    call.change(|manager| manager.add_user("Thank you, goodbye.").map(drop))?; // no fork sees this
+    monday.add_assistant("Saturday is full. Monday at nine?")?;
+    call.add_user("Thank you, goodbye.")?; // no fork sees this
 
     for conversation in [&call, &sunday, &monday] {
         println!("\n{}, {}", conversation.id(), shared_with(&call, conversation));
@@ -73,11 +73,9 @@ async fn main() -> Outcome<()> {
 
 /// A turn; gives the id of what the caller said.
 fn say(call: &Conversation, caller: &str, assistant: &str) -> Outcome<MessageId> {
-    call.change(|manager| {
-        let id = manager.add_user(caller)?.id();
-        manager.add_assistant(assistant)?;
-        Ok(id)
-    })
+    let id = call.add_user(caller)?;
+    call.add_assistant(assistant)?;
+    Ok(id)
 }
 
 /// How many texts of a conversation are, in memory, those of another one.

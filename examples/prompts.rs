@@ -10,8 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use verbale::bedrock::stand_in::{Reply, StandIn};
 use verbale::bedrock::{BedrockModel, BedrockSettings, turn_client};
-use verbale::conversation::{Conversation, Models, Prompt, Tool, ToolError};
+use verbale::conversation::{Conversation, Models, Prompt};
 use verbale::message::{Outcome, ResultContent};
+use verbale::model::{Tool, ToolContext, ToolError};
 use verbale::{Content, Message};
 
 /// What the model gives to the tool. The comment on the field reaches the model.
@@ -27,7 +28,7 @@ struct Departure {
     seats: u32,
 }
 
-async fn next_ferry(sailing: Sailing) -> Result<Departure, ToolError> {
+async fn next_ferry(sailing: Sailing, _: ToolContext) -> Result<Departure, ToolError> {
     match sailing.from.as_str() {
         "Pellam" => Ok(Departure { at: "10:30", seats: 14 }),
         other => {
@@ -55,7 +56,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     println!("\nA continuation with a tool, message by message:");
     let ferry = Tool::new("next_ferry", "Finds the next ferry with free seats.", next_ferry)?;
-    let with_tool = conversation.continuation().tool(ferry.within(Duration::from_secs(2)));
+    let with_tool = conversation.continuation().tool(ferry.with_timeout(Duration::from_secs(2)));
     let both = Reply::text("One moment.").tool_call("call_1", "next_ferry", serde_json::json!({"from": "Pellam"}));
     bedrock.reply(both.tool_call("call_2", "next_ferry", serde_json::json!({"from": "Oslo"})));
     bedrock.reply(Reply::text("At 10:30, with 14 seats left. From Oslo there is none."));

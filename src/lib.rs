@@ -16,9 +16,11 @@ pub mod embedded;
 pub mod exchange;
 pub mod log;
 pub mod manager;
+pub mod memory;
 pub mod message;
 pub mod model;
 pub mod policy;
+mod turn;
 
 #[cfg(feature = "bedrock")]
 pub use bedrock::BedrockMessage;

@@ -16,9 +16,9 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::{Context, SubscriberExt};
+use verbale::Value;
 use verbale::log::{CallHeader, CallId, LogWriter, MemoryLog, WriterSettings};
-use verbale::model::{Failure, ToolSpec};
-use verbale::{Invocation, Value};
+use verbale::model::{Failure, Tool, ToolContext, ToolSpec};
 
 use support::{Scripted, Step, builder, calls, read, turn, words};
 
@@ -53,7 +53,7 @@ async fn requests_and_tools_have_spans_without_a_word() {
     let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(notes.clone()));
     let schema = Value::map([("type", Value::from("object"))]).unwrap();
     let spec = ToolSpec::new("balance", "What it does.", schema).unwrap();
-    let balance = |_: Invocation| async { Ok(vec!["secret".into()]) };
+    let balance = |_: Value, _: ToolContext| async { Ok(vec!["secret".into()]) };
     let model = Scripted::new([
         calls("secret ", "c1", "balance"),
         words("secret secret"),
@@ -62,7 +62,7 @@ async fn requests_and_tools_have_spans_without_a_word() {
     let (writer, task) = LogWriter::new(Arc::new(MemoryLog::new()), WriterSettings::default());
     tokio::spawn(task.run());
     let log = writer.open(CallHeader::new(CallId::new("CA1").unwrap(), 1).unwrap()).unwrap();
-    let call = builder(&model).system("secret").tool(spec, balance).log(log).open().unwrap();
+    let call = builder(&model).system("secret").tool(Tool::raw(spec, balance)).log(log).open().unwrap();
     turn(&call, "secret").await;
     call.caller_said("secret").unwrap();
     read(call.reply().unwrap()).await;

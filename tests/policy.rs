@@ -1,7 +1,7 @@
 //! What the policy decides, done by the manager: a turn is the same for both, and a cut is not followed by another.
 
 use proptest::prelude::*;
-use verbale::model::Extractive;
+use verbale::memory::Extractive;
 use verbale::policy::{CharacterEstimator, Decision, Policy};
 use verbale::{Content, Invocation, MessageWrapper, MessagesManager, PlainMessage, Value};
 

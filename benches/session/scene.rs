@@ -8,9 +8,9 @@ use aws_sdk_bedrockruntime::config::Builder;
 use aws_sdk_bedrockruntime::{Client, types::SystemContentBlock};
 use verbale::bedrock::stand_in::{Reply, StandIn};
 use verbale::bedrock::{BedrockModel, BedrockSettings, summary_client, turn_client};
-use verbale::call::{CallBuilder, CallSession, CallSettings, ReplyEnd, ReplyEvent};
+use verbale::call::{CallBuilder, CallSession, ReplyEnd, ReplyEvent};
 use verbale::log::{CallHeader, CallId, LogWriter, WriterSettings};
-use verbale::model::ModelSummarizer;
+use verbale::memory::ModelSummarizer;
 use verbale::policy::Policy;
 
 use crate::elsewhere::Elsewhere;
@@ -70,16 +70,15 @@ impl Models {
     pub fn call(&self, summaries: bool) -> CallBuilder {
         let settings = || BedrockSettings::new(MODEL_ID);
         let summarizer = ModelSummarizer::new(BedrockModel::for_summaries(self.summaries.clone(), settings()));
-        let mut call_settings = CallSettings::default();
         let policy = Policy::default().without_tokens().with_keep_turns(KEEP_TURNS);
-        call_settings.policy = match summaries {
+        let policy = match summaries {
             true => policy.with_messages(2 * KEEP_TURNS..=SUMMARISE_ABOVE),
             false => policy.without_messages(),
         };
         CallSession::with_model(BedrockModel::for_turns(self.turns.clone(), settings()))
             .system(SYSTEM)
             .summarizer(summarizer)
-            .settings(call_settings)
+            .config(|config| config.with_policy(policy))
     }
 }
 

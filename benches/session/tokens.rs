@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use verbale::call::Totals;
+use verbale::conversation::Totals;
 
 use crate::scene::{self, Models, Pace};
 use crate::workload::Words;

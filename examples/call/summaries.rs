@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use tokio::task::JoinHandle;
 use verbale::bedrock::BedrockMessage;
-use verbale::model::{self, Extractive, SummarizeError, Summarizer};
+use verbale::memory::Extractive;
+use verbale::model::{self, SummarizeError, Summarizer};
 use verbale::{ManagerError, Message, MessagesManager, Summarizing};
 
 use crate::error::PlayError;

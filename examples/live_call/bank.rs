@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use verbale::call::{CallBuilder, Tool, ToolFuture};
-use verbale::message::{InvocationError, MessageError, ResultContent};
-use verbale::model::ToolSpec;
-use verbale::{Invocation, Value};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use verbale::call::CallBuilder;
+use verbale::model::{InvalidTool, Tool, ToolContext, ToolError};
 
 use crate::pace::Pace;
 use crate::screen::Screen;
@@ -26,71 +26,88 @@ const TAKES_MS: u64 = 700;
 pub struct Bank {
     screen: Arc<Screen>,
     pace: Pace,
-    cents: Arc<Mutex<BTreeMap<&'static str, i64>>>,
-    refusal: InvocationError,
+    cents: Arc<Mutex<BTreeMap<Account, i64>>>,
+}
+
+/// An account of the caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Account {
+    Current,
+    Savings,
+}
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+struct BalanceOf {
+    account: Account,
+}
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+struct Transfer {
+    from: Account,
+    to: Account,
+    /// How much, in cents.
+    #[schemars(range(min = 1))]
+    cents: i64,
 }
 
 impl Bank {
-    pub fn new(screen: Arc<Screen>, pace: Pace) -> Result<Self, MessageError> {
-        let cents = BTreeMap::from([("current", 124_050), ("savings", 310_000)]);
-        let refusal = InvocationError::new("no such account, or not enough money in it")?.with_type("Refused");
-        Ok(Self { screen, pace, cents: Arc::new(Mutex::new(cents)), refusal })
+    pub fn new(screen: Arc<Screen>, pace: Pace) -> Self {
+        let cents = BTreeMap::from([(Account::Current, 124_050), (Account::Savings, 310_000)]);
+        Self { screen, pace, cents: Arc::new(Mutex::new(cents)) }
     }
 
     /// Gives a call the tools of the bank.
-    pub fn install(self, call: CallBuilder) -> Result<CallBuilder, MessageError> {
-        let account = serde_json::json!({"type": "string", "enum": ["current", "savings"]});
-        let balance = ToolSpec::new(
+    pub fn install(self, call: CallBuilder) -> Result<CallBuilder, InvalidTool> {
+        let bank = self.clone();
+        let balance = Tool::new(
             "balance",
             "How much is in an account of the caller, in cents.",
-            schema(serde_json::json!({"account": account}))?,
+            move |of: BalanceOf, _: ToolContext| {
+                let bank = bank.clone();
+                async move {
+                    bank.work("balance", &of).await;
+                    bank.balance(of.account).map(|cents| cents.to_string()).ok_or_else(refused)
+                }
+            },
         )?;
-        let transfer = ToolSpec::new(
+        let transfer = Tool::new(
             "transfer",
             "Moves money between the accounts of the caller. Call it only when the caller has said yes.",
-            schema(serde_json::json!({"from": account, "to": account, "cents": {"type": "integer", "minimum": 1}}))?,
-        )?;
-        Ok(call.tool(balance, self.clone()).tool(transfer, self))
-    }
-
-    /// The arguments are the model's: nothing in them is taken for granted.
-    fn answer(&self, invocation: &Invocation) -> Option<String> {
-        let arguments = invocation.arguments().as_map()?;
-        let account = |key: &str| arguments.get(key).and_then(Value::as_str);
-        let mut cents = self.cents.lock().unwrap_or_else(PoisonError::into_inner);
-        match invocation.name().as_str() {
-            "balance" => Some(cents.get(account("account")?)?.to_string()),
-            "transfer" => {
-                let Some(Value::Number(amount)) = arguments.get("cents") else { return None };
-                let amount = amount.as_i64().filter(|amount| *amount > 0)?;
-                let (from, to) = (account("from")?, account("to")?);
-                let (left, more) = (cents.get(from)?.checked_sub(amount)?, cents.get(to)?.checked_add(amount)?);
-                if from == to || left < 0 {
-                    return None;
+            move |transfer: Transfer, _: ToolContext| {
+                let bank = self.clone();
+                async move {
+                    bank.work("transfer", &transfer).await;
+                    bank.transfer(&transfer).ok_or_else(refused)
                 }
-                *cents.get_mut(from)? = left;
-                *cents.get_mut(to)? = more;
-                Some(format!("transferred {amount} cents from {from} to {to}"))
-            }
-            _ => None,
+            },
+        )?;
+        Ok(call.tool(balance).tool(transfer))
+    }
+
+    async fn work(&self, tool: &str, arguments: &impl Serialize) {
+        let arguments = serde_json::to_string(arguments).unwrap_or_default();
+        self.screen.note(&format!("the tool {tool} is called: {arguments}"));
+        self.pace.wait(TAKES_MS).await;
+    }
+
+    fn balance(&self, account: Account) -> Option<i64> {
+        self.cents.lock().unwrap_or_else(PoisonError::into_inner).get(&account).copied()
+    }
+
+    /// The model chose the arguments: all of them are checked.
+    fn transfer(&self, Transfer { from, to, cents: amount }: &Transfer) -> Option<String> {
+        let mut cents = self.cents.lock().unwrap_or_else(PoisonError::into_inner);
+        let (left, more) = (cents.get(from)?.checked_sub(*amount)?, cents.get(to)?.checked_add(*amount)?);
+        if from == to || left < 0 || *amount < 1 {
+            return None;
         }
+        *cents.get_mut(from)? = left;
+        *cents.get_mut(to)? = more;
+        Some(format!("transferred {amount} cents from {from:?} to {to:?}").to_lowercase())
     }
 }
 
-impl Tool for Bank {
-    fn call<'a>(&'a self, invocation: &'a Invocation) -> ToolFuture<'a> {
-        Box::pin(async move {
-            let arguments = serde_json::to_string(invocation.arguments()).unwrap_or_default();
-            self.screen.note(&format!("the tool {} is called: {arguments}", invocation.name().as_str()));
-            self.pace.wait(TAKES_MS).await;
-            let answer = self.answer(invocation).ok_or_else(|| self.refusal.clone())?;
-            Ok(vec![ResultContent::from(answer)])
-        })
-    }
-}
-
-/// All of the properties are required.
-fn schema(properties: serde_json::Value) -> Result<Value, MessageError> {
-    let required: Vec<&String> = properties.as_object().into_iter().flat_map(|properties| properties.keys()).collect();
-    serde_json::json!({"type": "object", "properties": properties, "required": required}).try_into()
+fn refused() -> ToolError {
+    ToolError::new("no such account, or not enough money in it").with_type("Refused")
 }

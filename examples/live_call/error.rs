@@ -8,8 +8,7 @@ use verbale::call::{OpenError, ReplyError, SayError};
 use verbale::dynamodb::DynamoError;
 use verbale::embedded::EmbeddedError;
 use verbale::log::{InvalidCallId, LogError, NotAccepted};
-use verbale::message::MessageError;
-use verbale::model::Failure;
+use verbale::model::{Failure, InvalidTool};
 
 use crate::text::visible;
 
@@ -35,7 +34,7 @@ pub enum CallError {
     #[error("the conversation takes no more")]
     Manager(#[from] ManagerError),
     #[error("a tool is not one")]
-    Tool(#[from] MessageError),
+    Tool(#[from] InvalidTool),
     #[error(transparent)]
     Embedded(#[from] EmbeddedError),
     #[error("the log has no table")]

@@ -5,7 +5,7 @@ use aws_sdk_bedrockruntime::Client;
 use aws_sdk_bedrockruntime::config::{Builder, ProvideCredentials};
 use verbale::bedrock::stand_in::StandIn;
 use verbale::bedrock::{BedrockModel, BedrockSettings, summary_client, turn_client};
-use verbale::model::ModelSummarizer;
+use verbale::memory::ModelSummarizer;
 
 use crate::error::CallError;
 use crate::pace::Pace;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use verbale::call::{CallSession, CallSettings, Utterance};
+use verbale::call::{CallSession, Utterance};
 use verbale::clock::SystemIds;
 use verbale::model::Failure;
 use verbale::policy::Policy;
@@ -25,17 +25,16 @@ const CLOSE_WITHIN: Duration = Duration::from_secs(10);
 pub async fn play(models: Models, mut caller: impl Caller, screen: Arc<Screen>, pace: Pace) -> Result<(), CallError> {
     let Models { turns, summaries, stand_in } = models;
     let log = Log::open(&pace).await?;
-    let mut settings = CallSettings::default();
     // So small that a short call has summaries too.
-    settings.policy = Policy::default().with_messages(4..=10);
+    let policy = Policy::default().with_messages(4..=10);
     let builder = CallSession::with_model(turns)
         .system(bank::SYSTEM)
         .summarizer(summaries)
-        .settings(settings)
+        .config(|config| config.with_policy(policy))
         .observer(ShowsEvents(screen.clone()))
         .log(log.begin()?)
         .clock(Arc::new(pace.clone()), Arc::new(SystemIds));
-    let call = Bank::new(screen.clone(), pace.clone())?.install(builder)?.open()?;
+    let call = Bank::new(screen.clone(), pace.clone()).install(builder)?.open()?;
 
     let line = Line { call: &call, screen: &screen, pace: &pace };
     let talked = talk(&line, &mut caller).await;

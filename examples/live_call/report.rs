@@ -1,7 +1,8 @@
 //! [`report`]: what is left of the call.
 
 use verbale::bedrock::stand_in::StandIn;
-use verbale::call::{CallSession, Closed, Prices, TokenPrices};
+use verbale::call::{CallSession, Closed};
+use verbale::conversation::{Prices, TokenPrices};
 use verbale::log::LoggedCall;
 
 use crate::error::CallError;

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use verbale::call::{CallEvent, Observer, SummaryOutcome};
+use verbale::conversation::{CallEvent, Observer, SummaryOutcome};
 
 use crate::pace::Pace;
 use crate::text::visible;

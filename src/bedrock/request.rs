@@ -42,7 +42,7 @@ use crate::message::is_blank;
 #[derive(Clone, PartialEq)]
 pub struct ConverseRequest {
     model_id: String,
-    system: Option<String>,
+    system: Vec<String>,
     summary: Option<String>,
     messages: Vec<Message>,
     tools: Option<ToolConfiguration>,
@@ -51,13 +51,13 @@ pub struct ConverseRequest {
 impl ConverseRequest {
     /// A request to a model, an inference profile, or anything else that Converse takes as `modelId`.
     pub fn new(model_id: impl Into<String>) -> Self {
-        Self { model_id: model_id.into(), system: None, summary: None, messages: Vec::new(), tools: None }
+        Self { model_id: model_id.into(), system: Vec::new(), summary: None, messages: Vec::new(), tools: None }
     }
 
-    /// The same with a system prompt; a blank one, which Bedrock refuses, is none.
+    /// Adds a block to the system prompt. A blank one, which Bedrock refuses, is left out.
     #[must_use]
     pub fn system(mut self, prompt: impl Into<String>) -> Self {
-        self.system = Some(prompt.into()).filter(|prompt| !is_blank(prompt));
+        self.system.extend(Some(prompt.into()).filter(|prompt| !is_blank(prompt)));
         self
     }
 
@@ -106,7 +106,7 @@ impl fmt::Debug for ConverseRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ConverseRequest")
             .field("model_id", &self.model_id)
-            .field("system", &self.system.as_ref().map(String::len))
+            .field("system", &self.system.iter().map(String::len).collect::<Vec<_>>())
             .field("summary", &self.summary.as_ref().map(String::len))
             .field("messages", &self.messages.len())
             .field("tools", &self.tools.as_ref().map(|tools| tools.tools().len()))

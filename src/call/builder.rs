@@ -1,102 +1,95 @@
 //! [`CallBuilder`]: the parts of a live call.
 
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use tokio::runtime::Handle;
-use tokio::sync::Notify;
 
-use super::observer::Observer;
-use super::request;
+use super::ear::CallEar;
 use super::session::CallSession;
 use super::settings::CallSettings;
-use super::shared::Shared;
-use super::state::State;
-use super::tool::{Tool, Tools};
-use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
+use crate::clock::{Clock, IdSource};
+use crate::conversation::{Config, Conversation, EditError, one_model, system_texts};
 use crate::log::CallWriter;
 use crate::manager::{ManagerError, MessagesManager};
-use crate::message::{MessageWrapper, PlainMessage, Role, Text};
-use crate::model::{Extractive, Model, Summarizer, ToolSpec};
+use crate::message::{PlainMessage, Text, is_blank};
+use crate::model::{Model, Summarizer, Tool};
+use crate::turn::{Host, Observer};
 
-/// The parts of a live call; made by [`CallSession::with_model`]. Only the model has to be there.
+/// The parts of a live call; made by [`CallSession::with_model`], or by [`CallSession::of`] in a conversation.
 #[must_use = "`open` begins the call"]
 pub struct CallBuilder {
-    model: Arc<dyn Model>,
-    summarizer: Arc<dyn Summarizer>,
-    tools: Tools,
+    /// `None` makes a new one.
+    conversation: Option<Conversation>,
+    config: Config,
     system: Option<Text>,
     settings: CallSettings,
     observer: Option<Arc<dyn Observer>>,
     log: Option<CallWriter>,
-    clock: Arc<dyn Clock>,
-    ids: Arc<dyn IdSource>,
+    clock: Option<(Arc<dyn Clock>, Arc<dyn IdSource>)>,
 }
 
 impl CallBuilder {
-    pub(super) fn new(model: Arc<dyn Model>) -> Self {
-        Self {
-            model,
-            summarizer: Arc::new(Extractive::default()),
-            tools: Tools::default(),
-            system: None,
-            settings: CallSettings::default(),
-            observer: None,
-            log: None,
-            clock: Arc::new(SystemClock),
-            ids: Arc::new(SystemIds),
-        }
+    pub(super) fn with_model(model: impl Model + 'static) -> Self {
+        Self::new(None, Config::new(one_model(model)))
     }
 
-    /// What the model is to do. It is logged as a supervisor message where the call does not have it yet. Where there are
-    /// tools, the model is told behind it not to make a call again that the record of the call lists.
+    pub(super) fn of(conversation: Conversation) -> Self {
+        let config = conversation.config();
+        Self::new(Some(conversation), config)
+    }
+
+    fn new(conversation: Option<Conversation>, config: Config) -> Self {
+        let (system, observer, log, clock) = (None, None, None, None);
+        Self { conversation, config, system, settings: CallSettings::default(), observer, log, clock }
+    }
+
+    /// Adds instructions for the model. They are logged as a supervisor message, unless the conversation has them already.
     pub fn system(mut self, prompt: impl Into<Text>) -> Self {
-        self.system = Some(prompt.into()).filter(|prompt| !crate::message::is_blank(prompt));
+        self.system = Some(prompt.into()).filter(|prompt| !is_blank(prompt));
         self
     }
 
-    /// A tool that runs here.
-    pub fn tool(mut self, spec: ToolSpec, tool: impl Tool + 'static) -> Self {
-        self.tools.add(spec, Some(Arc::new(tool)));
+    /// Changes the configuration: deadlines, retries, policy, inference, and all else that a [`Config`] says.
+    pub fn config(mut self, change: impl FnOnce(Config) -> Config) -> Self {
+        self.config = change(self.config);
         self
     }
 
-    /// A tool that the service runs: it is told of calls by the [reply](super::ReplyEvent::ToolCalled), and gives what came
-    /// of them to [`tool_result`](CallSession::tool_result).
-    pub fn external_tool(mut self, spec: ToolSpec) -> Self {
-        self.tools.add(spec, None);
-        self
+    /// Adds a tool, in place of one with its name. An [external](Tool::external) one is run by the service, which learns of a
+    /// call by the [reply](super::ReplyEvent::ToolCalled) and reports its result with
+    /// [`tool_result`](CallSession::tool_result).
+    pub fn tool(self, tool: Tool) -> Self {
+        self.config(|config| config.with_tool(tool))
     }
 
-    /// What makes the summaries; the extractive summariser, which needs no model, if nothing is set. That one takes its
-    /// place whenever it fails.
-    pub fn summarizer(mut self, summarizer: impl Summarizer + 'static) -> Self {
-        self.summarizer = Arc::new(summarizer);
-        self
+    /// Sets what makes the summaries. See [`Config::with_summarizer`].
+    pub fn summarizer(self, summarizer: impl Summarizer + 'static) -> Self {
+        self.config(|config| config.with_summarizer(summarizer))
     }
 
-    /// How it takes its turns.
+    /// Sets what the caller hears where there is no answer, and how playback is reported.
     pub fn settings(mut self, settings: CallSettings) -> Self {
         self.settings = settings;
         self
     }
 
-    /// The way into the log: [`LogWriter::open`](crate::log::LogWriter::open), or what
-    /// [`resume`](crate::log::LogWriter::resume) gave. Without one nothing is logged.
+    /// Sets the handle for logging: [`LogWriter::open`](crate::log::LogWriter::open), or what
+    /// [`resume`](crate::log::LogWriter::resume) gave. Without one nothing is logged, unless the conversation is.
     pub fn log(mut self, writer: CallWriter) -> Self {
         self.log = Some(writer);
         self
     }
 
-    /// Is told of what happens.
+    /// Sets who is told what happens.
     pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
         self.observer = Some(Arc::new(observer));
         self
     }
 
-    /// The time and the ids of the conversation, from elsewhere than the machine.
+    /// Takes the time and the ids of a new conversation from elsewhere than the machine.
     pub fn clock(mut self, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
-        (self.clock, self.ids) = (clock, ids);
+        self.clock = Some((clock, ids));
         self
     }
 
@@ -104,41 +97,52 @@ impl CallBuilder {
     ///
     /// Errors: [`OpenError`].
     pub fn open(self) -> Result<CallSession, OpenError> {
-        let manager = MessagesManager::with_clock(self.clock.clone(), self.ids.clone());
+        let manager = match &self.clock {
+            Some((clock, ids)) => MessagesManager::with_clock(clock.clone(), ids.clone()),
+            None => MessagesManager::new(),
+        };
         self.resume(manager)
     }
 
-    /// Goes on with a call that was restored. What tools without a result have done is not known: they get an error.
+    /// Continues a call that was restored. Tool calls without a result get an error: what their tools did is not known.
+    ///
+    /// A builder [of](CallSession::of) a conversation has its messages already, and ignores `manager`.
     ///
     /// Errors: [`OpenError`].
-    pub fn resume(self, mut manager: MessagesManager<PlainMessage>) -> Result<CallSession, OpenError> {
+    pub fn resume(self, manager: MessagesManager<PlainMessage>) -> Result<CallSession, OpenError> {
         let runtime = Handle::try_current().map_err(|_| OpenError::NoRuntime)?;
-        if let Some(system) = &self.system {
-            let is_it = |message: &&PlainMessage| message.role() == Role::Supervisor;
-            let last = manager.meta_messages().iter().rfind(is_it);
-            if last.is_none_or(|last| last.contents().texts().last() != Some(system)) {
-                manager.add_supervisor(system.clone())?;
-            }
-        }
-        let settings = Arc::new(self.settings);
-        let mut state = State::new(manager, settings.clone(), self.clock);
-        state.writer = self.log.map(Arc::new);
-        state.end_open_calls("The call was taken over before the tool answered; whether it acted is not known.");
-        state.log();
-        let has_tools = !self.tools.specs.is_empty();
-        let shared = Shared {
-            runtime,
-            call_id: state.writer.as_ref().map(|writer| writer.claim().call_id().clone()),
-            model: self.model,
-            summarizer: self.summarizer,
-            tools: self.tools,
-            instructions: request::instructions(self.system, has_tools),
-            settings,
-            observer: self.observer,
-            results: Notify::new(),
-            state: Mutex::new(state),
+        let conversation = match self.conversation {
+            Some(conversation) => conversation,
+            None => match &self.log {
+                Some(writer) => Conversation::of(writer.claim().call_id().clone(), manager),
+                None => Conversation::unnamed_of(manager),
+            },
         };
-        Ok(CallSession::new(Arc::new(shared)))
+        let conversation = match self.observer {
+            Some(observer) => conversation.with_observer(observer),
+            None => conversation,
+        };
+        let settings = Arc::new(self.settings);
+        let ear = CallEar::new(settings.clone(), conversation.now_ms());
+        conversation.attach_call(Box::new(ear), self.config).map_err(|_| OpenError::InUse)?;
+        let session = CallSession::new(conversation, settings, runtime);
+        let conversation = session.conversation();
+        if let Some(system) = self.system
+            && !conversation.read(system_texts).contains(&system)
+        {
+            conversation.add_system(system).map_err(|error| match error {
+                EditError::Manager(error) => OpenError::Manager(error),
+                _ => OpenError::InUse,
+            })?;
+        }
+        if let Some(writer) = self.log {
+            conversation.log(writer);
+        }
+        conversation.with(|core| {
+            core.end_open_calls("The call was taken over before the tool answered; whether it acted is not known.");
+            core.is_to_be_logged = true;
+        });
+        Ok(session)
     }
 }
 
@@ -146,10 +150,13 @@ impl CallBuilder {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// Its replies and summaries are made by tasks.
+    /// Tasks make its replies and summaries.
     #[error("a call needs a tokio runtime: open it in one, for instance in a task")]
     NoRuntime,
-    /// The conversation that was restored takes no more messages.
+    /// Another call or a run takes the turns of the conversation.
+    #[error("another call or a run takes the turns of the conversation; close it first, or wait for its end")]
+    InUse,
+    /// The conversation takes no more messages.
     #[error(transparent)]
     Manager(#[from] ManagerError),
 }
@@ -157,7 +164,8 @@ pub enum OpenError {
 impl fmt::Debug for CallBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CallBuilder")
-            .field("tools", &self.tools)
+            .field("conversation", &self.conversation)
+            .field("config", &self.config)
             .field("settings", &self.settings)
             .finish_non_exhaustive()
     }

@@ -1,24 +1,23 @@
 //! What the events do that the service reports.
 
+use super::ear::CallEar;
 use super::effect::{Effect, Ignored};
-use super::observer::{CallEvent, ToolOutcome};
-use super::reply::ReplyEnd;
-use super::speech::{Played, SpeechId};
-use super::state::{State, count, since};
+use super::speech::Played;
 use super::utterance::Utterance;
 use crate::manager::ManagerError;
-use crate::message::{InvocationId, InvocationResult, MessageWrapper, Timing, Value, is_blank};
+use crate::message::{MessageWrapper, Timing, Value, is_blank};
+use crate::turn::{CallEvent, Core, SpeechId};
 
-impl State {
-    pub fn caller_started_speaking(&mut self, at_ms: i64) -> Effect {
+impl CallEar {
+    pub fn caller_started_speaking(&mut self, at_ms: i64, core: &mut Core) -> Effect {
         if self.is_closing {
             return Effect::Ignored(Ignored::Closed);
         }
-        // Of words that were said already: to break in would stop the answer to them.
+        // Of words that were said already: to interrupt would stop the answer to them.
         if self.last_said.as_ref().is_some_and(|(_, ended_ms)| at_ms < *ended_ms) {
             return Effect::Ignored(Ignored::Repeated);
         }
-        let broke_in = self.break_in(at_ms);
+        let broke_in = self.break_in(at_ms, core);
         if self.listening_since_ms.is_some() && !broke_in {
             return Effect::Ignored(Ignored::Repeated);
         }
@@ -26,7 +25,7 @@ impl State {
         Effect::Applied
     }
 
-    pub fn caller_said(&mut self, utterance: Utterance) -> Result<Effect, ManagerError> {
+    pub fn caller_said(&mut self, utterance: Utterance, core: &mut Core) -> Result<Effect, ManagerError> {
         if self.is_closing {
             return Ok(Effect::Ignored(Ignored::Closed));
         }
@@ -39,11 +38,11 @@ impl State {
         if said.is_some() && said == self.last_said {
             return Ok(Effect::Ignored(Ignored::Repeated));
         }
-        let now_ms = self.now_ms();
+        let now_ms = core.now_ms();
         let started_ms = started_ms.or(self.listening_since_ms);
-        self.break_in(started_ms.unwrap_or(now_ms));
+        self.break_in(started_ms.unwrap_or(now_ms), core);
         let ended_ms = ended_ms.unwrap_or(now_ms);
-        let mut entry = self.manager.add_user(text)?;
+        let mut entry = core.manager.add_user(text)?;
         if let Some(started_ms) = started_ms
             && entry.metadata().timing(Timing::ListenStart).is_none()
         {
@@ -58,119 +57,62 @@ impl State {
         self.last_said = said;
         self.listening_since_ms = None;
         self.listened_until_ms = Some(ended_ms);
-        (self.caller_waits, self.is_unanswered) = (true, true);
-        self.log();
+        self.caller_waits = true;
+        core.is_to_be_logged = true;
         Ok(Effect::Applied)
     }
 
-    /// Stops the reply in the making, and cuts off what is being spoken. Says whether there was anything.
-    fn break_in(&mut self, at_ms: i64) -> bool {
-        let stopped = self.stop_turn(ReplyEnd::Interrupted);
-        let cut = self.cut_off(at_ms);
+    /// Stops the reply that is generated, and cuts off what is spoken. Returns whether there was anything.
+    fn break_in(&mut self, at_ms: i64, core: &mut Core) -> bool {
+        let stopped = core.stop_turn(self);
+        let cut = self.cut_off(at_ms, core);
         if stopped || cut {
-            self.events.push(CallEvent::BargedIn);
-            self.log();
+            core.events.push(CallEvent::BargedIn);
+            core.is_to_be_logged = true;
         }
         stopped || cut
     }
 
-    /// Of what may still be heard, what was heard until `at_ms` is estimated. Says whether there was anything.
-    pub fn cut_off(&mut self, at_ms: i64) -> bool {
-        let mut any = false;
-        for speech in self.speeches.open() {
-            if self.speeches.interrupt(speech, at_ms, &mut self.manager) {
-                self.note_heard(speech);
-                any = true;
-            }
-        }
-        any
-    }
-
-    pub fn playback_started(&mut self, speech: SpeechId, at_ms: i64) -> Effect {
+    pub fn playback_started(&mut self, speech: SpeechId, at_ms: i64, core: &mut Core) -> Effect {
         if self.is_closing {
             return Effect::Ignored(Ignored::Closed);
         }
-        self.summaries.is_to_be_looked_at = true;
-        let effect = self.speeches.started(speech, at_ms, &mut self.manager);
+        core.may_summarize = true;
+        let effect = self.speeches.started(speech, at_ms, &mut core.manager);
         if effect.is_applied() && self.speeches.is_cut_off(speech) {
-            self.note_heard(speech);
-            self.log();
+            self.note_heard(speech, core);
+            core.is_to_be_logged = true;
         }
         effect
     }
 
-    pub fn playback_finished(&mut self, speech: SpeechId, at_ms: i64) -> Effect {
+    pub fn playback_finished(&mut self, speech: SpeechId, at_ms: i64, core: &mut Core) -> Effect {
         if self.is_closing {
             return Effect::Ignored(Ignored::Closed);
         }
-        if let Some(turn) = self.turn_of(speech) {
-            turn.played_ms = Some(at_ms);
+        if core.turn_of(speech).is_some() {
+            self.played_ms = Some(at_ms);
             return Effect::Ignored(Ignored::StillGenerated);
         }
-        self.finished(speech, at_ms)
+        self.finished(speech, at_ms, core)
     }
 
-    /// A speech of which there will be no more was played to its end.
-    pub fn finished(&mut self, speech: SpeechId, at_ms: i64) -> Effect {
-        match self.speeches.finished(speech, at_ms, &mut self.manager) {
-            Ok(told) => {
-                self.told(told);
-                self.note_heard(speech);
-                self.log();
-                Effect::Applied
-            }
-            Err(ignored) => Effect::Ignored(ignored),
-        }
-    }
-
-    pub fn playback_interrupted(&mut self, speech: SpeechId, played: &Played, at_ms: i64) -> Effect {
+    pub fn playback_interrupted(&mut self, speech: SpeechId, played: &Played, at_ms: i64, core: &mut Core) -> Effect {
         if self.is_closing {
             return Effect::Ignored(Ignored::Closed);
         }
-        // The player may know of the caller's breaking in before the session does.
-        let broke_in =
-            self.turn.as_ref().is_some_and(|turn| turn.speech == speech) && self.stop_turn(ReplyEnd::Interrupted);
+        // The player may know of the interruption before the session does.
+        let broke_in = core.turn_of(speech).is_some() && core.stop_turn(self);
         if broke_in {
-            self.events.push(CallEvent::BargedIn);
+            core.events.push(CallEvent::BargedIn);
         }
-        let effect = self.speeches.interrupted(speech, played, at_ms, &mut self.manager);
+        let effect = self.speeches.interrupted(speech, played, at_ms, &mut core.manager);
         if effect.is_applied() {
-            self.note_heard(speech);
+            self.note_heard(speech, core);
         }
         if effect.is_applied() || broke_in {
-            self.log();
+            core.is_to_be_logged = true;
         }
         effect
-    }
-
-    /// What came of a tool, from wherever it ran.
-    pub fn tool_result(&mut self, result: InvocationResult) -> Effect {
-        if self.is_closed {
-            return Effect::Ignored(Ignored::Closed);
-        }
-        let now_ms = self.now_ms();
-        let id = result.invocation_id().clone();
-        let effect = self.note_result(&result, now_ms);
-        if !effect.is_applied() {
-            return effect;
-        }
-        let called_at_ms = self.ledger.get(&id).map_or(now_ms, |entry| entry.called_at_ms());
-        let outcome = ToolOutcome::from(&result);
-        self.events.push(CallEvent::ToolFinished { id, outcome, after_ms: since(called_at_ms, now_ms) });
-        // What has acted is not to be in memory alone.
-        self.log();
-        Effect::Applied
-    }
-
-    pub fn told(&mut self, calls: Vec<InvocationId>) {
-        for id in calls {
-            // One that is told by two speeches is told.
-            let _ = self.ledger.told(&id);
-        }
-    }
-
-    fn note_heard(&mut self, speech: SpeechId) {
-        let (_, heard) = self.speeches.heard_of(speech);
-        self.events.push(CallEvent::Heard { speech, heard_bytes: count(heard) });
     }
 }

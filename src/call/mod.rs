@@ -108,40 +108,26 @@
 
 mod builder;
 mod closing;
+mod ear;
 mod effect;
 mod events;
-mod ledger;
-mod observer;
-mod prices;
 mod reply;
-mod request;
 mod sentences;
 mod session;
 mod settings;
-mod shared;
-mod spans;
-mod speaking;
 mod speech;
 mod speeches;
-mod state;
-mod summaries;
 pub mod telephony;
-mod tool;
-mod totals;
-mod turn;
 mod utterance;
 
 pub use builder::{CallBuilder, OpenError};
 pub use closing::Closed;
 pub use effect::{Effect, Ignored};
-pub use ledger::{Ledger, LedgerEntry, LedgerError, NOT_RUN, OUTCOME_UNKNOWN, ToolState};
-pub use observer::{CallEvent, Observer, ReplyOutcome, SummaryFailure, SummaryOutcome, ToolOutcome};
-pub use prices::{Prices, TokenPrices};
 pub use reply::{Reply, ReplyEnd, ReplyEvent, SpokenSentences};
 pub use sentences::Sentences;
 pub use session::{CallSession, ReplyError, SayError};
 pub use settings::{CallSettings, Playback};
-pub use speech::{Played, SpeechId};
-pub use tool::{Tool, ToolFuture};
-pub use totals::{Durations, Spread, Totals};
+pub use speech::Played;
 pub use utterance::Utterance;
+
+pub use crate::turn::SpeechId;

@@ -1,48 +1,68 @@
 //! [`CallSession`]: one live call, as the service that has its audio sees it.
 //!
-//! Owns the events that the service reports, and what it may ask. What they do is in `state.rs`.
+//! Owns the events that the service reports, and what it may ask. What they do is in `events.rs`.
 
+use std::any::Any;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+
+use tokio::runtime::Handle;
 
 use super::builder::CallBuilder;
-use super::effect::Effect;
+use super::ear::CallEar;
+use super::effect::{Effect, Ignored};
 use super::reply::Reply;
-use super::shared::Shared;
-use super::speech::{Played, SpeechId};
-use super::totals::Totals;
+use super::settings::CallSettings;
+use super::speech::Played;
 use super::utterance::Utterance;
-use crate::log::NotAccepted;
+use crate::conversation::{Conversation, Totals};
+use crate::log::{Ending, NotAccepted};
 use crate::manager::{ManagerError, MessagesManager};
 use crate::message::{Invocation, InvocationResult, PlainMessage, Text};
 use crate::model::Model;
+use crate::turn::{CallEvent, Core, Host, SpeechId, TurnEnd, drive};
 
-/// One live call. See the [module](super) for what each event does, whenever it comes.
+/// One live call: a [`Conversation`] with a telephone. See the [module](super) for what each event does, whenever it comes.
 ///
-/// All methods but [`close`](Self::close) come back at once, and may be called from any task; put it in an `Arc` for that.
-/// Dropped before it is closed, it warns, and hands what it has to the log's writer.
+/// All methods but [`close`](Self::close) return at once, and may be called from any task; put the session in an `Arc` for
+/// that. If it is dropped before it is closed, it warns, and hands what it has to the log's writer.
 pub struct CallSession {
-    pub(super) shared: Arc<Shared>,
+    pub(super) conversation: Conversation,
+    pub(super) settings: Arc<CallSettings>,
+    /// Events may be reported from threads outside of it.
+    runtime: Handle,
+    /// How the call ended, once it is closed.
+    pub(super) ending: Mutex<Option<Ending>>,
 }
 
 impl CallSession {
     /// The parts of a call whose replies come from `model`.
     pub fn with_model(model: impl Model + 'static) -> CallBuilder {
-        CallBuilder::new(Arc::new(model))
+        CallBuilder::with_model(model)
     }
 
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared }
+    /// The parts of a call in this conversation, with its configuration.
+    pub fn of(conversation: &Conversation) -> CallBuilder {
+        CallBuilder::of(conversation.clone())
+    }
+
+    pub(super) fn new(conversation: Conversation, settings: Arc<CallSettings>, runtime: Handle) -> Self {
+        Self { conversation, settings, runtime, ending: Mutex::default() }
+    }
+
+    /// The conversation of the call: its messages, its tools, queries and forks.
+    pub fn conversation(&self) -> &Conversation {
+        &self.conversation
     }
 
     /// The time of the call, in milliseconds since the Unix epoch.
     pub fn now_ms(&self) -> i64 {
-        self.shared.lock().now_ms()
+        self.conversation.now_ms()
     }
 
     /// The caller began to speak. Whatever is generated or spoken is cut off.
     pub fn caller_started_speaking(&self, at_ms: i64) -> Effect {
-        self.shared.with(|state| state.caller_started_speaking(at_ms))
+        self.event(|ear, core| ear.caller_started_speaking(at_ms, core))
     }
 
     /// The caller said something. With a blank text, the caller only seemed to speak.
@@ -50,28 +70,70 @@ impl CallSession {
     /// Errors: those of the manager, at 100 million messages.
     pub fn caller_said(&self, utterance: impl Into<Utterance>) -> Result<Effect, ManagerError> {
         let utterance = utterance.into();
-        self.shared.with(|state| state.caller_said(utterance))
+        let said = self.live(|ear, core| ear.caller_said(utterance, core));
+        said.unwrap_or(Ok(Effect::Ignored(Ignored::Closed)))
     }
 
     /// The answer to what the caller said, as it comes.
     ///
     /// Errors: [`ReplyError`].
     pub fn reply(&self) -> Result<Reply, ReplyError> {
-        self.shared.with(|state| {
-            if state.is_closing {
+        let begun = self.live(|ear, core| {
+            if ear.is_closing {
                 return Err(ReplyError::Closed);
             }
-            if state.turn.is_some() {
+            if core.turn.is_some() {
                 return Err(ReplyError::InProgress);
             }
-            if !state.is_answerable() {
+            if !core.is_answerable() {
                 return Err(ReplyError::NothingToAnswer);
             }
-            if std::mem::take(&mut state.not_understood) {
-                return Ok(self.shared.ask_to_repeat(state));
+            if std::mem::take(&mut ear.not_understood) {
+                return Ok(self.ask_to_repeat(ear, core));
             }
-            Ok(self.shared.begin_turn(state))
-        })
+            let speech = core.begin_turn();
+            Ok(self.begin_reply(speech, ear))
+        });
+        let reply = begun.unwrap_or(Err(ReplyError::Closed))?;
+        self.drive(reply.speech());
+        Ok(reply)
+    }
+
+    /// Drives a turn in a task, unless it has none: the caller is asked to repeat. Without the lock, for a runtime that is
+    /// gone drops the task at once, and that ends the turn.
+    fn drive(&self, speech: SpeechId) {
+        if self.live(|_, core| core.turn_of(speech).is_none()).unwrap_or(true) {
+            return;
+        }
+        let driving = drive(self.conversation.clone(), speech);
+        let task = self.runtime.spawn(async move { drop(driving.await) }).abort_handle();
+        self.live(|_, core| match core.turn_of(speech) {
+            Some(turn) => turn.task = Some(task),
+            // It was stopped meanwhile.
+            None => task.abort(),
+        });
+    }
+
+    /// Asks the caller to say it again, without the model.
+    fn ask_to_repeat(&self, ear: &mut CallEar, core: &mut Core) -> Reply {
+        let speech = core.next_speech();
+        let reply = self.begin_reply(speech, ear);
+        core.events.push(CallEvent::AskedToRepeat { speech });
+        let text = ear.settings.ask_to_repeat.clone();
+        ear.speak_fixed(speech, &text, false, core);
+        ear.caller_waits = false;
+        ear.generated(speech, core);
+        ear.end_reply(super::ReplyEnd::AskedToRepeat);
+        core.is_to_be_logged = true;
+        reply
+    }
+
+    fn begin_reply(&self, speech: SpeechId, ear: &mut CallEar) -> Reply {
+        ear.speeches.begin(speech);
+        let is_cut = ear.speeches.cut_flag(speech);
+        let (reply, outlet) = Reply::new(speech, is_cut, self.conversation.downgrade());
+        ear.outlet = Some(outlet);
+        reply
     }
 
     /// Speaks a fixed sentence, such as the greeting.
@@ -79,69 +141,106 @@ impl CallSession {
     /// Errors: [`SayError`].
     pub fn say(&self, text: impl Into<Text>) -> Result<SpeechId, SayError> {
         let text = text.into();
-        self.shared.with(|state| {
-            if state.is_closing {
+        let said = self.live(|ear, core| {
+            if ear.is_closing {
                 return Err(SayError::Closed);
             }
-            if state.turn.is_some() {
+            if core.turn.is_some() {
                 return Err(SayError::InProgress);
             }
-            let speech = state.speeches.begin();
-            state.add_fixed(speech, &text)?;
-            // No reply: how long it took is not the model's doing.
-            (state.caller_waits, state.listened_until_ms) = (false, None);
-            state.generated(speech);
-            state.log();
+            let speech = core.next_speech();
+            ear.speeches.begin(speech);
+            ear.add_fixed(speech, &text, core)?;
+            // No reply: how long it took is excluded from the response-gap metrics.
+            (ear.caller_waits, ear.listened_until_ms) = (false, None);
+            ear.generated(speech, core);
+            core.is_to_be_logged = true;
             Ok(speech)
-        })
+        });
+        said.unwrap_or(Err(SayError::Closed))
     }
 
     /// The first sound of a speech was played.
     pub fn playback_started(&self, speech: SpeechId, at_ms: i64) -> Effect {
-        self.shared.with(|state| state.playback_started(speech, at_ms))
+        self.event(|ear, core| ear.playback_started(speech, at_ms, core))
     }
 
     /// A speech was played to its end. Reported while its reply is still generated, it counts if nothing more is said.
     pub fn playback_finished(&self, speech: SpeechId, at_ms: i64) -> Effect {
-        self.shared.with(|state| state.playback_finished(speech, at_ms))
+        self.event(|ear, core| ear.playback_finished(speech, at_ms, core))
     }
 
     /// The playback of a speech was cut off. A report that comes later and is more exact replaces the one before.
     pub fn playback_interrupted(&self, speech: SpeechId, played: Played, at_ms: i64) -> Effect {
-        self.shared.with(|state| state.playback_interrupted(speech, &played, at_ms))
+        self.event(|ear, core| ear.playback_interrupted(speech, &played, at_ms, core))
     }
 
-    /// What came of a tool that the service runs.
+    /// Reports the result of an [external tool](crate::model::Tool::external).
     pub fn tool_result(&self, result: InvocationResult) -> Effect {
-        self.shared.tool_result(result)
+        self.event(|ear, core| match core.add_result(&result) {
+            Ok(()) => Effect::Applied,
+            Err(refused) => {
+                let _ = ear;
+                Effect::Ignored(refused.into())
+            }
+        })
     }
 
-    /// The calls of tools without an outcome, in order: those that run here, and those that are the service's to run.
+    /// The tool calls without a result, in order: those that run here, and those that the service runs.
     pub fn open_invocations(&self) -> Vec<Invocation> {
-        self.shared.lock().open_calls()
+        self.conversation.open_invocations()
     }
 
     /// Whether the caller's last words have no answer yet.
     pub fn is_answerable(&self) -> bool {
-        let state = self.shared.lock();
-        !state.is_closing && state.turn.is_none() && state.is_answerable()
+        self.live(|ear, core| !ear.is_closing && core.turn.is_none() && core.is_answerable()).unwrap_or(false)
     }
 
-    /// Looks at the conversation; print it to see the call. Nothing happens in the call meanwhile: `look` must not ask the
-    /// session for anything, or it waits for itself.
+    /// Reads the messages at one moment; print the manager to see the call. Using the session inside `look` deadlocks.
     pub fn with_manager<T>(&self, look: impl FnOnce(&MessagesManager<PlainMessage>) -> T) -> T {
-        look(&self.shared.lock().manager)
+        self.conversation.read(look)
     }
 
-    /// What the call came to so far.
+    /// Its turns, tools, summaries and tokens so far.
     pub fn totals(&self) -> Totals {
-        self.shared.lock().totals.clone()
+        self.conversation.totals()
     }
 
-    /// Why the log takes nothing of the call any more: another process has taken it over, or it was erased.
+    /// Why the log takes nothing more of the call, if so: another process owns it, or it was erased.
     pub fn not_logged(&self) -> Option<NotAccepted> {
-        self.shared.lock().not_logged.clone()
+        self.conversation.not_logged()
     }
+
+    fn event(&self, act: impl FnOnce(&mut CallEar, &mut Core) -> Effect) -> Effect {
+        self.live(act).unwrap_or(Effect::Ignored(Ignored::Closed))
+    }
+
+    /// Works on the call; `None` once it is closed.
+    pub(super) fn live<T>(&self, act: impl FnOnce(&mut CallEar, &mut Core) -> T) -> Option<T> {
+        self.conversation.with(|core| with_ear(core, |ear, core| is_of(ear, &self.settings).then(|| act(ear, core))))?
+    }
+}
+
+fn is_of(ear: &CallEar, settings: &Arc<CallSettings>) -> bool {
+    Arc::ptr_eq(&ear.settings, settings)
+}
+
+/// Lets the ear of a live call work on its conversation; `None` where there is no live call.
+pub(super) fn with_ear<T>(core: &mut Core, act: impl FnOnce(&mut CallEar, &mut Core) -> T) -> Option<T> {
+    core.with_ear(|ear, core| {
+        let ear: &mut dyn Any = ear;
+        ear.downcast_mut::<CallEar>().map(|ear| act(ear, core))
+    })
+}
+
+/// Nobody listens to a reply any more.
+pub(super) fn abandon(conversation: &Conversation, speech: SpeechId) {
+    conversation.with(|core| {
+        if core.turn_of(speech).is_some() {
+            core.end_turn(speech, &TurnEnd::Interrupted);
+            core.is_to_be_logged = true;
+        }
+    });
 }
 
 /// Why there is no reply.
@@ -176,20 +275,16 @@ pub enum SayError {
 
 impl Drop for CallSession {
     fn drop(&mut self) {
-        self.shared.with(|state| {
-            if state.is_closed {
-                return;
-            }
-            tracing::warn!(call_id = ?self.shared.call_id, "a call is dropped that was not closed; what it has goes to the log's writer");
-            let now_ms = state.now_ms();
-            state.begin_to_close(now_ms);
-            state.end(now_ms);
-        });
+        if self.live(|_, _| ()).is_some() {
+            tracing::warn!(call_id = ?self.conversation.id(), "a call is dropped that was not closed; what it has goes to the log's writer");
+            self.begin_to_close(self.now_ms());
+            self.end(self.now_ms());
+        }
     }
 }
 
 impl fmt::Debug for CallSession {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallSession").field("call_id", &self.shared.call_id).finish_non_exhaustive()
+        f.debug_struct("CallSession").field("call_id", self.conversation.id()).finish_non_exhaustive()
     }
 }

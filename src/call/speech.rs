@@ -8,16 +8,7 @@ use crate::manager::MessagesManager;
 use crate::message::{
     Contents, Heard, InvocationId, MessageId, MessageWrapper, PlainMessage, Provenance, Text, Timing,
 };
-
-/// One thing to be spoken: a reply, or a fixed sentence. Playback reports name it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SpeechId(pub(super) u32);
-
-impl fmt::Display for SpeechId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "speech-{}", self.0)
-    }
-}
+use crate::turn::SpeechId;
 
 /// How much was played of a speech that was cut off, as far as the player knows.
 #[derive(Clone, PartialEq)]

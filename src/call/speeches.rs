@@ -7,15 +7,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::effect::{Effect, Ignored};
-use super::speech::{Part, Phase, Played, Speech, SpeechId, rank};
+use super::speech::{Part, Phase, Played, Speech, rank};
 use crate::manager::MessagesManager;
 use crate::message::{Attribute, InvocationId, MessageId, PlainMessage, Provenance};
+use crate::turn::SpeechId;
 
 /// What was given to be spoken lately, oldest first.
 #[derive(Debug)]
 pub(super) struct Speeches {
     kept: VecDeque<Speech>,
-    next: u32,
     rate: Rate,
 }
 
@@ -34,13 +34,11 @@ type Manager = MessagesManager<PlainMessage>;
 
 impl Speeches {
     pub fn new(usual_bytes_per_s: u64) -> Self {
-        Self { kept: VecDeque::new(), next: 1, rate: Rate { usual_bytes_per_s, bytes: 0, ms: 0 } }
+        Self { kept: VecDeque::new(), rate: Rate { usual_bytes_per_s, bytes: 0, ms: 0 } }
     }
 
-    /// Something more to be spoken.
-    pub fn begin(&mut self) -> SpeechId {
-        let id = SpeechId(self.next);
-        self.next += 1;
+    /// Something more is to be spoken.
+    pub fn begin(&mut self, id: SpeechId) {
         if self.kept.len() == MOST_KEPT {
             self.kept.pop_front();
         }
@@ -53,7 +51,12 @@ impl Speeches {
             heard: None,
             is_cut: Arc::default(),
         });
-        id
+    }
+
+    /// The first message of the oldest speech that may still be heard.
+    pub fn oldest_open(&self) -> Option<MessageId> {
+        let open = self.kept.iter().find(|speech| speech.phase == Phase::Open && !speech.parts.is_empty())?;
+        open.parts.first().map(|part| part.message)
     }
 
     /// Is set once it is cut off.

@@ -31,6 +31,12 @@ pub enum PromptError {
         /// What it is.
         given: MediaKind,
     },
+    /// The prompt says something in the name of the user or the assistant, and a live call takes the turns.
+    #[error(
+        "the conversation is in a live call: its session reports what is said; a prompt may set `agent`, `context` and \
+         the configuration"
+    )]
+    InCall,
     /// What the prompt says about the configuration is refused.
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -43,6 +49,9 @@ pub enum RunError {
     /// Another run of the conversation goes on.
     #[error("the conversation is being run already; wait for that run to end, or drop it")]
     AlreadyRunning,
+    /// A live call takes the turns of the conversation.
+    #[error("the conversation is in a live call, which takes its turns by itself; close the call first")]
+    InCall,
     /// There is no message for the model.
     #[error("there is nothing to answer; apply a prompt with a `request` first")]
     NothingToAnswer,
@@ -63,7 +72,7 @@ pub enum RunError {
     /// The model said nothing, and called no tool.
     #[error("the model's answer says nothing; run the conversation again, or say more in a `request`")]
     Blank,
-    /// The model still calls tools where none is offered any more.
+    /// The model said nothing, and called a tool where none was offered any more.
     #[error(
         "the model called tools more than {max} times in one run; raise `max_tool_rounds`, or ask for less at once"
     )]
@@ -74,6 +83,9 @@ pub enum RunError {
     /// The conversation takes no more messages.
     #[error(transparent)]
     Manager(#[from] ManagerError),
+    /// The code of the model panicked.
+    #[error("the model panicked; what it had said is kept")]
+    ModelPanicked,
     /// There was no final text in time.
     #[error("there was no final text within {} ms", after.as_millis())]
     TimedOut {
@@ -98,6 +110,9 @@ pub enum AskError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EndError {
+    /// A live call takes the turns of the conversation.
+    #[error("the conversation is in a live call; close the call instead")]
+    InCall,
     /// The header of a call does not take this reason.
     #[error(transparent)]
     Reason(LogError),

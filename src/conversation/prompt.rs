@@ -1,25 +1,27 @@
 //! [`Prompt`]: what is to be said to a conversation, as a value.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
 use tokio::time::timeout_at;
 
-use super::config::{Models, Setting};
+use super::apply::Kind;
+use super::config::{Config, Models, Setting};
 use super::deltas::Deltas;
 use super::error::{AskError, PromptError, RunError};
 use super::run::Run;
 use super::shared::Conversation;
-use super::tool::Tool;
 use crate::clock::from_now;
+use crate::log::CallId;
 use crate::message::{Content, Contents, Document, Draft, Media, MediaKind, Role, Text, Value};
 
 /// What is to be said to a conversation, as a value: messages, and what is to change in its [configuration](super::Config).
 ///
 /// Each method gives a new value and leaves this one as it is; clones and what grew from them share what they have in
 /// common. Nothing touches the conversation until a value is [applied](Self::apply), and then all of it or, with an
-/// error, none. A value that is applied twice is applied twice.
+/// error, none. A value that is applied twice is applied twice, but for its instructions: those that the conversation has
+/// already are not added again. So one prompt can begin many questions. It is also a template for any number of
+/// conversations: [`apply_to`](Self::apply_to), [`on`](Self::on), [`on_new`](Self::on_new).
 ///
 /// Texts are trimmed. One that says nothing is an error when it is applied. What is said in one role in a row is one message of
 /// the conversation, as everywhere.
@@ -54,8 +56,8 @@ pub struct Prompt {
     deltas: Deltas<Delta>,
 }
 
-enum Delta {
-    Message(Draft),
+pub(super) enum Delta {
+    Message(Draft, Kind),
     Media {
         wanted: MediaKind,
         media: Media,
@@ -69,7 +71,7 @@ impl Prompt {
     /// An empty prompt to a conversation of its own, with an id that no other has. What grows from it is for that one
     /// conversation.
     pub fn new(models: Models) -> Self {
-        Self::to(Conversation::unnamed(models))
+        Self::to(Conversation::unnamed(Config::new(models)))
     }
 
     /// An empty prompt to a conversation: its [continuation](Conversation::continuation).
@@ -81,25 +83,25 @@ impl Prompt {
     /// conversation has are its system prompt, in their order.
     #[must_use]
     pub fn agent(&self, text: impl Into<Text>) -> Self {
-        self.message(Role::Supervisor, text.into())
+        self.message(Role::Supervisor, text.into(), Kind::Beside)
     }
 
     /// Says something in the assistant's name, such as a greeting, or an example of an answer.
     #[must_use]
     pub fn assistant(&self, text: impl Into<Text>) -> Self {
-        self.message(Role::Assistant, text.into())
+        self.message(Role::Assistant, text.into(), Kind::Said)
     }
 
     /// Says what the model should know to answer: a user message.
     #[must_use]
     pub fn context(&self, contents: impl Into<Contents>) -> Self {
-        self.message(Role::User, contents)
+        self.message(Role::User, contents, Kind::Beside)
     }
 
     /// Says what is asked for: a user message. It may have images and documents between its texts.
     #[must_use]
     pub fn request(&self, contents: impl Into<Contents>) -> Self {
-        self.message(Role::User, contents)
+        self.message(Role::User, contents, Kind::Said)
     }
 
     /// Shows an image.
@@ -117,62 +119,7 @@ impl Prompt {
     /// Gives a document to read.
     #[must_use]
     pub fn document(&self, document: Document) -> Self {
-        self.message(Role::User, document)
-    }
-
-    /// Has a model of this provider asked, by the name under which it is [registered](Models::with).
-    #[must_use]
-    pub fn provider(&self, name: impl Into<Text>) -> Self {
-        self.with(Delta::Setting(Setting::Provider(name.into())))
-    }
-
-    /// Has this model asked, by the name under which it is [registered](Models::with).
-    #[must_use]
-    pub fn model(&self, name: impl Into<Text>) -> Self {
-        self.with(Delta::Setting(Setting::Model(name.into())))
-    }
-
-    /// Offers a tool, in the place of an earlier one of its name.
-    #[must_use]
-    pub fn tool(&self, tool: Tool) -> Self {
-        self.with(Delta::Setting(Setting::Tool(tool)))
-    }
-
-    /// Offers several tools.
-    #[must_use]
-    pub fn tools(&self, tools: impl IntoIterator<Item = Tool>) -> Self {
-        tools.into_iter().fold(self.clone(), |prompt, tool| prompt.tool(tool))
-    }
-
-    /// Bounds how long one answer of the model may take.
-    #[must_use]
-    pub fn answer_within(&self, within: Duration) -> Self {
-        self.with(Delta::Setting(Setting::AnswerWithin(within)))
-    }
-
-    /// Bounds how long a tool may take that has no deadline of its own.
-    #[must_use]
-    pub fn tool_within(&self, within: Duration) -> Self {
-        self.with(Delta::Setting(Setting::ToolWithin(within)))
-    }
-
-    /// Bounds how often the model may call tools in one run. Then it is asked without them.
-    #[must_use]
-    pub fn max_tool_rounds(&self, rounds: u32) -> Self {
-        self.with(Delta::Setting(Setting::MaxToolRounds(rounds)))
-    }
-
-    /// Says something about the configuration that comes as data, under a key of [`Config`](super::Config). An unknown
-    /// key and a value that it does not take are errors when it is applied.
-    #[must_use]
-    pub fn set(&self, key: impl Into<Text>, value: impl Into<Value>) -> Self {
-        self.with(Delta::Data(key.into(), value.into()))
-    }
-
-    /// The same with several keys.
-    #[must_use]
-    pub fn configure(&self, settings: &BTreeMap<String, Value>) -> Self {
-        settings.iter().fold(self.clone(), |prompt, (key, value)| prompt.set(key, value.clone()))
+        self.message(Role::User, document, Kind::Said)
     }
 
     /// The conversation that it is for.
@@ -186,12 +133,54 @@ impl Prompt {
     /// otherwise; a contradiction, an unknown key or name, a value of the wrong kind in what is said about the
     /// [configuration](super::Config).
     pub fn apply(&self) -> Result<Conversation, PromptError> {
+        self.apply_to(&self.conversation)?;
+        Ok(self.conversation.clone())
+    }
+
+    /// Applies it to another conversation, as a template: its messages and settings, at one moment. A conversation without
+    /// models gets those of this prompt.
+    ///
+    /// ```
+    /// # use verbale::conversation::{Conversation, Models, Prompt};
+    /// # use verbale::log::CallId;
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let clerk = Prompt::new(Models::default()).agent("You answer the phone of a bank.").max_tool_rounds(2);
+    /// for id in ["CA1", "CA2"] {
+    ///     let call = Conversation::new(CallId::new(id)?);
+    ///     clerk.apply_to(&call)?;
+    ///     assert_eq!(call.config().max_tool_rounds(), 2);
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// Errors: as [`apply`](Self::apply).
+    pub fn apply_to(&self, conversation: &Conversation) -> Result<(), PromptError> {
+        let (drafts, settings) = self.read()?;
+        if conversation.id() != self.conversation.id() {
+            conversation.set_config(conversation.config().or_models_of(&self.conversation.config()));
+        }
+        conversation.apply(drafts, settings)
+    }
+
+    /// The same prompt to another conversation: a template to go on from.
+    #[must_use]
+    pub fn on(&self, conversation: &Conversation) -> Self {
+        Self { conversation: conversation.clone(), deltas: self.deltas.clone() }
+    }
+
+    /// The same prompt to a new conversation with this id and the configuration of this prompt's conversation.
+    #[must_use]
+    pub fn on_new(&self, id: CallId) -> Self {
+        self.on(&Conversation::new(id).with_config(self.conversation.config()))
+    }
+
+    fn read(&self) -> Result<(Vec<(Draft, Kind)>, Vec<Setting>), PromptError> {
         let (mut drafts, mut settings) = (Vec::new(), Vec::new());
         for delta in self.deltas.in_order() {
             match delta {
-                Delta::Message(draft) => drafts.push(draft.clone()),
+                Delta::Message(draft, kind) => drafts.push((draft.clone(), *kind)),
                 Delta::Media { wanted, media } if media.kind == *wanted => {
-                    drafts.push(Draft::new(Role::User, media.clone()));
+                    drafts.push((Draft::new(Role::User, media.clone()), Kind::Said));
                 }
                 Delta::Media { wanted, media } => {
                     return Err(PromptError::WrongMedia { index: drafts.len(), wanted: *wanted, given: media.kind });
@@ -200,8 +189,7 @@ impl Prompt {
                 Delta::Data(key, value) => settings.push(Setting::read(key, value)?),
             }
         }
-        self.conversation.apply(drafts, settings)?;
-        Ok(self.conversation.clone())
+        Ok((drafts, settings))
     }
 
     /// Applies it, runs the conversation and gives the final text.
@@ -231,11 +219,11 @@ impl Prompt {
         Ok(run)
     }
 
-    fn message(&self, role: Role, contents: impl Into<Contents>) -> Self {
-        self.with(Delta::Message(Draft::new(role, trimmed(contents.into()))))
+    fn message(&self, role: Role, contents: impl Into<Contents>, kind: Kind) -> Self {
+        self.with(Delta::Message(Draft::new(role, trimmed(contents.into())), kind))
     }
 
-    fn with(&self, delta: Delta) -> Self {
+    pub(super) fn with(&self, delta: Delta) -> Self {
         Self { conversation: self.conversation.clone(), deltas: self.deltas.with(delta) }
     }
 }
@@ -252,7 +240,7 @@ fn trimmed(contents: Contents) -> Contents {
 /// How much it says, not what.
 impl fmt::Debug for Prompt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_message = |delta: &&Delta| matches!(delta, Delta::Message(_) | Delta::Media { .. });
+        let is_message = |delta: &&Delta| matches!(delta, Delta::Message(..) | Delta::Media { .. });
         let messages = self.deltas.in_order().filter(is_message).count();
         f.debug_struct("Prompt")
             .field("conversation", self.conversation.id())

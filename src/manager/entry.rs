@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use crate::manager::MessagesManager;
 use crate::manager::error::ManagerError;
-use crate::message::{Attribute, Entries, Heard, Message, MessageId, MessageWrapper, Role, Timing, Value};
+use crate::message::{Attribute, Entries, Heard, Message, MessageId, MessageWrapper, Role, Timing, TurnRecord, Value};
 
 /// A message in the manager. Every change through it raises the message's revision, so that the log hears of it.
 ///
@@ -76,6 +76,11 @@ impl<'a, W: MessageWrapper> Entry<'a, W> {
         let addable =
             !matches!(attribute, Attribute::Fake | Attribute::Merged) && !self.message().metadata().has(attribute);
         addable && self.change(|message| message.metadata_mut().add_attribute(attribute)).is_some()
+    }
+
+    /// Sets what happened in the turn that the message answers.
+    pub(crate) fn set_turn(&mut self, turn: TurnRecord) {
+        self.change(|message| message.metadata_mut().set_turn(turn));
     }
 
     /// Sets what the caller heard of an assistant message; `None` is all of it. A later, better report may say

@@ -8,6 +8,7 @@ use crate::message::decision::{Decision, ForkedFrom};
 use crate::message::id::MessageId;
 use crate::message::marks::{Attribute, Timing};
 use crate::message::text::Text;
+use crate::message::turn::TurnRecord;
 use crate::message::value::{Entries, Value, entries_bytes};
 
 /// What is known about a message beside its contents.
@@ -27,6 +28,7 @@ struct More {
     summary_ids: Vec<MessageId>,
     decision: Option<Box<Decision>>,
     forked_from: Option<Box<ForkedFrom>>,
+    turn: Option<Box<TurnRecord>>,
     aux: Entries,
     unknown: Option<Box<Unknown>>,
 }
@@ -108,6 +110,11 @@ impl Metadata {
         self.more.as_ref()?.forked_from.as_deref()
     }
 
+    /// What happened in the turn that this message answers, if it was logged here.
+    pub fn turn(&self) -> Option<&TurnRecord> {
+        self.more.as_ref()?.turn.as_deref()
+    }
+
     /// Custom data.
     pub fn aux(&self) -> &Entries {
         self.more.as_ref().map_or(Entries::NONE, |more| &more.aux)
@@ -125,7 +132,11 @@ impl Metadata {
                 let policy = more.decision.as_deref().and_then(|decision| decision.policy.as_ref());
                 let conversation = more.forked_from.as_deref().map(|forked| &forked.conversation);
                 let named: usize = policy.into_iter().chain(conversation).map(|name| MADE + name.len()).sum();
-                more.summary_ids.len() * SUMMARY_ID + named + entries_bytes(more.aux.iter()) + unknown
+                more.summary_ids.len() * SUMMARY_ID
+                    + named
+                    + more.turn.as_deref().map_or(0, TurnRecord::record_bytes)
+                    + entries_bytes(more.aux.iter())
+                    + unknown
             })
     }
 
@@ -176,6 +187,10 @@ impl Metadata {
         }
     }
 
+    pub(crate) fn set_turn(&mut self, turn: TurnRecord) {
+        self.more().turn = Some(Box::new(turn));
+    }
+
     pub(crate) fn aux_mut(&mut self) -> &mut Entries {
         &mut self.more().aux
     }
@@ -221,6 +236,7 @@ impl fmt::Debug for Metadata {
             .field("summary_ids", &self.summary_ids().len())
             .field("decision", &self.decision())
             .field("forked_from", &self.forked_from())
+            .field("turn", &self.turn())
             .field("aux", &self.aux().len())
             .finish()
     }

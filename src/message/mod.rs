@@ -13,6 +13,7 @@ mod metadata;
 mod record;
 mod role;
 mod text;
+mod turn;
 mod value;
 mod wrapper;
 
@@ -34,6 +35,7 @@ pub use record::Record;
 pub use role::Role;
 pub(crate) use text::is_blank_char;
 pub use text::{Text, is_blank};
+pub use turn::{RequestRecord, TokenRecord, TurnRecord};
 pub use value::{Entries, List, MAX_DEPTH, MAX_DIGITS, Map, Number, Set, Value};
 pub use wrapper::{MessageWrapper, PlainMessage};
 

@@ -44,6 +44,13 @@ pub(crate) fn is_blank_char(c: char) -> bool {
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
+/// Empty.
+impl Default for Text {
+    fn default() -> Self {
+        Self("".into())
+    }
+}
+
 impl Deref for Text {
     type Target = str;
 

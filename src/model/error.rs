@@ -88,9 +88,19 @@ impl ModelError {
         self.received
     }
 
-    /// Whether the same request may be answered if it is sent again.
+    /// Returns whether the same request may be answered if it is sent again, at once or later.
     pub fn is_retryable(&self) -> bool {
         !matches!(self.kind, Failure::Invalid(_) | Failure::Refused(_) | Failure::Denied(_))
+    }
+}
+
+impl Failure {
+    /// Returns whether the request should be sent again at once.
+    ///
+    /// That is so where the client has not retried it itself: the answer broke off, came too late or could not be read, or
+    /// the provider failed. A throttled or unreachable provider was asked again by the client already.
+    pub fn is_worth_another_try(&self) -> bool {
+        matches!(self, Self::Cut | Self::Truncated | Self::Malformed(_) | Self::TimedOut { .. } | Self::Unavailable(_))
     }
 }
 
@@ -129,5 +139,31 @@ impl fmt::Display for Wait {
 impl fmt::Display for Received {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} bytes of text, {} tool calls", self.text_bytes, self.invocations)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_after_which_another_try_helps_are_retryable() {
+        let timed_out = Failure::TimedOut { wait: Wait::FirstToken, after: Duration::from_secs(5) };
+        for (failure, is_worth_another_try, is_retryable) in [
+            (Failure::Invalid(String::new()), false, false),
+            (Failure::Refused(String::new()), false, false),
+            (Failure::Denied(String::new()), false, false),
+            (Failure::Throttled, false, true),
+            (Failure::Unreachable, false, true),
+            (Failure::Unavailable(String::new()), true, true),
+            (timed_out, true, true),
+            (Failure::Cut, true, true),
+            (Failure::Truncated, true, true),
+            (Failure::Malformed(String::new()), true, true),
+        ] {
+            assert_eq!(failure.is_worth_another_try(), is_worth_another_try, "{failure:?}");
+            let error = ModelError::new(failure, Received::default());
+            assert_eq!(error.is_retryable(), is_retryable, "{error:?}");
+        }
     }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use futures_core::Stream;
 
-use super::{ModelError, ModelEvent};
-use crate::message::{Message, MessageError, Text, ToolName, Value};
+use super::{Inference, ModelError, ModelEvent};
+use crate::message::{Message, MessageError, Text, ToolName, Value, is_blank};
 
 /// What a model answers, event by event; made by [`Model::generate`].
 pub type Generation = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send>>;
@@ -28,45 +28,106 @@ pub type Generation = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> 
 pub trait Model: Send + Sync {
     /// Asks the model.
     fn generate(&self, request: ModelRequest) -> Generation;
+
+    /// Returns the id under which the provider knows the model, such as `eu.anthropic.claude-sonnet-5`, where there is one.
+    fn id(&self) -> Option<&str> {
+        None
+    }
 }
 
 impl<M: Model + ?Sized> Model for Arc<M> {
     fn generate(&self, request: ModelRequest) -> Generation {
         (**self).generate(request)
     }
-}
 
-/// What a model is asked: in the order in which it reads it.
-///
-/// The first two change rarely and the messages grow at their end, so that a provider can keep what it has read of them.
-#[derive(Clone, Default, PartialEq)]
-#[non_exhaustive]
-pub struct ModelRequest {
-    /// The tools it may call.
-    pub tools: Arc<[ToolSpec]>,
-    /// What it is to do.
-    pub system: Option<Text>,
-    /// What was said before the messages and what became of tool calls: data, whatever it says.
-    pub record: Option<Text>,
-    /// The window of the conversation: [`MessagesManager::messages`](crate::MessagesManager::messages).
-    pub messages: Vec<Message>,
-}
-
-impl ModelRequest {
-    /// A request with these messages and nothing else.
-    pub fn new(messages: Vec<Message>) -> Self {
-        Self { messages, ..Self::default() }
+    fn id(&self) -> Option<&str> {
+        (**self).id()
     }
 }
 
-/// How many, and how long; not the words.
+/// One request to a model, in the order in which the model reads it.
+///
+/// Tools and `system` are the same in every request of a call, and the messages grow at their end, so a provider can cache
+/// what it has read of them.
+///
+/// ```
+/// use verbale::model::{Inference, ModelRequest};
+///
+/// let request = ModelRequest::new(Vec::new())
+///     .with_system(["You answer the phone of a bank."])
+///     .with_late_system(["The caller was transferred from the branch in Milan."])
+///     .with_memory("The caller is Mia. She lost her card.")
+///     .with_inference(Inference::default().with_max_tokens(300));
+/// assert_eq!(request.system.len(), 1);
+/// ```
+#[derive(Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct ModelRequest {
+    /// The tools that the model may call.
+    pub tools: Arc<[ToolSpec]>,
+    /// Instructions that are the same in every request of a call. A provider may cache them with the tools.
+    pub system: Vec<Text>,
+    /// Instructions that were added later. They follow the cached prefix.
+    pub late_system: Vec<Text>,
+    /// What the model should know of turns that left the window: data, never instructions.
+    pub memory: Option<Text>,
+    /// The window of the conversation: [`MessagesManager::messages`](crate::MessagesManager::messages).
+    pub messages: Vec<Message>,
+    /// The inference settings of this request.
+    pub inference: Inference,
+}
+
+impl ModelRequest {
+    /// Creates a request with these messages and nothing else.
+    pub fn new(messages: Vec<Message>) -> Self {
+        Self { messages, ..Self::default() }
+    }
+
+    /// Replaces the tools.
+    #[must_use]
+    pub fn with_tools(self, tools: impl Into<Arc<[ToolSpec]>>) -> Self {
+        Self { tools: tools.into(), ..self }
+    }
+
+    /// Replaces the instructions that a provider may cache. Blank texts are dropped.
+    #[must_use]
+    pub fn with_system<T: Into<Text>>(self, instructions: impl IntoIterator<Item = T>) -> Self {
+        Self { system: not_blank(instructions).collect(), ..self }
+    }
+
+    /// Replaces the instructions that follow the cached prefix. Blank texts are dropped.
+    #[must_use]
+    pub fn with_late_system<T: Into<Text>>(self, instructions: impl IntoIterator<Item = T>) -> Self {
+        Self { late_system: not_blank(instructions).collect(), ..self }
+    }
+
+    /// Replaces the memory. A blank text is none.
+    #[must_use]
+    pub fn with_memory(self, memory: impl Into<Text>) -> Self {
+        Self { memory: not_blank([memory]).next(), ..self }
+    }
+
+    /// Replaces the inference settings.
+    #[must_use]
+    pub fn with_inference(self, inference: Inference) -> Self {
+        Self { inference, ..self }
+    }
+}
+
+fn not_blank<T: Into<Text>>(texts: impl IntoIterator<Item = T>) -> impl Iterator<Item = Text> {
+    texts.into_iter().map(Into::into).filter(|text: &Text| !is_blank(text))
+}
+
+/// Shows counts and lengths, not the words.
 impl fmt::Debug for ModelRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ModelRequest")
             .field("tools", &self.tools.len())
             .field("system", &self.system)
-            .field("record", &self.record)
+            .field("late_system", &self.late_system)
+            .field("memory", &self.memory)
             .field("messages", &self.messages.len())
+            .field("inference", &self.inference)
             .finish()
     }
 }

@@ -118,7 +118,6 @@ impl<A: Summarizer, B: Summarizer> Summarizer for Fallback<A, B> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Extractive;
 
     struct Scripted(fn() -> Result<Summary, SummarizeError>);
 
@@ -145,8 +144,6 @@ mod tests {
         }
         let neither = Scripted(|| Err(SummarizeError::Blank)).or_else(Scripted(|| Err(refused())));
         assert!(matches!(neither.summarize(&nothing).await, Err(SummarizeError::Model { .. })));
-        let offline = Scripted(|| Err(refused())).or_else(Extractive::default());
-        assert!(!is_blank(&offline.summarize(&nothing).await.unwrap().text));
     }
 
     #[test]

@@ -55,7 +55,7 @@ async fn a_summary_comes_as_a_whole() {
     stand_in.reply(Reply::text("The caller waits for parcel 17.").usage(12, 7));
     let model = for_summaries(&stand_in, BedrockSettings::new(CLAUDE));
     let mut request = question();
-    request.system = Some("Summarise the call.".into());
+    request.system = vec!["Summarise the call.".into()];
     let events = ask(&model, request).await.unwrap();
     let expected = [text("The caller waits for parcel 17."), ModelEvent::Stop(StopReason::EndTurn), usage(12, 0, 0, 7)];
     assert_eq!(events, expected);

@@ -14,8 +14,8 @@ const NOVA: &str = "eu.amazon.nova-lite-v1:0";
 fn asked(manager: &MessagesManager<PlainMessage>) -> ModelRequest {
     let mut request = window(manager);
     request.tools = [tool("get_parcel"), tool("get_time")].into();
-    request.system = Some("You answer the phone of a parcel service.".into());
-    request.record = Some("The caller is Mia.".into());
+    request.system = vec!["You answer the phone of a parcel service.".into()];
+    request.memory = Some("The caller is Mia.".into());
     request
 }
 
@@ -76,6 +76,27 @@ async fn a_cache_point_stands_where_the_turn_before_had_one() {
     let last = bodies.last().unwrap();
     let prompt = format!(r#""system":[{{"text":"You answer the phone of a parcel service."}},{POINT},{{"text":"#);
     assert!(last.contains(&prompt) && last.ends_with(&format!("{POINT}]}}}}")), "{last}");
+}
+
+#[tokio::test]
+async fn late_instructions_follow_the_cached_prefix() {
+    let stand_in = StandIn::new();
+    let request = question().with_system(["You answer the phone.", " ", "Be kind."]);
+    let memory = request.clone().with_memory("The caller is Mia.");
+    let late = memory.clone().with_late_system(["The caller has a new address."]);
+    let mut systems = Vec::new();
+    for request in [request, memory, late, question().with_late_system(["The caller has a new address."])] {
+        ask(&claude(&stand_in), request).await.unwrap();
+        let body = String::from_utf8(stand_in.requests().last().unwrap().body().to_vec()).unwrap();
+        systems.push(body.split_once(r#""system":["#).unwrap().1.to_owned());
+    }
+    let stable = format!(r#"{{"text":"You answer the phone."}},{{"text":"Be kind."}},{POINT}"#);
+    let new = r#"{"text":"The caller has a new address."}"#;
+    assert_eq!(systems[0], format!("{stable}]}}"));
+    assert!(systems[1].starts_with(&format!("{stable},{{")) && systems[1].contains("The caller is Mia."));
+    assert_eq!(systems[2], systems[1].replacen(POINT, &format!("{POINT},{new}"), 1));
+    assert_eq!(systems[3], format!("{new}]}}"));
+    assert_eq!(stand_in.counters().refused, 0);
 }
 
 fn messages_before_last_point(body: &str) -> String {

@@ -5,10 +5,10 @@ use serde_json::{Value as Json, json};
 use verbale::bedrock::stand_in::{Reply, StandIn};
 use verbale::bedrock::{BedrockSettings, Profile, validate};
 use verbale::message::{Document, Media, MediaKind, Source};
-use verbale::model::{Failure, ModelEvent, ModelRequest, Received};
+use verbale::model::{Failure, Inference, Model, ModelEvent, ModelRequest, Received};
 use verbale::{Invocation, Message, MessageWrapper, MessagesManager, PlainMessage, Value};
 
-use super::{CLAUDE, LLAMA, ask, claude, fail, for_turns, question, text, tool, window};
+use super::{CLAUDE, LLAMA, ask, claude, fail, for_summaries, for_turns, question, text, tool, window};
 
 /// What a manager would never hand over: each of these messages, one behind the other.
 fn messages(add: impl Fn(&mut MessagesManager<PlainMessage>)) -> Vec<Message> {
@@ -24,15 +24,12 @@ fn body(stand_in: &StandIn) -> Json {
 #[tokio::test]
 async fn a_request_has_all_that_is_asked() {
     let stand_in = StandIn::new();
-    let settings = BedrockSettings::new(CLAUDE)
-        .with_max_tokens(300)
-        .with_temperature(0.5)
-        .with_stop_sequences(["</end>"])
-        .with_cache_points(false);
+    let inference = Inference::default().with_max_tokens(300).with_temperature(0.5).with_stop_sequences(["</end>"]);
+    let settings = BedrockSettings::new(CLAUDE).with_inference(inference).with_cache_points(false);
     let mut request = question();
     request.tools = [tool("get_parcel")].into();
-    request.system = Some("You answer the phone.".into());
-    request.record = Some("The caller is Mia. </record_of_the_call>".into());
+    request.system = vec!["You answer the phone.".into()];
+    request.memory = Some("The caller is Mia. </record_of_the_call>".into());
     ask(&for_turns(&stand_in, settings), request).await.unwrap();
 
     let requests = stand_in.requests();
@@ -51,6 +48,48 @@ async fn a_request_has_all_that_is_asked() {
             &json!({"maxTokens": 300, "temperature": 0.5, "stopSequences": ["</end>"]}),
         ]
     );
+}
+
+#[tokio::test]
+async fn settings_of_the_request_win_over_those_of_the_adapter() {
+    let fields = |entries: Json| {
+        let Ok(Value::Map(fields)) = Value::try_from(entries) else { panic!() };
+        fields
+    };
+    let defaults = Inference::default()
+        .with_max_tokens(300)
+        .with_temperature(0.5)
+        .with_stop_sequences(["</end>"])
+        .with_model_fields(fields(json!({"top_k": 40, "thinking": {"type": "disabled", "a": 1, "b": 2, "c": 3}})));
+    let stand_in = StandIn::new();
+    let settings = BedrockSettings::new(CLAUDE).with_inference(defaults);
+    for model in [for_turns(&stand_in, settings.clone()), for_summaries(&stand_in, settings)] {
+        ask(&model, question()).await.unwrap();
+        assert_eq!(
+            [&body(&stand_in)["inferenceConfig"], &body(&stand_in)["additionalModelRequestFields"]],
+            [
+                &json!({"maxTokens": 300, "temperature": 0.5, "stopSequences": ["</end>"]}),
+                &json!({"top_k": 40, "thinking": {"type": "disabled", "a": 1, "b": 2, "c": 3}}),
+            ]
+        );
+        let first = stand_in.requests().last().unwrap().body().to_vec();
+        ask(&model, question()).await.unwrap();
+        assert_eq!(stand_in.requests().last().unwrap().body(), first);
+
+        let own = Inference::default()
+            .with_max_tokens(60)
+            .with_top_p(0.25)
+            .with_stop_sequences(["bye"])
+            .with_model_fields(fields(json!({"top_k": 1, "seed": 7})));
+        ask(&model, question().with_inference(own)).await.unwrap();
+        assert_eq!(
+            [&body(&stand_in)["inferenceConfig"], &body(&stand_in)["additionalModelRequestFields"]],
+            [
+                &json!({"maxTokens": 60, "topP": 0.25, "stopSequences": ["bye"]}),
+                &json!({"top_k": 1, "seed": 7, "thinking": {"type": "disabled", "a": 1, "b": 2, "c": 3}}),
+            ]
+        );
+    }
 }
 
 #[tokio::test]
@@ -120,6 +159,11 @@ async fn a_model_with_rules_of_its_own_gets_what_it_takes() {
     assert_eq!(validate(stand_in.requests()[0].input(), &Profile::for_model(LLAMA)), []);
 }
 
+#[test]
+fn model_says_its_id() {
+    assert_eq!(claude(&StandIn::new()).id(), Some(CLAUDE));
+}
+
 #[tokio::test]
 async fn what_cannot_be_mended_is_never_sent() {
     let stand_in = StandIn::new();
@@ -132,16 +176,25 @@ async fn what_cannot_be_mended_is_never_sent() {
                must be one of the following: object.";
     assert_eq!(fail(&claude(&stand_in), request).await, invalid(why));
 
-    let settings = || BedrockSettings::new(CLAUDE);
-    for (settings, why) in [
-        (settings().with_temperature(1.1), "the temperature has to be from 0 to 1"),
-        (settings().with_temperature(f32::NAN), "the temperature has to be from 0 to 1"),
-        (settings().with_top_p(-0.1), "top_p has to be from 0 to 1"),
-        (settings().with_max_tokens(0), "max_tokens has to be from 1 to 2,147,483,647"),
-        (settings().with_max_tokens(u32::MAX), "max_tokens has to be from 1 to 2,147,483,647"),
-        (settings().with_stop_sequences([""]), "a stop sequence is empty"),
+    let refused = |rule: &str, member: &str, constraint: &str| {
+        format!(
+            "{rule} at inferenceConfig: 1 validation error detected: Value at 'inferenceConfig.{member}' failed to satisfy \
+             constraint: Member must {constraint}"
+        )
+    };
+    let set = Inference::default;
+    for (inference, why) in [
+        (set().with_temperature(1.1), refused("InferenceRange", "temperature", "have value less than or equal to 1")),
+        (set().with_max_tokens(0), refused("InferenceRange", "maxTokens", "have value greater than or equal to 1")),
+        (set().with_max_tokens(u32::MAX), "max_tokens is more than 2,147,483,647".to_owned()),
+        (
+            set().with_stop_sequences([""]),
+            refused("StopSequences", "stopSequences.1.member", "have length greater than or equal to 1"),
+        ),
     ] {
-        assert_eq!(fail(&for_turns(&stand_in, settings), question()).await, invalid(why));
+        let settings = BedrockSettings::new(CLAUDE).with_inference(inference.clone());
+        assert_eq!(fail(&for_turns(&stand_in, settings), question()).await, invalid(&why));
+        assert_eq!(fail(&claude(&stand_in), question().with_inference(inference)).await, invalid(&why));
     }
     assert_eq!(stand_in.counters().requests, 0);
 }

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
+use verbale::Value;
 use verbale::call::{
-    CallEvent, CallSession, CallSettings, Effect, Ignored, Observer, Playback, Played, ReplyEnd, ReplyError, SayError,
-    Utterance,
+    CallSession, CallSettings, Effect, Ignored, Playback, Played, ReplyEnd, ReplyError, SayError, Utterance,
 };
+use verbale::conversation::{CallEvent, Observer};
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
-use verbale::model::{Failure, Generation, Model, ModelRequest, StopReason, ToolSpec};
-use verbale::{Invocation, Value};
+use verbale::model::{Failure, Generation, Model, ModelRequest, StopReason, Tool, ToolContext, ToolError, ToolSpec};
 
 use crate::support::{START_MS, Scripted, Step, answer, builder, call, calls, pass, read, shown, turn, window, words};
 
@@ -25,7 +25,7 @@ fn spec(name: &str) -> ToolSpec {
     ToolSpec::new(name, "What it does.", Value::map([("type", Value::from("object"))]).unwrap()).unwrap()
 }
 
-async fn quick(_: Invocation) -> Result<Vec<verbale::message::ResultContent>, verbale::message::InvocationError> {
+async fn quick(_: Value, _: ToolContext) -> Result<Vec<verbale::message::ResultContent>, ToolError> {
     Ok(vec!["done".into()])
 }
 
@@ -68,7 +68,7 @@ async fn what_is_read_late_ends_where_the_caller_broke_in() {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_begun_while_a_call_is_closed() {
-    let slow = |_: Invocation| async {
+    let slow = |_: Value, _: ToolContext| async {
         pass(3_000).await;
         Ok(vec!["done".into()])
     };
@@ -78,7 +78,7 @@ async fn nothing_is_begun_while_a_call_is_closed() {
     let id = CallId::new("CA1").unwrap();
     let model = Scripted::new([calls("One moment. ", "c1", "slow")]);
     let call = builder(&model)
-        .tool(spec("slow"), slow)
+        .tool(Tool::raw(spec("slow"), slow))
         .log(writer.open(CallHeader::new(id.clone(), START_MS).unwrap()).unwrap())
         .open()
         .unwrap();
@@ -107,10 +107,10 @@ async fn a_close_that_is_given_up_can_be_made_again_and_loses_nothing() {
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
     tokio::spawn(task.run());
     let id = CallId::new("CA1").unwrap();
-    let hangs = |_: Invocation| std::future::pending();
+    let hangs = |_: Value, _: ToolContext| std::future::pending();
     let model = Scripted::new([calls("One moment. ", "c1", "hangs")]);
     let call = builder(&model)
-        .tool(spec("hangs"), hangs)
+        .tool(Tool::raw(spec("hangs"), hangs))
         .log(writer.open(CallHeader::new(id.clone(), START_MS).unwrap()).unwrap())
         .open()
         .unwrap();
@@ -139,7 +139,7 @@ async fn a_panic_of_the_model_is_an_apology() {
 #[tokio::test(start_paused = true)]
 async fn a_panic_of_an_observer_ends_no_turn() {
     let model = Scripted::new([calls("One moment. ", "c1", "quick"), words("It is done.")]);
-    let call = builder(&model).tool(spec("quick"), quick).observer(Clumsy).open().unwrap();
+    let call = builder(&model).tool(Tool::raw(spec("quick"), quick)).observer(Clumsy).open().unwrap();
     call.caller_said("Hello").unwrap();
     let (text, _) = timeout(Duration::from_secs(60), read(call.reply().unwrap())).await.unwrap();
     assert_eq!(text, "One moment. It is done.");
@@ -150,7 +150,7 @@ async fn a_model_that_never_ends_is_not_waited_for() {
     let hangs_behind_words = vec![Step::Say("One moment. "), Step::Hang];
     let hangs_behind_stop = vec![Step::Call("c1", "quick"), Step::Stop(StopReason::ToolUse), Step::Hang];
     let model = Scripted::new([hangs_behind_words, hangs_behind_stop, words("It is done.")]);
-    let call = builder(&model).tool(spec("quick"), quick).open().unwrap();
+    let call = builder(&model).tool(Tool::raw(spec("quick"), quick)).open().unwrap();
     call.caller_said("Hello").unwrap();
     let begun = Instant::now();
     let (text, end) = timeout(Duration::from_secs(60), read(call.reply().unwrap())).await.unwrap();
@@ -164,11 +164,15 @@ async fn a_model_that_never_ends_is_not_waited_for() {
 #[tokio::test(start_paused = true)]
 async fn times_without_an_end_are_taken() {
     let mut settings = CallSettings::default();
-    (settings.answer_within, settings.tool_within) = (Duration::MAX, Duration::MAX);
     settings.speech_bytes_per_s = u64::MAX;
     let model = Scripted::new([calls("", "c1", "quick"), words("It is done.")]);
-    let call =
-        builder(&model).tool(spec("quick"), quick).external_tool(spec("other")).settings(settings).open().unwrap();
+    let call = builder(&model)
+        .tool(Tool::raw(spec("quick"), quick))
+        .tool(Tool::external(spec("other")))
+        .settings(settings)
+        .config(|config| config.with_first_token_within(Duration::MAX).with_tool_within(Duration::MAX))
+        .open()
+        .unwrap();
     call.caller_said("Hello").unwrap();
     let reply = call.reply().unwrap();
     let speech = reply.speech();
@@ -186,17 +190,22 @@ async fn times_without_an_end_are_taken() {
 async fn a_model_that_calls_tools_for_ever_is_stopped() {
     let runs = Arc::new(AtomicUsize::new(0));
     let counted = runs.clone();
-    let tool = move |_: Invocation| {
+    let tool = move |_: Value, _: ToolContext| {
         counted.fetch_add(1, Ordering::SeqCst);
         async { Ok(vec!["done".into()]) }
     };
-    let mut settings = CallSettings::default();
-    settings.max_tool_rounds = 2;
     let model = Scripted::new((0..20).map(|_| calls("", "c1", "tool")));
-    let call = builder(&model).tool(spec("tool"), tool).settings(settings).open().unwrap();
+    let call = builder(&model)
+        .tool(Tool::raw(spec("tool"), tool))
+        .config(|config| config.with_max_tool_rounds(2))
+        .open()
+        .unwrap();
     call.caller_said("Hello").unwrap();
     let (text, end) = read(call.reply().unwrap()).await;
-    assert!(text.contains("sorry") && matches!(end, ReplyEnd::Apologised(Some(Failure::Malformed(_)))), "{end:?}");
+    assert!(text.contains("sorry") && end == ReplyEnd::Apologised(None), "{end:?}");
+    // The last request offered no tool; what it called all the same has an outcome.
+    assert!(model.requests()[2].tools.is_empty());
+    assert!(call.open_invocations().is_empty() && shown(&call)[6].contains("c1-3: NotRun"), "{:?}", shown(&call));
     assert_eq!(runs.load(Ordering::SeqCst), 2);
 }
 
@@ -237,7 +246,7 @@ async fn an_outcome_is_told_only_by_what_is_said_behind_it() {
     let silent = vec![Step::Wait(100), Step::Stop(StopReason::EndTurn)];
     for answer in [silent, vec![Step::Fail(Failure::Throttled)]] {
         let model = Scripted::new([calls("One moment. ", "c1", "quick"), answer, words("Yes, it is done.")]);
-        let call = builder(&model).tool(spec("quick"), quick).open().unwrap();
+        let call = builder(&model).tool(Tool::raw(spec("quick"), quick)).open().unwrap();
         for (said, is_told) in [("Transfer it", false), ("Did you?", true)] {
             call.caller_said(said).unwrap();
             let reply = call.reply().unwrap();
@@ -246,7 +255,7 @@ async fn an_outcome_is_told_only_by_what_is_said_behind_it() {
             assert!(call.playback_finished(speech, call.now_ms()).is_applied());
             call.caller_said("And?").unwrap();
             read(call.reply().unwrap()).await;
-            let record = model.requests().last().unwrap().record.clone();
+            let record = model.requests().last().unwrap().memory.clone();
             assert_eq!(record.is_none_or(|record| !record.contains("\"told\":false")), is_told, "{said}");
             if !is_told {
                 break;
@@ -254,10 +263,10 @@ async fn an_outcome_is_told_only_by_what_is_said_behind_it() {
         }
     }
     let model = Scripted::new([calls("One moment. ", "c1", "quick"), words("It is done.")]);
-    let call = builder(&model).tool(spec("quick"), quick).open().unwrap();
+    let call = builder(&model).tool(Tool::raw(spec("quick"), quick)).open().unwrap();
     turn(&call, "Transfer it").await;
     turn(&call, "And?").await;
-    assert_eq!(model.requests().last().unwrap().record, None);
+    assert_eq!(model.requests().last().unwrap().memory, None);
 }
 
 #[tokio::test(start_paused = true)]
@@ -327,30 +336,29 @@ async fn white_space_is_no_answer() {
 #[tokio::test(start_paused = true)]
 async fn the_rule_for_tools_stands_in_the_system_prompt() {
     let model = Scripted::new((0..2).map(|_| calls("", "c1", "quick")));
-    let mut settings = CallSettings::default();
-    settings.max_tool_rounds = 1;
-    let call =
-        builder(&model).system("You answer the phone.").tool(spec("quick"), quick).settings(settings).open().unwrap();
+    let call = builder(&model)
+        .system("You answer the phone.")
+        .tool(Tool::raw(spec("quick"), quick))
+        .config(|config| config.with_max_tool_rounds(1))
+        .open()
+        .unwrap();
     call.caller_said("Hello").unwrap();
     read(call.reply().unwrap()).await;
     turn(&call, "Hello?").await;
-    let prompts: Vec<_> = model.requests().into_iter().map(|request| request.system.unwrap()).collect();
-    assert!(prompts.len() > 3 && prompts.iter().all(|prompt| *prompt == prompts[0]));
-    assert!(
-        prompts[0].starts_with("You answer the phone.\n\nNever make a tool call again that"),
-        "{}",
-        prompts[0].as_str()
-    );
+    let prompts: Vec<_> = model.requests().into_iter().map(|request| request.system).collect();
+    assert!(prompts.len() > 2 && prompts.iter().all(|prompt| *prompt == prompts[0]));
+    assert_eq!((prompts[0].len(), prompts[0][0].as_str()), (2, "You answer the phone."));
+    assert!(prompts[0][1].starts_with("Never make a tool call again that"), "{:?}", prompts[0]);
     assert_eq!(shown(&call)[0], "supervisor \"You answer the phone.\"");
 
     let model = Scripted::default();
-    let call = builder(&model).tool(spec("quick"), quick).open().unwrap();
+    let call = builder(&model).tool(Tool::raw(spec("quick"), quick)).open().unwrap();
     turn(&call, "Hello").await;
-    assert!(model.requests()[0].system.as_deref().is_some_and(|prompt| prompt.starts_with("Never")));
+    assert!(model.requests()[0].system[0].starts_with("Never"));
     let model = Scripted::default();
     let call = builder(&model).open().unwrap();
     turn(&call, "Hello").await;
-    assert_eq!(model.requests()[0].system, None);
+    assert!(model.requests()[0].system.is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -361,7 +369,7 @@ async fn what_was_said_and_done_is_logged_before_it_is_answered() {
     let id = CallId::new("CA1").unwrap();
     let model = Scripted::new([calls("", "c1", "quick"), vec![Step::Hang]]);
     let call = builder(&model)
-        .tool(spec("quick"), quick)
+        .tool(Tool::raw(spec("quick"), quick))
         .log(writer.open(CallHeader::new(id.clone(), START_MS).unwrap()).unwrap())
         .open()
         .unwrap();
@@ -397,13 +405,13 @@ async fn playback_that_is_not_reported_was_heard_once_it_is_complete() {
     let mut settings = CallSettings::default();
     settings.playback = Playback::Unreported;
     let model = Scripted::new([calls("One moment. ", "c1", "quick"), words("It is done."), words("Yes.")]);
-    let call = builder(&model).tool(spec("quick"), quick).settings(settings).open().unwrap();
+    let call = builder(&model).tool(Tool::raw(spec("quick"), quick)).settings(settings).open().unwrap();
     call.caller_said("Transfer it").unwrap();
     read(call.reply().unwrap()).await;
     call.caller_said("Did you?").unwrap();
     read(call.reply().unwrap()).await;
     assert_eq!(window(&call)[3], "assistant \"It is done.\"");
-    assert_eq!(model.requests()[2].record, None);
+    assert_eq!(model.requests()[2].memory, None);
     assert_eq!(call.totals().barge_ins, 0);
 }
 
@@ -422,7 +430,7 @@ async fn playback_that_began_before_a_report_of_its_end_is_estimated_anew() {
 #[tokio::test(start_paused = true)]
 async fn of_a_speech_in_two_messages_the_second_may_be_cut() {
     let model = Scripted::new([calls("One moment. ", "c1", "quick"), words("It is done. Good bye.")]);
-    let call = builder(&model).tool(spec("quick"), quick).open().unwrap();
+    let call = builder(&model).tool(Tool::raw(spec("quick"), quick)).open().unwrap();
     let speech = answer(&call, "Transfer it").await;
     let heard = |words: &str| {
         call.playback_interrupted(speech, Played::Words(words.to_owned()), call.now_ms());

@@ -5,7 +5,7 @@ use std::time::Duration;
 use verbale::MessageWrapper;
 use verbale::Timing;
 use verbale::call::{Effect, Ignored, Played, ReplyEnd, ReplyError, ReplyEvent, SayError, Utterance};
-use verbale::model::StopReason;
+use verbale::model::{StopReason, Tool};
 
 use crate::support::{START_MS, Scripted, Step, answer, builder, call, pass, read, shown, turn, window, words};
 
@@ -42,7 +42,7 @@ async fn a_turn_has_all_its_times() {
     ];
     assert_eq!(times(2), answer);
     let request = &model.requests()[0];
-    assert_eq!(request.system.as_deref(), Some("You answer the phone."));
+    assert_eq!(request.system, ["You answer the phone."]);
     assert_eq!(request.messages.len(), 1);
 }
 
@@ -214,11 +214,10 @@ async fn a_speech_of_long_ago_is_not_known_any_more() {
 
 #[tokio::test(start_paused = true)]
 async fn a_report_may_come_when_a_summary_covers_the_message() {
-    let mut settings = verbale::call::CallSettings::default();
-    settings.policy = verbale::policy::Policy::default().without_tokens().with_messages(2..=4).with_keep_turns(1);
+    let policy = verbale::policy::Policy::default().without_tokens().with_messages(2..=4).with_keep_turns(1);
     let long = "Your order was sent three weeks ago, and it should have come by now, I am sorry to say.";
     let model = Scripted::new((0..5).map(|_| vec![Step::Say(long), Step::Stop(StopReason::EndTurn)]));
-    let call = builder(&model).settings(settings).open().unwrap();
+    let call = builder(&model).config(|config| config.with_policy(policy)).open().unwrap();
     let speech = answer(&call, "I would like to know what became of my last order, please.").await;
     call.playback_started(speech, call.now_ms());
     pass(3_000).await;
@@ -237,7 +236,7 @@ async fn a_report_may_come_when_a_summary_covers_the_message() {
 
 #[tokio::test(start_paused = true)]
 async fn a_result_may_come_while_another_reply_is_generated() {
-    let slow = |_: verbale::Invocation| async {
+    let slow = |_: verbale::Value, _: verbale::model::ToolContext| async {
         pass(2_000).await;
         Ok(vec!["done".into()])
     };
@@ -245,7 +244,7 @@ async fn a_result_may_come_while_another_reply_is_generated() {
     let spec = verbale::model::ToolSpec::new("transfer", "It transfers.", schema).unwrap();
     let long = vec![Step::Wait(3_000), Step::Say("It runs."), Step::Stop(StopReason::EndTurn)];
     let model = Scripted::new([crate::support::calls("One moment. ", "c1", "transfer"), long, words("It is done.")]);
-    let call = builder(&model).tool(spec, slow).open().unwrap();
+    let call = builder(&model).tool(Tool::raw(spec, slow)).open().unwrap();
     call.caller_said("Transfer it").unwrap();
     let _reply = call.reply().unwrap();
     pass(500).await;
@@ -256,10 +255,10 @@ async fn a_result_may_come_while_another_reply_is_generated() {
     assert_eq!(shown(&call)[2..], ["user \"Did you?\" result(c1: done)", "assistant \"It runs.\""],);
     call.playback_finished(speech, call.now_ms());
     turn(&call, "And now?").await;
-    let record = |index: usize| model.requests()[index].record.clone().unwrap();
+    let record = |index: usize| model.requests()[index].memory.clone().unwrap();
     assert!(record(1).contains("\"state\":\"running\""));
     // What was said meanwhile did not tell it.
     assert!(record(2).contains("\"state\":\"succeeded\",\"told\":false"));
     turn(&call, "Well").await;
-    assert_eq!(model.requests()[3].record, None);
+    assert_eq!(model.requests()[3].memory, None);
 }

@@ -8,13 +8,14 @@ use std::time::Duration;
 use aws_sdk_bedrockruntime::Client;
 use serde_json::json;
 use tokio::time::Instant;
+use verbale::Value;
 use verbale::bedrock::stand_in::{Exception, Reply, StandIn};
 use verbale::bedrock::{BedrockModel, BedrockSettings, summary_client, turn_client};
-use verbale::call::{CallBuilder, CallSession, CallSettings, ReplyEnd};
+use verbale::call::{CallBuilder, CallSession, ReplyEnd};
 use verbale::clock::SequentialIds;
-use verbale::model::{ModelSummarizer, ToolSpec};
+use verbale::memory::ModelSummarizer;
+use verbale::model::{Tool, ToolContext, ToolSpec};
 use verbale::policy::Policy;
-use verbale::{Invocation, Value};
 
 use crate::support::{TokioClock, pass, read, shown, turn};
 
@@ -136,9 +137,8 @@ async fn a_fault_in_the_summary() {
         let summaries = StandIn::answering(move |_| reply.clone());
         let client = Client::from_conf(summary_client(summaries.sdk_config()).build());
         let summarizer = ModelSummarizer::new(BedrockModel::for_summaries(client, BedrockSettings::new(MODEL_ID)));
-        let mut settings = CallSettings::default();
-        settings.policy = Policy::default().without_tokens().with_messages(2..=6).with_keep_turns(1);
-        let call = builder(&turns).settings(settings).summarizer(summarizer).open().unwrap();
+        let policy = Policy::default().without_tokens().with_messages(2..=6).with_keep_turns(1);
+        let call = builder(&turns).config(|config| config.with_policy(policy)).summarizer(summarizer).open().unwrap();
         for _ in 0..12 {
             let begun = Instant::now();
             let said = "I would like to know what became of my last order, which I made three weeks ago.";
@@ -169,14 +169,13 @@ async fn a_call_with_tools_and_summaries_is_valid_throughout() {
         StandIn::answering(|_| Reply::text("The caller asked for the balance, which is 12.50.").usage(900, 30));
     let client = Client::from_conf(summary_client(summaries.sdk_config()).build());
     let summarizer = ModelSummarizer::new(BedrockModel::for_summaries(client, BedrockSettings::new(MODEL_ID)));
-    let mut settings = CallSettings::default();
-    settings.policy = Policy::default().without_tokens().with_messages(2..=8).with_keep_turns(1);
+    let policy = Policy::default().without_tokens().with_messages(2..=8).with_keep_turns(1);
     let schema = Value::map([("type", Value::from("object"))]).unwrap();
-    let balance = |_: Invocation| async { Ok(vec!["12.50".into()]) };
+    let balance = |_: Value, _: ToolContext| async { Ok(vec!["12.50".into()]) };
     let call = builder(&turns)
-        .settings(settings)
+        .config(|config| config.with_policy(policy))
         .summarizer(summarizer)
-        .tool(ToolSpec::new("balance", "The balance of an account.", schema).unwrap(), balance)
+        .tool(Tool::raw(ToolSpec::new("balance", "The balance of an account.", schema).unwrap(), balance))
         .open()
         .unwrap();
     for _ in 0..20 {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use verbale::call::CallSession;
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
+use verbale::model::Tool;
 use verbale::{MessageWrapper, MessagesManager, PlainMessage, Record};
 
 use crate::support::{START_MS, Scripted, builder, calls, pass, read, shown, turn, words};
@@ -83,7 +84,7 @@ async fn a_call_that_is_dropped_is_logged() {
 #[tokio::test(start_paused = true)]
 async fn a_call_goes_on_in_another_process() {
     let log = Arc::new(MemoryLog::new());
-    let slow = |_: verbale::Invocation| async {
+    let slow = |_: verbale::Value, _: verbale::model::ToolContext| async {
         tokio::time::sleep(Duration::from_secs(10)).await;
         Ok(vec!["late".into()])
     };
@@ -94,7 +95,7 @@ async fn a_call_goes_on_in_another_process() {
     let header = CallHeader::new(id(), START_MS).unwrap();
     let old = builder(&model)
         .system("You answer the phone.")
-        .tool(spec, slow)
+        .tool(Tool::raw(spec, slow))
         .log(first.open(header).unwrap())
         .open()
         .unwrap();

@@ -1,8 +1,8 @@
 //! Times and marks of single messages, and reports that contradict each other.
 
 use verbale::call::{Effect, Ignored, Played, Utterance};
-use verbale::model::{Failure, StopReason, ToolSpec};
-use verbale::{Invocation, MessageWrapper, Timing, Value};
+use verbale::model::{Failure, StopReason, Tool, ToolContext, ToolSpec};
+use verbale::{MessageWrapper, Timing, Value};
 
 use crate::support::{START_MS, Scripted, Step, answer, builder, call, calls, pass, read, shown, turn, words};
 
@@ -66,9 +66,10 @@ async fn an_apology_behind_words_is_not_marked_as_fixed() {
 async fn the_longest_id_is_replaced_too() {
     const LONGEST: &str = "c123456789012345678901234567890123456789012345678901234567890123";
     let schema = Value::map([("type", Value::from("object"))]).unwrap();
-    let quick = |_: Invocation| async { Ok(vec!["done".into()]) };
+    let quick = |_: Value, _: ToolContext| async { Ok(vec!["done".into()]) };
     let model = Scripted::new([calls("", LONGEST, "quick"), calls("", LONGEST, "quick"), words("It is done.")]);
-    let call = builder(&model).tool(ToolSpec::new("quick", "It does it.", schema).unwrap(), quick).open().unwrap();
+    let call =
+        builder(&model).tool(Tool::raw(ToolSpec::new("quick", "It does it.", schema).unwrap(), quick)).open().unwrap();
     call.caller_said("Twice, please").unwrap();
     assert_eq!(read(call.reply().unwrap()).await.0, "It is done.");
     assert_eq!(shown(&call)[3], format!("assistant call({}-2)", &LONGEST[..56]));

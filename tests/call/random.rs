@@ -10,7 +10,9 @@ use verbale::call::{CallBuilder, CallSettings, Played, Reply, ReplyEvent, Speech
 use verbale::clock::{Randomness, SeededRandomness};
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
 use verbale::message::{InvocationId, InvocationResult, Outcome, ToolName};
-use verbale::model::{Failure, ModelRequest, StopReason, SummarizeError, Summarizer, SummaryFuture, ToolSpec, Wait};
+use verbale::model::{
+    Failure, ModelRequest, StopReason, SummarizeError, Summarizer, SummaryFuture, Tool, ToolContext, ToolSpec, Wait,
+};
 use verbale::policy::Policy;
 use verbale::{Content, Invocation, Message, MessageWrapper, MessagesManager, Role, Summarizing, Value};
 
@@ -105,24 +107,25 @@ fn parts(model: &Scripted, seed: u64) -> CallBuilder {
         ToolSpec::new(name, "It does something.", schema).unwrap()
     };
     let mut settings = CallSettings::default();
-    settings.policy = Policy::default().without_tokens().with_messages(2..=6).with_keep_turns(1);
+    let policy = Policy::default().without_tokens().with_messages(2..=6).with_keep_turns(1);
     settings.min_confidence = Some(0.3);
-    let quick = |_: Invocation| async { Ok(vec!["done".into()]) };
-    let slow = |_: Invocation| async {
+    let quick = |_: Value, _: ToolContext| async { Ok(vec!["done".into()]) };
+    let slow = |_: Value, _: ToolContext| async {
         pass(3_000).await;
         Ok(vec!["done".into()])
     };
-    let panics = |_: Invocation| async {
+    let panics = |_: Value, _: ToolContext| async {
         // Without the message that a panic prints.
         std::panic::resume_unwind(Box::new("a tool of the user's"))
     };
     builder(model)
         .system("You answer the phone.")
         .settings(settings)
-        .tool(spec("quick"), quick)
-        .tool(spec("slow"), slow)
-        .tool(spec("panics"), panics)
-        .external_tool(spec("external"))
+        .config(|config| config.with_policy(policy))
+        .tool(Tool::raw(spec("quick"), quick))
+        .tool(Tool::raw(spec("slow"), slow))
+        .tool(Tool::raw(spec("panics"), panics))
+        .tool(Tool::external(spec("external")))
         .summarizer(Unsteady(Dice(SeededRandomness::new(seed + 1_000_000))))
 }
 

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::time::sleep;
-use verbale::call::{CallBuilder, CallSession, CallSettings};
+use verbale::call::{CallBuilder, CallSession};
+use verbale::conversation::Config;
 use verbale::message::Text;
-use verbale::model::{SummarizeError, Summarizer, SummaryFuture};
+use verbale::model::{SummarizeError, Summarizer, SummaryFuture, Tool};
 use verbale::policy::{Policy, Tokens};
 use verbale::{Role, Summarizing};
 
@@ -73,14 +74,12 @@ impl Summarizer for Scribe {
 const LONG: &str =
     "I would like to know what became of my last order, which I made three weeks ago and which has not come.";
 
-fn settings() -> CallSettings {
-    let mut settings = CallSettings::default();
-    settings.policy = Policy::default().without_tokens().with_messages(2..=6).with_keep_turns(1);
-    settings
+fn config(config: Config) -> Config {
+    config.with_policy(Policy::default().without_tokens().with_messages(2..=6).with_keep_turns(1))
 }
 
 fn with(model: &Scripted, scribe: &Scribe) -> CallBuilder {
-    builder(model).summarizer(scribe.clone()).settings(settings())
+    builder(model).summarizer(scribe.clone()).config(config)
 }
 
 fn summaries(call: &CallSession) -> Vec<String> {
@@ -116,10 +115,10 @@ async fn a_summary_is_made_while_it_is_spoken() {
     let before = model.requests().len();
     turn(&call, LONG).await;
     assert_eq!(summaries(&call), ["summary \"An order is late.\""]);
-    assert_eq!(model.requests()[before].record, None);
+    assert_eq!(model.requests()[before].memory, None);
     turn(&call, LONG).await;
     let request = model.requests().last().cloned().unwrap();
-    assert_eq!(request.record.as_deref(), Some("An order is late."));
+    assert_eq!(request.memory.as_deref(), Some("An order is late."));
     assert!(request.messages.len() < 7);
 }
 
@@ -162,9 +161,11 @@ async fn a_summary_that_fails_is_replaced_and_the_summariser_rests() {
 #[tokio::test(start_paused = true)]
 async fn while_it_rests_it_is_left_alone() {
     let scribe = Scribe::new([Does::Fails]);
-    let mut settings = settings();
-    settings.summary_backoff = Duration::from_secs(600);
-    let call = builder(&Scripted::default()).summarizer(scribe.clone()).settings(settings).open().unwrap();
+    let call = builder(&Scripted::default())
+        .summarizer(scribe.clone())
+        .config(|c| config(c).with_summary_backoff(Duration::from_secs(600)))
+        .open()
+        .unwrap();
     turns(&call, 40).await;
     assert_eq!(scribe.begun(), 1);
     assert!(summaries(&call).len() > 5);
@@ -202,11 +203,11 @@ async fn a_summary_of_what_has_changed_covers_only_what_has_not() {
 
 #[tokio::test(start_paused = true)]
 async fn the_window_has_a_limit_whatever_becomes_of_summaries() {
-    let mut settings = settings();
-    settings.policy = Policy::default().without_messages().without_tokens();
-    settings.max_window = Tokens::new(400);
+    let config = |config: Config| {
+        config.with_policy(Policy::default().without_messages().without_tokens()).with_max_window(Tokens::new(400))
+    };
     let model = Scripted::default();
-    let call = builder(&model).settings(settings.clone()).open().unwrap();
+    let call = builder(&model).config(config).open().unwrap();
     turns(&call, 40).await;
     let largest = |model: &Scripted| {
         let texts = |request: &verbale::model::ModelRequest| {
@@ -219,14 +220,17 @@ async fn the_window_has_a_limit_whatever_becomes_of_summaries() {
     assert_eq!(call.totals().summaries_replaced as usize, summaries(&call).len());
 
     // An open call holds back every summary.
-    let hangs = |_: verbale::Invocation| std::future::pending();
+    let hangs = |_: verbale::Value, _: verbale::model::ToolContext| std::future::pending();
     let spec = || {
         let schema = verbale::Value::map([("type", verbale::Value::from("object"))]).unwrap();
         verbale::model::ToolSpec::new("hangs", "It hangs.", schema).unwrap()
     };
-    settings.tool_within = Duration::from_secs(100_000);
     let model = Scripted::new([calls("One moment. ", "c1", "hangs"), words("It runs.")]);
-    let call = builder(&model).tool(spec(), hangs).settings(settings).open().unwrap();
+    let call = builder(&model)
+        .tool(Tool::raw(spec(), hangs))
+        .config(|c| config(c).with_tool_within(Duration::from_secs(100_000)))
+        .open()
+        .unwrap();
     call.caller_said("Please").unwrap();
     let reply = call.reply().unwrap();
     pass(1_000).await;
@@ -236,7 +240,7 @@ async fn the_window_has_a_limit_whatever_becomes_of_summaries() {
     assert!(largest(&model) < 1_600, "{}", largest(&model));
     let last = model.requests().last().cloned().unwrap();
     assert_eq!(last.messages[0].role(), Role::User);
-    assert!(last.record.as_deref().is_some_and(|record| record.contains("left out") && record.contains("c1")));
+    assert!(last.memory.as_deref().is_some_and(|record| record.contains("left out") && record.contains("c1")));
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::time::timeout;
-use verbale::call::{CallEvent, CallSession, Observer, ReplyEnd, ReplyEvent};
-use verbale::model::{StopReason, ToolSpec};
-use verbale::{Invocation, Value};
+use verbale::Value;
+use verbale::call::{CallSession, ReplyEnd, ReplyEvent};
+use verbale::conversation::{CallEvent, Observer};
+use verbale::model::{StopReason, Tool, ToolContext, ToolError, ToolSpec};
 
 use crate::support::{Scripted, Step, builder, call, calls, pass, read, shown, words};
 
@@ -15,7 +16,7 @@ fn spec(name: &str) -> ToolSpec {
     ToolSpec::new(name, "What it does.", Value::map([("type", Value::from("object"))]).unwrap()).unwrap()
 }
 
-async fn quick(_: Invocation) -> Result<Vec<verbale::message::ResultContent>, verbale::message::InvocationError> {
+async fn quick(_: Value, _: ToolContext) -> Result<Vec<verbale::message::ResultContent>, ToolError> {
     Ok(vec!["done".into()])
 }
 
@@ -38,14 +39,14 @@ async fn an_observer_and_a_tool_may_ask_the_session() {
     let asks = Arc::new(Asks(Default::default(), AtomicUsize::new(0)));
     let model = Scripted::new([calls("One moment. ", "c1", "tool"), words("It is done.")]);
     let seen = asks.clone();
-    let tool = move |_: Invocation| {
+    let tool = move |_: Value, _: ToolContext| {
         let call = seen.0.get().and_then(std::sync::Weak::upgrade);
         async move {
             let open = call.map(|call| call.open_invocations().len());
             Ok(vec![format!("{open:?} open").into()])
         }
     };
-    let call = Arc::new(builder(&model).tool(spec("tool"), tool).observer(asks.clone()).open().unwrap());
+    let call = Arc::new(builder(&model).tool(Tool::raw(spec("tool"), tool)).observer(asks.clone()).open().unwrap());
     asks.0.set(Arc::downgrade(&call)).unwrap();
     call.caller_said("Transfer it").unwrap();
     assert_eq!(read(call.reply().unwrap()).await.1, ReplyEnd::Interrupted);
@@ -81,7 +82,7 @@ async fn one_call_may_be_used_from_many_threads() {
     for _ in 0..50 {
         let steps = || vec![Step::Say("One "), Step::Call("c1", "quick"), Step::Stop(StopReason::ToolUse)];
         let model = Scripted::new((0..20).map(|_| steps()));
-        let call = Arc::new(builder(&model).tool(spec("quick"), quick).open().unwrap());
+        let call = Arc::new(builder(&model).tool(Tool::raw(spec("quick"), quick)).open().unwrap());
         let tasks: Vec<_> = (0..4)
             .map(|number| {
                 let call = call.clone();

@@ -9,11 +9,13 @@ use aws_sdk_bedrockruntime::Client;
 use tokio::time::{Instant, sleep};
 use verbale::bedrock::stand_in::{Reply, StandIn};
 use verbale::bedrock::{BedrockModel, BedrockSettings, summary_client, turn_client};
-use verbale::call::{CallSession, CallSettings};
+use verbale::call::CallSession;
 use verbale::clock::{Clock, SequentialIds};
+use verbale::conversation::Config;
 use verbale::log::CallWriter;
-use verbale::message::{InvocationError, ResultContent, ToolName};
-use verbale::model::{ModelSummarizer, ToolSpec};
+use verbale::memory::ModelSummarizer;
+use verbale::message::{ResultContent, ToolName};
+use verbale::model::{Tool, ToolContext, ToolError, ToolSpec};
 use verbale::policy::{Policy, Tokens};
 use verbale::{Invocation, Value};
 
@@ -57,32 +59,33 @@ impl Airline {
             Client::from_conf(summary_client(self.summaries.sdk_config()).build()),
             BedrockSettings::new(MODEL_ID),
         ));
-        let mut settings = CallSettings::default();
-        settings.policy = Policy::default().without_tokens().with_messages(4..=10).with_keep_turns(1);
-        settings.max_window = Tokens::new(1_000_000);
-        // The recordings were typed: up to 26 calls follow each other without a word.
-        settings.max_tool_rounds = 27;
-        settings.answer_within = Duration::from_secs(60);
+        let policy = Policy::default().without_tokens().with_messages(4..=10).with_keep_turns(1);
+        let config = |config: Config| {
+            // The recordings were typed: up to 26 calls follow each other without a word.
+            let config = config.with_policy(policy).with_max_window(Tokens::new(1_000_000)).with_max_tool_rounds(27);
+            config.with_first_token_within(Duration::from_secs(60))
+        };
         let call = CallSession::with_model(model)
             .system(self.system.as_str())
             .summarizer(summarizer)
-            .settings(settings)
+            .config(config)
             .clock(Arc::new(TokioClock(Instant::now())), Arc::new(SequentialIds::default()))
             .log(log);
         let call = self.tools.iter().fold(call, |call, tool| {
             let schema = Value::map([("type", Value::from("object"))]).unwrap();
             let spec = ToolSpec::new(tool.as_str(), "A tool of the airline.", schema).unwrap();
             if self.is_external(&spec.name) {
-                return call.external_tool(spec);
+                return call.tool(Tool::external(spec));
             }
             let calls = self.calls.clone();
-            call.tool(spec, move |invocation: Invocation| {
-                let calls = calls.clone();
+            let tool = spec.name.clone();
+            call.tool(Tool::raw(spec, move |arguments: Value, _: ToolContext| {
+                let (calls, tool) = (calls.clone(), tool.clone());
                 async move {
                     sleep(Duration::from_millis(200)).await;
-                    act(&calls, &invocation)
+                    act(&calls, &tool, &arguments).map_err(ToolError::new)
                 }
-            })
+            }))
         });
         call.open().unwrap()
     }
@@ -92,18 +95,18 @@ impl Airline {
         self.tools.iter().position(|known| known == tool.as_str()).unwrap() % 2 == 1
     }
 
-    pub fn act(&self, invocation: &Invocation) -> Result<Vec<ResultContent>, InvocationError> {
-        act(&self.calls, invocation)
+    pub fn act(&self, invocation: &Invocation) -> Result<Vec<ResultContent>, String> {
+        act(&self.calls, invocation.name(), invocation.arguments())
     }
 }
 
 /// What the tool gave when it was recorded, where it is called as it was then.
-fn act(calls: &Mutex<VecDeque<Call>>, invocation: &Invocation) -> Result<Vec<ResultContent>, InvocationError> {
+fn act(calls: &Mutex<VecDeque<Call>>, tool: &ToolName, arguments: &Value) -> Result<Vec<ResultContent>, String> {
     let call = calls.lock().unwrap().pop_front().unwrap();
-    assert_eq!(invocation.name().as_str(), call.tool);
-    assert_eq!(*invocation.arguments(), Value::try_from(call.arguments.clone()).unwrap());
+    assert_eq!(tool.as_str(), call.tool);
+    assert_eq!(*arguments, Value::try_from(call.arguments.clone()).unwrap());
     if call.has_failed() {
-        return Err(InvocationError::new(call.result).unwrap());
+        return Err(call.result);
     }
     Ok(vec![call.result.into()])
 }

@@ -15,10 +15,12 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 use verbale::bedrock::stand_in::StandIn;
-use verbale::call::{CallSession, Reply, ReplyEnd, ReplyEvent, Totals};
+use verbale::call::{CallSession, Reply, ReplyEnd, ReplyEvent};
+use verbale::conversation::Totals;
 use verbale::dynamodb::{DynamoLog, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, WriterSettings};
+use verbale::message::InvocationError;
 use verbale::{MessageWrapper, MessagesManager, PlainMessage, Role};
 
 use airline::{Airline, SUMMARY};
@@ -84,7 +86,7 @@ async fn answer(call: &CallSession, airline: &Airline) -> ReplyEnd {
                 sleep(Duration::from_millis(200)).await;
                 let result = match airline.act(&invocation) {
                     Ok(done) => invocation.success(done),
-                    Err(error) => invocation.failure(error),
+                    Err(error) => invocation.failure(InvocationError::new(error).unwrap()),
                 };
                 assert!(call.tool_result(result).is_applied());
             }

@@ -72,7 +72,7 @@ impl Asked {
     /// The same, at the same moment.
     pub fn say_at_once(&self, conversation: &str, role: Role, contents: impl Into<Contents>) -> MessageId {
         let conversation = self.conversations.get_or_create(&id(conversation));
-        conversation.change(|manager| manager.add_message(role, contents).unwrap().id())
+        conversation.change(|manager| manager.add_message(role, contents).unwrap().id()).unwrap()
     }
 
     /// The answer, which may come from the log: asked by the ids of calls and by their day, which is the same.
@@ -101,7 +101,7 @@ pub async fn write(log: &dyn CallLog, conversation: &Conversation) {
     log.open_call(&header).await.unwrap();
     let changes = conversation.read(|manager| manager.changes(Tail::Include));
     log.put_records(&Claim::of(&header), changes.records()).await.unwrap();
-    conversation.change(|manager| manager.acknowledge(changes.receipt()));
+    conversation.change(|manager| manager.acknowledge(changes.receipt())).unwrap();
 }
 
 /// What was found, as conversation and first text.

@@ -16,10 +16,12 @@ use super::log::Watched;
 use super::random::{NAMES, answer, apply, asking, histories, places, query};
 
 fn turn(conversation: &Conversation, number: usize) {
-    conversation.change(|manager| {
-        manager.add_user(format!("question {number}")).unwrap();
-        manager.add_assistant(format!("answer {number}")).map(|_| ()).unwrap();
-    });
+    conversation
+        .change(|manager| {
+            manager.add_user(format!("question {number}")).unwrap();
+            manager.add_assistant(format!("answer {number}")).map(|_| ()).unwrap();
+        })
+        .unwrap();
 }
 
 fn in_memory(conversation: &Conversation) -> Vec<String> {
@@ -106,7 +108,7 @@ fn a_tool_call_leaves_with_its_result() {
     let conversation = conversations.get_or_create(&id("a"));
     let call = Invocation::new("call_1", "lookup", Value::Null).unwrap();
     let add = |role: Role, content: Content| {
-        conversation.change(|manager| manager.add_message(role, vec![content]).map(|_| ()).unwrap());
+        conversation.change(|manager| manager.add_message(role, vec![content]).map(|_| ()).unwrap()).unwrap();
         let list: Vec<PlainMessage> = conversation.read(|manager| manager.meta_messages().to_vec());
         assert_paired(list.iter().map(PlainMessage::message));
         list.len()
@@ -212,11 +214,13 @@ async fn a_log_that_fails_is_an_error() {
 #[test]
 fn what_leaves_with_the_change_that_brought_it_is_known() {
     let conversation = Conversations::new().with_history_limit(1).get_or_create(&id("a"));
-    conversation.change(|manager| {
-        manager.add_supervisor("be kind").unwrap();
-        manager.add_assistant("hello").unwrap();
-        manager.add_user("hi").map(drop).unwrap();
-    });
+    conversation
+        .change(|manager| {
+            manager.add_supervisor("be kind").unwrap();
+            manager.add_assistant("hello").unwrap();
+            manager.add_user("hi").map(drop).unwrap();
+        })
+        .unwrap();
     assert_eq!(in_memory(&conversation), ["hi"]);
     let known = conversation.metadata();
     assert_eq!((known.messages, known.roles), (3, [Role::Supervisor, Role::Assistant, Role::User].into()));
@@ -231,10 +235,12 @@ fn what_was_pruned_by_hand_is_known_as_well() {
     clock.advance(1);
     manager.add_assistant("hello").unwrap();
     let conversation = Conversation::of(id("a"), manager);
-    conversation.change(|manager| {
-        manager.add_user("hi").unwrap();
-        manager.prune(1, Prune::Anything);
-    });
+    conversation
+        .change(|manager| {
+            manager.add_user("hi").unwrap();
+            manager.prune(1, Prune::Anything);
+        })
+        .unwrap();
     assert_eq!(in_memory(&conversation), ["hi"]);
     let known = conversation.metadata();
     assert_eq!((known.created_ms, known.last_message_ms, known.messages), (Some(START_MS), Some(START_MS + 1), 3));
@@ -247,8 +253,8 @@ fn a_fork_has_metadata_of_its_own() {
     turn(&source, 0);
     turn(&source, 1);
     let at = source.read(|manager| manager.meta_messages()[2].id());
-    let fork = Conversation::of(id("b"), source.change(|manager| manager.fork(&at, "a").unwrap()));
-    fork.change(|manager| manager.add_supervisor("be kind").map(|_| ()).unwrap());
+    let fork = Conversation::of(id("b"), source.change(|manager| manager.fork(&at, "a").unwrap()).unwrap());
+    fork.change(|manager| manager.add_supervisor("be kind").map(|_| ()).unwrap()).unwrap();
     turn(&source, 2);
     assert_eq!((source.metadata().messages, fork.metadata().messages), (6, 4));
     assert_eq!(fork.metadata().roles, [Role::User, Role::Assistant, Role::Supervisor].into());
@@ -269,12 +275,12 @@ fn a_conversation_that_is_put_in_the_place_of_another_is_known_anew() {
         conversation
     };
     let conversation = make(1);
-    conversation.change(|manager| manager.add_supervisor("be kind").map(drop).unwrap());
+    conversation.change(|manager| manager.add_supervisor("be kind").map(drop).unwrap()).unwrap();
     // All that was known of the old one is covered in the new one.
     let mut other = make(3).read(Clone::clone);
     let summarizing = other.summarizing().unwrap();
     other.add_summary("Three questions.", &summarizing).unwrap();
-    conversation.change(|manager| *manager = other);
+    conversation.change(|manager| *manager = other).unwrap();
     let known = conversation.metadata();
     assert_eq!((known.messages, known.roles), (7, [Role::User, Role::Assistant, Role::Summary].into()));
 }
@@ -283,7 +289,7 @@ fn a_conversation_that_is_put_in_the_place_of_another_is_known_anew() {
 async fn what_had_left_before_the_conversation_was_made_is_looked_for_in_the_log() {
     let log = Arc::new(Watched::default());
     let conversation = Conversation::new(id("a"));
-    conversation.change(|manager| manager.add_supervisor("be kind").map(drop).unwrap());
+    conversation.change(|manager| manager.add_supervisor("be kind").map(drop).unwrap()).unwrap();
     turn(&conversation, 0);
     turn(&conversation, 1);
     write(&*log, &conversation).await;

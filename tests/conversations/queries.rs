@@ -126,7 +126,7 @@ async fn a_summary_is_found_at_its_own_time(asked: Asked) {
     let summarizing = conversation.read(|manager| manager.summarizing().unwrap());
     asked.say("a", Role::User, "bye");
     asked.clock.advance(1);
-    conversation.change(|manager| manager.add_summary("They met.", &summarizing).map(|_| ()).unwrap());
+    conversation.change(|manager| manager.add_summary("They met.", &summarizing).map(|_| ()).unwrap()).unwrap();
     // In the list it stands in front of the last message, and hides the others from the model only.
     assert_eq!(asked.texts(everything()).await, ["a: hi", "a: hello", "a: bye", "a: They met."]);
     assert_eq!(asked.texts(everything().with_recent(1)).await, ["a: They met."]);
@@ -147,9 +147,11 @@ async fn a_time_that_was_set_later_counts(asked: Asked) {
     let id_of_answer = asked.say("a", Role::Assistant, "two");
     assert_eq!(asked.texts(everything()).await, ["a: one", "a: two"]);
     let conversation = asked.conversations.get(&id("a")).unwrap();
-    conversation.change(|manager| {
-        manager.entry(&id_of_answer).unwrap().set_timing(Timing::Creation, START_MS - 5);
-    });
+    conversation
+        .change(|manager| {
+            manager.entry(&id_of_answer).unwrap().set_timing(Timing::Creation, START_MS - 5);
+        })
+        .unwrap();
     assert_eq!(asked.texts(everything()).await, ["a: two", "a: one"]);
     assert_eq!(asked.texts(everything().with_until_ms(START_MS)).await, ["a: two"]);
 }

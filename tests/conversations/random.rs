@@ -92,44 +92,46 @@ pub fn histories() -> impl Strategy<Value = Vec<(usize, Op)>> {
 pub fn apply(asked: &Asked, conversation: &Conversation, op: &Op) {
     match op {
         Op::Tick(ms) => asked.clock.advance(*ms),
-        op => conversation.change(|manager| {
-            let messages = manager.meta_messages();
-            let some = |index: &Index| (!messages.is_empty()).then(|| messages[index.index(messages.len())].id());
-            let made = || messages.iter().flat_map(|wrapper| wrapper.contents()).filter_map(Content::as_invocation);
-            // What is refused leaves no trace.
-            match op {
-                Op::Say(role, texts) => drop(manager.add_message(*role, texts.clone())),
-                Op::Call => {
-                    let call =
-                        Invocation::new(format!("call_{}", manager.message_count()), "lookup", Value::Null).unwrap();
-                    drop(manager.add_assistant(vec![Content::from("b"), call.into()]));
-                }
-                Op::Answer(call, text) => {
-                    let made: Vec<Invocation> = made().cloned().collect();
-                    if !made.is_empty() {
-                        let json = Value::list([text.as_str()]).unwrap();
-                        drop(manager.add_user(made[call.index(made.len())].success([ResultContent::from(json)])));
+        op => conversation
+            .change(|manager| {
+                let messages = manager.meta_messages();
+                let some = |index: &Index| (!messages.is_empty()).then(|| messages[index.index(messages.len())].id());
+                let made = || messages.iter().flat_map(|wrapper| wrapper.contents()).filter_map(Content::as_invocation);
+                // What is refused leaves no trace.
+                match op {
+                    Op::Say(role, texts) => drop(manager.add_message(*role, texts.clone())),
+                    Op::Call => {
+                        let call = Invocation::new(format!("call_{}", manager.message_count()), "lookup", Value::Null)
+                            .unwrap();
+                        drop(manager.add_assistant(vec![Content::from("b"), call.into()]));
                     }
-                }
-                Op::Hear(message, bytes) => {
-                    if let Some(id) = some(message) {
-                        let heard = Heard::bytes(*bytes, Provenance::Estimate);
-                        drop(manager.entry(&id).unwrap().set_heard(heard));
+                    Op::Answer(call, text) => {
+                        let made: Vec<Invocation> = made().cloned().collect();
+                        if !made.is_empty() {
+                            let json = Value::list([text.as_str()]).unwrap();
+                            drop(manager.add_user(made[call.index(made.len())].success([ResultContent::from(json)])));
+                        }
                     }
-                }
-                Op::Summarise(turns) => {
-                    if let Some(summarizing) = manager.summarizing_keeping(*turns) {
-                        manager.add_summary("ab.", &summarizing).unwrap();
+                    Op::Hear(message, bytes) => {
+                        if let Some(id) = some(message) {
+                            let heard = Heard::bytes(*bytes, Provenance::Estimate);
+                            drop(manager.entry(&id).unwrap().set_heard(heard));
+                        }
                     }
-                }
-                Op::Move(message, ms) => {
-                    if let Some(id) = some(message) {
-                        manager.entry(&id).unwrap().set_timing(Timing::Creation, START_MS + ms);
+                    Op::Summarise(turns) => {
+                        if let Some(summarizing) = manager.summarizing_keeping(*turns) {
+                            manager.add_summary("ab.", &summarizing).unwrap();
+                        }
                     }
+                    Op::Move(message, ms) => {
+                        if let Some(id) = some(message) {
+                            manager.entry(&id).unwrap().set_timing(Timing::Creation, START_MS + ms);
+                        }
+                    }
+                    Op::Tick(_) => {}
                 }
-                Op::Tick(_) => {}
-            }
-        }),
+            })
+            .unwrap(),
     }
 }
 

@@ -15,7 +15,7 @@ fn conversations() -> (Conversations, ManualClock) {
 }
 
 fn say(conversation: &Conversation, role: Role, text: &str) {
-    conversation.change(|manager| manager.add_message(role, text).map(|_| ()).unwrap());
+    conversation.change(|manager| manager.add_message(role, text).map(|_| ()).unwrap()).unwrap();
 }
 
 fn length(conversation: &Conversation) -> usize {
@@ -84,12 +84,14 @@ fn what_is_summarised_in_the_change_that_brought_it_is_known() {
     let (conversations, _) = conversations();
     let conversation = conversations.get_or_create(&id("a"));
     say(&conversation, Role::User, "hi");
-    conversation.change(|manager| {
-        manager.add_supervisor("be kind").unwrap();
-        manager.add_assistant("hello").unwrap();
-        let summarizing = manager.summarizing().unwrap();
-        manager.add_summary("They met.", &summarizing).map(drop).unwrap();
-    });
+    conversation
+        .change(|manager| {
+            manager.add_supervisor("be kind").unwrap();
+            manager.add_assistant("hello").unwrap();
+            let summarizing = manager.summarizing().unwrap();
+            manager.add_summary("They met.", &summarizing).map(drop).unwrap();
+        })
+        .unwrap();
     let known = conversation.metadata();
     let roles = [Role::User, Role::Assistant, Role::Supervisor, Role::Summary];
     assert_eq!((known.messages, known.roles), (4, roles.into()));
@@ -118,19 +120,23 @@ fn metadata_tell_of_every_change() {
 
     // A summary goes to the middle of the list.
     let spoken: BTreeSet<Role> = [Role::User, Role::Assistant, Role::Summary].into();
-    conversation.change(|manager| {
-        let summarizing = manager.summarizing().unwrap();
-        manager.add_summary("They met.", &summarizing).map(|_| ()).unwrap();
-    });
+    conversation
+        .change(|manager| {
+            let summarizing = manager.summarizing().unwrap();
+            manager.add_summary("They met.", &summarizing).map(|_| ()).unwrap();
+        })
+        .unwrap();
     assert_eq!(known(), (Some(START_MS), Some(START_MS + 5), 3, spoken.clone()));
 
     // A time is set, and several messages come at once.
-    conversation.change(|manager| {
-        let first = verbale::MessageWrapper::id(&manager.meta_messages()[0]);
-        manager.entry(&first).unwrap().set_timing(Timing::Creation, START_MS - 7);
-        manager.add_supervisor("be kind").unwrap();
-        manager.add_assistant("how can I help?").map(|_| ()).unwrap();
-    });
+    conversation
+        .change(|manager| {
+            let first = verbale::MessageWrapper::id(&manager.meta_messages()[0]);
+            manager.entry(&first).unwrap().set_timing(Timing::Creation, START_MS - 7);
+            manager.add_supervisor("be kind").unwrap();
+            manager.add_assistant("how can I help?").map(|_| ()).unwrap();
+        })
+        .unwrap();
     let all: BTreeSet<Role> = spoken.into_iter().chain([Role::Supervisor]).collect();
     assert_eq!(known(), (Some(START_MS - 7), Some(START_MS + 10), 5, all));
 
@@ -142,6 +148,6 @@ fn metadata_tell_of_every_change() {
     for _ in 0..20 {
         other.add_supervisor("other").unwrap();
     }
-    conversation.change(|manager| *manager = other);
+    conversation.change(|manager| *manager = other).unwrap();
     assert_eq!(known(), (Some(3), Some(3), 20, [Role::Supervisor].into()));
 }

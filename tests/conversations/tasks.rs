@@ -21,7 +21,8 @@ fn nobody_waits_for_a_conversation_that_is_being_changed() {
             is_in.send(()).unwrap();
             waits_out.recv().unwrap();
             manager.add_user("said at last").map(|_| ()).unwrap();
-        });
+        })
+        .unwrap();
     });
     waits_in.recv().unwrap();
 
@@ -36,11 +37,11 @@ fn nobody_waits_for_a_conversation_that_is_being_changed() {
     let asking_for_metadata = thread::spawn(move || known.metadata(&id("busy")).unwrap().messages);
     waits_asked.recv().unwrap();
 
-    idle.change(|manager| manager.add_user("hi").map(|_| ()).unwrap());
+    idle.change(|manager| manager.add_user("hi").map(|_| ()).unwrap()).unwrap();
     for number in 0..1_000 {
         let name = id(&format!("new {number}"));
         let made = conversations.create(name.clone()).unwrap();
-        made.change(|manager| manager.add_user("hello").map(|_| ()).unwrap());
+        made.change(|manager| manager.add_user("hello").map(|_| ()).unwrap()).unwrap();
         assert_eq!(conversations.query(&everything().with_conversation(name.clone())).unwrap().len(), 1);
         assert_eq!(conversations.metadata(&name).unwrap().messages, 1);
         assert_eq!(conversations.list().len(), 3);
@@ -70,7 +71,9 @@ fn who_asks_at_the_same_time_gets_the_same_one() {
                 scope.spawn(move || {
                     barrier.wait();
                     let conversation = conversations.get_or_create(name);
-                    conversation.change(|manager| manager.add_supervisor(thread.to_string()).map(|_| ()).unwrap());
+                    conversation
+                        .change(|manager| manager.add_supervisor(thread.to_string()).map(|_| ()).unwrap())
+                        .unwrap();
                     conversations.create(name.clone()).is_ok()
                 })
             };
@@ -96,7 +99,7 @@ async fn what_many_tasks_say_adds_up() {
                 let conversation = conversations.get_or_create(&name);
                 let role = [Role::User, Role::Assistant, Role::Supervisor][round % 3];
                 let text = format!("task {task} round {round}.");
-                let said = conversation.change(|manager| manager.add_message(role, text.as_str()).map(|_| ()));
+                let said = conversation.change(|manager| manager.add_message(role, text.as_str()).map(|_| ())).unwrap();
                 said.unwrap();
                 // Whatever others do meanwhile, what was said is there, once.
                 let query = everything().with_conversation(name).with_text(text.as_str());

@@ -105,10 +105,15 @@ async fn each_text_stands_by_itself(asked: Asked) {
 async fn what_was_not_heard_is_found(asked: Asked) {
     asked.say("a", Role::User, "hi");
     let answer = asked.say("a", Role::Assistant, "I can offer Saturday or Sunday");
-    asked.conversations.get(&id("a")).unwrap().change(|manager| {
-        let heard = Heard::bytes(20, Provenance::WordTiming);
-        manager.entry(&answer).unwrap().set_heard(heard).unwrap();
-    });
+    asked
+        .conversations
+        .get(&id("a"))
+        .unwrap()
+        .change(|manager| {
+            let heard = Heard::bytes(20, Provenance::WordTiming);
+            manager.entry(&answer).unwrap().set_heard(heard).unwrap();
+        })
+        .unwrap();
     let found = asked.find(&everything().with_text("sunday")).await.unwrap();
     assert_eq!((found.len(), found[0].message.heard().unwrap().len()), (1, 20));
 }

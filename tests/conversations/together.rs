@@ -72,7 +72,7 @@ impl Member {
 
     async fn flush(&self) {
         assert!(self.writer.flush(WITHIN).await.is_empty());
-        self.conversation.change(|_| ());
+        self.conversation.change(|_| ()).unwrap();
     }
 
     async fn check(&self, log: &MemoryLog) -> Vec<Message> {
@@ -110,7 +110,7 @@ fn forked(member: &Member, step: &Step, name: String) -> Option<Conversation> {
     let some = |index: &Index| (!messages.is_empty()).then(|| messages[index.index(messages.len())]);
     match step {
         Step::Fork(at) => member.conversation.fork(&some(at)?, id(&name)).ok(),
-        Step::Edit(message, text) => member.conversation.edit(&some(message)?, text.as_str(), id(&name)).ok(),
+        Step::Edit(message, text) => member.conversation.fork_edited(&some(message)?, text.as_str(), id(&name)).ok(),
         _ => None,
     }
 }
@@ -149,7 +149,7 @@ proptest! {
                     }
                     Step::Give => if let Some(summarizing) = member.summarizing.take() {
                         // Stale, where another one came first or what it has read has changed.
-                        let _ = member.conversation.change(|manager| manager.add_summary("a b", &summarizing).map(drop));
+                        let _ = member.conversation.change(|manager| manager.add_summary("a b", &summarizing).map(drop)).unwrap();
                     },
                     Step::Flush => member.flush().await,
                     Step::Fork(_) | Step::Edit(..) => {}

@@ -262,16 +262,16 @@ fn a_conversation_forks_under_an_id_of_its_own() {
     let source = Conversation::of(call_id("CA1"), call());
     let at = source.read(|manager| id(manager, 1));
     let fork = source.fork(&at, call_id("CA2")).unwrap();
-    fork.change(|manager| manager.add_user("other").map(drop)).unwrap();
+    fork.change(|manager| manager.add_user("other").map(drop)).unwrap().unwrap();
     assert_eq!((fork.id().as_str(), fork.lineage()), ("CA2", vec![ForkedFrom::new("CA1", Some(at))]));
     assert_eq!((source.read(Manager::message_count), fork.read(Manager::message_count)), (8, 3));
 
-    let edited = fork.edit(&fork.read(|manager| id(manager, 2)), "another", call_id("CA3")).unwrap();
+    let edited = fork.fork_edited(&fork.read(|manager| id(manager, 2)), "another", call_id("CA3")).unwrap();
     assert_eq!(edited.read(list), ["user: u0", "assistant: a0", "user: another"]);
     assert_eq!(edited.lineage(), vec![ForkedFrom::new("CA2", Some(at))]);
 
     assert_eq!(source.fork(&at, call_id("CA1")).err(), Some(ForkError::SameConversation));
-    assert_eq!(source.edit(&at, "b", call_id("CA1")).err(), Some(ForkError::SameConversation));
+    assert_eq!(source.fork_edited(&at, "b", call_id("CA1")).err(), Some(ForkError::SameConversation));
     let last = edited.read(|manager| id(manager, 2));
     assert_eq!(source.fork(&last, call_id("CA4")).err(), Some(ForkError::Unknown { id: last }));
 }

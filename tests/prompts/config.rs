@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use verbale::Value;
 use verbale::bedrock::stand_in::StandIn;
-use verbale::conversation::{Config, ConfigError, Models, Prompt, PromptError, Tool};
+use verbale::conversation::{Config, ConfigError, Models, Prompt, PromptError};
+use verbale::model::Tool;
 
 use super::model;
 use super::tools::weather;
@@ -66,16 +67,17 @@ async fn configuration_comes_as_data_too() {
     let settings = BTreeMap::from([
         ("provider".to_owned(), Value::from("elsewhere")),
         ("model".to_owned(), Value::from("haiku")),
-        ("answer_within_ms".to_owned(), Value::from(1_500)),
+        ("first_token_within_ms".to_owned(), Value::from(1_500)),
         ("tool_within_ms".to_owned(), Value::from(2_500)),
         ("max_tool_rounds".to_owned(), Value::from(0)),
     ]);
     assert_eq!(asked(&bedrock, &llm.configure(&settings)).await, ELSEWHERE);
     let config = llm.conversation().config();
     assert_eq!((config.provider(), config.model(), config.max_tool_rounds()), (Some("elsewhere"), Some("haiku"), 0));
-    assert_eq!([config.answer_within(), config.tool_within()], [1_500, 2_500].map(Duration::from_millis));
+    let ms = Duration::from_millis;
+    assert_eq!((config.first_token_within(), config.tool_within()), (Some(ms(1_500)), ms(2_500)));
     // What is said once as data and once typed is the same thing.
-    llm.answer_within(Duration::from_secs(3)).set("answer_within_ms", 3_000).apply().unwrap();
+    llm.first_token_within(Duration::from_secs(3)).set("first_token_within_ms", 3_000).apply().unwrap();
 }
 
 #[test]
@@ -100,15 +102,22 @@ fn errors_name_the_key() {
     let not_of =
         |model: &str, provider: &str| ConfigError::NotOfProvider { model: model.into(), provider: provider.into() };
     for (prompt, error, key) in [
-        (llm.set("temperature", 1), ConfigError::UnknownKey { key: "temperature".into() }, "temperature"),
+        (llm.set("heat", 1), ConfigError::UnknownKey { key: "heat".into() }, "heat"),
+        (llm.set("temperature", 2), wrong("temperature", "a number from 0 to 1"), "temperature"),
+        (llm.set("stop_sequences", "x"), wrong("stop_sequences", "a list of strings"), "stop_sequences"),
+        (llm.set("top_p", 1).set("top_p", 0), ConfigError::Contradiction { key: "top_p" }, "top_p"),
         (llm.set("tools", "get_weather"), ConfigError::UnknownKey { key: "tools".into() }, "tools"),
         (llm.set("model", 4), wrong("model", name), "model"),
         (llm.set("provider", Value::Null), wrong("provider", name), "provider"),
-        (llm.set("answer_within_ms", "1"), wrong("answer_within_ms", wait), "answer_within_ms"),
+        (llm.set("first_token_within_ms", "1"), wrong("first_token_within_ms", wait), "first_token_within_ms"),
         (llm.set("tool_within_ms", -1), wrong("tool_within_ms", wait), "tool_within_ms"),
         (llm.set("tool_within_ms", Value::try_from(0.5).unwrap()), wrong("tool_within_ms", wait), "tool_within_ms"),
         (llm.set("max_tool_rounds", 1_u64 << 32), wrong("max_tool_rounds", rounds), "max_tool_rounds"),
-        (llm.answer_within(Duration::ZERO), wrong("answer_within_ms", "more than no time at all"), "answer_within_ms"),
+        (
+            llm.first_token_within(Duration::ZERO),
+            wrong("first_token_within_ms", "more than no time at all"),
+            "first_token_within_ms",
+        ),
         (llm.set("tool_within_ms", 0), wrong("tool_within_ms", "more than no time at all"), "tool_within_ms"),
         (llm.provider("nobody"), ConfigError::UnknownProvider { provider: "nobody".into() }, "provider"),
         (llm.model("none"), ConfigError::UnknownModel { model: "none".into() }, "model"),
@@ -131,8 +140,9 @@ fn errors_name_the_key() {
     let Err(unknown) = llm.set("sys\u{1b}tem", 1).apply() else { panic!("it is applied") };
     assert_eq!(
         unknown.to_string(),
-        "there is no configuration key \"sys\\u{1b}tem\"; the keys are provider, model, answer_within_ms, \
-         tool_within_ms, max_tool_rounds"
+        "there is no configuration key \"sys\\u{1b}tem\"; the keys are provider, model, first_token_within_ms, \
+         event_within_ms, turn_within_ms, tool_within_ms, max_tool_rounds, temperature, top_p, max_tokens, stop_sequences, \
+         model_fields"
     );
 }
 
@@ -143,12 +153,12 @@ fn two_tools_of_one_name_contradict_each_other_in_one_prompt_only() {
         #[expect(dead_code, reason = "read by nobody")]
         place: String,
     }
-    let other = || Tool::new("get_weather", "The weather of today.", |_: Place| async { Ok("?") }).unwrap();
+    let other = || Tool::new("get_weather", "The weather of today.", |_: Place, _| async { Ok("?") }).unwrap();
     let llm = llm(&StandIn::new());
     let (error, key) = refused(&llm.tools([weather(), other()]));
     assert_eq!((error, key.as_str()), (ConfigError::TwoTools { name: weather().name().clone() }, "tools"));
     llm.tools([weather(), weather()]).apply().unwrap();
-    let ring = Tool::new("ring", "Rings.", |_: Place| async { Ok(()) }).unwrap();
+    let ring = Tool::new("ring", "Rings.", |_: Place, _| async { Ok(()) }).unwrap();
     llm.tools([ring, other()]).apply().unwrap();
     let config = llm.conversation().config();
     let tools: Vec<_> = config.tools().iter().map(|tool| tool.spec().clone()).collect();

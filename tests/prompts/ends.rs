@@ -12,8 +12,8 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 use verbale::bedrock::stand_in::{Exception, Reply, StandIn};
-use verbale::conversation::{AskError, Conversation, Prompt, RunError, Tool};
-use verbale::model::{Failure, Generation, Model, ModelEvent, ModelRequest, StopReason, Wait};
+use verbale::conversation::{AskError, Conversation, Prompt, RunError};
+use verbale::model::{Failure, Generation, Model, ModelEvent, ModelRequest, StopReason, Tool, Wait};
 use verbale::{Invocation, Value};
 
 use super::tools::weather;
@@ -99,7 +99,7 @@ async fn an_answer_has_its_deadline() {
     let bedrock = StandIn::new();
     let slow = Reply::text("one two three four five");
     bedrock.reply(slow.between_events(Duration::from_secs(1)));
-    let slow = prompt(&bedrock).request("Count.").answer_within(Duration::from_millis(2_500)).apply().unwrap();
+    let slow = prompt(&bedrock).request("Count.").turn_within(Duration::from_millis(2_500)).apply().unwrap();
     let (said, error) = read(slow.run()).await;
     let waited = Failure::TimedOut { wait: Wait::WholeAnswer, after: Duration::from_millis(2_500) };
     assert!(matches!(&error, Some(RunError::Model(error)) if *error.kind() == waited), "{error:?}");
@@ -141,10 +141,10 @@ async fn nothing_is_lost_where_only_the_waiting_is_given_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn dropping_a_run_stops_its_tools_and_what_they_did_is_not_known() {
+async fn tools_of_a_dropped_run_finish_and_their_results_are_kept() {
     let (begun, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let counters = (begun.clone(), ended.clone());
-    let sleeps = Tool::new("sleep", "Sleeps.", move |_: Nothing| {
+    let sleeps = Tool::new("sleep", "Sleeps.", move |_: Nothing, _| {
         let (begun, ended) = counters.clone();
         async move {
             begun.fetch_add(1, Ordering::SeqCst);
@@ -162,22 +162,17 @@ async fn dropping_a_run_stops_its_tools_and_what_they_did_is_not_known() {
     // Both have run as far as they could, and nobody has asked for a result yet.
     sleep(Duration::from_secs(1)).await;
     drop(run);
-    assert_eq!(
-        shown(&conversation)[1..],
-        [
-            "assistant sleep(call_1) get_weather(call_2)",
-            "user call_2: Sunny in Rome call_1: OutcomeUnknown: The run was given up before the tool answered; whether \
-             it acted is not known. (false) merged"
-        ]
-    );
+    let asked = "assistant sleep(call_1) get_weather(call_2)";
+    assert_eq!(shown(&conversation)[1..], [asked, "user call_2: Sunny in Rome"]);
     sleep(Duration::from_secs(60)).await;
-    assert_eq!((begun.load(Ordering::SeqCst), ended.load(Ordering::SeqCst)), (1, 0));
+    assert_eq!(shown(&conversation)[1..], [asked, "user call_2: Sunny in Rome call_1:  merged"]);
+    assert_eq!((begun.load(Ordering::SeqCst), ended.load(Ordering::SeqCst)), (1, 1));
     is_whole(&conversation, &bedrock).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_result_that_somebody_else_gave_stays() {
-    let sleeps = Tool::new("sleep", "Sleeps.", |_: Nothing| async {
+    let sleeps = Tool::new("sleep", "Sleeps.", |_: Nothing, _| async {
         sleep(Duration::from_secs(5)).await;
         Ok("slept")
     });
@@ -187,7 +182,7 @@ async fn a_result_that_somebody_else_gave_stays() {
     let mut run = conversation.run();
     let called = run.next().await.unwrap().unwrap();
     let call = called.contents()[0].as_invocation().unwrap();
-    conversation.change(|manager| manager.add_user(call.success(["awake"])).map(|_| ()).unwrap());
+    conversation.add_user(call.success(["awake"])).unwrap();
     let (said, error) = read(run).await;
     assert!(error.is_none() && super::lines(&said) == [r#"assistant "Yes, I am here.""#], "{said:?}");
     assert_eq!(shown(&conversation)[2], "user call_1: awake");
@@ -242,8 +237,8 @@ async fn a_model_that_panics_leaves_a_conversation_that_goes_on() {
         let models = super::models(&bedrock).with("nobody", "panics", Panics { behind });
         let conversation = Prompt::new(models).request("Hello?").model("panics").apply().unwrap();
         let running = conversation.clone();
-        let ended = tokio::spawn(async move { running.run().next().await.is_none() }).await;
-        assert!(ended.unwrap_err().is_panic());
+        let (_, error) = read(running.run()).await;
+        assert!(matches!(error, Some(RunError::ModelPanicked)), "{error:?}");
         assert_eq!(shown(&conversation)[1..], *kept);
         conversation.continuation().model("sonnet").apply().unwrap();
         is_whole(&conversation, &bedrock).await;

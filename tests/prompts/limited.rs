@@ -35,7 +35,7 @@ fn list(conversation: &Conversation) -> Vec<Message> {
 
 async fn flush(conversation: &Conversation, writer: &CallWriter) {
     assert!(writer.flush(Duration::from_secs(5)).await.is_empty());
-    conversation.change(|_| ());
+    conversation.edit(|_| ());
 }
 
 proptest! {
@@ -83,7 +83,7 @@ proptest! {
                             // A call that is open in the fork gets no result there.
                             let calls: Vec<_> = list(&fork).iter().flat_map(|message| message.contents().to_vec()).collect();
                             for invocation in calls.iter().filter_map(|content| content.as_invocation()) {
-                                fork.change(|manager| drop(manager.add_user(invocation.success(["unknown"]))));
+                                fork.change(|manager| drop(manager.add_user(invocation.success(["unknown"])))).unwrap();
                             }
                             (conversation, summarizing) = (fork, None);
                         }
@@ -91,7 +91,7 @@ proptest! {
                     Event::Summarise => {
                         let text = "They talk of a, b and c.";
                         if let Some(summarizing) = summarizing.take() {
-                            let _ = conversation.change(|manager| manager.add_summary(text, &summarizing).map(drop));
+                            let _ = conversation.change(|manager| manager.add_summary(text, &summarizing).map(drop)).unwrap();
                         }
                         summarizing = conversation.read(MessagesManager::summarizing);
                     }

@@ -58,6 +58,6 @@ async fn instructions_hold_when_they_have_left_memory_and_in_forks_then() {
     let last = call.read(|manager| manager.records().last().unwrap().id());
     let fork = call.fork(&last, CallId::new("CA2").unwrap()).unwrap();
     fork.continuation().agent("Be brief.").request("Five?").prompt().await.unwrap();
-    assert_eq!(last_request(&bedrock)["system"], json!([{"text": "You are a bank.\n\nBe brief."}]));
+    assert_eq!(last_request(&bedrock)["system"], json!([{"text": "You are a bank."}, {"text": "Be brief."}]));
     assert_eq!(bedrock.counters().refused, 0);
 }

@@ -5,9 +5,10 @@ use std::time::Duration;
 use aws_sdk_bedrockruntime::types::SystemContentBlock;
 use serde_json::json;
 use verbale::bedrock::stand_in::{Reply, StandIn};
-use verbale::conversation::{AskError, Conversation, Prompt, PromptError, RunError, Tool};
+use verbale::conversation::{AskError, Conversation, Prompt, PromptError, RunError};
 use verbale::log::CallId;
 use verbale::message::{Media, MediaKind, Source};
+use verbale::model::Tool;
 use verbale::{Content, ManagerError, MessageWrapper, Timing};
 
 use super::tools::weather;
@@ -39,7 +40,8 @@ async fn each_message_is_given_as_it_is_made_and_is_in_the_conversation_then() {
     let counters = bedrock.counters();
     assert_eq!((counters.requests, counters.refused, counters.finished), (2, 0, 2));
     let asked = bedrock.requests();
-    let [SystemContentBlock::Text(system)] = asked[1].system() else { panic!() };
+    let [SystemContentBlock::Text(system), SystemContentBlock::Text(rule), ..] = asked[1].system() else { panic!() };
+    assert!(rule.starts_with("Never make a tool call again"), "{rule}");
     assert_eq!((system.as_str(), asked[1].model_id(), asked[1].tools().len()), ("You are helpful.", CLAUDE, 1));
     assert_eq!(asked[1].messages().len(), 3);
 }
@@ -74,16 +76,18 @@ async fn supervisor_messages_are_the_system_prompt_and_the_last_summary_is_the_r
     let bedrock = StandIn::new();
     let conversation =
         prompt(&bedrock).agent("You are kind.").request("I am Mia.").assistant("Hi, Mia.").apply().unwrap();
-    conversation.change(|manager| {
-        manager.add_user("Who am I?").unwrap();
-        let summarizing = manager.summarizing().unwrap();
-        manager.add_summary("The caller is Mia.", &summarizing).unwrap();
-    });
+    conversation
+        .change(|manager| {
+            manager.add_user("Who am I?").unwrap();
+            let summarizing = manager.summarizing().unwrap();
+            manager.add_summary("The caller is Mia.", &summarizing).unwrap();
+        })
+        .unwrap();
     conversation.continuation().agent("Be brief.").prompt().await.unwrap();
     let asked = bedrock.requests();
-    let [SystemContentBlock::Text(system), SystemContentBlock::Text(record)] = asked[0].system() else { panic!() };
-    assert_eq!(system, "You are kind.\n\nBe brief.");
-    assert!(record.contains("The caller is Mia."));
+    let texts: Vec<_> = asked[0].system().iter().filter_map(|block| block.as_text().ok()).collect();
+    assert_eq!(texts[..2], ["You are kind.", "Be brief."]);
+    assert!(texts.len() == 3 && texts[2].contains("The caller is Mia."));
     assert_eq!((asked[0].messages().len(), asked[0].last_text()), (1, Some("Who am I?")));
 }
 
@@ -114,7 +118,7 @@ async fn a_continuation_is_taken_and_applied_while_it_runs() {
         ]
     );
     let (said, error) = read(conversation.run()).await;
-    assert!(error.is_none() && lines(&said) == [r#"assistant "You are welcome." merged"#], "{said:?}");
+    assert!(error.is_none() && lines(&said) == [r#"assistant "You are welcome.""#], "{said:?}");
     let asked = bedrock.requests();
     assert_eq!(asked[1].last_text(), Some("And in Oslo?"));
     assert_eq!((asked[2].last_text(), bedrock.counters().refused), (Some("..."), 0));
@@ -192,8 +196,8 @@ async fn what_a_prompt_refuses_leaves_the_conversation_as_it_was() {
     let before = (shown(&conversation), format!("{:?}", conversation.config()));
     let blank = conversation.continuation().request("Hello?").assistant(" \n").tool(weather());
     assert_eq!(blank.apply().unwrap_err(), PromptError::Message { index: 1, source: ManagerError::Blank });
-    let unknown = conversation.continuation().request("Hello?").tool(weather()).set("temperature", 1);
-    assert!(unknown.apply().unwrap_err().to_string().contains("temperature"));
+    let unknown = conversation.continuation().request("Hello?").tool(weather()).set("heat", 1);
+    assert!(unknown.apply().unwrap_err().to_string().contains("heat"));
     assert!(matches!(unknown.prompt().await.unwrap_err(), AskError::Prompt(PromptError::Config(_))));
     assert_eq!((shown(&conversation), format!("{:?}", conversation.config())), before);
     // Nor is it taken by a run that was never begun.
@@ -210,7 +214,7 @@ async fn nothing_shows_what_was_said() {
     let message = run.next().await.unwrap().unwrap();
     let shown = format!("{next:?} {conversation:?} {run:?} {message:?} {:?}", conversation.config());
     assert!(!shown.contains("4711"), "{shown}");
-    let error = Tool::new("no such name", "4711", |_: serde_json::Map<_, _>| async { Ok(()) }).unwrap_err();
+    let error = Tool::new("no such name", "4711", |_: serde_json::Map<_, _>, _| async { Ok(()) }).unwrap_err();
     assert!(!format!("{error} {error:?}").contains("4711"));
 }
 

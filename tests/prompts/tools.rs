@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use tokio::time::{Instant, sleep};
 use verbale::bedrock::stand_in::{Reply, StandIn};
-use verbale::conversation::{InvalidTool, RunError, Tool, ToolError};
+use verbale::conversation::RunError;
 use verbale::message::MessageError;
+use verbale::model::{InvalidTool, Tool, ToolContext, ToolError};
 
 use super::{line, lines, prompt, read, shown};
 
@@ -23,7 +24,7 @@ struct Weather {
 }
 
 pub fn weather() -> Tool {
-    Tool::new("get_weather", "The weather of today.", |weather: Weather| async move {
+    Tool::new("get_weather", "The weather of today.", |weather: Weather, _| async move {
         Ok(format!("Sunny in {}", weather.town))
     })
     .unwrap()
@@ -77,7 +78,7 @@ async fn the_model_gets_a_schema_and_the_function_what_fits_it() {
     let bedrock = StandIn::new();
     bedrock.reply(Reply::default().tool_call("call_1", "book", booking()));
     let (sender, mut booked) = tokio::sync::mpsc::unbounded_channel();
-    let book = Tool::new("book", "Books seats.", move |booking: Booking| {
+    let book = Tool::new("book", "Books seats.", move |booking: Booking, _| {
         let sender = sender.clone();
         async move {
             sender.send(serde_json::to_value(&booking)?)?;
@@ -120,7 +121,7 @@ async fn the_model_gets_a_schema_and_the_function_what_fits_it() {
 #[tokio::test(start_paused = true)]
 async fn what_a_tool_gives_is_text_or_json_or_nothing() {
     let give = |given: Json| {
-        Tool::new("give", "Gives.", move |_: Nothing| {
+        Tool::new("give", "Gives.", move |_: Nothing, _| {
             let given = given.clone();
             async move { Ok(given) }
         })
@@ -136,12 +137,12 @@ async fn what_a_tool_gives_is_text_or_json_or_nothing() {
     ] {
         assert_eq!(result_of(give(given), json!({})).await, told);
     }
-    let huge = Tool::new("huge", "Gives.", |_: Nothing| async { Ok(u128::MAX) }).unwrap();
+    let huge = Tool::new("huge", "Gives.", |_: Nothing, _| async { Ok(u128::MAX) }).unwrap();
     assert_eq!(result_of(huge, json!({})).await, u128::MAX.to_string());
-    let unsayable = Tool::new("odd", "Gives.", |_: Nothing| async { Ok(BTreeMap::from([(vec![1], 1)])) }).unwrap();
+    let unsayable = Tool::new("odd", "Gives.", |_: Nothing, _| async { Ok(BTreeMap::from([(vec![1], 1)])) }).unwrap();
     assert_eq!(
         result_of(unsayable, json!({})).await,
-        "OutcomeUnknown: The tool ran to its end, but what it gave cannot be told; it may have acted. (false)"
+        "OutcomeUnknown: The tool ran to its end, but its result cannot be written as JSON; it may have acted. (false)"
     );
 }
 
@@ -149,7 +150,7 @@ async fn what_a_tool_gives_is_text_or_json_or_nothing() {
 async fn a_tool_without_arguments_takes_none() {
     let ran = Arc::new(AtomicUsize::new(0));
     let counted = ran.clone();
-    let tool = Tool::new("ring", "Rings.", move |_: Nothing| {
+    let tool = Tool::new("ring", "Rings.", move |_: Nothing, _| {
         counted.fetch_add(1, Ordering::SeqCst);
         async { Ok(()) }
     })
@@ -174,7 +175,7 @@ async fn what_goes_wrong_is_told_to_the_model() {
          ones that do. (true)"
     );
     let fails = |error: fn() -> ToolError| {
-        Tool::new("fail", "Fails.", move |_: Nothing| async move { Err::<(), _>(error()) }).unwrap()
+        Tool::new("fail", "Fails.", move |_: Nothing, _| async move { Err::<(), _>(error()) }).unwrap()
     };
     assert_eq!(result_of(fails(|| "no such town".into()), json!({})).await, "ToolFailed: no such town");
     assert_eq!(
@@ -182,7 +183,7 @@ async fn what_goes_wrong_is_told_to_the_model() {
         "Busy: later (true)"
     );
     assert_eq!(result_of(fails(|| " ".into()), json!({})).await, "ToolFailed: The tool failed, and did not say why.");
-    let panics = Tool::new("panic", "Panics.", |_: Nothing| async { if true { panic!("oh no") } else { Ok(()) } });
+    let panics = Tool::new("panic", "Panics.", |_: Nothing, _| async { if true { panic!("oh no") } else { Ok(()) } });
     let at_once = Tool::new("panic", "Panics.", before_there_is_anything_to_wait_for);
     for panics in [panics, at_once] {
         assert_eq!(
@@ -192,14 +193,14 @@ async fn what_goes_wrong_is_told_to_the_model() {
     }
 }
 
-fn before_there_is_anything_to_wait_for(_: Nothing) -> std::future::Ready<Result<(), ToolError>> {
+fn before_there_is_anything_to_wait_for(_: Nothing, _: ToolContext) -> std::future::Ready<Result<(), ToolError>> {
     panic!("oh no")
 }
 
 #[tokio::test(start_paused = true)]
 async fn each_tool_has_its_deadline() {
     let sleeps = |seconds: u64| {
-        Tool::new("sleep", "Sleeps.", move |_: Nothing| async move {
+        Tool::new("sleep", "Sleeps.", move |_: Nothing, _| async move {
             sleep(Duration::from_secs(seconds)).await;
             Ok("slept")
         })
@@ -209,8 +210,8 @@ async fn each_tool_has_its_deadline() {
     for (tool, told, after_s) in [
         (sleeps(14), "slept", 14),
         (sleeps(16), late, 15),
-        (sleeps(16).within(Duration::from_secs(17)), "slept", 16),
-        (sleeps(3).within(Duration::from_secs(2)), late, 2),
+        (sleeps(16).with_timeout(Duration::from_secs(17)), "slept", 16),
+        (sleeps(3).with_timeout(Duration::from_secs(2)), late, 2),
     ] {
         let begun = Instant::now();
         assert_eq!(result_of(tool, json!({})).await, told);
@@ -225,7 +226,7 @@ async fn each_tool_has_its_deadline() {
 
 #[tokio::test(start_paused = true)]
 async fn several_calls_of_one_answer_run_side_by_side() {
-    let sleeps = Tool::new("sleep", "Sleeps.", |_: Nothing| async {
+    let sleeps = Tool::new("sleep", "Sleeps.", |_: Nothing, _| async {
         sleep(Duration::from_secs(5)).await;
         Ok("slept")
     });
@@ -316,10 +317,10 @@ async fn a_tool_that_was_never_offered_is_not_run() {
 fn what_no_model_can_call_is_no_tool() {
     #[derive(Deserialize, JsonSchema)]
     struct Town(#[expect(dead_code, reason = "read by nobody")] String);
-    let text = Tool::new("get_weather", "", |_: Town| async { Ok(()) });
+    let text = Tool::new("get_weather", "", |_: Town, _| async { Ok(()) });
     assert_eq!(text.unwrap_err(), InvalidTool::NotAnObject);
-    let anything = Tool::new("get_weather", "", |_: Json| async { Ok(()) });
+    let anything = Tool::new("get_weather", "", |_: Json, _| async { Ok(()) });
     assert_eq!(anything.unwrap_err(), InvalidTool::NotAnObject);
-    let name = Tool::new("get weather", "", |_: Nothing| async { Ok(()) });
+    let name = Tool::new("get weather", "", |_: Nothing, _| async { Ok(()) });
     assert_eq!(name.unwrap_err(), InvalidTool::Name(MessageError::InvalidToolName { length: 11 }));
 }

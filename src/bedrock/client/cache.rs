@@ -10,9 +10,9 @@ use crate::bedrock::validate::{CachePlaces, Profile, is_taken_behind};
 /// Adds cache points where the model takes them, the most useful ones first, as many as it takes.
 ///
 /// One stands behind the last user message, where the next turn goes on, and one behind the user message before, where
-/// the last turn stood: that one is read. One stands behind the system prompt and covers the tools too, so that these
-/// stay when a summary changes the record behind the prompt; and one stands behind the tools.
-pub(super) fn add_cache_points(input: &mut ConverseInput, has_prompt: bool, profile: &Profile) {
+/// the last turn stood: that one is read. One stands after the first `stable` blocks of the system prompt and covers the
+/// tools too, so that these stay when late instructions or the memory after them change; and one stands behind the tools.
+pub(super) fn add_cache_points(input: &mut ConverseInput, stable: usize, profile: &Profile) {
     let Ok(point) = CachePointBlock::builder().r#type(CachePointType::Default).build() else { return };
     let mut left = profile.max_cache_points;
     let users = input.messages.iter_mut().flatten().rev().filter(|message| message.role == ConversationRole::User);
@@ -23,12 +23,12 @@ pub(super) fn add_cache_points(input: &mut ConverseInput, has_prompt: bool, prof
         }
     }
     if left > 0
-        && has_prompt
+        && stable > 0
         && profile.cache_points != CachePlaces::Nowhere
         && let Some(system) = &mut input.system
-        && !system.is_empty()
+        && stable <= system.len()
     {
-        system.insert(1, SystemContentBlock::CachePoint(point.clone()));
+        system.insert(stable, SystemContentBlock::CachePoint(point.clone()));
         left -= 1;
     }
     if left > 0

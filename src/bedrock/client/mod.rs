@@ -8,6 +8,7 @@ mod cache;
 mod config;
 mod failure;
 mod formats;
+mod inference;
 mod prepare;
 mod reading;
 mod refusal;
@@ -58,7 +59,7 @@ use answer::Answer;
 /// let mut manager = MessagesManager::<BedrockMessage>::new();
 /// manager.add_user("When does it arrive?")?;
 /// let mut request = ModelRequest::new(manager.messages().map(|message| message.message().clone()).collect());
-/// request.system = Some("You answer the phone of a parcel service.".into());
+/// request.system = vec!["You answer the phone of a parcel service.".into()];
 ///
 /// let mut answer = model.generate(request);
 /// let (mut said, mut stop) = (String::new(), None);
@@ -109,6 +110,10 @@ impl Model for BedrockModel {
             Some((event, answer))
         });
         Box::pin(events.fuse())
+    }
+
+    fn id(&self) -> Option<&str> {
+        Some(self.settings.model_id())
     }
 }
 

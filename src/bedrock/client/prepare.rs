@@ -5,6 +5,7 @@ use aws_sdk_bedrockruntime::types::{self, Tool, ToolConfiguration, ToolInputSche
 
 use super::cache::add_cache_points;
 use super::formats::tell_attachments;
+use super::inference;
 use super::repair::repair;
 use super::settings::BedrockSettings;
 use crate::bedrock::document::to_document;
@@ -12,7 +13,7 @@ use crate::bedrock::error::BedrockError;
 use crate::bedrock::message::BedrockMessage;
 use crate::bedrock::request::ConverseRequest;
 use crate::bedrock::validate::validate;
-use crate::message::{MessageWrapper, is_blank};
+use crate::message::{MessageWrapper, Text, is_blank};
 use crate::model::{Failure, ModelRequest, Repair, ToolSpec};
 
 /// The request, and what was changed in it.
@@ -25,9 +26,10 @@ pub(super) fn prepare(
 ) -> Result<(ConverseInput, Vec<Repair>), Failure> {
     let mut repairs = Vec::new();
     let messages = raw_messages(&request, &mut repairs)?;
-    let asked = ConverseRequest::new(&settings.model_id)
-        .system(request.system.as_deref().unwrap_or_default())
-        .summary(request.record.as_deref())
+    let system = request.system.iter().chain(&request.late_system).map(Text::as_str);
+    let asked = system
+        .fold(ConverseRequest::new(&settings.model_id), ConverseRequest::system)
+        .summary(request.memory.as_deref())
         .messages(messages);
     let asked = match tool_config(&request.tools)? {
         Some(tools) => asked.tools(tools),
@@ -36,13 +38,13 @@ pub(super) fn prepare(
     let mut input = asked.into_input().map_err(invalid)?;
     repairs.extend(repair(&mut input, &settings.profile));
     if caches && settings.cache_points {
-        let has_prompt = request.system.as_deref().is_some_and(|prompt| !is_blank(prompt));
-        add_cache_points(&mut input, has_prompt, &settings.profile);
+        let stable = request.system.iter().filter(|prompt| !is_blank(prompt)).count();
+        add_cache_points(&mut input, stable, &settings.profile);
     }
+    inference::set(&mut input, request.inference.or(&settings.inference))?;
     if let Some(violation) = validate(&input, &settings.profile).first() {
         return Err(Failure::Invalid(format!("{:?} at {}: {violation}", violation.rule(), violation.place())));
     }
-    input.inference_config = settings.inference().map_err(invalid)?;
     Ok((input, repairs))
 }
 

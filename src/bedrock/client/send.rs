@@ -12,17 +12,17 @@ pub(super) async fn for_stream(
     client: &Client,
     input: ConverseInput,
 ) -> Result<ConverseStreamOutput, SdkError<ConverseStreamError, HttpResponse>> {
-    // Nothing else in a request has an order that changes.
-    let has_tools = input.tool_config.is_some();
+    let has_objects = has_objects(&input);
     let request = client
         .converse_stream()
         .set_model_id(input.model_id)
         .set_system(input.system)
         .set_messages(input.messages)
         .set_tool_config(input.tool_config)
-        .set_inference_config(input.inference_config);
+        .set_inference_config(input.inference_config)
+        .set_additional_model_request_fields(input.additional_model_request_fields);
     let request = request.customize();
-    let request = if has_tools { request.mutate_request(stabilise) } else { request };
+    let request = if has_objects { request.mutate_request(stabilise) } else { request };
     request.send().await
 }
 
@@ -30,16 +30,21 @@ pub(super) async fn for_whole(
     client: &Client,
     input: ConverseInput,
 ) -> Result<ConverseOutput, SdkError<ConverseError, HttpResponse>> {
-    // Nothing else in a request has an order that changes.
-    let has_tools = input.tool_config.is_some();
+    let has_objects = has_objects(&input);
     let request = client
         .converse()
         .set_model_id(input.model_id)
         .set_system(input.system)
         .set_messages(input.messages)
         .set_tool_config(input.tool_config)
-        .set_inference_config(input.inference_config);
+        .set_inference_config(input.inference_config)
+        .set_additional_model_request_fields(input.additional_model_request_fields);
     let request = request.customize();
-    let request = if has_tools { request.mutate_request(stabilise) } else { request };
+    let request = if has_objects { request.mutate_request(stabilise) } else { request };
     request.send().await
+}
+
+/// Whether the request holds JSON objects of ours. Nothing else in it has an order that changes.
+fn has_objects(input: &ConverseInput) -> bool {
+    input.tool_config.is_some() || input.additional_model_request_fields.is_some()
 }

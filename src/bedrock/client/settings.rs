@@ -2,22 +2,20 @@
 
 use std::time::Duration;
 
-use aws_sdk_bedrockruntime::types::InferenceConfiguration;
-
 use crate::bedrock::validate::Profile;
+use crate::model::Inference;
 
 /// Which model is asked, how, and how long it is waited for.
 ///
-/// What is not set is the model's own default. Set the temperature or `top_p`, not both: newer Claude models refuse the
-/// two together.
+/// The settings of a request win over the inference settings here; what neither sets is the model's own default.
 ///
 /// ```
 /// use std::time::Duration;
 /// use verbale::bedrock::{BedrockSettings, Deadlines};
+/// use verbale::model::Inference;
 ///
 /// let settings = BedrockSettings::new("eu.anthropic.claude-haiku-4-5-20251001-v1:0")
-///     .with_max_tokens(300)
-///     .with_temperature(0.3)
+///     .with_inference(Inference::default().with_max_tokens(300).with_temperature(0.3))
 ///     .with_deadlines(Deadlines::default().with_first_token(Duration::from_secs(3)));
 /// assert_eq!(settings.model_id(), "eu.anthropic.claude-haiku-4-5-20251001-v1:0");
 /// ```
@@ -25,10 +23,7 @@ use crate::bedrock::validate::Profile;
 pub struct BedrockSettings {
     pub(super) model_id: String,
     pub(super) profile: Profile,
-    pub(super) max_tokens: Option<u32>,
-    pub(super) temperature: Option<f32>,
-    pub(super) top_p: Option<f32>,
-    pub(super) stop_sequences: Vec<String>,
+    pub(super) inference: Inference,
     pub(super) cache_points: bool,
     pub(super) deadlines: Deadlines,
 }
@@ -86,10 +81,7 @@ impl BedrockSettings {
         Self {
             profile: Profile::for_model(&model_id),
             model_id,
-            max_tokens: None,
-            temperature: None,
-            top_p: None,
-            stop_sequences: Vec::new(),
+            inference: Inference::default(),
             cache_points: true,
             deadlines: Deadlines::default(),
         }
@@ -101,28 +93,17 @@ impl BedrockSettings {
         Self { profile, ..self }
     }
 
-    /// The same with a bound on the tokens of an answer, at least 1.
+    /// Sets the inference settings of requests that do not set them: see [`Inference::or`].
     #[must_use]
-    pub fn with_max_tokens(self, max_tokens: u32) -> Self {
-        Self { max_tokens: Some(max_tokens), ..self }
+    pub fn with_inference(self, inference: Inference) -> Self {
+        Self { inference, ..self }
     }
 
-    /// The same with a temperature from 0 to 1.
+    /// Sets the maximum number of tokens of an answer, at least 1, for requests that do not set it.
     #[must_use]
-    pub fn with_temperature(self, temperature: f32) -> Self {
-        Self { temperature: Some(temperature), ..self }
-    }
-
-    /// The same, sampling from the likeliest tokens only, which have this probability together: from 0 to 1.
-    #[must_use]
-    pub fn with_top_p(self, top_p: f32) -> Self {
-        Self { top_p: Some(top_p), ..self }
-    }
-
-    /// The same with texts at which the model stops.
-    #[must_use]
-    pub fn with_stop_sequences<T: Into<String>>(self, sequences: impl IntoIterator<Item = T>) -> Self {
-        Self { stop_sequences: sequences.into_iter().map(Into::into).collect(), ..self }
+    pub fn with_max_tokens(mut self, max_tokens: u32) -> Self {
+        self.inference.max_tokens = Some(max_tokens);
+        self
     }
 
     /// The same with cache points or without; a model that takes none gets none either way.
@@ -145,30 +126,5 @@ impl BedrockSettings {
     /// What it takes.
     pub fn profile(&self) -> &Profile {
         &self.profile
-    }
-
-    /// As Converse takes them, or what is wrong with them.
-    pub(super) fn inference(&self) -> Result<Option<InferenceConfiguration>, &'static str> {
-        let is_share = |number: &Option<f32>| number.is_none_or(|number| (0.0..=1.0).contains(&number));
-        if !is_share(&self.temperature) {
-            return Err("the temperature has to be from 0 to 1");
-        }
-        if !is_share(&self.top_p) {
-            return Err("top_p has to be from 0 to 1");
-        }
-        let max_tokens = self.max_tokens.map(i32::try_from).transpose().unwrap_or(None);
-        if self.max_tokens == Some(0) || self.max_tokens.is_some() && max_tokens.is_none() {
-            return Err("max_tokens has to be from 1 to 2,147,483,647");
-        }
-        if self.stop_sequences.iter().any(String::is_empty) {
-            return Err("a stop sequence is empty");
-        }
-        let config = InferenceConfiguration::builder()
-            .set_max_tokens(max_tokens)
-            .set_temperature(self.temperature)
-            .set_top_p(self.top_p)
-            .set_stop_sequences(Some(self.stop_sequences.clone()).filter(|sequences| !sequences.is_empty()))
-            .build();
-        Ok(Some(config).filter(|config| *config != InferenceConfiguration::builder().build()))
     }
 }

@@ -4,6 +4,7 @@
 
 mod attachments;
 mod cache;
+mod inference;
 mod profile;
 mod rule;
 mod tools;
@@ -48,6 +49,9 @@ pub fn validate(input: &ConverseInput, profile: &Profile) -> Vec<Violation> {
     tools::check(input, profile, &mut violations);
     attachments::check(input.messages(), profile, &mut violations);
     cache::check(input, profile, &mut violations);
+    if let Some(config) = input.inference_config() {
+        inference::check(config, &mut violations);
+    }
     violations.0
 }
 
@@ -94,6 +98,8 @@ pub enum Place {
     Content(usize, usize),
     /// A tool of `toolConfig`.
     Tool(usize),
+    /// The inference settings, `inferenceConfig`.
+    Inference,
 }
 
 /// The path as Bedrock writes it.
@@ -105,6 +111,7 @@ impl fmt::Display for Place {
             Self::Message(message) => write!(f, "messages.{message}"),
             Self::Content(message, content) => write!(f, "messages.{message}.content.{content}"),
             Self::Tool(tool) => write!(f, "toolConfig.tools.{tool}"),
+            Self::Inference => f.write_str("inferenceConfig"),
         }
     }
 }
@@ -113,7 +120,7 @@ impl Place {
     /// The path as the service writes it where it checks the members of its model.
     fn counted_from_1(self) -> String {
         match self {
-            Self::Request => "messages".to_owned(),
+            Self::Request | Self::Inference => self.to_string(),
             Self::System(block) => format!("system.{}.member", block + 1),
             Self::Message(message) => format!("messages.{}.member", message + 1),
             Self::Content(message, content) => {

@@ -73,4 +73,8 @@ pub enum Rule {
     CachePoints,
     /// Cache points stand where the model takes them. Wording seen.
     CachePointPlaces,
+    /// Temperature and `topP` are from 0 to 1, and `maxTokens` is at least 1.
+    InferenceRange,
+    /// There are at most 2,500 stop sequences, and none is empty.
+    StopSequences,
 }

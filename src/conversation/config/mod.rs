@@ -1,7 +1,8 @@
-//! [`Config`]: how a conversation is run, and what a prompt may say about that.
+//! [`Config`]: how a conversation takes its turns, and what a prompt may say about that.
 //!
 //! Owns the names of models, what a key takes, and what contradicts what. Never asks a model and never changes a message.
 
+mod derived;
 mod error;
 mod models;
 mod setting;
@@ -12,42 +13,57 @@ use std::time::Duration;
 
 pub use error::ConfigError;
 pub use models::Models;
-pub(super) use models::NamedModel;
-use setting::Said;
-pub(super) use setting::Setting;
+pub(super) use setting::{Setting, Wait};
 
-use super::tool::Tool;
 use crate::contents::ContentStore;
+use crate::memory::Extractive;
 use crate::message::{Text, ToolName};
-use crate::model::ToolSpec;
+use crate::model::{Inference, Summarizer, Tool};
+use crate::policy::{Policy, Tokens};
+use crate::turn::Tools;
 
-/// How a conversation is run. [Prompts](super::Prompt) change it, and with an error leave it as it was.
+/// How a conversation takes its turns, in runs and in live calls. [Prompts](super::Prompt) change it; one that is refused
+/// leaves it as it was.
 ///
-/// | key | what it says | at first |
+/// A prompt sets these keys, by a method or by data:
+///
+/// | key | meaning | default |
 /// | --- | --- | --- |
 /// | `provider`, `model` | which of the [`Models`] is asked, by their names | the first one |
-/// | `tools` | what the model may have done; only as functions, never as data | none |
-/// | `answer_within_ms` | how long one answer of the model may take; models bound their waits themselves | 60,000 |
-/// | `tool_within_ms` | how long a tool may take that has no deadline of its own | 15,000 |
-/// | `max_tool_rounds` | how often the model may call tools in one run; then it is asked without them | 5 |
+/// | `tools` | the functions that the model may call; never data | none |
+/// | `first_token_within_ms` | how long the model may take until the first words of a turn | 8,000 in a call, 60,000 in a run |
+/// | `event_within_ms` | how long the model may be silent after that | the same |
+/// | `turn_within_ms` | how long a whole turn may take, tools included | no limit |
+/// | `tool_within_ms` | how long a tool without a deadline of its own may take | 15,000 |
+/// | `max_tool_rounds` | how often the model may call tools in one turn; then it is asked without them | 5 |
+/// | `temperature`, `top_p`, `max_tokens`, `stop_sequences`, `model_fields` | the [`Inference`] settings | the model's |
 ///
-/// What a prompt says takes the place of what earlier ones said, tool by tool and key by key: a model of another provider
-/// brings its provider, and a provider that has no model of the present name brings its first one. But **one** prompt must
-/// not contradict itself: two different values for a key, two tools of one name with different descriptions or schemas,
-/// and a provider with a model that it does not have are errors. So are unknown keys and names, and values of another kind.
-/// The same thing said twice is no contradiction.
+/// A later prompt replaces what earlier ones set, tool by tool and key by key. A model of another provider brings its
+/// provider; a provider that has no model of the present name brings its first one. **One** prompt must not contradict
+/// itself: two different values for a key, two tools of one name with different specifications, and a provider with a model
+/// that it does not have are errors. So are unknown keys and names, and values of another kind.
+///
+/// The service alone sets the rest: the policy, the summariser, the content store, and the limits of attempts and of the
+/// window.
 #[derive(Clone)]
 pub struct Config {
     models: Models,
     /// Provider and name.
     choice: Option<(Text, Text)>,
-    tools: Arc<[Tool]>,
-    /// Of the tools, for requests to share.
-    specs: Arc<[ToolSpec]>,
-    answer_within: Duration,
+    tools: Tools,
+    inference: Inference,
+    first_token_within: Option<Duration>,
+    event_within: Option<Duration>,
+    turn_within: Option<Duration>,
     tool_within: Duration,
     max_tool_rounds: u32,
+    attempts: u32,
+    max_window: Tokens,
     contents: Option<Arc<dyn ContentStore>>,
+    pub(super) policy: Policy,
+    pub(super) summarizer: Arc<dyn Summarizer>,
+    pub(super) summary_within: Duration,
+    pub(super) summary_backoff: Duration,
 }
 
 impl Config {
@@ -56,108 +72,155 @@ impl Config {
         Self {
             models,
             choice: None,
-            tools: Arc::new([]),
-            specs: Arc::new([]),
-            answer_within: Duration::from_secs(60),
+            tools: Tools::default(),
+            inference: Inference::default(),
+            first_token_within: None,
+            event_within: None,
+            turn_within: None,
             tool_within: Duration::from_secs(15),
             max_tool_rounds: 5,
+            attempts: 2,
+            max_window: Tokens::new(16_000),
             contents: None,
+            policy: Policy::default(),
+            summarizer: Arc::new(Extractive::default()),
+            summary_within: Duration::from_secs(30),
+            summary_backoff: Duration::from_secs(10),
         }
     }
 
-    /// The same with the store of what messages name by a content id: the model is given what it holds. Without one, and
-    /// where it lacks something, the model is told of it as a text. Put a [`Cached`](crate::contents::Cached) one here, for
-    /// it is asked with every request.
+    /// Sets the store of what messages name by a content id: the model gets what it holds. Without a store, and where it
+    /// lacks something, the model gets a description. Each request reads the store, so use a
+    /// [`Cached`](crate::contents::Cached) one.
     #[must_use]
-    pub fn with_contents(mut self, store: impl ContentStore + 'static) -> Self {
-        self.contents = Some(Arc::new(store));
-        self
+    pub fn with_contents(self, store: impl ContentStore + 'static) -> Self {
+        Self { contents: Some(Arc::new(store)), ..self }
     }
 
-    /// The provider of the model that is asked, where one was named, or a model.
+    /// Adds a tool, in place of one with its name.
+    #[must_use]
+    pub fn with_tool(self, tool: Tool) -> Self {
+        Self { tools: self.tools.with(tool), ..self }
+    }
+
+    /// Takes a tool away.
+    #[must_use]
+    pub fn without_tool(self, name: &ToolName) -> Self {
+        Self { tools: self.tools.without(name), ..self }
+    }
+
+    /// Sets the inference settings.
+    #[must_use]
+    pub fn with_inference(self, inference: Inference) -> Self {
+        Self { inference, ..self }
+    }
+
+    /// Sets how long the model may take until the first words of a turn. The time that tools take does not count.
+    #[must_use]
+    pub fn with_first_token_within(self, within: Duration) -> Self {
+        Self { first_token_within: Some(within), ..self }
+    }
+
+    /// Sets how long the model may be silent after its first words. Default: as long as until the first words.
+    #[must_use]
+    pub fn with_event_within(self, within: Duration) -> Self {
+        Self { event_within: Some(within), ..self }
+    }
+
+    /// Sets how long a whole turn may take, tools included. Default: no limit.
+    #[must_use]
+    pub fn with_turn_within(self, within: Duration) -> Self {
+        Self { turn_within: Some(within), ..self }
+    }
+
+    /// Sets how long a tool without a deadline of its own may take; 15 s by default. After it, its outcome is unknown.
+    #[must_use]
+    pub fn with_tool_within(self, within: Duration) -> Self {
+        Self { tool_within: within, ..self }
+    }
+
+    /// Sets how often the model may call tools in one turn; 5 by default. Then it is asked without tools; a call that it
+    /// makes all the same is not run.
+    #[must_use]
+    pub fn with_max_tool_rounds(self, rounds: u32) -> Self {
+        Self { max_tool_rounds: rounds, ..self }
+    }
+
+    /// Sets how often the model is asked for one turn if it fails before it has said anything; 2 by default. Failures that
+    /// the model's client retries by itself do not count.
+    #[must_use]
+    pub fn with_attempts(self, attempts: u32) -> Self {
+        Self { attempts, ..self }
+    }
+
+    /// Sets when to summarise, and how many turns stay.
+    #[must_use]
+    pub fn with_policy(self, policy: Policy) -> Self {
+        Self { policy, ..self }
+    }
+
+    /// Sets how large the window may be that the model gets, whatever becomes of the summaries; 16,000 estimated tokens by
+    /// default. The last turn always goes whole.
+    #[must_use]
+    pub fn with_max_window(self, tokens: Tokens) -> Self {
+        Self { max_window: tokens, ..self }
+    }
+
+    /// Sets what makes the summaries; [`Extractive`] by default, which also replaces a summariser that fails.
+    #[must_use]
+    pub fn with_summarizer(self, summarizer: impl Summarizer + 'static) -> Self {
+        Self { summarizer: Arc::new(summarizer), ..self }
+    }
+
+    /// Sets how long a summary may take; 30 s by default.
+    #[must_use]
+    pub fn with_summary_within(self, within: Duration) -> Self {
+        Self { summary_within: within, ..self }
+    }
+
+    /// Sets how long the summariser rests after it failed; 10 s by default, doubled with each further failure, up to 5 min.
+    #[must_use]
+    pub fn with_summary_backoff(self, backoff: Duration) -> Self {
+        Self { summary_backoff: backoff, ..self }
+    }
+
+    /// The provider of the model that is asked, if a prompt named one, or a model.
     pub fn provider(&self) -> Option<&str> {
         self.choice.as_ref().map(|(provider, _)| provider.as_str())
     }
 
-    /// The model that is asked, where one was named, or a provider.
+    /// The model that is asked, if a prompt named one, or a provider.
     pub fn model(&self) -> Option<&str> {
         self.choice.as_ref().map(|(_, model)| model.as_str())
     }
 
-    /// The tools, in the order in which they came.
+    /// The tools, in the order in which they were added.
     pub fn tools(&self) -> &[Tool] {
-        &self.tools
+        self.tools.all()
     }
 
-    /// How long one answer of the model may take.
-    pub fn answer_within(&self) -> Duration {
-        self.answer_within
+    /// The inference settings.
+    pub fn inference(&self) -> &Inference {
+        &self.inference
     }
 
-    /// How long a tool may take that has no deadline of its own.
+    /// How long the model may take until the first words of a turn, if that was set.
+    pub fn first_token_within(&self) -> Option<Duration> {
+        self.first_token_within
+    }
+
+    /// How long a tool without a deadline of its own may take.
     pub fn tool_within(&self) -> Duration {
         self.tool_within
     }
 
-    /// How often the model may call tools in one run.
+    /// How often the model may call tools in one turn.
     pub fn max_tool_rounds(&self) -> u32 {
         self.max_tool_rounds
     }
-
-    pub(super) fn contents(&self) -> Option<&dyn ContentStore> {
-        self.contents.as_deref()
-    }
-
-    pub(super) fn tool(&self, name: &ToolName) -> Option<&Tool> {
-        self.tools.iter().find(|tool| tool.name() == name)
-    }
-
-    pub(super) fn specs(&self) -> Arc<[ToolSpec]> {
-        self.specs.clone()
-    }
-
-    /// The model that is asked. Errors: there is none.
-    pub(super) fn chosen(&self) -> Result<&NamedModel, ConfigError> {
-        let (provider, model) = self.choice.as_ref().map(|(provider, model)| (provider, model)).unzip();
-        self.models.find(provider, model)
-    }
-
-    /// The configuration with what one prompt says. Errors: see [`Config`].
-    pub(super) fn with(&self, settings: impl IntoIterator<Item = Setting>) -> Result<Self, ConfigError> {
-        let said = Said::by(settings)?;
-        let mut tools: Vec<Tool> = self.tools.to_vec();
-        for tool in said.tools {
-            match tools.iter_mut().find(|known| known.name() == tool.name()) {
-                Some(known) => *known = tool,
-                None => tools.push(tool),
-            }
-        }
-        Ok(Self {
-            models: self.models.clone(),
-            choice: self.choice(said.provider.as_ref(), said.model.as_ref())?,
-            specs: tools.iter().map(|tool| tool.spec().clone()).collect(),
-            tools: tools.into(),
-            answer_within: said.answer_within.unwrap_or(self.answer_within),
-            tool_within: said.tool_within.unwrap_or(self.tool_within),
-            max_tool_rounds: said.max_tool_rounds.unwrap_or(self.max_tool_rounds),
-            contents: self.contents.clone(),
-        })
-    }
-
-    fn choice(&self, provider: Option<&Text>, model: Option<&Text>) -> Result<Option<(Text, Text)>, ConfigError> {
-        let (provider_now, model_now) = self.choice.as_ref().map(|(provider, model)| (provider, model)).unzip();
-        let find = |provider, model| self.models.find(provider, model);
-        let chosen = match (provider, model) {
-            (None, None) => return Ok(self.choice.clone()),
-            (Some(_), Some(_)) => find(provider, model)?,
-            (Some(_), None) => find(provider, model_now).or_else(|_| find(provider, None))?,
-            (None, Some(_)) => find(provider_now, model).or_else(|_| find(None, model))?,
-        };
-        Ok(Some((chosen.provider.clone(), chosen.name.clone())))
-    }
 }
 
-/// The defaults, without a model: nothing can be run with it.
+/// The defaults, without a model: no turn can be taken with it.
 impl Default for Config {
     fn default() -> Self {
         Self::new(Models::default())
@@ -172,10 +235,13 @@ impl fmt::Debug for Config {
             .field("provider", &self.provider())
             .field("model", &self.model())
             .field("tools", &self.tools)
-            .field("answer_within", &self.answer_within)
+            .field("first_token_within", &self.first_token_within)
+            .field("event_within", &self.event_within)
+            .field("turn_within", &self.turn_within)
             .field("tool_within", &self.tool_within)
             .field("max_tool_rounds", &self.max_tool_rounds)
+            .field("policy", &self.policy)
             .field("has_contents", &self.contents.is_some())
-            .finish()
+            .finish_non_exhaustive()
     }
 }

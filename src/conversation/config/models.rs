@@ -15,7 +15,7 @@ pub struct Models(Arc<[NamedModel]>);
 
 /// One of them.
 #[derive(Clone)]
-pub(in crate::conversation) struct NamedModel {
+pub(super) struct NamedModel {
     pub provider: Text,
     pub name: Text,
     pub model: Arc<dyn Model>,
@@ -33,6 +33,10 @@ impl Models {
             None => all.push(new),
         }
         Self(all.into())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// The one that is meant. Errors: there is none, or more than one.

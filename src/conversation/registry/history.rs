@@ -27,6 +27,15 @@ pub(in crate::conversation) struct HistoryLimit {
     pub which: Prune,
 }
 
+/// What of a conversation has to stay in memory, whatever its limit says.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::conversation) enum Needed {
+    /// Nothing more.
+    ByNobody,
+    /// A live call: the window, what is not stored, and what is from this message on, which is still being played.
+    ByCall(Option<MessageId>),
+}
+
 type Manager = MessagesManager<PlainMessage>;
 
 impl History {
@@ -37,17 +46,17 @@ impl History {
     }
 
     /// Something was changed: lets go of what is over the limit.
-    pub fn changed(&mut self, manager: &mut Manager) {
+    pub fn changed(&mut self, manager: &mut Manager, needed: Needed) {
         self.noted.note(manager);
-        self.prune(manager);
+        self.prune(manager, needed);
     }
 
     /// Sets how much stays in memory, from now on.
-    pub fn limit(&mut self, limit: HistoryLimit, manager: &mut Manager) {
+    pub fn limit(&mut self, limit: HistoryLimit, manager: &mut Manager, needed: Needed) {
         self.changing(manager);
         self.is_logged |= limit.which == Prune::Logged;
         self.limit = Some(limit);
-        self.changed(manager);
+        self.changed(manager, needed);
     }
 
     /// The conversation has a log: from now on only what that has leaves memory.
@@ -79,8 +88,17 @@ impl History {
         (Some(&noted.roles).filter(|_| !noted.has_missed), timeline)
     }
 
-    fn prune(&mut self, manager: &mut Manager) {
-        let Some(limit) = self.limit else { return };
+    fn prune(&mut self, manager: &mut Manager, needed: Needed) {
+        let Some(mut limit) = self.limit else { return };
+        if let Needed::ByCall(oldest) = needed {
+            // Without a summary all is in the window.
+            if manager.last_summary().is_none() {
+                return;
+            }
+            let place = oldest.and_then(|id| manager.all().rposition(|message| message.id() == id));
+            let played = place.map_or(0, |place| manager.all().len() - place);
+            limit = HistoryLimit { messages: limit.messages.max(played), which: Prune::Logged };
+        }
         let added = (manager.message_count() + manager.summary_count()) as usize;
         if added - manager.pruned() <= limit.messages {
             return;

@@ -14,7 +14,7 @@ use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 pub use error::RegistryError;
-pub(super) use history::{History, HistoryLimit};
+pub(super) use history::{History, HistoryLimit, Needed};
 pub use metadata::ConversationMetadata;
 
 use super::Conversation;
@@ -31,7 +31,7 @@ use crate::manager::Prune;
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let conversations = Conversations::new().with_history_limit(200);
 /// let conversation = conversations.get_or_create(&CallId::new("CA1")?);
-/// conversation.change(|manager| manager.add_user("Hi, there").map(|_| ()))?;
+/// conversation.add_user("Hi, there")?;
 ///
 /// let metadata = conversations.metadata(conversation.id()).expect("just made");
 /// assert_eq!(metadata.messages, 1);

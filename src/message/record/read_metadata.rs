@@ -3,7 +3,9 @@
 use serde::de::{Deserialize, Deserializer, MapAccess};
 
 use super::read::{Draft, Entries, read_map};
-use crate::message::{Attribute, Decision, ForkedFrom, MessageId, Metadata, RoleHint, Step, Text, Timing, Value};
+use crate::message::{
+    Attribute, Decision, ForkedFrom, MessageId, Metadata, RoleHint, Step, Text, Timing, TurnRecord, Value,
+};
 
 /// `known` is there once the time of creation is.
 #[derive(Default)]
@@ -24,6 +26,7 @@ struct MetadataEntries {
     summary_ids: Vec<MessageId>,
     decision: Decision,
     forked_from: Option<ForkEntries>,
+    turn: Option<TurnRecord>,
     timings: TimingEntries,
     aux: Entries,
     unknown: Entries,
@@ -47,6 +50,7 @@ impl Draft for MetadataEntries {
                 }
             }
             "forkedFrom" => self.forked_from = Some(map.next_value()?),
+            "turn" => self.turn = Some(map.next_value()?),
             "timing" => self.timings = map.next_value()?,
             "aux" => self.aux = map.next_value()?,
             _ => drop(self.unknown.insert(key.to_owned(), map.next_value()?)),
@@ -72,6 +76,9 @@ impl MetadataEntries {
         }
         if !self.decision.is_unknown() {
             metadata.set_decision(Box::new(self.decision));
+        }
+        if let Some(turn) = self.turn {
+            metadata.set_turn(turn);
         }
         if let Some(ForkEntries { conversation, behind, unknown }) = self.forked_from {
             metadata.set_forked_from(ForkedFrom::new(conversation, behind));

@@ -6,7 +6,9 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::Record;
-use crate::message::{Attribute, Content, MessageId, Metadata, Position, Provenance, Role, RoleHint, Timing, Value};
+use crate::message::{
+    Attribute, Content, MessageId, Metadata, Position, Provenance, Role, RoleHint, Text, Timing, TurnRecord, Value,
+};
 
 impl JsonSchema for Record {
     fn schema_name() -> Cow<'static, str> {
@@ -108,6 +110,20 @@ impl JsonSchema for MessageId {
     }
 }
 
+impl JsonSchema for Text {
+    fn schema_name() -> Cow<'static, str> {
+        "Text".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string"})
+    }
+}
+
 impl JsonSchema for Metadata {
     fn schema_name() -> Cow<'static, str> {
         "Metadata".into()
@@ -148,6 +164,7 @@ impl JsonSchema for Metadata {
                     "required": ["conversation"],
                     "additionalProperties": generator.subschema_for::<Value>(),
                 },
+                "turn": generator.subschema_for::<TurnRecord>(),
                 "timing": timing(generator),
                 "aux": {
                     "description": "Custom data.",

@@ -89,6 +89,7 @@ impl Serialize for Known<'_> {
         if let Some(forked_from) = self.0.forked_from() {
             map.serialize_entry("forkedFrom", &Fork(forked_from, self.0))?;
         }
+        self.0.turn().iter().try_for_each(|turn| map.serialize_entry("turn", turn))?;
         map.serialize_entry("timing", &Timings(self.0))?;
         if !self.0.aux().is_empty() {
             map.serialize_entry("aux", self.0.aux())?;

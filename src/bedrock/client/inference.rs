@@ -1,0 +1,27 @@
+//! Inference settings as Converse takes them.
+
+use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
+use aws_sdk_bedrockruntime::types::InferenceConfiguration;
+
+use crate::bedrock::document::to_document;
+use crate::message::Value;
+use crate::model::{Failure, Inference};
+
+/// Puts the settings into the request. [`validate()`](crate::bedrock::validate()) checks them there.
+///
+/// Returns [`Failure::Invalid`] if Converse has no number for `max_tokens`.
+pub(super) fn set(input: &mut ConverseInput, inference: Inference) -> Result<(), Failure> {
+    let max_tokens = inference.max_tokens.map(i32::try_from).transpose();
+    let max_tokens = max_tokens.map_err(|_| Failure::Invalid("max_tokens is more than 2,147,483,647".to_owned()))?;
+    let sequences: Vec<String> = inference.stop_sequences.iter().map(|text| text.as_str().to_owned()).collect();
+    let config = InferenceConfiguration::builder()
+        .set_max_tokens(max_tokens)
+        .set_temperature(inference.temperature.map(|number| number as f32))
+        .set_top_p(inference.top_p.map(|number| number as f32))
+        .set_stop_sequences(Some(sequences).filter(|sequences| !sequences.is_empty()))
+        .build();
+    input.inference_config = Some(config).filter(|config| *config != InferenceConfiguration::builder().build());
+    let fields = Some(inference.model_fields).filter(|fields| !fields.is_empty());
+    input.additional_model_request_fields = fields.map(|fields| to_document(&Value::Map(fields)));
+    Ok(())
+}

@@ -1,0 +1,137 @@
+//! The prompt: the system messages, the memory, and the window within its limit.
+
+use std::collections::HashSet;
+
+use super::core::{Core, since};
+use super::end::TurnFailure;
+use super::event::{CallEvent, SpeechId, SummaryOutcome};
+use super::setup::Setup;
+use super::spans;
+use crate::memory::{self, Extractive, TOOL_RULE};
+use crate::message::{
+    Content, InvocationId, Message, MessageWrapper, PlainMessage, Position, RequestRecord, Role, Text, is_blank,
+};
+use crate::model::{ModelRequest, Usage};
+use crate::policy::{TokenEstimator, Tokens};
+
+/// A request that is ready to be sent.
+pub(super) struct Asked {
+    pub setup: Setup,
+    pub request: ModelRequest,
+    pub offers_tools: bool,
+}
+
+impl Core {
+    /// Builds the next request of a turn. `None` if the turn is over.
+    pub(super) fn ask(&mut self, id: SpeechId) -> Option<Result<Asked, TurnFailure>> {
+        let rounds = self.turn_of(id)?.rounds;
+        let setup = self.setup.clone();
+        if setup.model.is_none() {
+            return Some(Err(TurnFailure::NoModel));
+        }
+        let offers_tools = rounds < setup.max_tool_rounds;
+        let Some(mut request) = self.prompt() else { return Some(Err(TurnFailure::NothingToAnswer)) };
+        if offers_tools {
+            request.tools = setup.tools.specs();
+        }
+        request.inference = setup.inference.clone();
+        let reports: Vec<InvocationId> = self.tools_used.untold().map(|used| used.id().clone()).collect();
+        let asked_ms = self.now_ms();
+        let summary = self.manager.last_summary().map(|summary| summary.message().position().seq());
+        spans::asked(summary.is_some());
+        let mut record = RequestRecord::default();
+        record.asked_ms = asked_ms;
+        record.model = setup.model.as_ref().map(|(name, _)| name.clone());
+        (record.memory_covers, record.memory_version) = (summary, self.manager.summary_count());
+        let turn = self.turn_of(id)?;
+        (turn.reports, turn.answer.asked_ms, turn.answer.first_token_ms) = (reports, asked_ms, None);
+        turn.recorder.asked(record);
+        Some(Ok(Asked { setup, request, offers_tools }))
+    }
+
+    /// The prompt, without what the configuration says. `None` if there is no message for the model.
+    fn prompt(&mut self) -> Option<ModelRequest> {
+        if std::mem::take(&mut self.tools_are_stale) {
+            self.tools_used.reread(self.manager.all().map(PlainMessage::message));
+        }
+        let max_window = self.setup.max_window;
+        let mut window = self.window();
+        if self.tokens(&window) > max_window && self.summarize_now() {
+            window = self.window();
+        }
+        let left_out = self.trim(&mut window, max_window);
+        // The model goes on with an answer that was cut, or that was heard to its end after all.
+        if window.last()?.role() == Role::Assistant {
+            window.push(Message::new(0.into(), Position::message(0), Role::User, "...".into(), 0));
+        }
+        let results = contents(&window).filter_map(Content::as_result);
+        let answered: HashSet<&InvocationId> = results.map(|result| result.invocation_id()).collect();
+        let summary = self.manager.last_summary().map(PlainMessage::message);
+        let memory = memory::prompt(summary, left_out, &self.tools_used, &|id| answered.contains(id));
+        self.estimated = self.estimator.uncorrected(&window);
+        let mut request = ModelRequest::new(window);
+        request.memory = memory;
+        (request.system, request.late_system) = self.system();
+        Some(request)
+    }
+
+    /// The system messages: those of the first request, so that a provider's cache keeps them, and those that came later.
+    fn system(&mut self) -> (Vec<Text>, Vec<Text>) {
+        let texts = self.manager.supervisors().flat_map(|message| message.contents().texts());
+        let mut stable: Vec<Text> = texts.filter(|text| !is_blank(text)).cloned().collect();
+        let count = *self.stable_system.get_or_insert(stable.len());
+        let late = stable.split_off(count.min(stable.len()));
+        if !self.setup.tools.all().is_empty() {
+            stable.push(TOOL_RULE.into());
+        }
+        (stable, late)
+    }
+
+    fn window(&self) -> Vec<Message> {
+        self.manager.messages().map(|wrapper| wrapper.message().clone()).collect()
+    }
+
+    fn tokens(&self, window: &[Message]) -> Tokens {
+        window.iter().map(|message| self.estimator.message(message)).sum()
+    }
+
+    /// Adds the summary that needs no model, of all but the last turn. Returns whether there is one.
+    fn summarize_now(&mut self) -> bool {
+        let Some(summarizing) = self.manager.summarizing_keeping(1) else { return false };
+        let begun_ms = self.now_ms();
+        let summary = Extractive::default().summary(&summarizing);
+        let is_added = self.manager.add_summary(summary, &summarizing).is_ok();
+        if is_added {
+            let (outcome, usage) = (SummaryOutcome::Replaced(None), Usage::default());
+            let after_ms = since(begun_ms, self.now_ms());
+            self.events.push(CallEvent::SummaryEnded { outcome, after_ms, usage });
+        }
+        is_added
+    }
+
+    /// Leaves out the oldest turns until the window fits: an open tool call may keep them from being summarised. The last
+    /// turn stays. Returns how many messages were left out.
+    fn trim(&self, window: &mut Vec<Message>, most: Tokens) -> usize {
+        let mut left = self.tokens(window);
+        let mut cut = 0;
+        for (index, message) in window.iter().enumerate() {
+            if left <= most {
+                break;
+            }
+            if index > 0 && starts_turn(message) {
+                cut = index;
+                left = self.tokens(window.get(index..).unwrap_or_default());
+            }
+        }
+        window.drain(..cut);
+        cut
+    }
+}
+
+fn starts_turn(message: &Message) -> bool {
+    message.role() == Role::User && message.contents().iter().all(|content| content.as_result().is_none())
+}
+
+fn contents(window: &[Message]) -> impl Iterator<Item = &Content> {
+    window.iter().flat_map(|message| message.contents().iter())
+}

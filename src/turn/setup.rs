@@ -1,0 +1,84 @@
+//! [`Setup`]: what a turn is driven with, and [`Tools`].
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::contents::ContentStore;
+use crate::message::{Text, ToolName};
+use crate::model::{Inference, Model, Tool, ToolSpec};
+use crate::policy::Tokens;
+
+/// What a turn is driven with. Each request reads it anew, so a change holds from the next request on.
+#[derive(Clone)]
+pub(crate) struct Setup {
+    /// The model that is asked, with the service's name for it.
+    pub model: Option<(Text, Arc<dyn Model>)>,
+    pub tools: Tools,
+    pub inference: Inference,
+    /// How long the model may take until the first words of a turn. Tools have their own deadlines.
+    pub first_token_within: Duration,
+    /// How long the model may be silent after that.
+    pub event_within: Duration,
+    /// How long a whole turn may take, tools included.
+    pub turn_within: Option<Duration>,
+    pub tool_within: Duration,
+    /// How often the model is asked for one turn if it fails before it has said anything.
+    pub attempts: u32,
+    pub max_tool_rounds: u32,
+    pub max_window: Tokens,
+    pub contents: Option<Arc<dyn ContentStore>>,
+}
+
+/// The tools that a model may call, in the order in which they were added.
+#[derive(Clone)]
+pub(crate) struct Tools {
+    tools: Arc<[Tool]>,
+    specs: Arc<[ToolSpec]>,
+}
+
+impl Tools {
+    /// Adds a tool, in place of one with its name.
+    pub fn with(&self, tool: Tool) -> Self {
+        let mut tools = self.tools.to_vec();
+        match tools.iter_mut().find(|known| known.name() == tool.name()) {
+            Some(known) => *known = tool,
+            None => tools.push(tool),
+        }
+        Self::of(tools)
+    }
+
+    /// Takes a tool away.
+    pub fn without(&self, name: &ToolName) -> Self {
+        Self::of(self.tools.iter().filter(|tool| tool.name() != name).cloned().collect())
+    }
+
+    pub fn get(&self, name: &ToolName) -> Option<&Tool> {
+        self.tools.iter().find(|tool| tool.name() == name)
+    }
+
+    pub fn all(&self) -> &[Tool] {
+        &self.tools
+    }
+
+    pub fn specs(&self) -> Arc<[ToolSpec]> {
+        self.specs.clone()
+    }
+
+    fn of(tools: Vec<Tool>) -> Self {
+        Self { specs: tools.iter().map(|tool| tool.spec().clone()).collect(), tools: tools.into() }
+    }
+}
+
+impl Default for Tools {
+    fn default() -> Self {
+        Self::of(Vec::new())
+    }
+}
+
+/// The names.
+impl fmt::Debug for Tools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.specs.iter().map(|spec| &spec.name)).finish()
+    }
+}
