@@ -11,6 +11,7 @@ use bytes::Bytes;
 
 use super::error::BedrockError;
 use super::escape::{label, unavailable};
+use crate::exchange::converse::formats::format;
 use crate::message::{Document, Media, MediaKind, Source, Text, is_blank};
 
 /// The longest name of a document that Bedrock takes, in characters.
@@ -135,15 +136,15 @@ pub(super) fn untaken_document(document: &Document) -> Option<Untaken> {
 }
 
 fn taken_image(media: &Media) -> Result<(ImageFormat, Located), Untaken> {
-    taken(&media.source, || media.known_type().as_deref().and_then(image_format), IMAGES)
+    taken(&media.source, || format(Some(media.kind), media.known_type().as_deref()).map(ImageFormat::from), IMAGES)
 }
 
 fn taken_video(media: &Media) -> Result<(VideoFormat, Located), Untaken> {
-    taken(&media.source, || media.known_type().as_deref().and_then(video_format), VIDEOS)
+    taken(&media.source, || format(Some(media.kind), media.known_type().as_deref()).map(VideoFormat::from), VIDEOS)
 }
 
 fn taken_document(document: &Document) -> Result<(DocumentFormat, Located), Untaken> {
-    taken(&document.source, || document.known_type().as_deref().and_then(document_format), DOCUMENTS)
+    taken(&document.source, || format(None, document.known_type().as_deref()).map(DocumentFormat::from), DOCUMENTS)
 }
 
 fn taken<F>(source: &Source, format: impl FnOnce() -> Option<F>, known: &'static str) -> Result<(F, Located), Untaken> {
@@ -211,45 +212,6 @@ impl From<Located> for DocumentSource {
             Located::S3(location) => Self::S3Location(location),
         }
     }
-}
-
-fn image_format(mime_type: &str) -> Option<ImageFormat> {
-    Some(match mime_type {
-        "image/png" => ImageFormat::Png,
-        "image/jpeg" => ImageFormat::Jpeg,
-        "image/gif" => ImageFormat::Gif,
-        "image/webp" => ImageFormat::Webp,
-        _ => return None,
-    })
-}
-
-fn video_format(mime_type: &str) -> Option<VideoFormat> {
-    Some(match mime_type {
-        "video/mp4" => VideoFormat::Mp4,
-        "video/quicktime" => VideoFormat::Mov,
-        "video/webm" => VideoFormat::Webm,
-        "video/x-matroska" => VideoFormat::Mkv,
-        "video/mpeg" => VideoFormat::Mpeg,
-        "video/3gpp" => VideoFormat::ThreeGp,
-        "video/x-flv" => VideoFormat::Flv,
-        "video/x-ms-wmv" => VideoFormat::Wmv,
-        _ => return None,
-    })
-}
-
-fn document_format(mime_type: &str) -> Option<DocumentFormat> {
-    Some(match mime_type {
-        "application/pdf" => DocumentFormat::Pdf,
-        "text/plain" => DocumentFormat::Txt,
-        "text/markdown" => DocumentFormat::Md,
-        "text/html" => DocumentFormat::Html,
-        "text/csv" => DocumentFormat::Csv,
-        "application/msword" => DocumentFormat::Doc,
-        "application/vnd.openxmlformats-officedocument.wordprocessingml.document" => DocumentFormat::Docx,
-        "application/vnd.ms-excel" => DocumentFormat::Xls,
-        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet" => DocumentFormat::Xlsx,
-        _ => return None,
-    })
 }
 
 /// A name that Bedrock takes: what it does not take becomes a single space.

@@ -1,6 +1,5 @@
 //! Messages as the JSON that Converse takes on the wire.
 
-use aws_sdk_bedrockruntime::primitives::Blob;
 use aws_sdk_bedrockruntime::types::{
     AudioBlock, AudioSource, CachePointBlock, Citation, CitationGeneratedContent, CitationLocation,
     CitationSourceContent, CitationsConfig, CitationsContentBlock, ContentBlock, DocumentBlock, DocumentContentBlock,
@@ -8,11 +7,10 @@ use aws_sdk_bedrockruntime::types::{
     Message, ReasoningContentBlock, S3Location, SearchResultBlock, ToolReference, ToolResultBlock,
     ToolResultContentBlock, ToolUseBlock, VideoBlock, VideoSource,
 };
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use serde_json::{Value as Json, json};
 
 use super::document::document_json;
+use crate::exchange::converse::wire;
+use crate::exchange::json::Json;
 
 /// The JSON of a message, as the SDK sends it to Converse.
 ///
@@ -30,237 +28,231 @@ use super::document::document_json;
 /// );
 /// # Ok(()) }
 /// ```
-pub fn to_json(message: &Message) -> Json {
-    json!({"role": message.role.as_str(), "content": list(&message.content, content_block)})
-}
-
-fn content_block(block: &ContentBlock) -> Json {
-    match block {
-        ContentBlock::Text(text) => json!({"text": text}),
-        ContentBlock::Image(image) => json!({"image": image_block(image)}),
-        ContentBlock::Video(video) => json!({"video": video_block(video)}),
-        ContentBlock::Audio(audio) => json!({"audio": audio_block(audio)}),
-        ContentBlock::Document(document) => json!({"document": document_block(document)}),
-        ContentBlock::ToolUse(call) => json!({"toolUse": tool_use_block(call)}),
-        ContentBlock::ToolResult(result) => json!({"toolResult": tool_result_block(result)}),
-        ContentBlock::CachePoint(point) => json!({"cachePoint": cache_point_block(point)}),
-        ContentBlock::ReasoningContent(reasoning) => json!({"reasoningContent": reasoning_block(reasoning)}),
-        ContentBlock::SearchResult(result) => json!({"searchResult": search_result_block(result)}),
-        ContentBlock::CitationsContent(content) => json!({"citationsContent": citations_block(content)}),
-        ContentBlock::GuardContent(content) => json!({"guardContent": guard_block(content)}),
-        ContentBlock::ToolAddition(addition) => {
-            json!({"toolAddition": object([("tool", addition.tool.as_ref().map(tool_reference))])})
-        }
-        ContentBlock::ToolRemoval(removal) => {
-            json!({"toolRemoval": object([("tool", removal.tool.as_ref().map(tool_reference))])})
-        }
-        _ => Json::Null,
-    }
+pub fn to_json(message: &Message) -> serde_json::Value {
+    plain(&wire::message(message.role.as_str(), message.content.iter().map(content_block).collect()))
 }
 
 /// A tool call, as under `toolUse`.
-pub(super) fn tool_use_block(call: &ToolUseBlock) -> Json {
-    object([
-        ("toolUseId", some(&call.tool_use_id)),
-        ("name", some(&call.name)),
-        ("input", Some(document_json(&call.input))),
-        ("type", call.r#type.as_ref().map(|kind| kind.as_str().into())),
-    ])
+pub(super) fn tool_use_block(call: &ToolUseBlock) -> serde_json::Value {
+    plain(&tool_use(call))
 }
 
 /// The result of a tool call, as under `toolResult`.
-pub(super) fn tool_result_block(result: &ToolResultBlock) -> Json {
-    object([
-        ("toolUseId", some(&result.tool_use_id)),
-        ("content", Some(list(&result.content, tool_result_content))),
-        ("status", result.status.as_ref().map(|status| status.as_str().into())),
-        ("type", result.r#type.as_ref().and_then(some)),
-    ])
+pub(super) fn tool_result_block(result: &ToolResultBlock) -> serde_json::Value {
+    plain(&tool_result(result))
 }
 
-fn tool_result_content(block: &ToolResultContentBlock) -> Json {
+/// The keys of an object are texts, so that it is never anything else than JSON.
+fn plain(json: &Json<'_>) -> serde_json::Value {
+    serde_json::to_value(json).unwrap_or_default()
+}
+
+fn content_block(block: &ContentBlock) -> Json<'_> {
     match block {
-        ToolResultContentBlock::Text(text) => json!({"text": text}),
-        ToolResultContentBlock::Json(document) => json!({"json": document_json(document)}),
-        ToolResultContentBlock::Image(image) => json!({"image": image_block(image)}),
-        ToolResultContentBlock::Video(video) => json!({"video": video_block(video)}),
-        ToolResultContentBlock::Document(document) => json!({"document": document_block(document)}),
-        ToolResultContentBlock::SearchResult(result) => json!({"searchResult": search_result_block(result)}),
+        ContentBlock::Text(text) => wire::text(text),
+        ContentBlock::Image(image) => wire::one("image", image_block(image)),
+        ContentBlock::Video(video) => wire::one("video", video_block(video)),
+        ContentBlock::Audio(audio) => wire::one("audio", audio_block(audio)),
+        ContentBlock::Document(document) => wire::one("document", document_block(document)),
+        ContentBlock::ToolUse(call) => wire::one("toolUse", tool_use(call)),
+        ContentBlock::ToolResult(result) => wire::one("toolResult", tool_result(result)),
+        ContentBlock::CachePoint(point) => wire::one("cachePoint", cache_point_block(point)),
+        ContentBlock::ReasoningContent(reasoning) => wire::one("reasoningContent", reasoning_block(reasoning)),
+        ContentBlock::SearchResult(result) => wire::one("searchResult", search_result_block(result)),
+        ContentBlock::CitationsContent(content) => wire::one("citationsContent", citations_block(content)),
+        ContentBlock::GuardContent(content) => wire::one("guardContent", guard_block(content)),
+        ContentBlock::ToolAddition(addition) => {
+            wire::one("toolAddition", Json::object([("tool", addition.tool.as_ref().map(tool_reference))]))
+        }
+        ContentBlock::ToolRemoval(removal) => {
+            wire::one("toolRemoval", Json::object([("tool", removal.tool.as_ref().map(tool_reference))]))
+        }
         _ => Json::Null,
     }
 }
 
-fn image_block(image: &ImageBlock) -> Json {
+fn tool_use(call: &ToolUseBlock) -> Json<'_> {
+    wire::tool_use(&call.tool_use_id, &call.name, Json::Other(document_json(&call.input)))
+        .and(Json::object([("type", call.r#type.as_ref().map(|kind| kind.as_str().into()))]))
+}
+
+fn tool_result(result: &ToolResultBlock) -> Json<'_> {
+    let content = result.content.iter().map(tool_result_content).collect();
+    wire::tool_result(&result.tool_use_id, content, result.status.as_ref().map(|status| status.as_str()))
+        .and(Json::object([("type", some(&result.r#type))]))
+}
+
+fn tool_result_content(block: &ToolResultContentBlock) -> Json<'_> {
+    match block {
+        ToolResultContentBlock::Text(text) => wire::text(text),
+        ToolResultContentBlock::Json(document) => wire::one("json", Json::Other(document_json(document))),
+        ToolResultContentBlock::Image(image) => wire::one("image", image_block(image)),
+        ToolResultContentBlock::Video(video) => wire::one("video", video_block(video)),
+        ToolResultContentBlock::Document(document) => wire::one("document", document_block(document)),
+        ToolResultContentBlock::SearchResult(result) => wire::one("searchResult", search_result_block(result)),
+        _ => Json::Null,
+    }
+}
+
+fn image_block(image: &ImageBlock) -> Json<'_> {
     let source = image.source.as_ref().map(|source| match source {
-        ImageSource::Bytes(blob) => bytes(blob),
+        ImageSource::Bytes(blob) => wire::bytes(blob.as_ref()),
         ImageSource::S3Location(location) => s3(location),
         _ => Json::Null,
     });
-    object([("format", some(image.format.as_str())), ("source", source), ("error", image.error.as_ref().map(error))])
+    wire::file(image.format.as_str(), None, source).and(Json::object([("error", image.error.as_ref().map(error))]))
 }
 
-fn video_block(video: &VideoBlock) -> Json {
+fn video_block(video: &VideoBlock) -> Json<'_> {
     let source = video.source.as_ref().map(|source| match source {
-        VideoSource::Bytes(blob) => bytes(blob),
+        VideoSource::Bytes(blob) => wire::bytes(blob.as_ref()),
         VideoSource::S3Location(location) => s3(location),
         _ => Json::Null,
     });
-    object([("format", some(video.format.as_str())), ("source", source)])
+    wire::file(video.format.as_str(), None, source)
 }
 
-fn audio_block(audio: &AudioBlock) -> Json {
+fn audio_block(audio: &AudioBlock) -> Json<'_> {
     let source = audio.source.as_ref().map(|source| match source {
-        AudioSource::Bytes(blob) => bytes(blob),
+        AudioSource::Bytes(blob) => wire::bytes(blob.as_ref()),
         AudioSource::S3Location(location) => s3(location),
         _ => Json::Null,
     });
-    object([("format", some(audio.format.as_str())), ("source", source), ("error", audio.error.as_ref().map(error))])
+    wire::file(audio.format.as_str(), None, source).and(Json::object([("error", audio.error.as_ref().map(error))]))
 }
 
-fn document_block(document: &DocumentBlock) -> Json {
+fn document_block(document: &DocumentBlock) -> Json<'_> {
     let source = document.source.as_ref().map(|source| match source {
-        DocumentSource::Bytes(blob) => bytes(blob),
+        DocumentSource::Bytes(blob) => wire::bytes(blob.as_ref()),
         DocumentSource::S3Location(location) => s3(location),
-        DocumentSource::Text(text) => json!({"text": text}),
-        DocumentSource::Content(blocks) => json!({"content": list(blocks, |block| match block {
-            DocumentContentBlock::Text(text) => json!({"text": text}),
-            _ => Json::Null,
-        })}),
+        DocumentSource::Text(text) => wire::text(text),
+        DocumentSource::Content(blocks) => {
+            let texts = blocks.iter().map(|block| match block {
+                DocumentContentBlock::Text(text) => wire::text(text),
+                _ => Json::Null,
+            });
+            wire::one("content", texts.collect())
+        }
         _ => Json::Null,
     });
-    object([
-        ("format", some(document.format.as_str())),
-        ("name", some(&document.name)),
-        ("source", source),
-        ("context", document.context.as_ref().and_then(some)),
+    wire::file(document.format.as_str(), Some(&document.name), source).and(Json::object([
+        ("context", some(&document.context)),
         ("citations", document.citations.as_ref().map(citations_config)),
-    ])
+    ]))
 }
 
-fn bytes(blob: &Blob) -> Json {
-    json!({"bytes": STANDARD.encode(blob)})
+fn s3(location: &S3Location) -> Json<'_> {
+    wire::s3(&location.uri, location.bucket_owner.as_deref())
 }
 
-fn s3(location: &S3Location) -> Json {
-    let uri_and_owner = [("uri", some(&location.uri)), ("bucketOwner", location.bucket_owner.as_ref().and_then(some))];
-    json!({"s3Location": object(uri_and_owner)})
+fn error(error: &ErrorBlock) -> Json<'_> {
+    Json::object([("message", some(&error.message))])
 }
 
-fn error(error: &ErrorBlock) -> Json {
-    object([("message", error.message.as_ref().and_then(some))])
+fn cache_point_block(point: &CachePointBlock) -> Json<'_> {
+    let ttl = point.ttl.as_ref().map(|ttl| ttl.as_str().into());
+    Json::object([("type", Some(point.r#type.as_str().into())), ("ttl", ttl)])
 }
 
-fn cache_point_block(point: &CachePointBlock) -> Json {
-    object([("type", some(point.r#type.as_str())), ("ttl", point.ttl.as_ref().map(|ttl| ttl.as_str().into()))])
-}
-
-fn reasoning_block(reasoning: &ReasoningContentBlock) -> Json {
+fn reasoning_block(reasoning: &ReasoningContentBlock) -> Json<'_> {
     match reasoning {
         ReasoningContentBlock::ReasoningText(block) => {
-            let text = object([("text", some(&block.text)), ("signature", block.signature.as_ref().and_then(some))]);
-            json!({"reasoningText": text})
+            let signature = Json::object([("signature", some(&block.signature))]);
+            wire::one("reasoningText", wire::text(&block.text).and(signature))
         }
-        ReasoningContentBlock::RedactedContent(blob) => json!({"redactedContent": STANDARD.encode(blob)}),
+        ReasoningContentBlock::RedactedContent(blob) => wire::one("redactedContent", Json::Bytes(blob.as_ref())),
         _ => Json::Null,
     }
 }
 
-fn search_result_block(result: &SearchResultBlock) -> Json {
-    object([
-        ("source", some(&result.source)),
-        ("title", some(&result.title)),
-        ("content", Some(list(&result.content, |block| json!({"text": block.text})))),
+fn search_result_block(result: &SearchResultBlock) -> Json<'_> {
+    Json::object([
+        ("source", Some(result.source.as_str().into())),
+        ("title", Some(result.title.as_str().into())),
+        ("content", Some(result.content.iter().map(|block| wire::text(&block.text)).collect())),
         ("citations", result.citations.as_ref().map(citations_config)),
     ])
 }
 
-fn guard_block(content: &GuardrailConverseContentBlock) -> Json {
+fn guard_block(content: &GuardrailConverseContentBlock) -> Json<'_> {
     match content {
         GuardrailConverseContentBlock::Text(block) => {
-            let qualifiers = block.qualifiers.as_ref().map(|all| list(all, |qualifier| qualifier.as_str().into()));
-            json!({"text": object([("text", some(&block.text)), ("qualifiers", qualifiers)])})
+            let all = block.qualifiers.as_ref();
+            let qualifiers = all.map(|all| all.iter().map(|qualifier| qualifier.as_str().into()).collect());
+            wire::one("text", wire::text(&block.text).and(Json::object([("qualifiers", qualifiers)])))
         }
         GuardrailConverseContentBlock::Image(image) => {
             let source = image.source.as_ref().map(|source| match source {
-                GuardrailConverseImageSource::Bytes(blob) => bytes(blob),
+                GuardrailConverseImageSource::Bytes(blob) => wire::bytes(blob.as_ref()),
                 _ => Json::Null,
             });
-            json!({"image": object([("format", some(image.format.as_str())), ("source", source)])})
+            wire::one("image", wire::file(image.format.as_str(), None, source))
         }
         _ => Json::Null,
     }
 }
 
-fn tool_reference(tool: &ToolReference) -> Json {
-    object([
+fn tool_reference(tool: &ToolReference) -> Json<'_> {
+    Json::object([
         ("type", tool.r#type.as_ref().map(|kind| kind.as_str().into())),
-        ("name", tool.name.as_ref().and_then(some)),
-        ("serverName", tool.server_name.as_ref().and_then(some)),
+        ("name", some(&tool.name)),
+        ("serverName", some(&tool.server_name)),
     ])
 }
 
-fn citations_config(config: &CitationsConfig) -> Json {
-    json!({"enabled": config.enabled})
+fn citations_config(config: &CitationsConfig) -> Json<'_> {
+    wire::one("enabled", config.enabled.into())
 }
 
-fn citations_block(block: &CitationsContentBlock) -> Json {
-    let content = block.content.as_ref().map(|all| {
-        list(all, |content| match content {
-            CitationGeneratedContent::Text(text) => json!({"text": text}),
-            _ => Json::Null,
-        })
+fn citations_block(block: &CitationsContentBlock) -> Json<'_> {
+    let texts = block.content.iter().flatten().map(|content| match content {
+        CitationGeneratedContent::Text(text) => wire::text(text),
+        _ => Json::Null,
     });
-    object([("content", content), ("citations", block.citations.as_ref().map(|all| list(all, citation)))])
+    Json::object([
+        ("content", block.content.is_some().then(|| texts.collect())),
+        ("citations", block.citations.as_ref().map(|all| all.iter().map(citation).collect())),
+    ])
 }
 
-fn citation(citation: &Citation) -> Json {
-    let source_content = citation.source_content.as_ref().map(|all| {
-        list(all, |content| match content {
-            CitationSourceContent::Text(text) => json!({"text": text}),
-            _ => Json::Null,
-        })
+fn citation(citation: &Citation) -> Json<'_> {
+    let texts = citation.source_content.iter().flatten().map(|content| match content {
+        CitationSourceContent::Text(text) => wire::text(text),
+        _ => Json::Null,
     });
-    object([
-        ("title", citation.title.as_ref().and_then(some)),
-        ("source", citation.source.as_ref().and_then(some)),
-        ("sourceContent", source_content),
+    Json::object([
+        ("title", some(&citation.title)),
+        ("source", some(&citation.source)),
+        ("sourceContent", citation.source_content.is_some().then(|| texts.collect())),
         ("location", citation.location.as_ref().map(citation_location)),
     ])
 }
 
-fn citation_location(location: &CitationLocation) -> Json {
-    let range = |of: &str, index: Option<i32>, start: Option<i32>, end: Option<i32>| {
-        object([(of, index.map(Json::from)), ("start", start.map(Json::from)), ("end", end.map(Json::from))])
+fn citation_location(location: &CitationLocation) -> Json<'_> {
+    let range = |of, index: Option<i32>, start: Option<i32>, end: Option<i32>| {
+        let number = |number: i32| Json::Other(number.into());
+        Json::object([(of, index.map(number)), ("start", start.map(number)), ("end", end.map(number))])
     };
     match location {
         CitationLocation::Web(web) => {
-            json!({"web": object([("url", web.url.as_ref().and_then(some)), ("domain", web.domain.as_ref().and_then(some))])})
+            wire::one("web", Json::object([("url", some(&web.url)), ("domain", some(&web.domain))]))
         }
         CitationLocation::DocumentChar(at) => {
-            json!({"documentChar": range("documentIndex", at.document_index, at.start, at.end)})
+            wire::one("documentChar", range("documentIndex", at.document_index, at.start, at.end))
         }
         CitationLocation::DocumentPage(at) => {
-            json!({"documentPage": range("documentIndex", at.document_index, at.start, at.end)})
+            wire::one("documentPage", range("documentIndex", at.document_index, at.start, at.end))
         }
         CitationLocation::DocumentChunk(at) => {
-            json!({"documentChunk": range("documentIndex", at.document_index, at.start, at.end)})
+            wire::one("documentChunk", range("documentIndex", at.document_index, at.start, at.end))
         }
         CitationLocation::SearchResultLocation(at) => {
-            json!({"searchResultLocation": range("searchResultIndex", at.search_result_index, at.start, at.end)})
+            wire::one("searchResultLocation", range("searchResultIndex", at.search_result_index, at.start, at.end))
         }
         _ => Json::Null,
     }
 }
 
-fn some(text: impl AsRef<str>) -> Option<Json> {
-    Some(text.as_ref().into())
-}
-
-fn list<T>(items: &[T], json: impl Fn(&T) -> Json) -> Json {
-    items.iter().map(json).collect()
-}
-
-/// The SDK leaves out what is not set.
-fn object<const N: usize>(entries: [(&str, Option<Json>); N]) -> Json {
-    entries.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+fn some(text: &Option<String>) -> Option<Json<'_>> {
+    text.as_deref().map(Json::from)
 }

@@ -56,6 +56,9 @@ pub struct Prompt {
     deltas: Deltas<Delta>,
 }
 
+/// What a prompt says: messages, and settings.
+type Said = (Vec<(Draft, Kind)>, Vec<Setting>);
+
 pub(super) enum Delta {
     Message(Draft, Kind),
     Media {
@@ -174,7 +177,7 @@ impl Prompt {
         self.on(&Conversation::new(id).with_config(self.conversation.config()))
     }
 
-    fn read(&self) -> Result<(Vec<(Draft, Kind)>, Vec<Setting>), PromptError> {
+    fn read(&self) -> Result<Said, PromptError> {
         let (mut drafts, mut settings) = (Vec::new(), Vec::new());
         for delta in self.deltas.in_order() {
             match delta {

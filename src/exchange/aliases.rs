@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use super::budget::{self, Budget};
 use super::error::Problem;
 use crate::message::{InvocationId, ToolName};
 
@@ -21,19 +20,17 @@ pub(super) struct Aliases {
 impl Aliases {
     /// The id for a call that comes under `id`; `invoked` knows the calls before it, and whether they have their result.
     ///
-    /// While the other call is open, the id stays what it is, to be refused: nobody could tell which one a result answers.
+    /// While the other call is open, the id is kept and refused: a result would be ambiguous.
     pub fn of_call<'a>(
         &mut self,
         id: InvocationId,
         invoked: impl Fn(&InvocationId) -> Option<(&'a ToolName, bool)>,
-        budget: &Budget,
     ) -> Result<InvocationId, Problem> {
         let latest = self.by_id.get(&id).unwrap_or(&id);
         let is_answered = |id| invoked(id).is_some_and(|(_, is_answered)| is_answered);
         if !is_answered(latest) {
             return Ok(latest.clone());
         }
-        budget.take(budget::ALIAS_BYTES)?;
         let stem: String = id.as_str().chars().take(LONGEST_STEM).collect();
         loop {
             let alias = InvocationId::new(format!("{stem}-{}", self.next_number))?;

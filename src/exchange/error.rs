@@ -3,11 +3,10 @@
 use std::error::Error;
 use std::fmt;
 
-use super::path::Place;
 use crate::manager::ManagerError;
 use crate::message::MessageError;
 
-/// Why a text is no conversation of a format: what is wrong, and where. Never holds what was said.
+/// Why a text is no conversation of a format: what is wrong, and where. Holds no word of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExchangeError {
     place: Place,
@@ -19,12 +18,12 @@ impl ExchangeError {
         Self { place, problem }
     }
 
-    /// Where it is.
+    /// Returns where the text is wrong.
     pub fn place(&self) -> &Place {
         &self.place
     }
 
-    /// What is wrong.
+    /// Returns what is wrong.
     pub fn problem(&self) -> &Problem {
         &self.problem
     }
@@ -42,81 +41,100 @@ impl Error for ExchangeError {
     }
 }
 
-/// What is wrong with a text that is to be imported. Never holds what was said.
+/// A place in a text: its path, such as `$.messages[3].content`, its line and its column.
+///
+/// The path never holds a key that the format does not know: such a key may be a caller's word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Place {
+    /// The path from the whole text, `$`, inwards; in JSON Lines from the whole line.
+    pub path: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// The character of the line, from 1.
+    pub column: usize,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (line {}, column {})", self.path, self.line, self.column)
+    }
+}
+
+/// The problem of an imported text. Holds no word of the text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// Bytes that are no text.
-    #[error("this is not UTF-8")]
-    NotUtf8,
-    /// Not JSON.
-    #[error("this is not JSON: {expected} belongs here")]
-    NotJson {
-        /// What JSON wants here.
-        expected: &'static str,
-    },
-    /// Lists and objects in each other.
-    #[error("lists and objects nest more than {max} deep")]
-    TooDeep {
-        /// How deep they may.
+    /// The text is larger than the limit.
+    #[error("the text has {bytes} bytes, more than {max}; split it, or raise `ImportOptions::with_max_bytes`")]
+    TooLarge {
+        /// The size of the text in bytes.
+        bytes: usize,
+        /// The limit in bytes.
         max: usize,
     },
-    /// Small values in such numbers that they would fill the memory.
-    #[error("what comes up to here takes more than 4 times the memory of the text: too dense for a conversation")]
-    TooDense,
-    /// A value of another kind.
+    /// The bytes are not UTF-8.
+    #[error("the text is not UTF-8")]
+    NotUtf8,
+    /// The text is not JSON.
+    #[error("the text is not JSON: {reason}")]
+    NotJson {
+        /// The rule of JSON that is broken.
+        reason: String,
+    },
+    /// The value is of another kind.
     #[error("{expected} belongs here, not {found}")]
     WrongKind {
-        /// What the format has here.
-        expected: &'static str,
-        /// What is here.
+        /// The kind of value that the format has here.
+        expected: String,
+        /// The kind of value that is here.
         found: &'static str,
     },
-    /// A key that the format demands.
+    /// A key that the format demands is missing.
     #[error("the key `{key}` is missing")]
     MissingKey {
         /// The key.
-        key: &'static str,
+        key: String,
     },
-    /// A key whose value would be lost.
-    #[error("a key is not known, and what it says would be lost; known are {}", known.join(", "))]
+    /// The value of an unknown key would be lost.
+    #[error("a key is not known here, and its value would be lost; known are {known}")]
     UnknownKey {
-        /// The keys that are known here.
-        known: &'static [&'static str],
+        /// The known keys.
+        known: String,
     },
     /// Of two values under one key one would be lost.
-    #[error("a key stands twice in one object")]
+    #[error("a key appears twice in one object")]
     RepeatedKey,
-    /// A `role`, a `type` or the like that is not known.
-    #[error("this {what} is not known; known are {known}")]
-    UnknownType {
-        /// What it is the name of.
-        what: &'static str,
-        /// Those that are known.
-        known: &'static str,
+    /// A `role`, `type`, `format` or the like is not known.
+    #[error("this name is not known here; known are {known}")]
+    UnknownName {
+        /// The known names.
+        known: String,
     },
-    /// A version of the format that is not known.
-    #[error("this version of the format is not known; known are {known}")]
-    UnknownVersion {
-        /// Those that are known.
-        known: &'static str,
-    },
-    /// A value that does not have the form that the format demands.
+    /// The value does not have the form that the format demands, or no message can hold it.
     #[error("{reason}")]
     Invalid {
-        /// What form it has.
-        reason: &'static str,
+        /// The rule that is broken.
+        reason: String,
     },
-    /// What a conversation here has no place for.
-    #[error("{what} cannot be kept; take it out first")]
-    NotKept {
-        /// What it is.
-        what: &'static str,
-    },
-    /// A value that no message can hold.
-    #[error("no message can hold this")]
-    Content(#[from] MessageError),
-    /// A message that cannot stand where it stands.
+    /// The conversation refuses the message.
     #[error("the conversation refuses the message")]
     Refused(#[from] ManagerError),
+}
+
+impl Problem {
+    pub(super) fn invalid(reason: impl Into<String>) -> Self {
+        Self::Invalid { reason: reason.into() }
+    }
+
+    /// The value has no place in a conversation.
+    pub(super) fn not_kept(what: &str) -> Self {
+        Self::Invalid { reason: format!("{what} cannot be kept; take it out first") }
+    }
+}
+
+impl From<MessageError> for Problem {
+    fn from(error: MessageError) -> Self {
+        Self::invalid(error.to_string())
+    }
 }

@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use super::json::Json;
+use super::plain;
 use crate::manager::MessagesManager;
-use crate::message::{Contents, Message, MessageId, MessageWrapper, Role};
+use crate::message::{Content, Contents, Message, MessageId, MessageWrapper, Role, RoleHint, Value};
 
 /// A conversation as text of a format, and what the format has no words for.
 ///
@@ -14,7 +16,7 @@ use crate::message::{Contents, Message, MessageId, MessageWrapper, Role};
 pub struct Export {
     /// The text.
     pub text: String,
-    /// What it does not say, in the order of the messages.
+    /// The losses, in the order of the messages.
     pub losses: Vec<Loss>,
 }
 
@@ -25,13 +27,13 @@ impl fmt::Debug for Export {
     }
 }
 
-/// What of a message is not in an exported text.
+/// A part of a message that an exported text lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Loss {
     /// The message.
     pub message: MessageId,
-    /// What is not said of it.
+    /// The kind of loss.
     pub what: Lost,
 }
 
@@ -41,7 +43,7 @@ impl fmt::Display for Loss {
     }
 }
 
-/// What a format may have no words for.
+/// The kinds of losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Lost {
@@ -49,24 +51,26 @@ pub enum Lost {
     Summary,
     /// System instructions.
     Instructions,
-    /// What was generated and not heard.
+    /// Words that were generated and not heard.
     Unheard,
     /// An image, sound or video.
     Media,
     /// A document.
     Document,
-    /// What is known of media or a document beside the data: a MIME type, a title, a label.
+    /// A MIME type, a title or a label of media or a document.
     Label,
     /// A tool call.
     Invocation,
     /// The result of a tool call.
     InvocationResult,
-    /// Of a failed tool call what the text does not tell: that it failed, its type, whether to try again.
+    /// That a tool call failed, the type of its failure, or whether to retry.
     Failure,
-    /// That a part of a result is data: it is told as a text.
+    /// That a part of a result is data: it is written as a text.
     ResultJson,
-    /// That a value in data is bytes or a set: it is told as a text or a list.
+    /// That a value in data is bytes or a set.
     Value,
+    /// The order in which things were said.
+    Order,
     /// A content of a newer version.
     Unknown,
 }
@@ -85,8 +89,31 @@ impl fmt::Display for Lost {
             Self::Failure => "what is known of a failed tool call",
             Self::ResultJson => "that a result is data",
             Self::Value => "bytes or sets in data",
+            Self::Order => "the order in which things were said",
             Self::Unknown => "a content of a newer version",
         })
+    }
+}
+
+/// The name of a role, as providers have it.
+pub(super) const fn role_name(role: Role) -> &'static str {
+    match role {
+        Role::User => "user",
+        Role::Assistant => "assistant",
+        Role::Supervisor | Role::Summary => "system",
+    }
+}
+
+/// The role that a provider's message has: the [hint](crate::message::Decision::role_hint) of its decision, where there
+/// is one and the message holds neither tool calls nor results. No provider takes words as those of a tool.
+pub(super) fn role_for_provider(message: &Message) -> Role {
+    let is_of_tools = |content: &Content| content.as_invocation().is_some() || content.as_result().is_some();
+    let hint = message.metadata().decision().and_then(|decision| decision.role_hint);
+    match hint.filter(|_| !message.contents().iter().any(is_of_tools)) {
+        Some(RoleHint::User) => Role::User,
+        Some(RoleHint::Assistant) => Role::Assistant,
+        Some(RoleHint::System) => Role::Supervisor,
+        Some(RoleHint::Tool) | None => message.role(),
     }
 }
 
@@ -103,18 +130,42 @@ impl Losses {
         }
     }
 
-    /// The text, with what it does not say.
+    /// A value as plain JSON.
+    pub fn plain<'a>(&mut self, of: MessageId, value: &'a Value) -> Json<'a> {
+        if !plain::is_plain(value) {
+            self.note(of, Lost::Value);
+        }
+        Json::Plain(value)
+    }
+
+    /// Notes a loss if `untold` is present.
+    pub fn note_some<T>(&mut self, of: MessageId, what: Lost, untold: &Option<T>) {
+        if untold.is_some() {
+            self.note(of, what);
+        }
+    }
+
+    /// Whether a content says something. Blank is what was not heard, and no format has a newer writer's contents.
+    pub fn says_something(&mut self, of: MessageId, content: &Content) -> bool {
+        if matches!(content, Content::Unknown(_)) {
+            self.note(of, Lost::Unknown);
+            return false;
+        }
+        !content.is_blank()
+    }
+
+    /// The text of an export, with these losses.
     pub fn beside(self, text: String) -> Export {
         Export { text, losses: self.0 }
     }
 }
 
-/// Calls `each` for each message that somebody said or instructed, with its contents as they were heard. Fakes are
-/// nobody's, and summaries are lost.
-pub(super) fn each_said<W: MessageWrapper>(
-    manager: &MessagesManager<W>,
+/// Calls `each` for each message that somebody said or instructed, with its contents as they were heard: not for fakes,
+/// and not for summaries, which are lost.
+pub(super) fn each_said<'a, W: MessageWrapper + 'a>(
+    manager: &'a MessagesManager<W>,
     losses: &mut Losses,
-    mut each: impl FnMut(&Message, &Contents, &mut Losses),
+    mut each: impl FnMut(&'a Message, Cow<'a, Contents>, &mut Losses),
 ) {
     for message in manager.all().map(W::message).filter(|message| !message.is_fake()) {
         if message.role() == Role::Summary {
@@ -125,6 +176,6 @@ pub(super) fn each_said<W: MessageWrapper>(
         if matches!(&heard, Cow::Owned(heard) if heard != message.contents()) {
             losses.note(message.id(), Lost::Unheard);
         }
-        each(message, &heard, losses);
+        each(message, heard, losses);
     }
 }

@@ -1,50 +1,56 @@
-//! [`Failure`]: how a failed tool call stands in the formats of which a result has a key `error`.
+//! [`Failure`]: a failed tool call, in the formats whose results have a key `error`.
 
-use super::block::optional_text;
 use super::error::ExchangeError;
 use super::export::{Losses, Lost};
-use super::reader::Reader;
-use super::writer::Writer;
-use crate::message::{InvocationError, MessageId, Text};
+use super::json::Json;
+use super::node::Node;
+use crate::message::{InvocationError, MessageId, Outcome, ResultContent, Text, is_blank};
 
-/// What is read of a failed tool call: `error`, and where they are known `error_type` and `retryable`.
-#[derive(Default)]
+/// The values of `error`, `error_type` and `retryable`.
 pub(super) struct Failure {
-    message: Option<Text>,
-    kind: Option<Text>,
-    retryable: Option<bool>,
+    pub message: Option<Text>,
+    pub kind: Option<Text>,
+    pub retryable: Option<bool>,
 }
 
 impl Failure {
-    /// Reads the value under one of the three keys.
-    pub fn read(&mut self, reader: &mut Reader<'_>, key: &str) -> Result<(), ExchangeError> {
-        match key {
-            "error" => self.message = optional_text(reader)?,
-            "error_type" => self.kind = optional_text(reader)?,
-            _ if reader.null()? => {}
-            _ => self.retryable = Some(reader.bool()?),
-        }
-        Ok(())
-    }
-
-    /// The error of the result which the reader has just read; `None` of a call that succeeded.
-    pub fn into_error(self, reader: &Reader<'_>) -> Result<Option<InvocationError>, ExchangeError> {
+    /// Returns the outcome of a call with these contents, or nothing if there are neither contents nor an error.
+    ///
+    /// The contents of a failed call are appended to its message, because the model gets nothing but the message.
+    pub fn outcome(
+        self,
+        node: &Node<'_, '_>,
+        contents: Option<Vec<ResultContent>>,
+    ) -> Result<Option<Outcome>, ExchangeError> {
         let Some(message) = self.message else {
-            let alone = self.kind.is_some() || self.retryable.is_some();
-            return if alone { Err(reader.missing("error")) } else { Ok(None) };
+            let is_alone = self.kind.is_some() || self.retryable.is_some();
+            node.need("error", (!is_alone).then_some(()))?;
+            return Ok(contents.map(Outcome::Success));
         };
-        let error = InvocationError::new(message).map_err(|error| reader.error(error))?;
+        let mut told = message.as_str().to_owned();
+        for content in contents.into_iter().flatten() {
+            let more = match content {
+                ResultContent::Text(text) => text.as_str().to_owned(),
+                ResultContent::Json(value) => Json::Plain(&value).to_string(),
+                _ => return Err(node.error(super::Problem::not_kept("media or a document beside an error"))),
+            };
+            if !is_blank(&more) && more != message.as_str() {
+                told.push('\n');
+                told.push_str(&more);
+            }
+        }
+        let error = InvocationError::new(told).map_err(|error| node.error(error))?;
         let error = self.kind.into_iter().fold(error, InvocationError::with_type);
-        Ok(Some(self.retryable.into_iter().fold(error, InvocationError::with_retryable)))
+        Ok(Some(Outcome::Failure(self.retryable.into_iter().fold(error, InvocationError::with_retryable))))
     }
 }
 
-/// Writes the entries of a failed tool call into the object that is being written.
-pub(super) fn write(writer: &mut Writer, error: &InvocationError, of: MessageId, losses: &mut Losses) {
-    writer.key("error").string(error.message());
-    error.error_type().into_iter().for_each(|kind| writer.key("error_type").string(kind));
-    error.retryable().into_iter().for_each(|retryable| writer.key("retryable").bool(retryable));
-    if error.unknown.is_some() {
-        losses.note(of, Lost::Unknown);
-    }
+/// The entries of a failed tool call.
+pub(super) fn entries<'a>(error: &'a InvocationError, of: MessageId, losses: &mut Losses) -> Json<'a> {
+    losses.note_some(of, Lost::Unknown, &error.unknown);
+    Json::object([
+        ("error", Some(error.message().into())),
+        ("error_type", error.error_type().map(Json::from)),
+        ("retryable", error.retryable().map(Json::from)),
+    ])
 }

@@ -2,70 +2,29 @@
 
 use std::sync::Arc;
 
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
 use super::aliases::Aliases;
-use super::budget::{self, Budget};
-use super::error::{ExchangeError, Problem};
-use super::path::Path;
-use super::reader::Reader;
-use crate::clock::{Clock, IdSource};
-use crate::manager::{Entry, MessagesManager};
-use crate::message::{Content, InvocationId, MessageWrapper, Role, ToolName};
+use super::error::ExchangeError;
+use super::node::Node;
+use super::options::ImportOptions;
+use super::wrong::{JsonKind, Refused};
+use crate::clock::{Clock, read_moment};
+use crate::manager::MessagesManager;
+use crate::message::{
+    Content, Invocation, InvocationId, InvocationResult, MessageWrapper, Outcome, Role, Text, ToolName, Value,
+};
 
-/// Bytes of text in which more than one message may have to be begun where one was counted, because what is merged
-/// has its limits.
-const BYTES_PER_EXTRA_MESSAGE: usize = 8 * 1024;
-
-/// Reads all of a text with `read`.
-pub(super) fn read_all<T>(
-    bytes: &[u8],
-    read: impl FnOnce(&mut Reader<'_>) -> Result<T, ExchangeError>,
-) -> Result<T, ExchangeError> {
-    let text = utf8(bytes)?;
-    let budget = Budget::of(text.len());
-    let mut reader = Reader::new(text, 1, &budget);
-    let all = read(&mut reader)?;
-    reader.end()?;
-    Ok(all)
+#[derive(Deserialize)]
+struct Request<'a> {
+    #[serde(borrow)]
+    system: Option<&'a RawValue>,
+    #[serde(borrow)]
+    messages: &'a RawValue,
 }
 
-/// The bytes as text, without the mark that some editors put in front of UTF-8.
-pub(super) fn utf8(bytes: &[u8]) -> Result<&str, ExchangeError> {
-    let text = std::str::from_utf8(bytes).map(|text| text.strip_prefix('\u{feff}').unwrap_or(text));
-    text.map_err(|error| {
-        let good = bytes.get(..error.valid_up_to()).unwrap_or_default();
-        let line_start = good.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
-        let before = good.get(line_start..).unwrap_or_default();
-        // Of what is UTF-8 every character has one byte that is no continuation.
-        let column = before.iter().filter(|byte| **byte & 0xC0 != 0x80).count() + 1;
-        ExchangeError::new(Path::default().at((line, column)), Problem::NotUtf8)
-    })
-}
-
-/// What a text holds, counted before it is read: so that lists need not grow, and never stand in memory twice.
-#[derive(Debug, Default)]
-pub(super) struct Shape {
-    messages: usize,
-    calls: usize,
-    last: Option<Role>,
-}
-
-impl Shape {
-    /// Counts a message; one that is merged into the last counts for nothing.
-    pub fn message(&mut self, role: Role) {
-        if self.last != Some(role) || !role.is_spoken() {
-            self.messages += 1;
-        }
-        self.last = Some(role);
-    }
-
-    /// Counts tool calls.
-    pub fn calls(&mut self, calls: usize) {
-        self.calls += calls;
-    }
-}
-
-/// A conversation that is being imported, within the budget of its reader.
+/// A conversation that is being imported.
 #[derive(Debug)]
 pub(super) struct Intake<W> {
     manager: MessagesManager<W>,
@@ -73,54 +32,146 @@ pub(super) struct Intake<W> {
 }
 
 impl<W: MessageWrapper> Intake<W> {
-    /// For what was counted.
-    pub fn new(
-        clock: Arc<dyn Clock>,
-        ids: Arc<dyn IdSource>,
-        shape: &Shape,
-        reader: &Reader<'_>,
-    ) -> Result<Self, ExchangeError> {
-        // One more for the fake that opens.
-        let messages = shape.messages + 1 + reader.len() / BYTES_PER_EXTRA_MESSAGE;
-        reader.take(messages.saturating_mul(size_of::<W>()))?;
-        reader.take(budget::calls_bytes(shape.calls))?;
-        let mut manager = MessagesManager::with_clock(clock, ids);
-        manager.reserve(messages, shape.calls);
-        Ok(Self { manager, aliases: Aliases::default() })
+    pub fn new(options: &ImportOptions) -> Self {
+        Self::with_clock(options, options.clock.clone())
     }
 
-    /// Adds a message that stands where the reader is, or has just been. The reader has counted what its contents hold.
-    pub fn add(
-        &mut self,
-        reader: &Reader<'_>,
-        role: Role,
-        contents: Vec<Content>,
-    ) -> Result<Entry<'_, W>, ExchangeError> {
-        reader.take(budget::contents_bytes(contents.len()))?;
-        if let Some(last) = self.manager.meta_messages().last().filter(|last| role.is_spoken() && last.role() == role) {
-            reader.take(budget::merged_bytes(last.contents().len(), contents.len()))?;
+    /// An import of messages that bring their times along.
+    pub fn with_clock(options: &ImportOptions, clock: Arc<dyn Clock>) -> Self {
+        let manager = MessagesManager::with_clock(clock, options.ids.clone());
+        Self { manager, aliases: Aliases::default() }
+    }
+
+    /// Imports a request: an object with `messages` and maybe `system`, or the list of messages alone. Instructions come
+    /// first, also if `system` is the last key.
+    pub fn request(
+        options: &ImportOptions,
+        node: &Node<'_, '_>,
+        system: impl FnOnce(&mut Self, &Node<'_, '_>) -> Result<(), ExchangeError>,
+        message: impl Fn(&mut Self, &Node<'_, '_>) -> Result<(), ExchangeError>,
+    ) -> Result<MessagesManager<W>, ExchangeError> {
+        let mut intake = Self::new(options);
+        if node.kind() == JsonKind::List {
+            node.each(|item| message(&mut intake, &item))?;
+            return Ok(intake.into_manager());
         }
-        self.manager.add_message(role, contents).map_err(|error| reader.error(error))
+        let request: Request<'_> = node.object()?;
+        if let Some(instructions) = request.system {
+            system(&mut intake, &node.under("system", instructions))?;
+        }
+        node.under("messages", request.messages).each(|item| message(&mut intake, &item))?;
+        Ok(intake.into_manager())
     }
 
-    /// The id under which a tool call is kept. One that was used before, and answered, gets another.
-    pub fn id_of_call(&mut self, reader: &Reader<'_>, id: InvocationId) -> Result<InvocationId, ExchangeError> {
-        self.aliases.of_call(id, |id| self.manager.invoked(id), reader.budget()).map_err(|error| reader.error(error))
+    /// Adds the message that `node` holds.
+    pub fn add(&mut self, node: &Node<'_, '_>, role: Role, contents: Vec<Content>) -> Result<(), ExchangeError> {
+        self.manager.add_message(role, contents).map(drop).map_err(|error| node.error(error))
     }
 
-    /// The call that a result under this id answers, and the tool.
+    /// A tool call. An id that an answered call had before is replaced by another, such as `call_1-2`.
+    pub fn call(
+        &mut self,
+        node: &Node<'_, '_>,
+        id: InvocationId,
+        name: ToolName,
+        arguments: Value,
+    ) -> Result<Invocation, ExchangeError> {
+        let id = self.aliases.of_call(id, |id| self.manager.invoked(id)).map_err(|problem| node.error(problem))?;
+        Ok(Invocation::of(id, name, arguments))
+    }
+
+    /// The result of the tool call that came under `id`.
     ///
-    /// Errors: there is no such call before the result.
-    pub fn answered(&self, reader: &Reader<'_>, id: &InvocationId) -> Result<(InvocationId, ToolName), ExchangeError> {
+    /// Returns an error if there is no such call before the result.
+    pub fn result(
+        &self,
+        node: &Node<'_, '_>,
+        id: &InvocationId,
+        outcome: Outcome,
+    ) -> Result<InvocationResult, ExchangeError> {
         let id = self.aliases.of_result(id);
-        let (name, _) = self.manager.invoked(id).ok_or_else(|| {
-            reader.error(Problem::Invalid { reason: "this answers a tool call that does not stand before it" })
-        })?;
-        Ok((id.clone(), name.clone()))
+        let (name, _) =
+            self.manager.invoked(id).ok_or_else(|| node.invalid("no tool call with this id precedes the result"))?;
+        Ok(InvocationResult::new(id.clone(), name.clone(), outcome))
     }
 
-    /// The conversation.
     pub fn into_manager(self) -> MessagesManager<W> {
         self.manager
+    }
+}
+
+/// The id of a tool call, as text.
+#[derive(Deserialize)]
+#[serde(try_from = "Text")]
+pub(super) struct CallId(pub InvocationId);
+
+/// The name of a tool, as text.
+#[derive(Deserialize)]
+#[serde(try_from = "Text")]
+pub(super) struct Tool(pub ToolName);
+
+impl TryFrom<Text> for CallId {
+    type Error = Refused;
+
+    fn try_from(id: Text) -> Result<Self, Refused> {
+        InvocationId::new(id).map(Self).map_err(|error| Refused(error.to_string()))
+    }
+}
+
+impl TryFrom<Text> for Tool {
+    type Error = Refused;
+
+    fn try_from(name: Text) -> Result<Self, Refused> {
+        ToolName::new(name).map(Self).map_err(|error| Refused(error.to_string()))
+    }
+}
+
+/// A moment as in [RFC 3339](https://www.rfc-editor.org/rfc/rfc3339), in milliseconds since the Unix epoch.
+#[derive(Deserialize, Clone, Copy)]
+#[serde(try_from = "Text")]
+pub(super) struct Moment(pub i64);
+
+impl TryFrom<Text> for Moment {
+    type Error = Refused;
+
+    fn try_from(moment: Text) -> Result<Self, Refused> {
+        const REASON: &str = "a moment as in RFC 3339 belongs here, such as 2025-11-18T10:30:00Z";
+        read_moment(&moment).map(Self).ok_or_else(|| Refused(REASON.to_owned()))
+    }
+}
+
+/// Who speaks, in the formats that know three roles.
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Speaker {
+    User,
+    Assistant,
+    System,
+}
+
+/// Who speaks, in the formats that know two roles.
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Spoken {
+    User,
+    Assistant,
+}
+
+impl From<Speaker> for Role {
+    fn from(speaker: Speaker) -> Self {
+        match speaker {
+            Speaker::User => Self::User,
+            Speaker::Assistant => Self::Assistant,
+            Speaker::System => Self::Supervisor,
+        }
+    }
+}
+
+impl From<Spoken> for Role {
+    fn from(spoken: Spoken) -> Self {
+        match spoken {
+            Spoken::User => Self::User,
+            Spoken::Assistant => Self::Assistant,
+        }
     }
 }

@@ -78,10 +78,6 @@ impl From<Call<'_>> for Entry {
 }
 
 impl Calls {
-    pub fn reserve(&mut self, calls: usize) {
-        self.own.reserve(calls);
-    }
-
     #[inline]
     pub fn get(&self, id: &InvocationId) -> Option<Call<'_>> {
         let own = self.own.get(id).and_then(|entry| entry.up_to(u32::MAX));

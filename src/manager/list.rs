@@ -117,11 +117,6 @@ impl<W: Clone> List<W> {
         self.end() - 1
     }
 
-    /// Makes room for so many messages, and not for twice as many.
-    pub fn reserve_exact(&mut self, messages: usize) {
-        self.own.reserve_exact(messages);
-    }
-
     /// A message, to be changed. One that is shared becomes the list's own, and with it all behind it.
     #[inline]
     pub fn get_mut(&mut self, index: usize) -> Option<&mut W> {

@@ -120,12 +120,6 @@ impl<W: MessageWrapper> MessagesManager<W> {
         }
     }
 
-    /// Makes room for messages and tool calls that are about to be added, and not for twice as many.
-    pub(crate) fn reserve(&mut self, messages: usize, calls: usize) {
-        self.list.reserve_exact(messages);
-        self.calls.reserve(calls);
-    }
-
     /// Returns the message with this id, or the one that it was merged into, to be changed. Searches from the end.
     pub fn entry(&mut self, id: &MessageId) -> Option<Entry<'_, W>> {
         let index = self.find_part(id)?;

@@ -20,7 +20,7 @@ use crate::model::{Failure, Generation, ModelError, ModelEvent, Received, Wait};
 /// What one request came to.
 pub(super) enum Answer {
     /// The model stopped. Its usage may still come.
-    Stopped(Next, Generation, Setup),
+    Stopped(Next, Generation, Box<Setup>),
     Failed(TurnFailure),
     /// The turn was ended from outside.
     Over,
@@ -97,7 +97,7 @@ pub(super) async fn ask<H: Host>(host: &H, id: SpeechId, deadlines: &Deadlines, 
             Ok(ModelEvent::Stop(reason)) => {
                 spans::stopped(&reason);
                 let next = host.with(|core| core.stopped(id, &reason, offers_tools));
-                return Answer::Stopped(next, generation, setup);
+                return Answer::Stopped(next, generation, Box::new(setup));
             }
             Ok(ModelEvent::Repaired(repairs)) => {
                 for repair in &repairs {

@@ -40,10 +40,13 @@ impl Core {
         let asked_ms = self.now_ms();
         let summary = self.manager.last_summary().map(|summary| summary.message().position().seq());
         spans::asked(summary.is_some());
-        let mut record = RequestRecord::default();
-        record.asked_ms = asked_ms;
-        record.model = setup.model.as_ref().map(|(name, _)| name.clone());
-        (record.memory_covers, record.memory_version) = (summary, self.manager.summary_count());
+        let record = RequestRecord {
+            asked_ms,
+            model: setup.model.as_ref().map(|(name, _)| name.clone()),
+            memory_covers: summary,
+            memory_version: self.manager.summary_count(),
+            ..RequestRecord::default()
+        };
         let turn = self.turn_of(id)?;
         (turn.reports, turn.answer.asked_ms, turn.answer.first_token_ms) = (reports, asked_ms, None);
         turn.recorder.asked(record);

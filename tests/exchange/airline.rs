@@ -31,7 +31,7 @@ pub fn recordings() -> Vec<(String, String)> {
 }
 
 pub fn import(text: &str) -> Manager {
-    openai::import_with_clock(text, formats::clock(), formats::ids()).unwrap()
+    openai::import_with(text, &formats::options()).unwrap()
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn nothing_is_lost_and_every_pair_is_intact() {
 fn converse_again(manager: &Manager) -> Manager {
     let export = converse::export(manager);
     assert_eq!(export.losses, []);
-    converse::import_with_clock(export.text, formats::clock(), formats::ids()).unwrap()
+    converse::import_with(export.text, &formats::options()).unwrap()
 }
 
 /// Calls in the window whose result stands in the next message.

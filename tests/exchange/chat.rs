@@ -1,23 +1,20 @@
 //! Chat messages of several conversations.
 
 use std::error::Error;
-use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
-use verbale::clock::SequentialIds;
-use verbale::exchange::{ExchangeError, Export, Lost, Problem, chat};
+use verbale::exchange::{ExchangeError, Export, Lost, chat};
 use verbale::message::{Media, MediaKind, Source};
-use verbale::{
-    Content, Contents, Invocation, ManagerError, MessageId, MessageWrapper, PlainMessage, Record, Role, Timing, Value,
-};
+use verbale::{Content, Contents, Invocation, MessageId, MessageWrapper, PlainMessage, Record, Role, Timing, Value};
 
+use crate::formats::options;
 use crate::random::{Manager, conversation};
 
 type Conversations = Vec<(String, Manager)>;
 
 fn imported(json: &str) -> Result<Conversations, ExchangeError> {
-    chat::import_with_ids::<PlainMessage>(json, Arc::new(SequentialIds::default()))
+    chat::import_with::<PlainMessage>(json, &options())
 }
 
 fn read(json: &Json) -> Result<Conversations, ExchangeError> {
@@ -138,7 +135,7 @@ fn what_chat_messages_cannot_say_is_a_loss() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place_and_never_quoted() {
+fn error_names_path_and_quotes_nothing() {
     let of = |key: &str, value: Option<Json>| {
         let mut message = message("secret", "secret", "user", "secret", 1);
         let entries = message.as_object_mut().unwrap();
@@ -148,83 +145,63 @@ fn what_is_wrong_is_told_with_its_place_and_never_quoted() {
         }
         json!([message])
     };
-    let invalid = |reason| Problem::Invalid { reason };
-    let no_data = "the data belongs here, under one of `url`, `data` and `content_id`";
-    let moment = "a moment as in RFC 3339 belongs here, such as 2025-11-18T10:30:00Z";
-    let twice = "another message of the conversation has this id";
-    let known = &["message_id", "conversation_id", "role", "content", "timestamp", "metadata"];
-    for (json, path, problem) in [
-        (
-            json!("secret"),
-            "$",
-            Problem::WrongKind { expected: "a list of messages, or an object with `messages`,", found: "a string" },
-        ),
-        (json!({"secret": []}), "$", Problem::MissingKey { key: "messages" }),
-        (
-            json!({"messages": ["secret"]}),
-            "$.messages[0]",
-            Problem::WrongKind { expected: "an object", found: "a string" },
-        ),
-        (of("role", None), "$[0]", Problem::MissingKey { key: "role" }),
-        (
-            of("role", Some(json!("secret"))),
-            "$[0].role",
-            Problem::UnknownType { what: "role", known: "user, assistant" },
-        ),
-        (of("content", None), "$[0]", Problem::MissingKey { key: "content" }),
-        (
-            of("content", Some(json!(7))),
-            "$[0].content",
-            Problem::WrongKind { expected: "a text, or a list of blocks,", found: "a number" },
-        ),
-        (of("content", Some(json!(" "))), "$[0]", Problem::Refused(ManagerError::Blank)),
-        (of("content", Some(json!([{"text": "secret"}]))), "$[0].content[0]", Problem::MissingKey { key: "type" }),
-        (
-            of("content", Some(json!([{"type": "secret"}]))),
-            "$[0].content[0].type",
-            Problem::UnknownType { what: "type", known: "text, image, audio, video, document" },
-        ),
-        (of("content", Some(json!([{"type": "image", "source": "url"}]))), "$[0].content[0]", invalid(no_data)),
-        (
-            of("content", Some(json!([{"type": "image", "url": "secret", "data": "aGk="}]))),
-            "$[0].content[0].url",
-            invalid(no_data),
-        ),
-        (of("timestamp", None), "$[0]", Problem::MissingKey { key: "timestamp" }),
-        (of("timestamp", Some(json!("secret"))), "$[0].timestamp", invalid(moment)),
-        (
-            of("metadata", Some(json!([]))),
-            "$[0].metadata",
-            Problem::WrongKind { expected: "an object", found: "a list" },
-        ),
-        (
-            of("metadata", Some(json!({"chatMessageId": "secret"}))),
-            "$[0].metadata",
-            Problem::NotKept { what: "a `chatMessageId` in metadata" },
-        ),
-        (
-            of("message_id", Some(json!(7))),
-            "$[0].message_id",
-            Problem::WrongKind { expected: "a string", found: "a number" },
-        ),
-        (of("secret", Some(json!("secret"))), "$[0]", Problem::UnknownKey { known }),
-        (
-            json!([
-                message("a", "c", "user", "1", 1),
-                message("b", "c", "user", "2", 1),
-                message("a", "c", "user", "3", 2)
-            ]),
-            "$[2].message_id",
-            invalid(twice),
-        ),
+    let mut told = Vec::new();
+    for json in [
+        json!("secret"),
+        json!({"secret": []}),
+        json!({"messages": ["secret"]}),
+        of("role", None),
+        of("role", Some(json!("secret"))),
+        of("content", None),
+        of("content", Some(json!(7))),
+        of("content", Some(json!(" "))),
+        of("content", Some(json!([{"text": "secret"}]))),
+        of("content", Some(json!([{"type": "secret"}]))),
+        of("content", Some(json!([{"type": "json", "json": "secret"}]))),
+        of("content", Some(json!([{"type": "image", "source": "url"}]))),
+        of("content", Some(json!([{"type": "image", "url": "secret", "data": "aGk="}]))),
+        of("timestamp", Some(json!("secret"))),
+        of("modality_type", Some(json!("secret"))),
+        of("metadata", Some(json!([]))),
+        of("metadata", Some(json!({"chatMessageId": "secret"}))),
+        of("message_id", Some(json!(7))),
+        of("secret", Some(json!("secret"))),
+        json!([
+            message("a", "c", "user", "1", 1),
+            message("b", "c", "user", "2", 1),
+            message("a", "c", "user", "3", 2)
+        ]),
     ] {
-        let error = read(&json).unwrap_err();
-        assert_eq!((error.place().path.as_str(), error.problem()), (path, &problem), "{json}");
-        let all = format!("{error} {error:?} {:?}", error.source());
-        assert!(!all.contains("secret"), "{all}");
+        told.push(read(&json).unwrap_err());
     }
     let twice = r#"[{"role":"user","content":"a","timestamp":"2024-03-15T10:30:00Z","metadata":{"a":1,"a":2}}]"#;
-    assert_eq!(*imported(twice).unwrap_err().problem(), Problem::RepeatedKey);
+    told.push(imported(twice).unwrap_err());
+    let all: String = told.iter().map(|error| format!("{error:?} {:?}", error.source())).collect();
+    assert!(!all.contains("secret"), "{all}");
+    let told: Vec<String> = told.iter().map(ToString::to_string).collect();
+    insta::assert_snapshot!(told.join("\n"), @r"
+    $ (line 1, column 1): a list of messages, an object with `messages`, or a message belongs here, not a string
+    $ (line 1, column 9): a key is not known here, and its value would be lost; known are `modality_type`, `input_id`, `message_id`, `conversation_id`, `role`, `content`, `timestamp`, `metadata`
+    $.messages[0] (line 1, column 14): an object belongs here, not a string
+    $[0] (line 1, column 105): the key `role` is missing
+    $[0].role (line 1, column 85): this name is not known here; known are `user` or `assistant`
+    $[0] (line 1, column 100): the key `content` is missing
+    $[0].content (line 1, column 13): a text or a list of blocks belongs here, not a number
+    $[0] (line 1, column 2): the conversation refuses the message
+    $[0].content[0] (line 1, column 30): the key `type` is missing
+    $[0].content[0].type (line 1, column 29): this name is not known here; known are `text`, `image`, `audio`, `video`, `document`, `json`
+    $[0].content[0] (line 1, column 14): only the result of a tool holds `json`
+    $[0].content[0] (line 1, column 14): the data belongs here, under one of `url`, `data` and `content_id`
+    $[0].content[0] (line 1, column 14): the data belongs here, under one of `url`, `data` and `content_id`
+    $[0].timestamp (line 1, column 105): a moment as in RFC 3339 belongs here, such as 2025-11-18T10:30:00Z
+    $[0].modality_type (line 1, column 94): this name is not known here; known are `chat`
+    $[0].metadata (line 1, column 82): an object belongs here, not a list
+    $[0].metadata (line 1, column 82): a `chatMessageId` or `chatInputId` in metadata cannot be kept; take it out first
+    $[0].message_id (line 1, column 62): a string belongs here, not a number
+    $[0] (line 1, column 92): a key is not known here, and its value would be lost; known are `modality_type`, `input_id`, `message_id`, `conversation_id`, `role`, `content`, `timestamp`, `metadata`
+    $[2] (line 1, column 210): another message of the conversation has this `message_id`
+    $[0].metadata (line 1, column 77): a key appears twice in one object
+    ");
 }
 
 #[test]

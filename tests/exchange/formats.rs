@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use verbale::clock::{ManualClock, SequentialIds};
-use verbale::exchange::{ExchangeError, chat, converse, json_lines, openai, versioned};
+use verbale::exchange::{
+    ExchangeError, ImportOptions, Loss, Lost, anthropic, chat, converse, json_lines, openai, versioned,
+};
 use verbale::{Contents, MessageWrapper, MessagesManager, PlainMessage, Role};
 
 pub type Manager = MessagesManager<PlainMessage>;
@@ -18,36 +20,50 @@ pub struct Format {
 pub const ALL: &[Format] = &[
     Format {
         name: "openai",
-        import: |json| openai::import_with_clock(json, clock(), ids()),
-        export: |manager| Some(openai::export(manager).text),
+        import: |json| openai::import_with(json, &options()),
+        export: |manager| {
+            let export = openai::export(manager);
+            let is_whole = |loss: &Loss| !matches!(loss.what, Lost::Order | Lost::Invocation | Lost::InvocationResult);
+            export.losses.iter().all(is_whole).then_some(export.text)
+        },
     },
     Format {
         name: "converse",
-        import: |json| converse::import_with_clock(json, clock(), ids()),
+        import: |json| converse::import_with(json, &options()),
         export: |manager| Some(converse::export(manager).text),
     },
     Format {
         name: "versioned",
-        import: |json| versioned::import_with_clock(json, clock(), ids()),
+        import: |json| versioned::import_with(json, &options()),
         export: |manager| Some(versioned::export(manager).text),
     },
     Format {
         name: "json_lines",
-        import: |lines| json_lines::import_with_ids(lines, ids()),
+        import: |lines| json_lines::import_with(lines, &options()),
         export: |manager| Some(json_lines::export(manager).text),
     },
     Format {
         name: "chat",
         // Of several conversations the first.
         import: |json| {
-            Ok(chat::import_with_ids(json, ids())?.into_iter().next().map_or_else(manager, |(_, first)| first))
+            Ok(chat::import_with(json, &options())?.into_iter().next().map_or_else(manager, |(_, first)| first))
         },
         export: |manager| {
             let export = chat::export([("default", manager)]);
             export.losses.is_empty().then_some(export.text)
         },
     },
+    Format {
+        name: "anthropic",
+        import: |json| anthropic::import_with(json, &options()),
+        // It has a window only.
+        export: |_| None,
+    },
 ];
+
+pub fn options() -> ImportOptions {
+    ImportOptions::default().with_clock(clock()).with_ids(ids())
+}
 
 pub fn clock() -> Arc<ManualClock> {
     Arc::new(ManualClock::new(1_744_815_823_058))

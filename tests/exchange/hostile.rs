@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use proptest::sample::Index;
+use verbale::exchange::anthropic;
 use verbale::{Content, Message, MessageWrapper, MessagesManager, PlainMessage, Role};
 
 use crate::airline;
@@ -69,8 +70,12 @@ static REAL: LazyLock<Vec<(usize, Vec<u8>)>> = LazyLock::new(|| {
     texts.push(SMALL.to_owned());
     let with_marker = texts.iter().map(|text| text.replace("flight", MARKER));
     let managers: Vec<Manager> = with_marker.map(|text| airline::import(&text)).collect();
+    let written = |format: &Format, manager: &Manager| match format.name {
+        "anthropic" => Some(anthropic::window(manager).text),
+        _ => (format.export)(manager),
+    };
     let all = formats::ALL.iter().enumerate();
-    all.flat_map(|(index, format)| managers.iter().filter_map(move |m| Some((index, (format.export)(m)?.into_bytes()))))
+    all.flat_map(|(index, format)| managers.iter().filter_map(move |m| Some((index, written(format, m)?.into_bytes()))))
         .collect()
 });
 

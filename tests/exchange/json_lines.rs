@@ -1,14 +1,13 @@
 //! JSON Lines of role, content and time.
 
 use std::error::Error;
-use std::sync::Arc;
 
 use proptest::prelude::*;
-use verbale::clock::SequentialIds;
-use verbale::exchange::{ExchangeError, Lost, Problem, json_lines};
-use verbale::message::{Document, InvocationError, MessageError, Source};
-use verbale::{Attribute, Content, Contents, Invocation, ManagerError, PlainMessage, Record, Role, Timing, Value};
+use verbale::exchange::{ExchangeError, Lost, json_lines};
+use verbale::message::{Document, InvocationError, Source};
+use verbale::{Attribute, Content, Contents, Invocation, PlainMessage, Record, Role, Timing, Value};
 
+use crate::formats::options;
 use crate::random::{Manager, conversation, said, said_at};
 
 const LINES: &str = r#"{"role":"supervisor","content":{"type":"text","text":"Be brief."},"timestamp":"2025-11-18T10:29:59Z"}
@@ -18,7 +17,7 @@ const LINES: &str = r#"{"role":"supervisor","content":{"type":"text","text":"Be 
 "#;
 
 fn imported(lines: &str) -> Result<Manager, ExchangeError> {
-    json_lines::import_with_ids::<PlainMessage>(lines, Arc::new(SequentialIds::default()))
+    json_lines::import_with::<PlainMessage>(lines, &options())
 }
 
 fn exported(manager: &Manager) -> String {
@@ -123,87 +122,72 @@ fn moments_with_an_offset_are_read() {
 }
 
 #[test]
-fn an_error_names_the_line_and_quotes_nothing() {
+fn error_names_line_and_path_and_quotes_nothing() {
     const AT: &str = r#","timestamp":"2025-11-18T10:30:00Z"}"#;
-    let invalid = |reason| Problem::Invalid { reason };
-    let known_roles = "user, assistant, supervisor, document, invocation, result";
-    let no_store = "the text is in a content store; put it in its place, as `text`";
-    for (bad, path, problem) in [
-        (
-            r#"{"role":"user","content":"secret""#,
-            "$.content",
-            Problem::WrongKind { expected: "an object", found: "a string" },
-        ),
-        (
-            r#"{"role":"secret","content":{"type":"text","text":"secret"}"#,
-            "$.role",
-            Problem::UnknownType { what: "role", known: known_roles },
-        ),
-        (r#"{"content":{"type":"text","text":"secret"}"#, "$", Problem::MissingKey { key: "role" }),
-        (r#"{"role":"user""#, "$", Problem::MissingKey { key: "content" }),
-        (r#"{"role":"user","content":{"type":"text"}"#, "$.content", Problem::MissingKey { key: "text" }),
-        (
-            r#"{"role":"user","content":{"type":"text","text":"","content_id":"sha256:secret"}"#,
-            "$.content.content_id",
-            invalid(no_store),
-        ),
-        (
-            r#"{"role":"user","content":{"type":"text","text":"secret","mime_type":"text/html"}"#,
-            "$.content.mime_type",
-            Problem::NotKept { what: "a MIME type of a text" },
-        ),
-        (
-            r#"{"role":"user","content":{"type":"secret"}"#,
-            "$.content.type",
-            Problem::UnknownType { what: "type", known: "text, image, audio, video, document" },
-        ),
-        (r#"{"role":"user","content":{"type":"text","text":" "}"#, "$", Problem::Refused(ManagerError::Blank)),
-        (
-            r#"{"role":"user","speaker":"secret","content":{"type":"text","text":"secret"}"#,
-            "$",
-            Problem::UnknownKey { known: &["role", "content", "timestamp"] },
-        ),
-        (r#"{"role":"document","title":"secret""#, "$", Problem::MissingKey { key: "content" }),
-        (r#"{"role":"invocation","name":"f","arguments":{}"#, "$", Problem::MissingKey { key: "identifier" }),
-        (r#"{"role":"invocation","identifier":"a","arguments":{}"#, "$", Problem::MissingKey { key: "name" }),
-        (r#"{"role":"invocation","identifier":"a","name":"f""#, "$", Problem::MissingKey { key: "arguments" }),
-        (
-            r#"{"role":"invocation","identifier":"secret id","name":"f","arguments":{}"#,
-            "$.identifier",
-            Problem::Content(MessageError::InvalidInvocationId { length: 9 }),
-        ),
-        (
-            r#"{"role":"result","invocation_id":"a","content":[]"#,
-            "$",
-            invalid("this answers a tool call that does not stand before it"),
-        ),
-        (r#"{"role":"result","invocation_id":"known""#, "$", Problem::MissingKey { key: "content" }),
-        (
-            r#"{"role":"result","invocation_id":"known","content":{"type":"text","text":"secret"},"error":"no""#,
-            "$",
-            Problem::NotKept { what: "a content beside an error" },
-        ),
-        (r#"{"role":"result","invocation_id":"known","retryable":true"#, "$", Problem::MissingKey { key: "error" }),
+    let mut told = Vec::new();
+    for bad in [
+        r#"{"role":"user","content":"secret""#,
+        r#"{"role":"secret","content":{"type":"text","text":"secret"}"#,
+        r#"{"role":["secret"],"content":{"type":"text","text":"secret"}"#,
+        r#"{"content":{"type":"text","text":"secret"}"#,
+        r#"{"role":"user""#,
+        r#"{"role":"user","content":{"type":"text"}"#,
+        r#"{"role":"user","content":{"type":"text","text":7}"#,
+        r#"{"role":"user","content":{"type":"secret"}"#,
+        r#"{"role":"user","content":{"type":"text","text":" "}"#,
+        r#"{"role":"user","speaker":"secret","content":{"type":"text","text":"secret"}"#,
+        r#"{"role":"user","role":"secret","content":{"type":"text","text":"secret"}"#,
+        r#"{"role":"user","content":{"type":"text","text":"\ud800 secret"}"#,
+        r#"{"role":"document","title":"secret""#,
+        r#"{"role":"invocation","name":"f","arguments":{}"#,
+        r#"{"role":"invocation","identifier":"a","arguments":{}"#,
+        r#"{"role":"invocation","identifier":"a","name":"f""#,
+        r#"{"role":"invocation","identifier":"secret id","name":"f","arguments":{}"#,
+        r#"{"role":"invocation","identifier":"a","name":"f","arguments":{"secret":1,"secret":2}"#,
+        r#"{"role":"result","invocation_id":"a","content":[]"#,
+        r#"{"role":"result","invocation_id":"known""#,
+        r#"{"role":"result","invocation_id":"known","content":{"type":"image","url":"secret"},"error":"no""#,
+        r#"{"role":"result","invocation_id":"known","retryable":true"#,
     ] {
         let call = r#"{"role":"invocation","identifier":"known","name":"f","arguments":{},"timestamp":"2025-11-18T10:30:00Z"}"#;
-        let error = imported(&format!("{call}\n\n{bad}{AT}\n")).unwrap_err();
-        let place = error.place();
-        assert_eq!((place.line, place.path.as_str(), error.problem()), (3, path, &problem), "{bad}");
-        let all = format!("{error} {error:?} {:?}", error.source());
-        assert!(!all.contains("secret"), "{all}");
+        told.push(imported(&format!("{call}\n\n{bad}{AT}\n")).unwrap_err());
     }
     let said = r#"{"role":"user","content":{"type":"text","text":"secret"}"#;
-    let reason = "a moment as in RFC 3339 belongs here, such as 2025-11-18T10:30:00Z";
-    for (line, path, problem) in [
-        (format!("{said}}}"), "$", Problem::MissingKey { key: "timestamp" }),
-        (format!(r#"{said},"timestamp":"secret"}}"#), "$.timestamp", invalid(reason)),
-        (format!("{said}{AT} secret"), "$", Problem::NotJson { expected: "the end of the text" }),
-    ] {
-        let error = imported(&line).unwrap_err();
-        assert_eq!((error.place().path.as_str(), error.problem()), (path, &problem), "{line}");
+    for line in [format!("{said}}}"), format!(r#"{said},"timestamp":"secret"}}"#), format!("{said}{AT} secret")] {
+        told.push(imported(&line).unwrap_err());
     }
-    let error = json_lines::import::<PlainMessage>(b"\n\xff\n").unwrap_err();
-    assert_eq!(error.to_string(), "$ (line 2, column 1): this is not UTF-8");
+    told.push(json_lines::import::<PlainMessage>(b"\n\xff\n").unwrap_err());
+    let all: String = told.iter().map(|error| format!("{error:?} {:?}", error.source())).collect();
+    assert!(!all.contains("secret"), "{all}");
+    let told: Vec<String> = told.iter().map(ToString::to_string).collect();
+    insta::assert_snapshot!(told.join("\n"), @r"
+    $.content (line 3, column 26): an object belongs here, not a string
+    $.role (line 3, column 16): this name is not known here; known are `user`, `assistant`, `supervisor`, `document`, `invocation`, `result`
+    $.role (line 3, column 9): a string belongs here, not a list
+    $ (line 3, column 78): the key `role` is missing
+    $ (line 3, column 1): the key `content` is missing
+    $.content (line 3, column 26): the key `text` is missing
+    $.content.text (line 3, column 48): a string belongs here, not a number
+    $.content.type (line 3, column 41): this name is not known here; known are `text`, `image`, `audio`, `video`, `document`, `json`
+    $ (line 3, column 1): the conversation refuses the message
+    $ (line 3, column 1): a key is not known here, and its value would be lost; known are role, content, timestamp
+    $ (line 3, column 21): a key appears twice in one object
+    $.content.text (line 3, column 55): the text is not JSON: unexpected end of hex escape
+    $ (line 3, column 1): the key `content` is missing
+    $ (line 3, column 1): the key `identifier` is missing
+    $ (line 3, column 1): the key `name` is missing
+    $ (line 3, column 1): the key `arguments` is missing
+    $.identifier (line 3, column 45): an invocation id has 1 to 64 characters of [a-zA-Z0-9_-]; this one has 9 bytes
+    $.arguments (line 3, column 62): a key appears twice in one object
+    $ (line 3, column 1): no tool call with this id precedes the result
+    $ (line 3, column 1): the key `content` is missing
+    $ (line 3, column 1): media or a document beside an error cannot be kept; take it out first
+    $ (line 3, column 1): the key `error` is missing
+    $ (line 1, column 57): the key `timestamp` is missing
+    $.timestamp (line 1, column 78): a moment as in RFC 3339 belongs here, such as 2025-11-18T10:30:00Z
+    $ (line 1, column 94): the text is not JSON: trailing characters
+    $ (line 2, column 1): the text is not UTF-8
+    ");
 }
 
 #[test]

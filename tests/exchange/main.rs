@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout, reason = "what is skipped is told")]
 
 mod airline;
+mod anthropic;
 mod chat;
 mod converse;
 mod formats;
@@ -11,4 +12,7 @@ mod hostile;
 mod json_lines;
 mod openai;
 mod random;
+mod seeds;
+mod sizes;
 mod versioned;
+mod windows;

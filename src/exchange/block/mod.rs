@@ -2,140 +2,130 @@
 //!
 //! | `type` | beside it |
 //! | --- | --- |
-//! | `text` | `text` |
-//! | `image`, `audio`, `video` | one of `url`, `data` (base64) and `content_id`; `mime_type`, `prompt_hint` where known |
+//! | `text` | `text`, or `content_id` where the words are in a content store |
+//! | `image`, `audio`, `video` | one of `url`, `data` (base64) and `content_id`; `mime_type`, `prompt_hint`, `id` where known |
 //! | `document` | the same, with `title` in place of `prompt_hint` |
 //! | `json`, in results only | `json` |
 
-mod attached;
 mod write;
 
-pub(super) use attached::{Attached, optional_text};
-pub(super) use write::{Naming, document_entries, is_told, media_entries, source_entry, write, write_of_result};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
-use super::error::{ExchangeError, Problem};
-use super::reader::{Others, Reader};
-use super::value;
-use crate::message::{Content, Document, Media, MediaKind, ResultContent, Text};
+pub(super) use write::{Naming, document_entries, media_entries, text_block, write, write_of_result};
 
-#[derive(Debug, Clone, Copy)]
-enum Kind {
-    Text,
-    Json,
-    Media(MediaKind),
-    Document,
-}
-
-const KINDS: [(&str, Kind); 6] = [
-    ("text", Kind::Text),
-    ("image", Kind::Media(MediaKind::Image)),
-    ("audio", Kind::Media(MediaKind::Audio)),
-    ("video", Kind::Media(MediaKind::Video)),
-    ("document", Kind::Document),
-    ("json", Kind::Json),
-];
-
-/// The content here.
-pub(super) fn read(reader: &mut Reader<'_>) -> Result<Content, ExchangeError> {
-    let kinds = KINDS.get(..5).unwrap_or_default();
-    Ok(match one_of(reader, &["type"], kinds, "text, image, audio, video, document")? {
-        Kind::Media(kind) => read_media(reader, kind)?.into(),
-        Kind::Document => read_document(reader)?.into(),
-        Kind::Text | Kind::Json => Content::Text(read_text(reader)?),
-    })
-}
-
-/// The part of a tool's result here.
-pub(super) fn read_of_result(reader: &mut Reader<'_>) -> Result<ResultContent, ExchangeError> {
-    Ok(match one_of(reader, &["type"], &KINDS, "text, image, audio, video, document, json")? {
-        Kind::Media(kind) => ResultContent::Media(Box::new(read_media(reader, kind)?)),
-        Kind::Document => ResultContent::Document(Box::new(read_document(reader)?)),
-        Kind::Text => ResultContent::Text(read_text(reader)?),
-        Kind::Json => {
-            let mut json = None;
-            reader.object(&["type", "json"], Others::Refuse, |reader, key| {
-                match key {
-                    "json" => json = Some(value::read(reader)?),
-                    _ => reader.skip()?,
-                }
-                Ok(())
-            })?;
-            ResultContent::Json(json.ok_or_else(|| reader.missing("json"))?)
-        }
-    })
-}
-
-/// The list of parts of a tool's result here.
-pub(super) fn read_parts(reader: &mut Reader<'_>) -> Result<Vec<ResultContent>, ExchangeError> {
-    let count = reader.count()?;
-    reader.take(count.saturating_mul(size_of::<ResultContent>()))?;
-    let mut parts = Vec::with_capacity(count);
-    reader.list(|reader| {
-        parts.push(read_of_result(reader)?);
-        Ok(())
-    })?;
-    Ok(parts)
-}
-
-/// Which of `known` the object here has under the one key of `key`; stays where it is.
-pub(super) fn one_of<T: Copy>(
-    reader: &mut Reader<'_>,
-    key: &'static [&'static str; 1],
-    known: &[(&str, T)],
-    listed: &'static str,
-) -> Result<T, ExchangeError> {
-    let [name] = key;
-    let found = reader.ahead(|reader| {
-        let mut found = None;
-        reader.object(key, Others::Ignore, |reader, what| {
-            let said = reader.quoted()?;
-            found = known.iter().find(|(name, _)| said.is(name)).map(|(_, meant)| *meant);
-            found.map_or_else(|| Err(reader.error(Problem::UnknownType { what, known: listed })), |_| Ok(()))
-        })?;
-        Ok(found)
-    })?;
-    found.ok_or_else(|| reader.missing(name))
-}
-
-fn read_text(reader: &mut Reader<'_>) -> Result<Text, ExchangeError> {
-    let mut text = None;
-    reader.object(&["type", "text", "mime_type", "content_id"], Others::Refuse, |reader, key| {
-        match key {
-            "text" => text = Some(reader.text()?),
-            "mime_type" => plain(reader)?,
-            "content_id" if !reader.null()? => return Err(reader.error(IN_A_STORE)),
-            _ if key == "type" => reader.skip()?,
-            _ => {}
-        }
-        Ok(())
-    })?;
-    text.ok_or_else(|| reader.missing("text"))
-}
-
-/// Words are got from there by who has the store.
-const IN_A_STORE: Problem =
-    Problem::Invalid { reason: "the text is in a content store; put it in its place, as `text`" };
+use super::error::ExchangeError;
+use super::media;
+use super::node::Node;
+use super::plain;
+use crate::message::{Content, Document, Map, Media, MediaKind, ResultContent, Source, Text, Value};
 
 /// The MIME type of a text that names none.
 pub(super) const PLAIN: &str = "text/plain";
+/// The key of an id that a service gives to media.
+const ID: &str = "id";
 
-fn plain(reader: &mut Reader<'_>) -> Result<(), ExchangeError> {
-    if reader.null()? || reader.quoted()?.is(PLAIN) {
-        return Ok(());
+#[derive(Deserialize)]
+struct Typed {
+    r#type: Kind,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Text,
+    Image,
+    Audio,
+    Video,
+    Document,
+    Json,
+}
+
+/// Reads a content.
+pub(super) fn read(node: &Node<'_, '_>) -> Result<Content, ExchangeError> {
+    Ok(match read_of_result(node)? {
+        ResultContent::Text(text) => Content::Text(text),
+        ResultContent::Media(media) => Content::Media(media),
+        ResultContent::Document(document) => Content::Document(document),
+        ResultContent::Json(_) | ResultContent::Unknown(_) => {
+            return Err(node.invalid("only the result of a tool holds `json`"));
+        }
+    })
+}
+
+/// Reads a part of the result of a tool.
+pub(super) fn read_of_result(node: &Node<'_, '_>) -> Result<ResultContent, ExchangeError> {
+    Ok(match node.object::<Typed>()?.r#type {
+        Kind::Text => read_text(node)?,
+        Kind::Image => read_media(node, MediaKind::Image)?.into(),
+        Kind::Audio => read_media(node, MediaKind::Audio)?.into(),
+        Kind::Video => read_media(node, MediaKind::Video)?.into(),
+        Kind::Document => read_document(node)?.into(),
+        Kind::Json => ResultContent::Json(plain::read(&node.last_of(&["type", "json"])?)?),
+    })
+}
+
+/// A content, whose keys depend on its type.
+#[derive(Deserialize)]
+struct Block<'a> {
+    text: Option<Text>,
+    url: Option<Text>,
+    #[serde(borrow)]
+    data: Option<&'a RawValue>,
+    content_id: Option<Text>,
+    mime_type: Option<Text>,
+    prompt_hint: Option<Text>,
+    title: Option<Text>,
+    id: Option<Text>,
+}
+
+impl Block<'_> {
+    /// Where the data is. Beside the data, a `content_id` is that of the data.
+    fn source(&mut self, node: &Node<'_, '_>) -> Result<Source, ExchangeError> {
+        match (self.url.take(), self.data, self.content_id.take()) {
+            (Some(url), None, None) => Ok(Source::Url(url)),
+            (None, Some(data), _) => media::bytes(&node.under("data", data)),
+            (None, None, Some(id)) => Ok(Source::ContentId(id)),
+            _ => Err(node.invalid("the data belongs here, under one of `url`, `data` and `content_id`")),
+        }
     }
-    Err(reader.error(Problem::NotKept { what: "a MIME type of a text" }))
+
+    /// The id of the service, which is kept as what a newer version may know.
+    fn id(&mut self, node: &Node<'_, '_>) -> Result<Option<Map>, ExchangeError> {
+        let entries = self.id.take().map(|id| [(ID.to_owned(), Value::String(id))].into());
+        entries.map(Map::new).transpose().map_err(|error| node.error(error))
+    }
 }
 
-fn read_media(reader: &mut Reader<'_>, kind: MediaKind) -> Result<Media, ExchangeError> {
-    const KEYS: &[&str] = &["type", "source", "url", "data", "content_id", "mime_type", "prompt_hint"];
-    let mut attached = Attached::default();
-    reader.object(KEYS, Others::Refuse, |reader, key| attached.read(reader, key))?;
-    attached.into_media(kind, reader)
+/// Reads a text. Its MIME type is not kept: the model gets the words.
+fn read_text(node: &Node<'_, '_>) -> Result<ResultContent, ExchangeError> {
+    let block: Block<'_> = node.object_of(&["type", "text", "mime_type", "content_id"])?;
+    Ok(match (block.text.filter(|text| !text.is_empty() || block.content_id.is_none()), block.content_id) {
+        (Some(text), _) => ResultContent::Text(text),
+        // A text that is in a store has none in its place.
+        (None, id) => {
+            let mime_type = block.mime_type.unwrap_or_else(|| PLAIN.into());
+            media::document(Source::ContentId(node.need("text", id)?), Some(mime_type), None).into()
+        }
+    })
 }
 
-fn read_document(reader: &mut Reader<'_>) -> Result<Document, ExchangeError> {
-    const KEYS: &[&str] = &["type", "source", "url", "data", "content_id", "mime_type", "title"];
-    let mut attached = Attached::default();
-    reader.object(KEYS, Others::Refuse, |reader, key| attached.read(reader, key))?;
-    attached.into_document(reader)
+/// Reads media, which may also be an item of a list of messages.
+pub(super) fn read_media(node: &Node<'_, '_>, kind: MediaKind) -> Result<Media, ExchangeError> {
+    const KEYS: &[&str] =
+        &["type", "source", "url", "data", "content_id", "mime_type", "prompt_hint", "id", "role", "continues"];
+    let mut block: Block<'_> = node.object_of(KEYS)?;
+    let mut media = media::media(kind, block.source(node)?, block.mime_type.take(), block.prompt_hint.take());
+    media.unknown = block.id(node)?;
+    Ok(media)
+}
+
+/// Reads a document, which may also be an item of a list of messages.
+pub(super) fn read_document(node: &Node<'_, '_>) -> Result<Document, ExchangeError> {
+    const KEYS: &[&str] =
+        &["type", "source", "url", "data", "content_id", "mime_type", "title", "id", "role", "continues"];
+    let mut block: Block<'_> = node.object_of(KEYS)?;
+    let mut document = media::document(block.source(node)?, block.mime_type.take(), block.title.take());
+    document.unknown = block.id(node)?;
+    Ok(document)
 }

@@ -1,8 +1,11 @@
 //! Writing contents as objects with `type`.
 
+use std::borrow::Cow;
+
+use super::{ID, PLAIN};
 use crate::exchange::export::{Losses, Lost};
-use crate::exchange::writer::{Fidelity, Writer};
-use crate::message::{Content, Document, Media, MessageId, ResultContent, Source, Text};
+use crate::exchange::json::Json;
+use crate::message::{Content, Document, Map, Media, MessageId, ResultContent, Source, Value};
 
 /// Whether blocks name their `source`: `url`, `base64` or `content_id`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,124 +14,118 @@ pub(in crate::exchange) enum Naming {
     Unnamed,
 }
 
-/// Writes a content that [`is_told`].
-pub(in crate::exchange) fn write(
-    writer: &mut Writer,
-    content: &Content,
+/// Writes a content. Returns nothing for a tool call or a result, or for what only a newer version knows.
+pub(in crate::exchange) fn write<'a>(
+    content: &'a Content,
     naming: Naming,
     of: MessageId,
     losses: &mut Losses,
-) {
-    match content {
-        Content::Text(text) => write_text(writer, text),
-        Content::Media(media) => write_media(writer, media, naming, of, losses),
-        Content::Document(document) => write_document(writer, document, naming, of, losses),
-        Content::Invocation(_) => losses.note(of, Lost::Invocation),
-        Content::InvocationResult(_) => losses.note(of, Lost::InvocationResult),
-        Content::Unknown(_) => losses.note(of, Lost::Unknown),
-    }
+) -> Option<Json<'a>> {
+    let lost = match content {
+        Content::Text(text) => return Some(text_block(text.as_str())),
+        Content::Media(media) => return Some(media_block(media, naming, of, losses)),
+        Content::Document(document) => return Some(document_block(document, naming, of, losses)),
+        Content::Invocation(_) => Lost::Invocation,
+        Content::InvocationResult(_) => Lost::InvocationResult,
+        Content::Unknown(_) => Lost::Unknown,
+    };
+    losses.note(of, lost);
+    None
 }
 
-/// Writes a part of a tool's result.
-pub(in crate::exchange) fn write_of_result(
-    writer: &mut Writer,
-    content: &ResultContent,
+/// Writes a part of the result of a tool.
+pub(in crate::exchange) fn write_of_result<'a>(
+    content: &'a ResultContent,
     of: MessageId,
     losses: &mut Losses,
-) {
-    match content {
-        ResultContent::Text(text) => write_text(writer, text),
-        ResultContent::Json(value) => writer.object(|writer| {
-            writer.key("type").string("json");
-            if writer.key("json").value(value) == Fidelity::Told {
-                losses.note(of, Lost::Value);
-            }
-        }),
-        ResultContent::Media(media) => write_media(writer, media, Naming::Unnamed, of, losses),
-        ResultContent::Document(document) => write_document(writer, document, Naming::Unnamed, of, losses),
-        ResultContent::Unknown(_) => losses.note(of, Lost::Unknown),
+) -> Option<Json<'a>> {
+    Some(match content {
+        ResultContent::Text(text) => text_block(text.as_str()),
+        ResultContent::Json(value) => {
+            Json::object([("type", Some("json".into())), ("json", Some(losses.plain(of, value)))])
+        }
+        ResultContent::Media(media) => media_block(media, Naming::Unnamed, of, losses),
+        ResultContent::Document(document) => document_block(document, Naming::Unnamed, of, losses),
+        ResultContent::Unknown(_) => {
+            losses.note(of, Lost::Unknown);
+            return None;
+        }
+    })
+}
+
+pub(in crate::exchange) fn text_block<'a>(text: impl Into<Cow<'a, str>>) -> Json<'a> {
+    Json::object([("type", Some("text".into())), ("text", Some(Json::text(text)))])
+}
+
+fn media_block<'a>(media: &'a Media, naming: Naming, of: MessageId, losses: &mut Losses) -> Json<'a> {
+    named(media.kind.as_str(), naming, &media.source).and(media_entries(media, of, losses))
+}
+
+fn document_block<'a>(document: &'a Document, naming: Naming, of: MessageId, losses: &mut Losses) -> Json<'a> {
+    let mime_type = document.mime_type.as_deref();
+    match &document.source {
+        // A text in a store, as it is read.
+        Source::ContentId(id)
+            if document.title.is_none()
+                && document.unknown.is_none()
+                && mime_type.is_some_and(|mime_type| mime_type.starts_with("text/")) =>
+        {
+            Json::object([
+                ("type", Some("text".into())),
+                ("content_id", Some(id.into())),
+                ("mime_type", mime_type.filter(|mime_type| *mime_type != PLAIN).map(Json::from)),
+            ])
+        }
+        source => named("document", naming, source).and(document_entries(document, of, losses)),
     }
 }
 
-fn write_text(writer: &mut Writer, text: &Text) {
-    writer.object(|writer| {
-        writer.key("type").string("text");
-        writer.key("text").string(text);
-    });
-}
-
-fn write_media(writer: &mut Writer, media: &Media, naming: Naming, of: MessageId, losses: &mut Losses) {
-    writer.object(|writer| {
-        writer.key("type").string(media.kind.as_str());
-        write_name(writer, naming, &media.source);
-        media_entries(writer, media, of, losses);
-    });
-}
-
-fn write_document(writer: &mut Writer, document: &Document, naming: Naming, of: MessageId, losses: &mut Losses) {
-    writer.object(|writer| {
-        writer.key("type").string("document");
-        write_name(writer, naming, &document.source);
-        document_entries(writer, document, of, losses);
-    });
-}
-
-fn write_name(writer: &mut Writer, naming: Naming, source: &Source) {
+fn named<'a>(kind: &'a str, naming: Naming, source: &Source) -> Json<'a> {
     let name = match source {
         Source::Bytes(_) => "base64",
         Source::Url(_) => "url",
         Source::ContentId(_) => "content_id",
     };
-    if naming == Naming::Named {
-        writer.key("source").string(name);
-    }
+    Json::object([("type", Some(kind.into())), ("source", (naming == Naming::Named).then(|| name.into()))])
 }
 
-/// Writes the entries of media into the object that is being written, but for the `type`.
-pub(in crate::exchange) fn media_entries(writer: &mut Writer, media: &Media, of: MessageId, losses: &mut Losses) {
-    source_entry(writer, &media.source);
-    write_optional(writer, "mime_type", media.mime_type.as_ref());
-    write_optional(writer, "prompt_hint", media.prompt_hint.as_ref());
-    if media.unknown.is_some() {
-        losses.note(of, Lost::Unknown);
-    }
+/// The entries of media but for the `type`.
+pub(in crate::exchange) fn media_entries<'a>(media: &'a Media, of: MessageId, losses: &mut Losses) -> Json<'a> {
+    Json::object([
+        source_entry(&media.source),
+        ("mime_type", media.mime_type.as_ref().map(Json::from)),
+        ("prompt_hint", media.prompt_hint.as_ref().map(Json::from)),
+        id_entry(media.unknown.as_ref(), of, losses),
+    ])
 }
 
-/// Writes the entries of a document into the object that is being written, but for the `type`.
-pub(in crate::exchange) fn document_entries(
-    writer: &mut Writer,
-    document: &Document,
+/// The entries of a document but for the `type`.
+pub(in crate::exchange) fn document_entries<'a>(
+    document: &'a Document,
     of: MessageId,
     losses: &mut Losses,
-) {
-    source_entry(writer, &document.source);
-    write_optional(writer, "mime_type", document.mime_type.as_ref());
-    write_optional(writer, "title", document.title.as_ref());
-    if document.unknown.is_some() {
-        losses.note(of, Lost::Unknown);
-    }
+) -> Json<'a> {
+    Json::object([
+        source_entry(&document.source),
+        ("mime_type", document.mime_type.as_ref().map(Json::from)),
+        ("title", document.title.as_ref().map(Json::from)),
+        id_entry(document.unknown.as_ref(), of, losses),
+    ])
 }
 
-/// Writes where data is into the object that is being written.
-pub(in crate::exchange) fn source_entry(writer: &mut Writer, source: &Source) {
+/// The entry that says where data is.
+pub(in crate::exchange) fn source_entry(source: &Source) -> (&str, Option<Json<'_>>) {
     match source {
-        Source::Bytes(bytes) => writer.key("data").base64(bytes),
-        Source::Url(url) => writer.key("url").string(url),
-        Source::ContentId(id) => writer.key("content_id").string(id),
+        Source::Bytes(bytes) => ("data", Some(Json::Bytes(bytes))),
+        Source::Url(url) => ("url", Some(url.into())),
+        Source::ContentId(id) => ("content_id", Some(id.into())),
     }
 }
 
-fn write_optional(writer: &mut Writer, key: &str, text: Option<&Text>) {
-    if let Some(text) = text {
-        writer.key(key).string(text);
-    }
-}
-
-/// Whether there is something to tell of a content: blank is what was not heard, and a newer version's has no words.
-pub(in crate::exchange) fn is_told(content: &Content, of: MessageId, losses: &mut Losses) -> bool {
-    if matches!(content, Content::Unknown(_)) {
+fn id_entry<'a>(unknown: Option<&'a Map>, of: MessageId, losses: &mut Losses) -> (&'a str, Option<Json<'a>>) {
+    let id = unknown.and_then(|unknown| unknown.get(ID)).and_then(Value::as_str);
+    if unknown.map_or(0, |unknown| unknown.len()) > usize::from(id.is_some()) {
         losses.note(of, Lost::Unknown);
-        return false;
     }
-    !content.is_blank()
+    (ID, id.map(Json::from))
 }

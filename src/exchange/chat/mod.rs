@@ -9,13 +9,16 @@
 //! ```
 //!
 //! - A text holds messages of several conversations. They are read in the order of their times, those of one time in the
-//!   order of their ids. Each stays a message of its own, also behind one of the same role: the window shows both as one.
+//!   order of their ids. Each stays a message of its own, also after one of the same role: the window shows both as one.
+//! - A message may also be a submitted input: `modality_type` is `chat`; the `input_id` is its id where it has no
+//!   `message_id`, and is kept under [`INPUT_ID`] where it has one; without a `timestamp` it has the time of the import,
+//!   and keeps its place among such messages. An event has its input under `data`, and its time under `scheduled_time`.
 //! - A `message_id` that is a ULID becomes the message's id. Any other is kept in the custom data, under
 //!   [`MESSAGE_ID`], and exported from there. A message that has none is given one.
 //! - `conversation_id` is `default` where there is none. `metadata` is the custom data of the message.
 //! - `content` is a text, or a list of blocks: `text`; `image`, `audio` and `video` with the `source` `url`, `base64`
-//!   (under `data`), or `content_id` (in a content store), and `mime_type` and `prompt_hint` where known; `document` the
-//!   same, with a `title`.
+//!   (under `data`), or `content_id` (in a content store), and `mime_type`, `id` and `prompt_hint` where known; `document`
+//!   the same, with a `title`.
 //! - `timestamp` is when the message was added, as in [RFC 3339](https://www.rfc-editor.org/rfc/rfc3339), in
 //!   milliseconds: what is finer is cut off.
 //!
@@ -36,21 +39,22 @@ mod ids;
 mod read;
 mod write;
 
-use std::sync::Arc;
-
+use super::error::ExchangeError;
 use super::export::Export;
-use super::{ExchangeError, intake};
-use crate::clock::{IdSource, SystemIds};
+use super::options::ImportOptions;
 use crate::manager::MessagesManager;
 use crate::message::MessageWrapper;
 
 /// The key of the custom data that keeps the `message_id` of elsewhere.
 pub const MESSAGE_ID: &str = "chatMessageId";
 
+/// The key of the custom data that keeps the `input_id` of a message that has a `message_id` too.
+pub const INPUT_ID: &str = "chatInputId";
+
 /// The conversation of a message that names none.
 const DEFAULT_CONVERSATION: &str = "default";
 
-/// The messages of conversations, by their ids, as one list.
+/// Exports the messages of conversations, by their ids, as one list.
 ///
 /// Always left out are times but the first, marks, decisions and fakes. [Losses](Export::losses) are what chat messages
 /// have no words for: instructions, summaries, tool calls and their results; what was not heard; bytes and sets in custom
@@ -61,20 +65,19 @@ pub fn export<'a, W: MessageWrapper + 'a>(
     write::conversations(conversations)
 }
 
-/// The conversations of chat messages, in the order of their ids: of a list, or of an object that has the list under
-/// `messages` and whose other keys are not read.
+/// Imports the conversations of chat messages, in the order of their ids: of a list, of an object that has the list under
+/// `messages` and whose other keys are skipped, or of one message.
 ///
-/// Errors: no JSON; a message without a key that it needs, or with one that is not known; an unknown role or type of a
-/// block; an id twice in one conversation; a message that says nothing; too deep, or too dense. Each names its
-/// place.
+/// Returns an error if a message lacks a key or has an unknown one, if a role or the type of a block is unknown, if an id
+/// appears twice in one conversation, or if a message says nothing.
 pub fn import<W: MessageWrapper>(json: impl AsRef<[u8]>) -> Result<Vec<(String, MessagesManager<W>)>, ExchangeError> {
-    import_with_ids(json, Arc::new(SystemIds))
+    import_with(json, &ImportOptions::default())
 }
 
-/// As [`import`], with ids from elsewhere for messages that have none of their own.
-pub fn import_with_ids<W: MessageWrapper>(
+/// Imports as [`import`] does, with options.
+pub fn import_with<W: MessageWrapper>(
     json: impl AsRef<[u8]>,
-    ids: Arc<dyn IdSource>,
+    options: &ImportOptions,
 ) -> Result<Vec<(String, MessagesManager<W>)>, ExchangeError> {
-    intake::read_all(json.as_ref(), |reader| read::conversations(reader, ids))
+    options.read(json.as_ref(), |node| read::conversations(&node, options))
 }

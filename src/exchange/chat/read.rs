@@ -1,204 +1,197 @@
 //! Reading chat messages.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::ids::KnownIds;
-use super::{DEFAULT_CONVERSATION, MESSAGE_ID};
-use crate::clock::{IdSource, ManualClock};
-use crate::exchange::lexer::Kind;
-use crate::exchange::reader::{Others, Reader};
-use crate::exchange::{ExchangeError, Problem, block, budget, moment, value};
-use crate::manager::MessagesManager;
-use crate::message::{Content, Entries, MessageId, MessageWrapper, Role, Value};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
-const ROLES: [(&str, Role); 2] = [("user", Role::User), ("assistant", Role::Assistant)];
+use super::ids::KnownIds;
+use super::{DEFAULT_CONVERSATION, INPUT_ID, MESSAGE_ID};
+use crate::clock::{IdSource, ManualClock};
+use crate::exchange::error::{ExchangeError, Problem};
+use crate::exchange::intake::{Moment, Spoken};
+use crate::exchange::node::Node;
+use crate::exchange::options::ImportOptions;
+use crate::exchange::wrong::JsonKind;
+use crate::exchange::{block, plain};
+use crate::manager::MessagesManager;
+use crate::message::{Content, Entries, MessageId, MessageWrapper, Role};
 
 type Conversations<W> = Vec<(String, MessagesManager<W>)>;
 
-/// The whole text: a list of messages, or an object that has it under `messages`.
-pub(super) fn conversations<W: MessageWrapper>(
-    reader: &mut Reader<'_>,
-    ids: Arc<dyn IdSource>,
-) -> Result<Conversations<W>, ExchangeError> {
-    match reader.kind()? {
-        Kind::List => list(reader, &ids),
-        Kind::Object => {
-            let mut conversations = None;
-            reader.object(&["messages"], Others::Ignore, |reader, _| {
-                conversations = Some(list(reader, &ids)?);
-                Ok(())
-            })?;
-            conversations.ok_or_else(|| reader.missing("messages"))
-        }
-        _ => Err(reader.wrong_kind("a list of messages, or an object with `messages`,")),
-    }
+#[derive(Deserialize)]
+struct Messages<'a> {
+    #[serde(borrow)]
+    messages: Option<&'a RawValue>,
 }
 
-/// What orders the messages, and where they stand.
-struct Listed<'a> {
+/// An event that submits a message, as a service schedules it.
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(borrow)]
+    data: Option<&'a RawValue>,
+    scheduled_time: Option<Moment>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Message<'a> {
+    #[serde(rename = "modality_type")]
+    _modality_type: Option<Modality>,
+    #[serde(borrow)]
+    input_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    message_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    conversation_id: Option<Cow<'a, str>>,
+    role: Spoken,
+    #[serde(borrow)]
+    content: &'a RawValue,
+    timestamp: Option<Moment>,
+    #[serde(borrow)]
+    metadata: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Modality {
+    Chat,
+}
+
+/// A message with what orders it.
+struct Listed<'a, 'p> {
     conversation: Cow<'a, str>,
     at_ms: i64,
-    /// Empty where there is none.
-    id: Cow<'a, str>,
+    /// Nothing where the message has no time: then it keeps its place.
+    order: Option<Cow<'a, str>>,
     index: usize,
-    offset: usize,
+    node: Node<'a, 'p>,
+    message: Message<'a>,
 }
 
-fn list<W: MessageWrapper>(
-    reader: &mut Reader<'_>,
-    ids: &Arc<dyn IdSource>,
+/// Reads the whole text: a list of messages, an object that has it under `messages`, or one message.
+pub(super) fn conversations<W: MessageWrapper>(
+    node: &Node<'_, '_>,
+    options: &ImportOptions,
 ) -> Result<Conversations<W>, ExchangeError> {
-    let count = reader.count()?;
-    reader.take(count.saturating_mul(size_of::<Listed<'_>>()))?;
-    let mut listed = Vec::with_capacity(count);
-    reader.ahead(|reader| {
-        reader.list(|reader| {
-            listed.push(look_at(reader, listed.len())?);
-            reader.skip()
-        })
-    })?;
-    refuse_repeated_ids(reader, &mut listed)?;
-    listed.sort_unstable_by(|a, b| {
-        (&a.conversation, a.at_ms, &a.id, a.index).cmp(&(&b.conversation, b.at_ms, &b.id, b.index))
+    match node.kind() {
+        JsonKind::List => list(node.items()?, options),
+        JsonKind::Object => match node.object::<Messages<'_>>()?.messages {
+            Some(messages) => list(node.under("messages", messages).items()?, options),
+            None => list(std::iter::once(*node), options),
+        },
+        _ => Err(node.wrong_kind("a list of messages, an object with `messages`, or a message")),
+    }
+}
+
+fn list<'a: 'p, 'p, W: MessageWrapper>(
+    nodes: impl Iterator<Item = Node<'a, 'p>>,
+    options: &ImportOptions,
+) -> Result<Conversations<W>, ExchangeError> {
+    let now_ms = options.clock.now_ms();
+    let listed = nodes.enumerate().map(|(index, node)| look_at(node, index, now_ms));
+    let mut listed: Vec<Listed<'_, '_>> = listed.collect::<Result<_, _>>()?;
+    refuse_repeated_ids(&listed)?;
+    listed.sort_by(|a, b| {
+        (&a.conversation, a.at_ms, &a.order, a.index).cmp(&(&b.conversation, b.at_ms, &b.order, b.index))
     });
-
-    let of_conversations = || listed.chunk_by(|a, b| a.conversation == b.conversation);
-    let count = of_conversations().count();
-    reader.take(count.saturating_mul(size_of::<(String, MessagesManager<W>)>() + CONVERSATION_BYTES))?;
-    let mut conversations = Vec::with_capacity(count);
-    for messages in of_conversations() {
-        let id = messages.first().map_or("", |message| &message.conversation);
-        reader.take(id.len())?;
-        conversations.push((id.to_owned(), conversation(reader, messages, ids)?));
-    }
-    reader.skip()?;
-    Ok(conversations)
-}
-
-/// Its clock and its ids.
-const CONVERSATION_BYTES: usize = 256;
-
-fn look_at<'a>(reader: &mut Reader<'a>, index: usize) -> Result<Listed<'a>, ExchangeError> {
-    let offset = reader.offset();
-    let (mut conversation, mut id) = (None, None);
-    reader.ahead(|reader| {
-        reader.object(&["conversation_id", "message_id"], Others::Ignore, |reader, key| {
-            if reader.null()? {
-                return Ok(());
-            }
-            let named = if key == "message_id" { &mut id } else { &mut conversation };
-            *named = Some(reader.string()?);
-            Ok(())
-        })
-    })?;
-    Ok(Listed {
-        conversation: conversation.unwrap_or(Cow::Borrowed(DEFAULT_CONVERSATION)),
-        at_ms: moment::timestamp(reader)?,
-        id: id.unwrap_or_default(),
-        index,
-        offset,
-    })
-}
-
-/// Errors: an id stands twice in one conversation.
-fn refuse_repeated_ids(reader: &mut Reader<'_>, listed: &mut [Listed<'_>]) -> Result<(), ExchangeError> {
-    listed.sort_unstable_by(|a, b| (&a.conversation, &a.id, a.index).cmp(&(&b.conversation, &b.id, b.index)));
-    let pairs = listed.iter().zip(listed.iter().skip(1));
-    let mut repeated = pairs.filter(|(a, b)| a.conversation == b.conversation && a.id == b.id && !a.id.is_empty());
-    let Some((_, again)) = repeated.next() else { return Ok(()) };
-    reader.item(again.index, again.offset, |reader| {
-        reader.object(&["message_id"], Others::Ignore, |reader, _| {
-            Err(reader.error(Problem::Invalid { reason: "another message of the conversation has this id" }))
-        })
-    })
-}
-
-fn conversation<W: MessageWrapper>(
-    reader: &mut Reader<'_>,
-    messages: &[Listed<'_>],
-    ids: &Arc<dyn IdSource>,
-) -> Result<MessagesManager<W>, ExchangeError> {
-    // One more for the fake that opens.
-    let count = messages.len() + 1;
-    reader.take(count.saturating_mul(size_of::<W>()))?;
-    let (clock, ids) = (ManualClock::new(0), Arc::new(KnownIds::new(ids.clone())));
-    let mut manager = MessagesManager::with_clock(Arc::new(clock.clone()), ids.clone());
-    manager.reserve(count, 0);
-    for message in messages {
-        clock.set(message.at_ms);
-        reader.item(message.index, message.offset, |reader| read(reader, &mut manager, &message.id, &ids))?;
-    }
-    Ok(manager)
-}
-
-/// Adds the message here.
-fn read<W: MessageWrapper>(
-    reader: &mut Reader<'_>,
-    manager: &mut MessagesManager<W>,
-    id: &str,
-    ids: &KnownIds,
-) -> Result<(), ExchangeError> {
-    const KEYS: &[&str] = &["message_id", "conversation_id", "role", "content", "timestamp", "metadata"];
-    let role = block::one_of(reader, &["role"], &ROLES, "user, assistant")?;
-    let (mut contents, mut metadata) = (None, Vec::new());
-    reader.object(KEYS, Others::Refuse, |reader, key| {
-        match key {
-            "content" => contents = Some(content(reader)?),
-            "metadata" if !reader.null()? => metadata = entries(reader)?,
-            "metadata" => {}
-            _ => reader.skip()?,
+    let mut conversations: Vec<(String, Conversation<W>)> = Vec::new();
+    for next in listed {
+        let id = next.conversation.clone().into_owned();
+        if conversations.last().is_none_or(|(last, _)| *last != id) {
+            conversations.push((id, Conversation::new(options)));
         }
-        Ok(())
-    })?;
-    let contents = contents.ok_or_else(|| reader.missing("content"))?;
-    let own: Option<MessageId> = id.parse().ok().filter(|own: &MessageId| own.to_string() == id);
-    let foreign = Some(id).filter(|id| own.is_none() && !id.is_empty());
-    ids.set(own, role == Role::Assistant && manager.meta_messages().is_empty());
-    let mut entry = manager.add_apart(role, contents).map_err(|error| reader.error(error))?;
-    if let Some(id) = foreign {
-        reader.take(budget::map_bytes(1) + budget::text_bytes(id.len()) + MESSAGE_ID.len())?;
-        metadata.reserve_exact(1);
-        metadata.push((MESSAGE_ID.to_owned(), id.into()));
+        if let Some((_, conversation)) = conversations.last_mut() {
+            conversation.add(next)?;
+        }
     }
-    if !metadata.is_empty() {
-        reader.take(METADATA_BYTES)?;
-        entry.set_all_data(Entries::of(metadata).ok_or_else(|| reader.error(Problem::RepeatedKey))?);
+    Ok(conversations.into_iter().map(|(id, conversation)| (id, conversation.manager)).collect())
+}
+
+fn look_at<'a: 'p, 'p>(node: Node<'a, 'p>, index: usize, now_ms: i64) -> Result<Listed<'a, 'p>, ExchangeError> {
+    let event: Event<'_> = node.object()?;
+    let message: Message<'_> = match event.data {
+        Some(data) => node.under("data", data).object()?,
+        None => node.object()?,
+    };
+    let given = message.timestamp.or(event.scheduled_time);
+    let order = given.and(message.input_id.as_ref().or(message.message_id.as_ref())).cloned();
+    Ok(Listed {
+        conversation: message.conversation_id.clone().unwrap_or(Cow::Borrowed(DEFAULT_CONVERSATION)),
+        at_ms: given.map_or(now_ms, |Moment(at_ms)| at_ms),
+        order,
+        index,
+        node,
+        message,
+    })
+}
+
+/// Returns an error if an id appears twice in one conversation.
+fn refuse_repeated_ids(listed: &[Listed<'_, '_>]) -> Result<(), ExchangeError> {
+    let mut seen = HashSet::new();
+    for Listed { conversation, node, message, .. } in listed {
+        if message.message_id.as_ref().is_some_and(|id| !id.is_empty() && !seen.insert((conversation, id))) {
+            return Err(node.invalid("another message of the conversation has this `message_id`"));
+        }
     }
     Ok(())
 }
 
-/// What a message takes that has custom data, without these.
-const METADATA_BYTES: usize = 128;
+/// A conversation that is being read.
+struct Conversation<W> {
+    manager: MessagesManager<W>,
+    clock: ManualClock,
+    ids: Arc<KnownIds>,
+}
 
-fn content(reader: &mut Reader<'_>) -> Result<Vec<Content>, ExchangeError> {
-    match reader.kind()? {
-        Kind::String => Ok(vec![reader.text()?.into()]),
-        Kind::List => {
-            let count = reader.count()?;
-            reader.take(budget::contents_bytes(count))?;
-            let mut contents = Vec::with_capacity(count);
-            reader.list(|reader| {
-                contents.push(block::read(reader)?);
-                Ok(())
-            })?;
-            Ok(contents)
+impl<W: MessageWrapper> Conversation<W> {
+    fn new(options: &ImportOptions) -> Self {
+        let (clock, ids) = (ManualClock::new(0), Arc::new(KnownIds::new(options.ids.clone())));
+        let manager = MessagesManager::with_clock(Arc::new(clock.clone()), ids.clone() as Arc<dyn IdSource>);
+        Self { manager, clock, ids }
+    }
+
+    fn add(&mut self, Listed { at_ms, node, message, .. }: Listed<'_, '_>) -> Result<(), ExchangeError> {
+        let role = message.role.into();
+        let contents = contents(&node.under("content", message.content))?;
+        let mut data = message
+            .metadata
+            .map_or_else(|| Ok(Entries::default()), |metadata| entries(&node.under("metadata", metadata)))?;
+        // An input without an id of its own is known by that of the input.
+        let (id, input) = match (message.message_id.filter(|id| !id.is_empty()), message.input_id) {
+            (Some(id), input) => (Some(id), input),
+            (None, input) => (input, None),
+        };
+        let own: Option<MessageId> =
+            id.as_ref().and_then(|id| id.parse().ok().filter(|own: &MessageId| own.to_string() == *id));
+        let foreign = id.filter(|_| own.is_none());
+        for (key, id) in [(MESSAGE_ID, foreign), (INPUT_ID, input)] {
+            if let Some(id) = id {
+                data.insert(key.to_owned(), id.into_owned().into());
+            }
         }
-        _ => Err(reader.wrong_kind("a text, or a list of blocks,")),
+        self.clock.set(at_ms);
+        self.ids.set(own, role == Role::Assistant && self.manager.meta_messages().is_empty());
+        let mut entry = self.manager.add_apart(role, contents).map_err(|error| node.error(error))?;
+        entry.set_all_data(data);
+        Ok(())
     }
 }
 
-fn entries(reader: &mut Reader<'_>) -> Result<Vec<(String, Value)>, ExchangeError> {
-    let count = if reader.kind()? == Kind::Object { reader.count()? } else { 0 };
-    reader.take(budget::map_bytes(count))?;
-    let mut entries = Vec::with_capacity(count);
-    reader.entries(|reader, key| {
-        if key.is(MESSAGE_ID) {
-            return Err(reader.error(Problem::NotKept { what: "a `chatMessageId` in metadata" }));
-        }
-        reader.take(key.len())?;
-        entries.push((key.unescaped().into_owned(), value::read(reader)?));
-        Ok(())
-    })?;
+fn contents(node: &Node<'_, '_>) -> Result<Vec<Content>, ExchangeError> {
+    match node.kind() {
+        JsonKind::String => Ok(vec![Content::Text(node.text()?)]),
+        JsonKind::List => node.each(|block| block::read(&block)),
+        _ => Err(node.wrong_kind("a text or a list of blocks")),
+    }
+}
+
+fn entries(node: &Node<'_, '_>) -> Result<Entries, ExchangeError> {
+    let entries = plain::entries(node)?;
+    if [MESSAGE_ID, INPUT_ID].iter().any(|key| entries.contains_key(key)) {
+        return Err(node.error(Problem::not_kept("a `chatMessageId` or `chatInputId` in metadata")));
+    }
     Ok(entries)
 }

@@ -1,75 +1,55 @@
 //! Writing chat messages.
 
-use super::MESSAGE_ID;
+use super::{INPUT_ID, MESSAGE_ID};
 use crate::clock::write_moment;
 use crate::exchange::block::{self, Naming};
 use crate::exchange::export::{Export, Losses, Lost, each_said};
-use crate::exchange::writer::{Fidelity, Writer};
+use crate::exchange::json::{Items, Json};
 use crate::manager::MessagesManager;
-use crate::message::{Content, Contents, Message, MessageWrapper, Role, Timing, Value};
+use crate::message::{Content, Message, MessageWrapper, Role, Timing, Value};
 
-/// All messages of all conversations.
+/// Writes all messages of all conversations.
 pub(super) fn conversations<'a, W: MessageWrapper + 'a>(
     conversations: impl IntoIterator<Item = (&'a str, &'a MessagesManager<W>)>,
 ) -> Export {
-    let (mut writer, mut losses) = (Writer::default(), Losses::default());
-    writer.list(|writer| {
-        for (id, manager) in conversations {
-            each_said(manager, &mut losses, |message, contents, losses| {
-                write(writer, id, message, contents, losses);
-            });
-        }
-    });
-    losses.beside(writer.into_text())
+    let (mut messages, mut losses) = (Items::default(), Losses::default());
+    for (id, manager) in conversations {
+        each_said(manager, &mut losses, |message, contents, losses| {
+            write(&mut messages, id, message, &contents, losses);
+        });
+    }
+    losses.beside(messages.to_list())
 }
 
-fn write(writer: &mut Writer, conversation: &str, message: &Message, contents: &Contents, losses: &mut Losses) {
+fn write(messages: &mut Items, conversation: &str, message: &Message, contents: &[Content], losses: &mut Losses) {
     let of = message.id();
     if message.role() == Role::Supervisor {
         return losses.note(of, Lost::Instructions);
     }
-    let mut is_told = |content: &&Content| match content {
-        Content::Invocation(_) => {
-            losses.note(of, Lost::Invocation);
-            false
-        }
-        Content::InvocationResult(_) => {
-            losses.note(of, Lost::InvocationResult);
-            false
-        }
-        content => block::is_told(content, of, losses),
+    let told: Vec<&Content> = contents.iter().filter(|content| losses.says_something(of, content)).collect();
+    let blocks = told.iter().filter_map(|content| block::write(content, Naming::Named, of, losses));
+    let blocks: Vec<Json<'_>> = blocks.collect();
+    let content = match told.iter().filter(|content| !is_of_tools(content)).collect::<Vec<_>>().as_slice() {
+        [] => return,
+        [Content::Text(text)] => text.into(),
+        _ => Json::List(blocks),
     };
-    let told: Vec<&Content> = contents.iter().filter(&mut is_told).collect();
-    if told.is_empty() {
-        return;
-    }
     let aux = message.metadata().aux();
+    let id = aux.get(MESSAGE_ID).and_then(Value::as_str).map_or_else(|| of.to_string().into(), Json::from);
+    let metadata = aux.iter().filter(|(key, _)| *key != MESSAGE_ID && *key != INPUT_ID);
+    let metadata: Vec<_> = metadata.map(|(key, value)| (key.as_str(), losses.plain(of, value))).collect();
     let at = write_moment(message.metadata().timing(Timing::Creation).unwrap_or_default());
-    writer.object(|writer| {
-        writer.key("message_id");
-        match aux.get(MESSAGE_ID).and_then(Value::as_str) {
-            Some(id) => writer.string(id),
-            None => writer.string(&of.to_string()),
-        }
-        writer.key("conversation_id").string(conversation);
-        writer.key("role").string(message.role().as_str());
-        writer.key("content");
-        match told.as_slice() {
-            [Content::Text(text)] => writer.string(text),
-            blocks => writer.list(|writer| {
-                blocks.iter().for_each(|content| block::write(writer, content, Naming::Named, of, losses));
-            }),
-        }
-        writer.key("timestamp").string(&at);
-        let metadata = || aux.iter().filter(|(key, _)| *key != MESSAGE_ID);
-        if metadata().next().is_some() {
-            writer.key("metadata").object(|writer| {
-                for (key, value) in metadata() {
-                    if writer.key(key).value(value) == Fidelity::Told {
-                        losses.note(of, Lost::Value);
-                    }
-                }
-            });
-        }
-    });
+    messages.push(&Json::object([
+        ("message_id", Some(id)),
+        ("input_id", aux.get(INPUT_ID).and_then(Value::as_str).map(Json::from)),
+        ("conversation_id", Some(conversation.into())),
+        ("role", Some(message.role().as_str().into())),
+        ("content", Some(content)),
+        ("timestamp", Some(at.into())),
+        ("metadata", (!metadata.is_empty()).then_some(Json::Object(metadata))),
+    ]));
+}
+
+fn is_of_tools(content: &Content) -> bool {
+    content.as_invocation().is_some() || content.as_result().is_some()
 }

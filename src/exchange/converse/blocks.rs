@@ -1,23 +1,27 @@
-//! The blocks of a message.
+//! Reading the blocks of a message.
 
-use super::media::{read_document, read_media, write_document, write_media};
-use super::results;
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+
+use super::formats::{self, S3};
 use crate::exchange::error::{ExchangeError, Problem};
-use crate::exchange::export::{Losses, Lost};
-use crate::exchange::intake::Intake;
-use crate::exchange::reader::{Others, Reader};
-use crate::exchange::value;
-use crate::exchange::writer::{Fidelity, Writer};
-use crate::message::{Content, Invocation, InvocationId, MediaKind, MessageId, MessageWrapper, ToolName};
+use crate::exchange::intake::{CallId, Intake, Tool};
+use crate::exchange::node::Node;
+use crate::exchange::{media, plain};
+use crate::message::{
+    Content, Document, InvocationError, Media, MediaKind, MessageWrapper, Outcome, ResultContent, Source, Text,
+};
 
-pub(super) const TOOL_USE: &str = "toolUse";
 const BLOCKS: &[&str] = &[
     "text",
     "image",
     "video",
     "audio",
     "document",
-    TOOL_USE,
+    "toolUse",
     "toolResult",
     "cachePoint",
     "reasoningContent",
@@ -25,104 +29,140 @@ const BLOCKS: &[&str] = &[
     "citationsContent",
     "searchResult",
 ];
+const RESULT_BLOCKS: &[&str] = &["text", "json", "image", "video", "document", "searchResult"];
 
-/// The contents of a message.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct ToolUse<'a> {
+    tool_use_id: CallId,
+    name: Tool,
+    #[serde(borrow)]
+    input: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct ToolResult<'a> {
+    tool_use_id: CallId,
+    #[serde(borrow)]
+    content: &'a RawValue,
+    status: Option<Status>,
+}
+
+#[derive(Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+enum Status {
+    Success,
+    Error,
+}
+
+/// Media or a document.
+#[derive(Deserialize)]
+struct File<'a> {
+    #[serde(borrow)]
+    format: Cow<'a, str>,
+    #[serde(borrow)]
+    source: &'a RawValue,
+    name: Option<Text>,
+    context: Option<IgnoredAny>,
+    citations: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct InS3 {
+    uri: Text,
+    bucket_owner: Option<IgnoredAny>,
+}
+
+/// Reads a block. Returns no content for a cache point, which is the request's.
 pub(super) fn read<W: MessageWrapper>(
-    reader: &mut Reader<'_>,
+    node: &Node<'_, '_>,
     intake: &mut Intake<W>,
-) -> Result<Vec<Content>, ExchangeError> {
-    let count = reader.count()?;
-    reader.take(count.saturating_mul(size_of::<Content>()))?;
-    let mut contents = Vec::with_capacity(count);
-    reader.list(|reader| {
-        contents.extend(block(reader, intake)?);
-        Ok(())
-    })?;
-    Ok(contents)
+) -> Result<Option<Content>, ExchangeError> {
+    let (kind, node) = node.one_of(BLOCKS)?;
+    Ok(Some(match kind {
+        "cachePoint" => return Ok(None),
+        "toolUse" => {
+            let call: ToolUse<'_> = node.object()?;
+            let input = plain::read(&node.under("input", call.input))?;
+            intake.call(&node, call.tool_use_id.0, call.name.0, input)?.into()
+        }
+        "toolResult" => {
+            let result: ToolResult<'_> = node.object()?;
+            let contents = node.under("content", result.content).each(|block| {
+                let (kind, block) = block.one_of(RESULT_BLOCKS)?;
+                part(kind, &block)
+            })?;
+            let outcome = match result.status {
+                Some(Status::Error) => Outcome::Failure(failure(&node, &contents)?),
+                Some(Status::Success) | None => Outcome::Success(contents),
+            };
+            intake.result(&node, &result.tool_use_id.0, outcome)?.into()
+        }
+        kind => match part(kind, &node)? {
+            ResultContent::Text(text) => Content::Text(text),
+            ResultContent::Media(media) => Content::Media(media),
+            ResultContent::Document(document) => Content::Document(document),
+            ResultContent::Json(_) | ResultContent::Unknown(_) => return Ok(None),
+        },
+    }))
 }
 
-/// A content; none for a cache point, which is the request's.
-fn block<W: MessageWrapper>(reader: &mut Reader<'_>, intake: &mut Intake<W>) -> Result<Option<Content>, ExchangeError> {
-    let mut content = None;
-    reader.object(BLOCKS, Others::Refuse, |reader, key| {
-        if content.is_some() {
-            return Err(reader.error(Problem::Invalid { reason: "a block holds one thing" }));
-        }
-        content = Some(match key {
-            "text" => Some(reader.text()?.into()),
-            "image" => Some(read_media(reader, MediaKind::Image)?.into()),
-            "video" => Some(read_media(reader, MediaKind::Video)?.into()),
-            "audio" => Some(read_media(reader, MediaKind::Audio)?.into()),
-            "document" => Some(read_document(reader)?.into()),
-            TOOL_USE => Some(tool_use(reader, intake)?.into()),
-            "toolResult" => Some(results::read(reader, intake)?.into()),
-            "cachePoint" => {
-                reader.skip()?;
-                None
+/// Reads what a message and a result have in common.
+fn part(kind: &str, node: &Node<'_, '_>) -> Result<ResultContent, ExchangeError> {
+    Ok(match kind {
+        "text" => ResultContent::Text(node.text()?),
+        "json" => ResultContent::Json(plain::read(node)?),
+        "image" => read_media(node, MediaKind::Image)?.into(),
+        "video" => read_media(node, MediaKind::Video)?.into(),
+        "audio" => read_media(node, MediaKind::Audio)?.into(),
+        "document" => read_document(node)?.into(),
+        other => return Err(node.error(Problem::not_kept(&format!("`{other}`")))),
+    })
+}
+
+fn failure(node: &Node<'_, '_>, contents: &[ResultContent]) -> Result<InvocationError, ExchangeError> {
+    match contents {
+        [ResultContent::Text(text)] => InvocationError::new(text.clone()).map_err(|error| node.error(error)),
+        _ => Err(node.error(Problem::not_kept("an error that is told in anything but one text"))),
+    }
+}
+
+fn read_media(node: &Node<'_, '_>, kind: MediaKind) -> Result<Media, ExchangeError> {
+    let file: File<'_> = node.object_of(&["format", "source"])?;
+    Ok(media::media(kind, read_source(node, &file)?, Some(mime_type(node, Some(kind), &file)?), None))
+}
+
+fn read_document(node: &Node<'_, '_>) -> Result<Document, ExchangeError> {
+    let file: File<'_> = node.object_of(&["format", "source", "name", "context", "citations"])?;
+    if file.context.is_some() || file.citations.is_some() {
+        return Err(node.error(Problem::not_kept("the context or the citations of a document")));
+    }
+    let (source, mime_type) = (read_source(node, &file)?, mime_type(node, None, &file)?);
+    Ok(media::document(source, Some(mime_type), Some(node.need("name", file.name)?)))
+}
+
+fn mime_type(node: &Node<'_, '_>, kind: Option<MediaKind>, file: &File<'_>) -> Result<Text, ExchangeError> {
+    let mime_type = formats::mime_type(kind, &file.format).map(Text::from);
+    mime_type.ok_or_else(|| node.error(Problem::UnknownName { known: formats::known(kind) }))
+}
+
+fn read_source(node: &Node<'_, '_>, file: &File<'_>) -> Result<Source, ExchangeError> {
+    let node = node.under("source", file.source);
+    let (kind, node) = node.one_of(&["bytes", "s3Location", "text", "content"])?;
+    match kind {
+        "bytes" => media::bytes(&node),
+        "s3Location" => {
+            let location: InS3 = node.object()?;
+            if location.bucket_owner.is_some() {
+                return Err(node.error(Problem::not_kept("the owner of a bucket")));
             }
-            other => return Err(reader.error(Problem::NotKept { what: name_of(other) })),
-        });
-        Ok(())
-    })?;
-    content.ok_or_else(|| reader.missing("text"))
-}
-
-/// What a block is called that has no place in a conversation here.
-fn name_of(key: &str) -> &'static str {
-    match key {
-        "reasoningContent" => "the reasoning of a model",
-        "guardContent" => "what a guardrail is to look at",
-        "citationsContent" => "a text with citations",
-        _ => "a search result",
+            if !location.uri.starts_with(S3) {
+                return Err(node.invalid("the `uri` of an `s3Location` begins with s3://"));
+            }
+            Ok(Source::Url(location.uri))
+        }
+        _ => Err(node.error(Problem::not_kept("a document that is given as texts"))),
     }
-}
-
-fn tool_use<W: MessageWrapper>(reader: &mut Reader<'_>, intake: &mut Intake<W>) -> Result<Invocation, ExchangeError> {
-    let (mut id, mut name, mut input) = (None, None, None);
-    reader.object(&["toolUseId", "name", "input"], Others::Refuse, |reader, key| {
-        match key {
-            "toolUseId" => id = Some(InvocationId::new(reader.text()?).map_err(|error| reader.error(error))?),
-            "name" => name = Some(ToolName::new(reader.text()?).map_err(|error| reader.error(error))?),
-            _ => input = Some(value::read(reader)?),
-        }
-        Ok(())
-    })?;
-    let id = id.ok_or_else(|| reader.missing("toolUseId"))?;
-    let name = name.ok_or_else(|| reader.missing("name"))?;
-    let input = input.ok_or_else(|| reader.missing("input"))?;
-    reader.take(size_of::<Invocation>())?;
-    Ok(Invocation::of(intake.id_of_call(reader, id)?, name, input))
-}
-
-/// Writes a content as a block; what Converse has no words for is lost.
-pub(super) fn write(writer: &mut Writer, content: &Content, message: MessageId, losses: &mut Losses) {
-    let written = match content {
-        Content::Text(text) => {
-            writer.object(|writer| writer.key("text").string(text));
-            Ok(())
-        }
-        Content::Media(media) => write_media(writer, media, message, losses),
-        Content::Document(document) => write_document(writer, document, message, losses),
-        Content::Invocation(invocation) => write_tool_use(writer, invocation),
-        Content::InvocationResult(result) => {
-            results::write(writer, result, message, losses);
-            Ok(())
-        }
-        Content::Unknown(_) => Err(Lost::Unknown),
-    };
-    if let Err(lost) = written {
-        losses.note(message, lost);
-    }
-}
-
-fn write_tool_use(writer: &mut Writer, invocation: &Invocation) -> Result<(), Lost> {
-    let mut fidelity = Fidelity::Exact;
-    writer.object(|writer| {
-        writer.key(TOOL_USE).object(|writer| {
-            writer.key("toolUseId").string(invocation.id().as_str());
-            writer.key("name").string(invocation.name().as_str());
-            fidelity = writer.key("input").value(invocation.arguments());
-        });
-    });
-    if fidelity == Fidelity::Exact { Ok(()) } else { Err(Lost::Value) }
 }

@@ -2,6 +2,9 @@
 
 use crate::message::MediaKind;
 
+/// Where Bedrock reads data from by itself.
+pub(super) const S3: &str = "s3://";
+
 /// Of several formats that are one MIME type, the first is written.
 type Formats = &'static [(&'static str, &'static str)];
 
@@ -61,8 +64,13 @@ pub(super) fn mime_type(kind: Option<MediaKind>, format: &str) -> Option<&'stati
     formats(kind).iter().find(|(known, _)| *known == format).map(|(_, mime_type)| *mime_type)
 }
 
+/// The formats of a kind, for an error.
+pub(super) fn known(kind: Option<MediaKind>) -> String {
+    formats(kind).iter().map(|(format, _)| *format).collect::<Vec<_>>().join(", ")
+}
+
 /// The format of a MIME type.
-pub(super) fn format(kind: Option<MediaKind>, mime_type: Option<&str>) -> Option<&'static str> {
+pub(crate) fn format(kind: Option<MediaKind>, mime_type: Option<&str>) -> Option<&'static str> {
     let told = mime_type?;
     formats(kind).iter().find(|(_, known)| *known == told).map(|(format, _)| *format)
 }

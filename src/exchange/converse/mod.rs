@@ -2,23 +2,19 @@
 //! [Converse](https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html), as JSON on the wire.
 
 mod blocks;
-mod formats;
-mod media;
+pub(crate) mod formats;
 mod read;
-mod results;
+pub(crate) mod wire;
 mod write;
-
-use std::sync::Arc;
 
 use super::error::ExchangeError;
 use super::export::Export;
-use super::intake::read_all;
-use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
+use super::options::ImportOptions;
 use crate::manager::MessagesManager;
 use crate::message::MessageWrapper;
 
-/// The conversation of a Converse request: an object with `messages` and maybe `system`, whose other keys are not read;
-/// or the list of messages alone.
+/// Imports the conversation of a Converse request: an object with `messages` and maybe `system`, whose other keys are
+/// skipped; or the list of messages alone.
 ///
 /// - Each text of `system`, and each message of role `system`, is a supervisor message.
 /// - Blocks are `text`, `image`, `video`, `audio`, `document`, `toolUse` and `toolResult`. Their `format` becomes a MIME type; a
@@ -36,33 +32,31 @@ use crate::message::MessageWrapper;
 /// # Ok(()) }
 /// ```
 ///
-/// Errors: not of this form; what would be lost, as `reasoningContent`, `guardContent`, `citationsContent`, the owner of a
-/// bucket, the context of a document; a result before its call, or a second one; a message that says nothing; too deep, or
-/// too dense.
+/// Returns an error if the text is not of this form, if something would be lost, such as `reasoningContent`,
+/// `citationsContent`, the owner of a bucket or the context of a document, or if the conversation refuses a message: a
+/// result before its call, a second result, a message that says nothing.
 pub fn import<W: MessageWrapper>(json: impl AsRef<[u8]>) -> Result<MessagesManager<W>, ExchangeError> {
-    import_with_clock(json, Arc::new(SystemClock), Arc::new(SystemIds))
+    import_with(json, &ImportOptions::default())
 }
 
-/// As [`import`], with time and ids from elsewhere: the messages have none.
-pub fn import_with_clock<W: MessageWrapper>(
+/// Imports as [`import`] does, with options.
+pub fn import_with<W: MessageWrapper>(
     json: impl AsRef<[u8]>,
-    clock: Arc<dyn Clock>,
-    ids: Arc<dyn IdSource>,
+    options: &ImportOptions,
 ) -> Result<MessagesManager<W>, ExchangeError> {
-    read_all(json.as_ref(), |reader| read::conversation(reader, &clock, &ids))
+    options.read(json.as_ref(), |node| read::conversation(&node, options))
 }
 
-/// The conversation as `system` and `messages` of Converse.
+/// Exports the conversation as `system` and `messages` of Converse.
 ///
-/// The texts of the supervisor messages in front are `system`; later ones are messages of role `system`. Messages
-/// of one role that follow each other are one. Always left out are ids of messages, times, marks, custom data, steps, and fakes. A document without a title is called `document`. A
-/// message says what it says: what `BedrockMessage` mends, as blank results and arguments that are no object, is not
-/// mended here.
+/// The texts of the supervisor messages in front are `system`; later ones are messages of role `system`. Messages of one
+/// role that follow each other are one. A document without a title is called `document`. Always left out are ids of
+/// messages, times, marks, custom data, steps, and fakes. Nothing is repaired: the
+/// [window](MessagesManager::to_raw) of a `BedrockMessage` is what Bedrock takes.
 ///
-/// [Losses](Export::losses) are summaries; what was not heard; media and documents that are not the user's, or
-/// that are neither bytes nor at an `s3://` URL,
-/// or whose MIME type Converse has no format for; labels; the type of a failure, and whether to try again; bytes and sets
-/// in data.
+/// [Losses](Export::losses) are summaries; what was not heard; media and documents that are not the user's, or that are
+/// neither bytes nor at an `s3://` URL, or whose MIME type Converse has no format for; labels; the type of a failure, and
+/// whether to try again; bytes and sets in data.
 pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     write::conversation(manager)
 }

@@ -1,114 +1,123 @@
 //! Writing `system` and `messages`.
 
-use super::blocks;
-use crate::exchange::export::{Export, Losses, Lost, each_said};
-use crate::exchange::writer::Writer;
+use super::formats::{S3, format};
+use super::wire;
+use crate::exchange::export::{Export, Losses, Lost, each_said, role_name};
+use crate::exchange::json::{Items, Json};
 use crate::manager::MessagesManager;
-use crate::message::{Content, MessageWrapper, Role};
+use crate::message::{
+    Content, Document, InvocationResult, Media, MediaKind, Message, MessageId, MessageWrapper, Outcome, ResultContent,
+    Role, Source,
+};
+
+/// Converse knows no document without a name.
+const UNTITLED: &str = "document";
 
 pub(super) fn conversation<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     let mut losses = Losses::default();
-    let mut writer = Writer::default();
-    let opening = opening(manager);
-    writer.object(|writer| {
-        let mut instructions = Writer::default();
-        write_instructions(&mut instructions, manager, opening, &mut losses);
-        let instructions = instructions.into_text();
-        if !instructions.is_empty() {
-            writer.key("system").list(|writer| writer.written(&instructions));
+    let (mut system, mut messages) = (Items::default(), Items::default());
+    // Converse refuses two messages of one role in a row.
+    let mut turn: Option<(Role, Items)> = None;
+    let mut is_opening = true;
+    each_said(manager, &mut losses, |message, contents, losses| {
+        is_opening &= message.role() == Role::Supervisor;
+        if is_opening {
+            return write_blocks(&mut system, message, &contents, losses);
         }
-        writer.key("messages").list(|writer| write_messages(writer, manager, opening, &mut losses));
-    });
-    losses.beside(writer.into_text())
-}
-
-/// How many supervisor messages stand in front.
-fn opening<W: MessageWrapper>(manager: &MessagesManager<W>) -> usize {
-    manager.all().take_while(|wrapper| wrapper.role() == Role::Supervisor).count()
-}
-
-fn write_instructions<W: MessageWrapper>(
-    writer: &mut Writer,
-    manager: &MessagesManager<W>,
-    opening: usize,
-    losses: &mut Losses,
-) {
-    for message in manager.all().take(opening) {
-        for content in message.contents() {
-            match content {
-                Content::Text(text) => writer.object(|writer| writer.key("text").string(text)),
-                // Supervisor messages hold neither calls nor results.
-                other => losses.note(message.id(), taken(Role::Supervisor, other).err().unwrap_or(Lost::Unknown)),
-            }
+        let role = message.role();
+        if let Some((_, blocks)) = turn.as_mut().filter(|(last, _)| *last == role && role.is_spoken()) {
+            return write_blocks(blocks, message, &contents, losses);
         }
-    }
-}
-
-fn write_messages<W: MessageWrapper>(
-    writer: &mut Writer,
-    manager: &MessagesManager<W>,
-    opening: usize,
-    losses: &mut Losses,
-) {
-    let mut in_front = opening;
-    let mut turn: Option<Turn> = None;
-    each_said(manager, losses, |message, contents, losses| {
-        if in_front > 0 {
-            in_front -= 1;
-            return;
-        }
-        let mut blocks = Writer::default();
-        for content in contents {
-            match taken(message.role(), content) {
-                Ok(()) => blocks::write(&mut blocks, content, message.id(), losses),
-                Err(lost) => losses.note(message.id(), lost),
-            }
-        }
-        let blocks = blocks.into_text();
-        match &mut turn {
-            _ if blocks.is_empty() => {}
-            // Converse refuses two messages of one role behind each other.
-            Some(turn) if turn.role == message.role() && turn.role.is_spoken() => turn.blocks.written(&blocks),
-            _ => {
-                let next = Turn::new(message.role(), &blocks);
-                turn.replace(next).into_iter().for_each(|last| last.write(writer));
-            }
+        let mut blocks = Items::default();
+        write_blocks(&mut blocks, message, &contents, losses);
+        if !blocks.is_empty() {
+            close(&mut messages, turn.replace((role, blocks)));
         }
     });
-    turn.into_iter().for_each(|last| last.write(writer));
+    close(&mut messages, turn);
+    let system = Some(system).filter(|system| !system.is_empty()).map(Json::Written);
+    losses.beside(Json::object([("system", system), ("messages", Some(Json::Written(messages)))]).to_string())
 }
 
-/// Whether a message of this role can hold a content: Converse takes attachments from the user only.
-fn taken(role: Role, content: &Content) -> Result<(), Lost> {
-    match content {
-        Content::Media(_) if role != Role::User => Err(Lost::Media),
-        Content::Document(_) if role != Role::User => Err(Lost::Document),
-        _ => Ok(()),
+fn close(messages: &mut Items, turn: Option<(Role, Items)>) {
+    let Some((role, blocks)) = turn else { return };
+    messages.push(&wire::message(role_name(role), Json::Written(blocks)));
+}
+
+fn write_blocks(blocks: &mut Items, message: &Message, contents: &[Content], losses: &mut Losses) {
+    let of = message.id();
+    for content in contents {
+        let block = match content {
+            // Converse takes attachments from the user only.
+            Content::Media(_) if message.role() != Role::User => Err(Lost::Media),
+            Content::Document(_) if message.role() != Role::User => Err(Lost::Document),
+            Content::Text(text) => Ok(wire::text(text)),
+            Content::Media(media) => write_media(media, of, losses),
+            Content::Document(document) => write_document(document, of, losses),
+            Content::Invocation(call) => {
+                let input = losses.plain(of, call.arguments());
+                Ok(wire::one("toolUse", wire::tool_use(call.id().as_str(), call.name().as_str(), input)))
+            }
+            Content::InvocationResult(result) => Ok(wire::one("toolResult", write_result(result, of, losses))),
+            Content::Unknown(_) => Err(Lost::Unknown),
+        };
+        match block {
+            Ok(block) => blocks.push(&block),
+            Err(lost) => losses.note(of, lost),
+        }
     }
 }
 
-/// What one side says until the other does.
-struct Turn {
-    role: Role,
-    /// The items of a list.
-    blocks: Writer,
+fn write_result<'a>(result: &'a InvocationResult, of: MessageId, losses: &mut Losses) -> Json<'a> {
+    let (content, status) = match result.outcome() {
+        Outcome::Success(contents) => {
+            (contents.iter().filter_map(|content| write_content(content, of, losses)).collect(), "success")
+        }
+        Outcome::Failure(error) => {
+            if error.error_type().is_some() || error.retryable().is_some() {
+                losses.note(of, Lost::Failure);
+            }
+            (Json::List(vec![wire::text(error.message())]), "error")
+        }
+    };
+    wire::tool_result(result.invocation_id().as_str(), content, Some(status))
 }
 
-impl Turn {
-    fn new(role: Role, blocks: &str) -> Self {
-        let mut turn = Self { role, blocks: Writer::default() };
-        turn.blocks.written(blocks);
-        turn
-    }
+fn write_content<'a>(content: &'a ResultContent, of: MessageId, losses: &mut Losses) -> Option<Json<'a>> {
+    let block = match content {
+        ResultContent::Text(text) => Ok(wire::text(text)),
+        ResultContent::Json(value) => Ok(wire::one("json", losses.plain(of, value))),
+        // A result has no block for sound.
+        ResultContent::Media(media) if media.kind == MediaKind::Audio => Err(Lost::Media),
+        ResultContent::Media(media) => write_media(media, of, losses),
+        ResultContent::Document(document) => write_document(document, of, losses),
+        ResultContent::Unknown(_) => Err(Lost::Unknown),
+    };
+    block.map_err(|lost| losses.note(of, lost)).ok()
+}
 
-    fn write(self, writer: &mut Writer) {
-        writer.object(|writer| {
-            writer.key("role").string(match self.role {
-                Role::User => "user",
-                Role::Assistant => "assistant",
-                Role::Supervisor | Role::Summary => "system",
-            });
-            writer.key("content").list(|writer| writer.written(&self.blocks.into_text()));
-        });
+fn write_media<'a>(media: &'a Media, of: MessageId, losses: &mut Losses) -> Result<Json<'a>, Lost> {
+    let format = format(Some(media.kind), media.mime_type.as_deref()).ok_or(Lost::Media)?;
+    let source = write_source(&media.source).ok_or(Lost::Media)?;
+    if media.prompt_hint.is_some() || media.unknown.is_some() {
+        losses.note(of, Lost::Label);
+    }
+    Ok(wire::one(media.kind.as_str(), wire::file(format, None, Some(source))))
+}
+
+fn write_document<'a>(document: &'a Document, of: MessageId, losses: &mut Losses) -> Result<Json<'a>, Lost> {
+    let format = format(None, document.mime_type.as_deref()).ok_or(Lost::Document)?;
+    let source = write_source(&document.source).ok_or(Lost::Document)?;
+    losses.note_some(of, Lost::Label, &document.unknown);
+    let name = document.title.as_deref().unwrap_or(UNTITLED);
+    Ok(wire::one("document", wire::file(format, Some(name), Some(source))))
+}
+
+/// Where Bedrock finds data.
+fn write_source(source: &Source) -> Option<Json<'_>> {
+    match source {
+        Source::Bytes(bytes) => Some(wire::bytes(bytes)),
+        Source::Url(url) if url.starts_with(S3) => Some(wire::s3(url, None)),
+        Source::Url(_) | Source::ContentId(_) => None,
     }
 }

@@ -13,13 +13,17 @@
 //! - `timestamp` is when the message was added, as in [RFC 3339](https://www.rfc-editor.org/rfc/rfc3339), in
 //!   milliseconds: what is finer is cut off.
 //! - `content` is a text, or `image`, `audio` or `video` with one of `content_id` (in a content store), `url` and `data`
-//!   (base64), and `mime_type` and `prompt_hint` where known; several of them, as of an instruction, are a list. The
-//!   words of a text stand in the line: those in a content store are to be put there first.
+//!   (base64), and `mime_type`, `id` and `prompt_hint` where known; several of them, as of an instruction, are a list.
+//!   With `data`, a `content_id` is that of the data, and is not kept.
+//! - A text may have a `mime_type`, such as `text/markdown`; the model gets the words, and the type is not kept. A text
+//!   with a `content_id` and no words is in a content store: it becomes a document, which
+//!   [`resolve`](crate::contents::resolve) reads for a model.
 //! - A `document` is one of the user's messages: a text, whose `mime_type` is `text/plain` if none is named, or
 //!   `{"type":"document"}` with its data as media have it. In other messages it is such a content, with its `title`.
 //! - An `assistant` line without `content` says that only tools were called, and adds nothing.
 //! - The `content` of a `result` is what a message's is, or `{"type":"json"}` with its data under `json`; a list is
-//!   several parts, or none. A failed one has `error` in its place, with `error_type` and `retryable` where known.
+//!   several parts, or none. A failed one has `error`, with `error_type` and `retryable` where known. A content beside an
+//!   error is appended to it, because the model gets one text of a failed call.
 //!
 //! Always left out are ids, times but the first, marks, decisions and custom data: only records have them.
 //!
@@ -39,37 +43,34 @@
 mod read;
 mod write;
 
-use std::sync::Arc;
-
-use super::ExchangeError;
+use super::error::ExchangeError;
 use super::export::{Export, Losses, each_said};
-use crate::clock::{IdSource, SystemIds};
+use super::options::ImportOptions;
 use crate::manager::MessagesManager;
 use crate::message::MessageWrapper;
 
-/// The conversation in this format.
+/// Exports the conversation.
 ///
 /// [Losses](Export::losses) are summaries, what was not heard, and bytes and sets in data.
 pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     let (mut lines, mut losses) = (String::new(), Losses::default());
-    each_said(manager, &mut losses, |message, contents, losses| write::message(&mut lines, message, contents, losses));
+    each_said(manager, &mut losses, |message, contents, losses| write::message(&mut lines, message, &contents, losses));
     losses.beside(lines)
 }
 
-/// The conversation of lines in this format, at their times. Empty lines are none.
+/// Imports the conversation of lines in this format, at their times. Empty lines are skipped.
 ///
-/// Errors: a line that is no JSON, of an unknown role, without a key that it needs, or with one that is not known; what
-/// cannot be kept, such as another MIME type of a text than `text/plain`, or a content beside an `error` that says
-/// something else; what the conversation refuses, such as a message that says nothing, or a result without a call; too
-/// deep, or too dense. Each names its place, within its line.
+/// Returns an error if a line is no JSON, has an unknown role, lacks a key or has an unknown one, if something would be
+/// lost, such as an image beside an error, or if the conversation refuses a message: one that says nothing, or a result
+/// without a call.
 pub fn import<W: MessageWrapper>(lines: impl AsRef<[u8]>) -> Result<MessagesManager<W>, ExchangeError> {
-    import_with_ids(lines, Arc::new(SystemIds))
+    import_with(lines, &ImportOptions::default())
 }
 
-/// As [`import`], with ids from elsewhere.
-pub fn import_with_ids<W: MessageWrapper>(
+/// Imports as [`import`] does, with options. The lines bring their times along.
+pub fn import_with<W: MessageWrapper>(
     lines: impl AsRef<[u8]>,
-    ids: Arc<dyn IdSource>,
+    options: &ImportOptions,
 ) -> Result<MessagesManager<W>, ExchangeError> {
-    read::lines(lines.as_ref(), ids)
+    read::lines(options.text(lines.as_ref())?, options)
 }

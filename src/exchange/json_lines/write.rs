@@ -6,102 +6,81 @@ use crate::clock::write_moment;
 use crate::exchange::block::{self, Naming};
 use crate::exchange::export::{Losses, Lost};
 use crate::exchange::failure;
-use crate::exchange::writer::{Fidelity, Writer};
+use crate::exchange::json::Json;
 use crate::message::{
-    Content, Contents, Document, Invocation, InvocationResult, Message, MessageId, Outcome, Role, Source, Text, Timing,
+    Content, Document, Invocation, InvocationResult, Message, MessageId, Outcome, Role, Source, Timing,
 };
 
-/// Writes the lines of a message, of which these contents were heard.
-pub(super) fn message(lines: &mut String, message: &Message, contents: &Contents, losses: &mut Losses) {
+/// Writes the lines of the heard contents of a message.
+pub(super) fn message(lines: &mut String, message: &Message, contents: &[Content], losses: &mut Losses) {
     let (of, role) = (message.id(), message.role());
     let at = write_moment(message.metadata().timing(Timing::Creation).unwrap_or_default());
-    let told: Vec<&Content> = contents.iter().filter(|content| block::is_told(content, of, losses)).collect();
-    let mut line = |entries: &mut dyn FnMut(&mut Writer)| {
-        let mut writer = Writer::default();
-        writer.object(|writer| {
-            entries(writer);
-            writer.key("timestamp").string(&at);
-        });
-        lines.push_str(&writer.into_text());
+    let told: Vec<&Content> = contents.iter().filter(|content| losses.says_something(of, content)).collect();
+    let mut line = |kind: &str, entries: Json<'_>| {
+        let timestamp = Json::object([("timestamp", Some(at.as_str().into()))]);
+        let line = Json::object([("role", Some(kind.into()))]).and(entries).and(timestamp);
+        lines.push_str(&line.to_string());
         lines.push('\n');
     };
     if !role.is_spoken() && told.len() > 1 {
         // In lines of their own they would be several messages.
-        return line(&mut |writer| {
-            writer.key("role").string(role.as_str());
-            writer.key("content").list(|writer| {
-                told.iter().for_each(|content| block::write(writer, content, Naming::Unnamed, of, losses));
-            });
-        });
+        let blocks = told.iter().filter_map(|content| block::write(content, Naming::Unnamed, of, losses)).collect();
+        return line(role.as_str(), Json::object([("content", Some(blocks))]));
     }
     for content in told {
-        line(&mut |writer| match content {
-            Content::Invocation(call) => invocation(writer, call, of, losses),
-            Content::InvocationResult(answer) => result(writer, answer, of, losses),
-            Content::Document(document) if role == Role::User => reference(writer, document, of, losses),
+        match content {
+            Content::Invocation(call) => line("invocation", invocation(call, of, losses)),
+            Content::InvocationResult(answer) => line("result", result(answer, of, losses)),
+            Content::Document(document) if role == Role::User => line("document", reference(document, of, losses)),
             content => {
-                writer.key("role").string(role.as_str());
-                block::write(writer.key("content"), content, Naming::Unnamed, of, losses);
-            }
-        });
-    }
-}
-
-fn invocation(writer: &mut Writer, call: &Invocation, of: MessageId, losses: &mut Losses) {
-    if call.unknown.is_some() {
-        losses.note(of, Lost::Unknown);
-    }
-    writer.key("role").string("invocation");
-    writer.key("identifier").string(call.id().as_str());
-    writer.key("name").string(call.name().as_str());
-    if writer.key("arguments").value(call.arguments()) == Fidelity::Told {
-        losses.note(of, Lost::Value);
-    }
-}
-
-fn result(writer: &mut Writer, result: &InvocationResult, of: MessageId, losses: &mut Losses) {
-    if result.unknown.is_some() {
-        losses.note(of, Lost::Unknown);
-    }
-    writer.key("role").string("result");
-    writer.key("invocation_id").string(result.invocation_id().as_str());
-    match result.outcome() {
-        Outcome::Failure(error) => failure::write(writer, error, of, losses),
-        Outcome::Success(contents) => {
-            writer.key("content");
-            match contents.as_slice() {
-                [content] => block::write_of_result(writer, content, of, losses),
-                parts => writer.list(|writer| {
-                    parts.iter().for_each(|part| block::write_of_result(writer, part, of, losses));
-                }),
+                line(role.as_str(), Json::object([("content", block::write(content, Naming::Unnamed, of, losses))]))
             }
         }
     }
+}
+
+fn invocation<'a>(call: &'a Invocation, of: MessageId, losses: &mut Losses) -> Json<'a> {
+    losses.note_some(of, Lost::Unknown, &call.unknown);
+    Json::object([
+        ("identifier", Some(call.id().as_str().into())),
+        ("name", Some(call.name().as_str().into())),
+        ("arguments", Some(losses.plain(of, call.arguments()))),
+    ])
+}
+
+fn result<'a>(result: &'a InvocationResult, of: MessageId, losses: &mut Losses) -> Json<'a> {
+    losses.note_some(of, Lost::Unknown, &result.unknown);
+    let outcome = match result.outcome() {
+        Outcome::Failure(error) => failure::entries(error, of, losses),
+        Outcome::Success(contents) => {
+            let mut blocks = contents.iter().filter_map(|content| block::write_of_result(content, of, losses));
+            let content = match contents.len() {
+                1 => blocks.next().unwrap_or(Json::List(Vec::new())),
+                _ => blocks.collect(),
+            };
+            Json::object([("content", Some(content))])
+        }
+    };
+    Json::object([("invocation_id", Some(result.invocation_id().as_str().into()))]).and(outcome)
 }
 
 /// A document of the user's.
-fn reference(writer: &mut Writer, document: &Document, of: MessageId, losses: &mut Losses) {
-    if document.unknown.is_some() {
-        losses.note(of, Lost::Unknown);
-    }
-    writer.key("role").string("document");
-    document.title.iter().for_each(|title| writer.key("title").string(title));
-    writer.key("content").object(|writer| {
-        let mime_type = document.mime_type.as_deref();
-        match words(document) {
-            Some((key, words)) => {
-                writer.key("type").string("text");
-                writer.key(key).string(&words);
-                let named = mime_type.filter(|mime_type| *mime_type != block::PLAIN);
-                named.into_iter().for_each(|mime_type| writer.key("mime_type").string(mime_type));
-            }
-            None => {
-                writer.key("type").string("document");
-                block::source_entry(writer, &document.source);
-                mime_type.into_iter().for_each(|mime_type| writer.key("mime_type").string(mime_type));
-            }
+fn reference<'a>(document: &'a Document, of: MessageId, losses: &mut Losses) -> Json<'a> {
+    let mime_type = document.mime_type.as_deref();
+    let content = match words(document) {
+        Some((key, words)) => {
+            losses.note_some(of, Lost::Unknown, &document.unknown);
+            let named = mime_type.filter(|mime_type| *mime_type != block::PLAIN);
+            Json::object([
+                ("type", Some("text".into())),
+                (key, Some(Json::text(words))),
+                ("mime_type", named.map(Json::from)),
+            ])
         }
-    });
+        None => Json::object([("type", Some("document".into()))])
+            .and(block::document_entries(document, of, losses).without("title")),
+    };
+    Json::object([("title", document.title.as_ref().map(Json::from)), ("content", Some(content))])
 }
 
 /// The words of a document that is a text, or where they are, with their key.
@@ -111,7 +90,7 @@ fn words(document: &Document) -> Option<(&'static str, Cow<'_, str>)> {
     }
     match &document.source {
         Source::Bytes(bytes) => Some(("text", std::str::from_utf8(bytes).ok()?.into())),
-        Source::ContentId(id) => Some(("content_id", Text::as_str(id).into())),
+        Source::ContentId(id) => Some(("content_id", id.as_str().into())),
         Source::Url(_) => None,
     }
 }

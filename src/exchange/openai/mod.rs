@@ -4,19 +4,16 @@ mod parts;
 mod read;
 mod write;
 
-use std::sync::Arc;
-
 use super::error::ExchangeError;
 use super::export::Export;
-use super::intake::read_all;
-use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
+use super::options::ImportOptions;
 use crate::manager::MessagesManager;
 use crate::message::MessageWrapper;
 
-/// The conversation of chat messages: a list of them, or an object that has the list under `messages` and whose other
-/// keys are not read.
+/// Imports a list of chat messages, or an object that has the list under `messages`. Other keys of the object are
+/// skipped.
 ///
-/// - `system` and `developer` are supervisor messages. A `user` message behind results of tools is one with them.
+/// - `system` and `developer` are supervisor messages. A `user` message after results of tools is merged with them.
 /// - `content` is a text, or a list of parts: `text`, `refusal` (which becomes a text), `image_url` (a `data:` URL becomes
 ///   bytes with a MIME type; `detail` is kept), `input_audio`, and `file` with its data.
 /// - `arguments` of a call are JSON in a string; an empty one is `{}`. A call whose id was used before, and answered,
@@ -34,32 +31,46 @@ use crate::message::MessageWrapper;
 /// # Ok(()) }
 /// ```
 ///
-/// Errors: not of this form; what would be lost, as a `name` or an unknown key that says something; a result before its
-/// call, or a second one; a message that says nothing; too deep, or too dense.
+/// Returns an error if the text is not of this form, if something would be lost, such as a `name` or the value of an
+/// unknown key, or if the conversation refuses a message: a result before its call, a second result, a message that says
+/// nothing.
 pub fn import<W: MessageWrapper>(json: impl AsRef<[u8]>) -> Result<MessagesManager<W>, ExchangeError> {
-    import_with_clock(json, Arc::new(SystemClock), Arc::new(SystemIds))
+    import_with(json, &ImportOptions::default())
 }
 
-/// As [`import`], with time and ids from elsewhere: the messages have none.
-pub fn import_with_clock<W: MessageWrapper>(
+/// Imports as [`import`] does, with options.
+pub fn import_with<W: MessageWrapper>(
     json: impl AsRef<[u8]>,
-    clock: Arc<dyn Clock>,
-    ids: Arc<dyn IdSource>,
+    options: &ImportOptions,
 ) -> Result<MessagesManager<W>, ExchangeError> {
-    read_all(json.as_ref(), |reader| read::conversation(reader, clock, ids))
+    options.read(json.as_ref(), |node| read::conversation(&node, options))
 }
 
-/// The conversation as a list of chat messages.
+/// Exports the whole conversation as a list of chat messages that OpenAI takes.
 ///
-/// Always left out are ids of messages, times, marks, custom data, steps, and fakes. Supervisor messages are `system`. A
-/// message of several texts has them as parts. Each result is a `tool` message, an empty one `""`. What an assistant said
-/// behind a call stands in a message of its own, so that nothing changes its place: where a result came late, the text
-/// is for reading, as OpenAI takes results right behind their calls only.
+/// - Supervisor messages are `system`. A message of several texts has them as parts.
+/// - Only complete pairs are written: a call whose result exists, with the result directly after its message as a
+///   `tool` message. An empty result is `""`.
+/// - The [role hint](crate::message::Decision::role_hint) of a message without calls and results is its role, unless it
+///   is `tool`.
+/// - Always left out are ids of messages, times, marks, custom data, steps, and fakes.
 ///
-/// [Losses](Export::losses) are summaries; what was not heard; media and documents that are not the user's own words, as
-/// in results; video, and media or documents that are neither bytes nor
-/// an image's URL, or sound that is neither `audio/wav` nor `audio/mpeg`; labels; that a result is data or a failure,
-/// for it is a text here; bytes and sets in arguments.
+/// [Losses](Export::losses) are summaries; what was not heard; calls without a result; the order, where an assistant
+/// spoke after a call or a result came late; media and documents that are not the user's own words, as in results; video,
+/// and media or documents that are neither bytes nor an image's URL, or sound that is neither `audio/wav` nor
+/// `audio/mpeg`; labels; that a result is data or a failure, because it is a text here; bytes and sets in arguments.
 pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     write::conversation(manager)
+}
+
+/// Writes the [window](MessagesManager::messages), which is what the model gets now, as the `messages` of a request.
+///
+/// All system instructions come first, then the messages of the window. Each call is followed by its result, and no text
+/// is blank. Media and documents that OpenAI does not take there become a text:
+/// `[image: not available to the model]`. The role hint is heeded as in [`export`].
+///
+/// [Losses](Export::losses) are as in [`export`]. The summary is among them: tell the model of
+/// [`last_summary`](MessagesManager::last_summary) in an instruction of your own, as data.
+pub fn window<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
+    write::window(manager)
 }

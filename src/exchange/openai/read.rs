@@ -1,207 +1,145 @@
 //! Reading chat messages.
 
-use std::sync::Arc;
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 
 use super::parts;
-use crate::clock::{Clock, IdSource};
 use crate::exchange::error::{ExchangeError, Problem};
-use crate::exchange::intake::{Intake, Shape};
-use crate::exchange::lexer::Kind;
-use crate::exchange::reader::{Others, Reader};
-use crate::exchange::value;
+use crate::exchange::intake::{CallId, Intake, Tool};
+use crate::exchange::node::Node;
+use crate::exchange::options::ImportOptions;
+use crate::exchange::plain;
 use crate::manager::MessagesManager;
-use crate::message::{
-    Content, Invocation, InvocationId, InvocationResult, Map, MessageWrapper, Outcome, ResultContent, Role, Text,
-    ToolName, Value, is_blank,
-};
+use crate::message::{Content, Map, MessageWrapper, Outcome, ResultContent, Role, Text, Value, is_blank};
 
-const KEYS: &[&str] = &["role", "content", "name", "tool_calls", "tool_call_id", "refusal"];
-
-pub(super) fn conversation<W: MessageWrapper>(
-    reader: &mut Reader<'_>,
-    clock: Arc<dyn Clock>,
-    ids: Arc<dyn IdSource>,
-) -> Result<MessagesManager<W>, ExchangeError> {
-    if reader.kind()? == Kind::List {
-        return messages(reader, clock, ids);
-    }
-    let mut manager = None;
-    reader.object(&["messages"], Others::Ignore, |reader, _| {
-        manager = Some(messages(reader, clock.clone(), ids.clone())?);
-        Ok(())
-    })?;
-    manager.ok_or_else(|| reader.missing("messages"))
+#[derive(Deserialize)]
+struct Message<'a> {
+    role: Speaker,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    refusal: Option<Text>,
+    name: Option<Text>,
+    #[serde(borrow)]
+    tool_calls: Option<&'a RawValue>,
+    tool_call_id: Option<CallId>,
 }
 
-fn messages<W: MessageWrapper>(
-    reader: &mut Reader<'_>,
-    clock: Arc<dyn Clock>,
-    ids: Arc<dyn IdSource>,
-) -> Result<MessagesManager<W>, ExchangeError> {
-    let shape = reader.ahead(shape)?;
-    let mut intake = Intake::new(clock, ids, &shape, reader)?;
-    reader.list(|reader| {
-        let mut fields = Fields::default();
-        reader.object(KEYS, Others::Refuse, |reader, key| fields.read(reader, key))?;
-        fields.add_to(&mut intake, reader)
-    })?;
-    Ok(intake.into_manager())
-}
-
-/// Counts messages and calls.
-fn shape(reader: &mut Reader<'_>) -> Result<Shape, ExchangeError> {
-    let mut shape = Shape::default();
-    reader.list(|reader| {
-        let mut speaker = None;
-        reader.object(&["role", "tool_calls"], Others::Ignore, |reader, key| {
-            if key == "role" {
-                speaker = Some(Speaker::read(reader)?);
-            } else {
-                if reader.kind()? == Kind::List {
-                    shape.calls(reader.count()?);
-                }
-                reader.skip()?;
-            }
-            Ok(())
-        })?;
-        let speaker = speaker.ok_or_else(|| reader.missing("role"))?;
-        shape.message(speaker.role());
-        Ok(())
-    })?;
-    Ok(shape)
-}
-
-/// A role of chat messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
 enum Speaker {
+    #[serde(alias = "developer")]
     System,
     User,
     Assistant,
     Tool,
 }
 
-impl Speaker {
-    fn read(reader: &mut Reader<'_>) -> Result<Self, ExchangeError> {
-        match &*reader.string()? {
-            "system" | "developer" => Ok(Self::System),
-            "user" => Ok(Self::User),
-            "assistant" => Ok(Self::Assistant),
-            "tool" => Ok(Self::Tool),
-            _ => Err(reader
-                .error(Problem::UnknownType { what: "`role`", known: "system, developer, user, assistant, tool" })),
-        }
-    }
-
-    fn role(self) -> Role {
-        match self {
-            Self::System => Role::Supervisor,
-            Self::User | Self::Tool => Role::User,
-            Self::Assistant => Role::Assistant,
-        }
-    }
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Call<'a> {
+    id: CallId,
+    #[serde(rename = "type")]
+    _type: Option<Function>,
+    #[serde(rename = "index")]
+    _index: Option<IgnoredAny>,
+    #[serde(borrow)]
+    function: &'a RawValue,
 }
 
-/// What was read of a message, whatever the order of its keys.
-#[derive(Default)]
-struct Fields {
-    speaker: Option<Speaker>,
-    /// `None` where the key is missing, nothing where it is `null`.
-    content: Option<Vec<Content>>,
-    /// Whether `content` is `""`.
-    says_nothing: bool,
-    refusal: Option<Content>,
-    calls: Vec<Call>,
-    name: Option<Text>,
-    answers: Option<InvocationId>,
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Function {
+    Function,
 }
 
-struct Call {
-    id: InvocationId,
-    name: ToolName,
-    arguments: Value,
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Called<'a> {
+    name: Tool,
+    #[serde(borrow)]
+    arguments: &'a RawValue,
 }
 
-impl Fields {
-    fn read(&mut self, reader: &mut Reader<'_>, key: &'static str) -> Result<(), ExchangeError> {
-        if key != "content" && reader.null()? {
-            return Ok(());
-        }
-        match key {
-            "role" => self.speaker = Some(Speaker::read(reader)?),
-            "content" => {
-                let is_one = reader.kind()? == Kind::String;
-                let content = parts::read(reader)?;
-                self.says_nothing =
-                    is_one && content.iter().all(|text| text.as_text().is_some_and(|text| text.is_empty()));
-                self.content = Some(content);
-            }
-            "refusal" => self.refusal = Some(reader.text()?.into()),
-            "name" => self.name = Some(reader.text()?),
-            "tool_call_id" => self.answers = Some(invocation_id(reader)?),
-            _ => self.calls = calls(reader)?,
-        }
-        Ok(())
-    }
-
-    fn add_to<W: MessageWrapper>(self, intake: &mut Intake<W>, reader: &Reader<'_>) -> Result<(), ExchangeError> {
-        let speaker = self.speaker.ok_or_else(|| reader.missing("role"))?;
-        let invalid = |reason| Err(reader.error(Problem::Invalid { reason }));
-        if speaker != Speaker::Assistant && (!self.calls.is_empty() || self.refusal.is_some()) {
-            return invalid("only assistant messages have `tool_calls` or a `refusal`");
-        }
-        if speaker != Speaker::Tool {
-            if self.answers.is_some() {
-                return invalid("only tool messages have a `tool_call_id`");
-            }
-            if self.name.is_some() {
-                return Err(reader.error(Problem::NotKept { what: "the name of a participant" }));
-            }
-        }
-        if speaker == Speaker::Tool {
-            return self.add_result_to(intake, reader);
-        }
-        if self.content.is_none() && speaker != Speaker::Assistant {
-            return Err(reader.missing("content"));
-        }
-        let mut contents = self.content.unwrap_or_default();
-        let more = self.calls.len() + usize::from(self.refusal.is_some());
-        reader.take(more * size_of::<Content>())?;
-        contents.reserve_exact(more);
-        contents.extend(self.refusal);
-        let collected = more * size_of::<Content>() + self.calls.len() * size_of::<Call>();
-        for call in self.calls {
-            reader.take(size_of::<Invocation>())?;
-            let id = intake.id_of_call(reader, call.id)?;
-            contents.push(Invocation::of(id, call.name, call.arguments).into());
-        }
-        intake.add(reader, speaker.role(), contents)?;
-        reader.give_back(collected);
-        Ok(())
-    }
-
-    fn add_result_to<W: MessageWrapper>(
-        self,
-        intake: &mut Intake<W>,
-        reader: &Reader<'_>,
-    ) -> Result<(), ExchangeError> {
-        let id = self.answers.ok_or_else(|| reader.missing("tool_call_id"))?;
-        let content = self.content.ok_or_else(|| reader.missing("content"))?;
-        let (id, name) = intake.answered(reader, &id)?;
-        if self.name.is_some_and(|told| told.as_str() != name.as_str()) {
-            return Err(reader.error(Problem::Invalid { reason: "`name` is that of another tool than was called" }));
-        }
-        reader.take(size_of::<InvocationResult>() + content.len() * size_of::<ResultContent>())?;
-        let mut parts = Vec::with_capacity(content.len());
-        if !self.says_nothing {
-            parts.extend(content.into_iter().filter_map(as_result));
-        }
-        let result = InvocationResult::new(id, name, Outcome::Success(parts));
-        intake.add(reader, Role::User, vec![result.into()])?;
-        Ok(())
-    }
+pub(super) fn conversation<W: MessageWrapper>(
+    node: &Node<'_, '_>,
+    options: &ImportOptions,
+) -> Result<MessagesManager<W>, ExchangeError> {
+    // OpenAI has no `system` beside the messages.
+    Intake::request(options, node, |_, _| Ok(()), add)
 }
 
-/// A part as one of a result; all that parts are read as can be that.
+fn add<W: MessageWrapper>(intake: &mut Intake<W>, node: &Node<'_, '_>) -> Result<(), ExchangeError> {
+    let message: Message<'_> = node.object_of(&["role", "content", "name", "tool_calls", "tool_call_id", "refusal"])?;
+    let role = match message.role {
+        Speaker::Tool => return add_result(intake, node, message),
+        Speaker::System => Role::Supervisor,
+        Speaker::User => Role::User,
+        Speaker::Assistant => Role::Assistant,
+    };
+    if message.tool_call_id.is_some() {
+        return Err(node.invalid("only tool messages have a `tool_call_id`"));
+    }
+    if message.name.is_some() {
+        return Err(node.error(Problem::not_kept("the name of a participant")));
+    }
+    if role != Role::Assistant && (message.tool_calls.is_some() || message.refusal.is_some()) {
+        return Err(node.invalid("only assistant messages have `tool_calls` or a `refusal`"));
+    }
+    if role != Role::Assistant {
+        node.need("content", message.content)?;
+    }
+    let mut contents = contents(node, message.content)?;
+    contents.extend(message.refusal.map(Content::Text));
+    if let Some(calls) = message.tool_calls {
+        node.under("tool_calls", calls).each(|call| {
+            contents.push(read_call(intake, &call)?);
+            Ok(())
+        })?;
+    }
+    intake.add(node, role, contents)
+}
+
+fn contents(node: &Node<'_, '_>, content: Option<&RawValue>) -> Result<Vec<Content>, ExchangeError> {
+    content.map_or_else(|| Ok(Vec::new()), |content| parts::read(&node.under("content", content)))
+}
+
+fn read_call<W: MessageWrapper>(intake: &mut Intake<W>, node: &Node<'_, '_>) -> Result<Content, ExchangeError> {
+    let call: Call<'_> = node.object()?;
+    let function = node.under("function", call.function);
+    let called: Called<'_> = function.object()?;
+    let arguments = read_arguments(&function.under("arguments", called.arguments))?;
+    Ok(intake.call(node, call.id.0, called.name.0, arguments)?.into())
+}
+
+fn read_arguments(node: &Node<'_, '_>) -> Result<Value, ExchangeError> {
+    let json: Cow<'_, str> = node.read()?;
+    let arguments =
+        if is_blank(&json) { Map::new([].into()).map(Value::Map).map_err(Problem::from) } else { plain::parse(&json) };
+    arguments.map_err(|problem| node.error(problem))
+}
+
+fn add_result<W: MessageWrapper>(
+    intake: &mut Intake<W>,
+    node: &Node<'_, '_>,
+    message: Message<'_>,
+) -> Result<(), ExchangeError> {
+    let CallId(id) = node.need("tool_call_id", message.tool_call_id)?;
+    node.need("content", message.content)?;
+    let contents = contents(node, message.content)?;
+    // An empty string is how OpenAI says nothing.
+    let says_nothing = message.content.is_some_and(|content| content.get() == "\"\"");
+    let parts = contents.into_iter().filter(|_| !says_nothing).filter_map(as_result).collect();
+    let result = intake.result(node, &id, Outcome::Success(parts))?;
+    if message.name.is_some_and(|name| name.as_str() != result.name().as_str()) {
+        return Err(node.invalid("`name` is that of another tool than was called"));
+    }
+    intake.add(node, Role::User, vec![result.into()])
+}
+
+/// A part as one of a result. Every part that is read can be one.
 fn as_result(content: Content) -> Option<ResultContent> {
     match content {
         Content::Text(text) => Some(ResultContent::Text(text)),
@@ -209,55 +147,4 @@ fn as_result(content: Content) -> Option<ResultContent> {
         Content::Document(document) => Some(ResultContent::Document(document)),
         Content::Invocation(_) | Content::InvocationResult(_) | Content::Unknown(_) => None,
     }
-}
-
-fn calls(reader: &mut Reader<'_>) -> Result<Vec<Call>, ExchangeError> {
-    let count = reader.count()?;
-    reader.take(count.saturating_mul(size_of::<Call>()))?;
-    let mut calls = Vec::with_capacity(count);
-    reader.list(|reader| {
-        let (mut id, mut function) = (None, None);
-        reader.object(&["id", "type", "function"], Others::Refuse, |reader, key| {
-            match key {
-                "id" => id = Some(invocation_id(reader)?),
-                "function" => function = Some(called(reader)?),
-                _ if reader.string()? == "function" => {}
-                _ => return Err(reader.error(Problem::UnknownType { what: "`type` of a tool", known: "function" })),
-            }
-            Ok(())
-        })?;
-        let (name, arguments) = function.ok_or_else(|| reader.missing("function"))?;
-        calls.push(Call { id: id.ok_or_else(|| reader.missing("id"))?, name, arguments });
-        Ok(())
-    })?;
-    Ok(calls)
-}
-
-fn called(reader: &mut Reader<'_>) -> Result<(ToolName, Value), ExchangeError> {
-    let (mut name, mut arguments) = (None, None);
-    reader.object(&["name", "arguments"], Others::Refuse, |reader, key| {
-        match key {
-            "name" => name = Some(ToolName::new(reader.text()?).map_err(|error| reader.error(error))?),
-            _ => arguments = Some(json_in_a_string(reader)?),
-        }
-        Ok(())
-    })?;
-    let arguments = arguments.ok_or_else(|| reader.missing("arguments"))?;
-    Ok((name.ok_or_else(|| reader.missing("name"))?, arguments))
-}
-
-fn json_in_a_string(reader: &mut Reader<'_>) -> Result<Value, ExchangeError> {
-    let string = reader.string()?;
-    if is_blank(&string) {
-        return Map::new([].into()).map(Value::Map).map_err(|error| reader.error(error));
-    }
-    let mut inner = reader.inside(&string);
-    let value = value::read(&mut inner)?;
-    inner.end()?;
-    reader.drop_copy(string);
-    Ok(value)
-}
-
-fn invocation_id(reader: &mut Reader<'_>) -> Result<InvocationId, ExchangeError> {
-    InvocationId::new(reader.text()?).map_err(|error| reader.error(error))
 }

@@ -1,153 +1,151 @@
 //! Writing chat messages.
 
+use std::collections::HashMap;
+
 use super::parts;
-use crate::exchange::export::{Export, Losses, Lost, each_said};
-use crate::exchange::writer::{Fidelity, Writer};
+use crate::exchange::block::text_block;
+use crate::exchange::export::{Export, Losses, Lost, each_said, role_for_provider, role_name};
+use crate::exchange::json::{Items, Json};
+use crate::exchange::window::{Fit, unavailable};
 use crate::manager::MessagesManager;
 use crate::message::{
-    Content, Contents, Invocation, InvocationResult, MessageId, MessageWrapper, Outcome, ResultContent, Role,
+    Content, Invocation, InvocationId, InvocationResult, Message, MessageId, MessageWrapper, Outcome, ResultContent,
+    is_blank,
 };
 
 pub(super) fn conversation<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     let mut losses = Losses::default();
-    let mut writer = Writer::default();
-    writer.list(|writer| {
-        each_said(manager, &mut losses, |message, contents, losses| {
-            let mut out = Message { writer, losses, id: message.id(), role: message.role() };
-            out.write(contents);
-        });
-    });
-    losses.beside(writer.into_text())
+    let mut chat = Chat::new(Fit::Conversation, manager.all().map(W::message));
+    each_said(manager, &mut losses, |message, contents, losses| chat.write(message, &contents, losses));
+    losses.beside(chat.items.to_list())
 }
 
-/// A message that is being written, as one chat message or as several.
-struct Message<'a> {
-    writer: &'a mut Writer,
-    losses: &'a mut Losses,
-    id: MessageId,
-    role: Role,
+pub(super) fn window<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
+    let mut losses = Losses::default();
+    if let Some(summary) = manager.last_summary() {
+        losses.note(summary.id(), Lost::Summary);
+    }
+    let window: Vec<_> = manager.messages().collect();
+    let mut chat = Chat::new(Fit::Window, window.iter().map(|wrapper| wrapper.message()));
+    for message in manager.supervisors().map(W::message).chain(window.iter().map(|wrapper| wrapper.message())) {
+        chat.write(message, message.contents(), &mut losses);
+    }
+    losses.beside(chat.items.to_list())
 }
 
-impl Message<'_> {
-    fn write(&mut self, contents: &Contents) {
-        let (mut said, mut calls): (Vec<&Content>, Vec<&Invocation>) = (Vec::new(), Vec::new());
+/// The chat messages written so far.
+struct Chat<'m> {
+    items: Items,
+    fit: Fit,
+    /// The result of each answered call: its number in the list, and the message that holds it.
+    results: HashMap<&'m InvocationId, (usize, MessageId, &'m InvocationResult)>,
+    /// How often somebody spoke.
+    turns: usize,
+    /// The turn after which each result was written.
+    written: HashMap<&'m InvocationId, usize>,
+}
+
+impl<'m> Chat<'m> {
+    fn new(fit: Fit, messages: impl Iterator<Item = &'m Message>) -> Self {
+        let results = messages.flat_map(|message| message.contents().iter().map(|content| (message.id(), content)));
+        let results = results.filter_map(|(of, content)| Some((of, content.as_result()?)));
+        let numbered = results.enumerate().map(|(at, (of, result))| (result.invocation_id(), (at, of, result)));
+        Self { items: Items::default(), fit, results: numbered.collect(), turns: 0, written: HashMap::new() }
+    }
+
+    /// Writes what was said in a message, then the results of its calls.
+    fn write(&mut self, message: &Message, contents: &[Content], losses: &mut Losses) {
+        let (of, role) = (message.id(), role_for_provider(message));
+        let (mut said, mut calls): (Vec<Json<'_>>, Vec<&Invocation>) = (Vec::new(), Vec::new());
         for content in contents {
             match content {
-                Content::Invocation(invocation) => calls.push(invocation),
+                Content::Invocation(call) if self.results.contains_key(call.id()) => calls.push(call),
+                Content::Invocation(_) => losses.note(of, Lost::Invocation),
                 Content::InvocationResult(result) => {
-                    self.close(&mut said, &mut calls);
-                    self.result(result);
+                    // It was written right after its call.
+                    let turn = self.written.get(result.invocation_id());
+                    if turn != Some(&self.turns) || !said.is_empty() {
+                        losses.note(of, if turn.is_none() { Lost::InvocationResult } else { Lost::Order });
+                    }
                 }
-                other => {
-                    let is_part = if self.role == Role::User { parts::check } else { parts::check_text };
-                    if let Err(lost) = is_part(other) {
-                        self.losses.note(self.id, lost);
-                        continue;
+                content => {
+                    let part = parts::part(content, role, self.fit, of, losses);
+                    if part.is_some() && !calls.is_empty() {
+                        losses.note(of, Lost::Order);
                     }
-                    if !calls.is_empty() {
-                        self.close(&mut said, &mut calls);
-                    }
-                    said.push(other);
+                    said.extend(part);
                 }
             }
         }
-        self.close(&mut said, &mut calls);
-    }
-
-    /// Writes what was collected, if anything was.
-    fn close(&mut self, said: &mut Vec<&Content>, calls: &mut Vec<&Invocation>) {
-        let (said, calls) = (std::mem::take(said), std::mem::take(calls));
         if said.is_empty() && calls.is_empty() {
             return;
         }
-        let role = match self.role {
-            Role::User => "user",
-            Role::Assistant => "assistant",
-            Role::Supervisor | Role::Summary => "system",
-        };
-        let Self { writer, losses, id, .. } = self;
-        writer.object(|writer| {
-            writer.key("role").string(role);
-            writer.key("content");
-            if said.is_empty() {
-                writer.null()
-            } else {
-                parts::write(writer, &said, *id, losses)
-            }
-            if !calls.is_empty() {
-                writer
-                    .key("tool_calls")
-                    .list(|writer| calls.iter().for_each(|call| write_call(writer, call, *id, losses)));
-            }
-        });
-    }
-
-    fn result(&mut self, result: &InvocationResult) {
-        let Self { writer, losses, id, .. } = self;
-        writer.object(|writer| {
-            writer.key("role").string("tool");
-            writer.key("tool_call_id").string(result.invocation_id().as_str());
-            writer.key("content");
-            match result.outcome() {
-                Outcome::Success(contents) => write_result(writer, contents, *id, losses),
-                Outcome::Failure(error) => {
-                    losses.note(*id, Lost::Failure);
-                    writer.string(error.message());
-                }
-            }
-        });
-    }
-}
-
-fn write_call(writer: &mut Writer, call: &Invocation, message: MessageId, losses: &mut Losses) {
-    let mut arguments = Writer::default();
-    if arguments.value(call.arguments()) == Fidelity::Told {
-        losses.note(message, Lost::Value);
-    }
-    writer.object(|writer| {
-        writer.key("id").string(call.id().as_str());
-        writer.key("type").string("function");
-        writer.key("function").object(|writer| {
-            writer.key("name").string(call.name().as_str());
-            writer.key("arguments").string(&arguments.into_text());
-        });
-    });
-}
-
-/// What a tool gave back, as parts: data as a text.
-fn write_result(writer: &mut Writer, contents: &[ResultContent], message: MessageId, losses: &mut Losses) {
-    let parts: Vec<Content> = contents
-        .iter()
-        .filter_map(|content| {
-            let part = match content {
-                ResultContent::Text(text) => text.clone().into(),
-                ResultContent::Json(value) => {
-                    losses.note(message, Lost::ResultJson);
-                    let mut json = Writer::default();
-                    if json.value(value) == Fidelity::Told {
-                        losses.note(message, Lost::Value);
-                    }
-                    json.into_text().into()
-                }
-                ResultContent::Media(media) => Content::Media(media.clone()),
-                ResultContent::Document(document) => Content::Document(document.clone()),
-                ResultContent::Unknown(map) => Content::Unknown(map.clone()),
-            };
-            match parts::check_text(&part) {
-                Ok(()) => Some(part),
-                Err(lost) => {
-                    losses.note(message, lost);
-                    None
-                }
-            }
-        })
-        .collect();
-    match parts.as_slice() {
-        // OpenAI refuses a list of none.
-        [] => writer.string(""),
-        [Content::Text(text)] if text.is_empty() => {
-            writer.list(|writer| writer.object(|writer| parts::write_text(writer, text)));
+        self.turns += 1;
+        let written = calls.iter().map(|call| write_call(call, of, losses)).collect();
+        self.items.push(&Json::object([
+            ("role", Some(role_name(role).into())),
+            ("content", Some(parts::write(said))),
+            ("tool_calls", (!calls.is_empty()).then_some(Json::List(written))),
+        ]));
+        let mut results: Vec<_> = calls.iter().filter_map(|call| self.results.get(call.id()).copied()).collect();
+        results.sort_unstable_by_key(|(at, ..)| *at);
+        for (_, of, result) in results {
+            self.written.insert(result.invocation_id(), self.turns);
+            self.items.push(&self.result(result, of, losses));
         }
-        parts => parts::write(writer, &parts.iter().collect::<Vec<_>>(), message, losses),
     }
+
+    fn result<'a>(&self, result: &'a InvocationResult, of: MessageId, losses: &mut Losses) -> Json<'a> {
+        let content = match result.outcome() {
+            Outcome::Success(contents) => {
+                let told = contents.iter().filter_map(|content| self.part_of_result(content, of, losses)).collect();
+                match parts::write(told) {
+                    // OpenAI refuses a list of nothing.
+                    Json::Null => "".into(),
+                    // Read again, an empty string is no text at all.
+                    Json::Text(text) if text.is_empty() && self.fit == Fit::Conversation => {
+                        Json::List(vec![text_block(text)])
+                    }
+                    content => content,
+                }
+            }
+            Outcome::Failure(error) => {
+                losses.note(of, Lost::Failure);
+                error.message().into()
+            }
+        };
+        Json::object([
+            ("role", Some("tool".into())),
+            ("tool_call_id", Some(result.invocation_id().as_str().into())),
+            ("content", Some(content)),
+        ])
+    }
+
+    /// A tool gives back texts only.
+    fn part_of_result<'a>(&self, content: &'a ResultContent, of: MessageId, losses: &mut Losses) -> Option<Json<'a>> {
+        let (kind, lost) = match content {
+            ResultContent::Text(text) if self.fit == Fit::Window && is_blank(text) => return None,
+            ResultContent::Text(text) => return Some(text_block(text.as_str())),
+            ResultContent::Json(value) => {
+                losses.note(of, Lost::ResultJson);
+                return Some(text_block(losses.plain(of, value).to_string()));
+            }
+            ResultContent::Media(media) => (media.kind.as_str(), Lost::Media),
+            ResultContent::Document(_) => ("document", Lost::Document),
+            ResultContent::Unknown(_) => ("result", Lost::Unknown),
+        };
+        losses.note(of, lost);
+        (self.fit == Fit::Window).then(|| unavailable(kind))
+    }
+}
+
+fn write_call<'a>(call: &'a Invocation, of: MessageId, losses: &mut Losses) -> Json<'a> {
+    let arguments = losses.plain(of, call.arguments()).to_string();
+    let function =
+        Json::object([("name", Some(call.name().as_str().into())), ("arguments", Some(Json::text(arguments)))]);
+    Json::object([
+        ("id", Some(call.id().as_str().into())),
+        ("type", Some("function".into())),
+        ("function", Some(function)),
+    ])
 }

@@ -1,11 +1,11 @@
-//! Which results stand beside their calls.
+//! The results that are written beside their calls.
 
 use std::collections::HashMap;
 
 use crate::manager::MessagesManager;
 use crate::message::{Content, InvocationId, InvocationResult, MessageWrapper, Role};
 
-/// The results that open the user message right behind their calls, in the order of the calls: what a reader puts there
+/// The results that open the user message right after their calls, in the order of the calls: a reader puts them there
 /// when it finds them beside the calls.
 pub(super) fn results<W: MessageWrapper>(manager: &MessagesManager<W>) -> HashMap<&InvocationId, &InvocationResult> {
     let mut inline = HashMap::new();
@@ -22,7 +22,7 @@ pub(super) fn results<W: MessageWrapper>(manager: &MessagesManager<W>) -> HashMa
         if last.replace(role) != Some(role) && role != Role::User {
             (asked, from) = (Vec::new(), 0);
         }
-        // What was not heard are texts: calls are in both.
+        // Calls are always heard.
         for content in message.contents() {
             match content {
                 Content::Invocation(invocation) => asked.push(invocation.id()),

@@ -9,17 +9,18 @@
 //!   "version": "1.0" }
 //! ```
 //!
-//! The message of a tool call is what the assistant says before it. What it and its result need beyond that:
+//! The `message` of a tool call is the assistant's text before it. Further keys:
 //!
-//! - `"continues": true` on what is of the same message as what stands before it: the second of several calls at once, a
-//!   text behind a call, another part of an instruction.
+//! - `"continues": true` marks an item of the same message as the item before it: the second of several parallel calls, a
+//!   text after a call, another part of an instruction.
 //! - A call without a result has neither `result` nor `error`. A result that comes later, or among words, is a
 //!   `ToolResultMessage`: `tool_name`, `tool_call_id`, `result`, `error`, and `role` `user`.
 //! - `result` is one text, or data, or `null` for nothing. Of anything else it is `null`, and `result_contents` lists the
 //!   parts: each with a `type` that is `text` (with `text`), `json` (with `json`), or one of media and documents.
-//! - `error` is what the model is told, with `error_type` and `retryable` where these are known.
+//! - `error` is the message for the model, with `error_type` and `retryable` where these are known. A `result` beside it is
+//!   appended to it.
 //! - `ImageMessage`, `AudioMessage`, `VideoMessage` and `DocumentMessage` have one of `url`, `data` (base64) and
-//!   `content_id` (in a content store), `mime_type` and `prompt_hint` or `title` where known, and a `role`.
+//!   `content_id` (in a content store), `mime_type`, `id` and `prompt_hint` or `title` where known, and a `role`.
 //!
 //! Always left out are ids, times, marks, decisions and custom data: only records have them.
 //!
@@ -38,52 +39,40 @@
 //! # Ok(()) }
 //! ```
 
-mod answer;
 mod inline;
 mod read;
 mod write;
 
-use std::sync::Arc;
-
+use super::error::ExchangeError;
 use super::export::{Export, Losses, each_said};
-use super::writer::Writer;
-use super::{ExchangeError, intake};
-use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
+use super::json::Json;
+use super::options::ImportOptions;
 use crate::manager::MessagesManager;
 use crate::message::MessageWrapper;
 
-/// The one version there is.
-const VERSION: &str = "1.0";
-
-/// The conversation in this format.
-pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
-    let (mut writer, mut losses) = (Writer::default(), Losses::default());
-    writer.object(|writer| {
-        writer.key("messages").list(|writer| {
-            let mut items = write::Items::new(inline::results(manager));
-            each_said(manager, &mut losses, |message, contents, losses| {
-                items.write(writer, message, contents, losses);
-            });
-        });
-        writer.key("version").string(VERSION);
-    });
-    losses.beside(writer.into_text())
-}
-
-/// The conversation of a text in this format.
+/// Exports the conversation.
 ///
-/// Errors: no JSON; another version; an item of an unknown type, without a key that it needs, or with one that is not
-/// known; what the conversation refuses, such as a message that says nothing, or a result without a call; too deep, or
-/// too dense. Each names its place.
-pub fn import<W: MessageWrapper>(json: impl AsRef<[u8]>) -> Result<MessagesManager<W>, ExchangeError> {
-    import_with_clock(json, Arc::new(SystemClock), Arc::new(SystemIds))
+/// [Losses](Export::losses) are summaries, what was not heard, and bytes and sets in data.
+pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
+    let mut losses = Losses::default();
+    let mut items = write::Items::new(inline::results(manager));
+    each_said(manager, &mut losses, |message, contents, losses| items.write(message, &contents, losses));
+    let messages = Json::Written(items.into_list());
+    losses.beside(Json::object([("messages", Some(messages)), ("version", Some("1.0".into()))]).to_string())
 }
 
-/// As [`import`], with time and ids from elsewhere: the messages have none.
-pub fn import_with_clock<W: MessageWrapper>(
+/// Imports a conversation.
+///
+/// Returns an error if the version is another one, if an item has an unknown type, lacks a key or has an unknown one, or if
+/// the conversation refuses a message: one that says nothing, or a result without a call.
+pub fn import<W: MessageWrapper>(json: impl AsRef<[u8]>) -> Result<MessagesManager<W>, ExchangeError> {
+    import_with(json, &ImportOptions::default())
+}
+
+/// Imports as [`import`] does, with options.
+pub fn import_with<W: MessageWrapper>(
     json: impl AsRef<[u8]>,
-    clock: Arc<dyn Clock>,
-    ids: Arc<dyn IdSource>,
+    options: &ImportOptions,
 ) -> Result<MessagesManager<W>, ExchangeError> {
-    intake::read_all(json.as_ref(), |reader| read::list(reader, clock, ids))
+    options.read(json.as_ref(), |node| read::list(&node, options))
 }

@@ -1,270 +1,228 @@
 //! Reading a list of messages.
 
-use std::sync::Arc;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
-use super::VERSION;
-use super::answer::Answer;
-use crate::clock::{Clock, IdSource};
-use crate::exchange::block::{self, Attached};
-use crate::exchange::intake::{Intake, Shape};
-use crate::exchange::reader::{Others, Reader};
-use crate::exchange::{ExchangeError, Problem, value};
+use crate::exchange::block;
+use crate::exchange::error::ExchangeError;
+use crate::exchange::failure::Failure;
+use crate::exchange::intake::{CallId, Intake, Speaker, Tool};
+use crate::exchange::node::Node;
+use crate::exchange::options::ImportOptions;
+use crate::exchange::plain;
+use crate::exchange::wrong::JsonKind;
 use crate::manager::{ManagerError, MessagesManager};
-use crate::message::{Content, Invocation, InvocationResult, MediaKind, MessageWrapper, Role, is_blank};
+use crate::message::{
+    Content, InvocationResult, MediaKind, MessageWrapper, Outcome, ResultContent, Role, Text, is_blank,
+};
 
-#[derive(Debug, Clone, Copy)]
+/// Nothing is known of other versions: they are refused before anything else.
+#[derive(Deserialize)]
+struct Versioned {
+    #[serde(rename = "version")]
+    _version: Version,
+}
+
+#[derive(Deserialize)]
+enum Version {
+    #[serde(rename = "1.0")]
+    V1,
+}
+
+/// The keys that decide how an item is read.
+#[derive(Deserialize)]
+struct Typed {
+    r#type: Kind,
+    role: Speaker,
+    #[serde(default)]
+    continues: bool,
+}
+
+#[derive(Deserialize, Clone, Copy)]
 enum Kind {
+    #[serde(rename = "AgentMessage")]
     Agent,
+    #[serde(rename = "TextMessage")]
     Text,
+    #[serde(rename = "ToolCallMessage")]
     Call,
+    #[serde(rename = "ToolResultMessage")]
     Result,
-    Media(MediaKind),
+    #[serde(rename = "ImageMessage")]
+    Image,
+    #[serde(rename = "AudioMessage")]
+    Audio,
+    #[serde(rename = "VideoMessage")]
+    Video,
+    #[serde(rename = "DocumentMessage")]
     Document,
 }
 
-const KINDS: [(&str, Kind); 8] = [
-    ("AgentMessage", Kind::Agent),
-    ("TextMessage", Kind::Text),
-    ("ToolCallMessage", Kind::Call),
-    ("ToolResultMessage", Kind::Result),
-    ("ImageMessage", Kind::Media(MediaKind::Image)),
-    ("AudioMessage", Kind::Media(MediaKind::Audio)),
-    ("VideoMessage", Kind::Media(MediaKind::Video)),
-    ("DocumentMessage", Kind::Document),
+/// A call with its result, or a result alone: the keys depend on the type.
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
+struct Item<'a> {
+    message: Option<Text>,
+    tool_name: Option<Tool>,
+    tool_call_id: Option<CallId>,
+    #[serde(default, deserialize_with = "plain::present")]
+    arguments: Option<&'a RawValue>,
+    #[serde(default, deserialize_with = "plain::present")]
+    result: Option<&'a RawValue>,
+    result_contents: Option<&'a RawValue>,
+    error: Option<Text>,
+    error_type: Option<Text>,
+    retryable: Option<bool>,
+}
+
+const TEXT: &[&str] = &["type", "role", "continues", "text"];
+const CALL: &[&str] = &[
+    "message",
+    "arguments",
+    "type",
+    "tool_name",
+    "tool_call_id",
+    "result",
+    "error",
+    "error_type",
+    "retryable",
+    "result_contents",
+    "role",
+    "continues",
 ];
-const LISTED: &str = "AgentMessage, TextMessage, ToolCallMessage, ToolResultMessage, ImageMessage, AudioMessage, \
-    VideoMessage, DocumentMessage";
+/// All but what only a call has.
+const RESULT: &[&str] = CALL.split_at(2).1;
 
-/// The whole text: an object with `version` and `messages`.
+impl Item<'_> {
+    /// Returns the outcome of the call, or nothing if the item has none.
+    fn take_outcome(&mut self, node: &Node<'_, '_>) -> Result<Option<Outcome>, ExchangeError> {
+        let result = self.result.map(|result| one(&node.under("result", result))).transpose()?;
+        let parts = self.result_contents.map(|parts| {
+            let parts = node.under("result_contents", parts);
+            parts.each(|part| block::read_of_result(&part))
+        });
+        let contents = match (result, parts.transpose()?) {
+            (result, None) => result,
+            (None, Some(parts)) => Some(parts),
+            (Some(result), Some(parts)) if result.is_empty() => Some(parts),
+            (Some(_), Some(_)) => {
+                return Err(node.invalid("a result is one of `result` and `result_contents`: the other is null"));
+            }
+        };
+        Failure { message: self.error.take(), kind: self.error_type.take(), retryable: self.retryable }
+            .outcome(node, contents)
+    }
+}
+
+fn one(node: &Node<'_, '_>) -> Result<Vec<ResultContent>, ExchangeError> {
+    Ok(match node.kind() {
+        JsonKind::Null => Vec::new(),
+        JsonKind::String => vec![ResultContent::Text(node.text()?)],
+        _ => vec![ResultContent::Json(plain::read(node)?)],
+    })
+}
+
+/// Reads the whole text: an object with `version` and `messages`.
 pub(super) fn list<W: MessageWrapper>(
-    reader: &mut Reader<'_>,
-    clock: Arc<dyn Clock>,
-    ids: Arc<dyn IdSource>,
+    node: &Node<'_, '_>,
+    options: &ImportOptions,
 ) -> Result<MessagesManager<W>, ExchangeError> {
-    check_version(reader)?;
-    let mut list = None;
-    reader.object(&["messages", "version"], Others::Refuse, |reader, key| {
-        if key == "version" {
-            return reader.skip();
-        }
-        let shape = reader.ahead(shape)?;
-        let intake = Intake::new(clock.clone(), ids.clone(), &shape, reader)?;
-        let mut items = Items { intake, answers: Vec::new(), instructions: Vec::new(), role: None };
-        reader.list(|reader| items.read(reader))?;
-        list = Some(items.finish(reader)?);
-        Ok(())
-    })?;
-    list.ok_or_else(|| reader.missing("messages"))
-}
-
-/// Of another version nothing can be said, not even what is wrong with it.
-fn check_version(reader: &mut Reader<'_>) -> Result<(), ExchangeError> {
-    let is_there = reader.ahead(|reader| {
-        let mut is_there = false;
-        reader.object(&["version"], Others::Ignore, |reader, _| {
-            is_there = reader.quoted()?.is(VERSION);
-            if is_there { Ok(()) } else { Err(reader.error(Problem::UnknownVersion { known: VERSION })) }
-        })?;
-        Ok(is_there)
-    })?;
-    if is_there { Ok(()) } else { Err(reader.missing("version")) }
-}
-
-/// What the list holds.
-fn shape(reader: &mut Reader<'_>) -> Result<Shape, ExchangeError> {
-    let mut shape = Shape::default();
-    reader.list(|reader| {
-        let kind = kind(reader)?;
-        shape.message(role(reader, kind)?);
-        if matches!(kind, Kind::Call) {
-            shape.calls(1);
-            // The result, if it stands there.
-            shape.message(Role::User);
-        }
-        reader.skip()
-    })?;
-    Ok(shape)
-}
-
-fn kind(reader: &mut Reader<'_>) -> Result<Kind, ExchangeError> {
-    block::one_of(reader, &["type"], &KINDS, LISTED)
-}
-
-/// Who speaks in the item here. Of some types that is clear.
-fn role(reader: &mut Reader<'_>, kind: Kind) -> Result<Role, ExchangeError> {
-    let (roles, listed): (&[_], _) = match kind {
-        Kind::Agent => (&[("system", Role::Supervisor)], "system"),
-        Kind::Call => (&[("assistant", Role::Assistant)], "assistant"),
-        Kind::Result => (&[("user", Role::User)], "user"),
-        Kind::Text | Kind::Media(_) | Kind::Document => (
-            &[("user", Role::User), ("assistant", Role::Assistant), ("system", Role::Supervisor)],
-            "user, assistant, system",
-        ),
-    };
-    block::one_of(reader, &["role"], roles, listed)
+    node.object::<Versioned>()?;
+    let messages = node.last_of(&["version", "messages"])?;
+    let intake = Intake::new(options);
+    let mut items = Items { intake, answers: Vec::new(), instructions: Vec::new(), role: None };
+    messages.each(|item| items.read(&item))?;
+    items.next(&messages)?;
+    Ok(items.intake.into_manager())
 }
 
 /// The items that were read.
 struct Items<W> {
     intake: Intake<W>,
-    /// The results that stood beside the assistant's last calls: they come in the message behind these.
+    /// The results beside the assistant's last calls. They make the message after the calls.
     answers: Vec<Content>,
-    /// An instruction of which another part may come.
+    /// The parts of an instruction so far.
     instructions: Vec<Content>,
     /// Of the last item.
     role: Option<Role>,
 }
 
 impl<W: MessageWrapper> Items<W> {
-    fn read(&mut self, reader: &mut Reader<'_>) -> Result<(), ExchangeError> {
-        let kind = kind(reader)?;
-        let role = role(reader, kind)?;
-        if !self.continues(reader, role)? {
-            self.next(reader)?;
+    fn read(&mut self, node: &Node<'_, '_>) -> Result<(), ExchangeError> {
+        let Typed { r#type: kind, role: speaker, continues } = node.object()?;
+        let role = Role::from(speaker);
+        let fits = match kind {
+            Kind::Agent => role == Role::Supervisor,
+            Kind::Call => role == Role::Assistant,
+            Kind::Result => role == Role::User,
+            _ => true,
+        };
+        if !fits {
+            return Err(node.invalid("an item of this `type` has another `role`"));
         }
-        match kind {
-            Kind::Agent | Kind::Text => self.text(reader, role),
-            Kind::Call => self.call(reader),
-            Kind::Result => self.result(reader),
-            Kind::Media(kind) => self.media(reader, kind, role),
-            Kind::Document => self.document(reader, role),
-        }
-    }
-
-    /// Whether the item here is of the same message as the last one.
-    fn continues(&mut self, reader: &mut Reader<'_>, role: Role) -> Result<bool, ExchangeError> {
         let last = self.role.replace(role);
-        reader.ahead(|reader| {
-            let mut continues = false;
-            reader.object(&["continues"], Others::Ignore, |reader, _| {
-                continues = reader.bool()?;
-                if continues && last != Some(role) {
-                    const REASON: &str = "this continues a message of the same role, which does not stand before it";
-                    return Err(reader.error(Problem::Invalid { reason: REASON }));
-                }
-                Ok(())
-            })?;
-            Ok(continues)
-        })
+        if !continues {
+            self.next(node)?;
+        } else if last != Some(role) {
+            return Err(node.invalid("`continues` needs a message of the same role right before it"));
+        }
+        let media = |kind| Ok(block::read_media(node, kind)?.into());
+        let content = match kind {
+            Kind::Agent | Kind::Text => node.last_of(TEXT)?.text()?.into(),
+            Kind::Image => media(MediaKind::Image)?,
+            Kind::Audio => media(MediaKind::Audio)?,
+            Kind::Video => media(MediaKind::Video)?,
+            Kind::Document => block::read_document(node)?.into(),
+            Kind::Call => return self.call(node),
+            Kind::Result => self.result(node)?,
+        };
+        self.add(node, role, vec![content])
     }
 
-    /// The message before is complete.
-    fn next(&mut self, reader: &Reader<'_>) -> Result<(), ExchangeError> {
+    /// Adds the message before, which is complete.
+    fn next(&mut self, node: &Node<'_, '_>) -> Result<(), ExchangeError> {
         for (role, contents) in [(Role::User, &mut self.answers), (Role::Supervisor, &mut self.instructions)] {
             if !contents.is_empty() {
-                self.intake.add(reader, role, std::mem::take(contents))?;
+                self.intake.add(node, role, std::mem::take(contents))?;
             }
         }
         Ok(())
     }
 
-    fn finish(mut self, reader: &Reader<'_>) -> Result<MessagesManager<W>, ExchangeError> {
-        self.next(reader)?;
-        Ok(self.intake.into_manager())
-    }
-
-    /// Adds what was just read.
-    fn add(&mut self, reader: &Reader<'_>, role: Role, mut contents: Vec<Content>) -> Result<(), ExchangeError> {
+    fn add(&mut self, node: &Node<'_, '_>, role: Role, mut contents: Vec<Content>) -> Result<(), ExchangeError> {
         if role != Role::Supervisor {
-            self.intake.add(reader, role, contents)?;
-        } else if contents.iter().all(Content::is_blank) {
-            return Err(reader.error(ManagerError::Blank));
-        } else {
-            reader.take(2 * size_of::<Content>())?;
-            self.instructions.append(&mut contents);
+            return self.intake.add(node, role, contents);
         }
+        if contents.iter().all(Content::is_blank) {
+            return Err(node.error(ManagerError::Blank));
+        }
+        self.instructions.append(&mut contents);
         Ok(())
     }
 
-    fn text(&mut self, reader: &mut Reader<'_>, role: Role) -> Result<(), ExchangeError> {
-        let mut text = None;
-        reader.object(&["type", "text", "role", "continues"], Others::Refuse, |reader, key| {
-            match key {
-                "text" => text = Some(reader.text()?),
-                _ => reader.skip()?,
-            }
-            Ok(())
-        })?;
-        let text = text.ok_or_else(|| reader.missing("text"))?;
-        self.add(reader, role, vec![text.into()])
-    }
-
-    fn media(&mut self, reader: &mut Reader<'_>, kind: MediaKind, role: Role) -> Result<(), ExchangeError> {
-        const KEYS: &[&str] = &["type", "url", "data", "content_id", "mime_type", "prompt_hint", "role", "continues"];
-        let mut attached = Attached::default();
-        reader.object(KEYS, Others::Refuse, |reader, key| attached.read(reader, key))?;
-        let media = attached.into_media(kind, reader)?;
-        self.add(reader, role, vec![media.into()])
-    }
-
-    fn document(&mut self, reader: &mut Reader<'_>, role: Role) -> Result<(), ExchangeError> {
-        const KEYS: &[&str] = &["type", "url", "data", "content_id", "mime_type", "title", "role", "continues"];
-        let mut attached = Attached::default();
-        reader.object(KEYS, Others::Refuse, |reader, key| attached.read(reader, key))?;
-        let document = attached.into_document(reader)?;
-        self.add(reader, role, vec![document.into()])
-    }
-
-    fn call(&mut self, reader: &mut Reader<'_>) -> Result<(), ExchangeError> {
-        const KEYS: &[&str] = &[
-            "type",
-            "message",
-            "tool_name",
-            "tool_call_id",
-            "arguments",
-            "result",
-            "error",
-            "error_type",
-            "retryable",
-            "result_contents",
-            "role",
-            "continues",
-        ];
-        let mut message = None;
-        let mut arguments = None;
-        let mut answer = Answer::default();
-        reader.object(KEYS, Others::Refuse, |reader, key| {
-            match key {
-                "message" => message = block::optional_text(reader)?,
-                "arguments" => arguments = Some(value::read(reader)?),
-                _ => answer.read(reader, key)?,
-            }
-            Ok(())
-        })?;
-        let (id, name) = answer.take_call(reader)?;
-        let arguments = arguments.ok_or_else(|| reader.missing("arguments"))?;
-        let id = self.intake.id_of_call(reader, id)?;
-        reader.take(size_of::<Invocation>())?;
-        let call = Invocation::of(id.clone(), name.clone(), arguments);
-        let said = message.filter(|message| !is_blank(message)).map(Content::from);
-        self.add(reader, Role::Assistant, said.into_iter().chain([call.into()]).collect())?;
-        if let Some(outcome) = answer.into_outcome(reader)? {
-            reader.take(size_of::<InvocationResult>() + 2 * size_of::<Content>())?;
-            self.answers.push(InvocationResult::new(id, name, outcome).into());
-        }
+    fn call(&mut self, node: &Node<'_, '_>) -> Result<(), ExchangeError> {
+        let mut item: Item<'_> = node.object_of(CALL)?;
+        let outcome = item.take_outcome(node)?;
+        let (CallId(id), Tool(name)) =
+            (node.need("tool_call_id", item.tool_call_id)?, node.need("tool_name", item.tool_name)?);
+        let arguments = plain::read(&node.under("arguments", node.need("arguments", item.arguments)?))?;
+        let call = self.intake.call(node, id, name, arguments)?;
+        let result = outcome.map(|outcome| InvocationResult::new(call.id().clone(), call.name().clone(), outcome));
+        let said = item.message.filter(|message| !is_blank(message)).map(Content::from);
+        self.add(node, Role::Assistant, said.into_iter().chain([call.into()]).collect())?;
+        self.answers.extend(result.map(Content::from));
         Ok(())
     }
 
-    fn result(&mut self, reader: &mut Reader<'_>) -> Result<(), ExchangeError> {
-        const KEYS: &[&str] = &[
-            "type",
-            "tool_name",
-            "tool_call_id",
-            "result",
-            "error",
-            "error_type",
-            "retryable",
-            "result_contents",
-            "role",
-            "continues",
-        ];
-        let mut answer = Answer::default();
-        reader.object(KEYS, Others::Refuse, |reader, key| answer.read(reader, key))?;
-        let (id, name) = answer.take_call(reader)?;
-        let (id, _) = self.intake.answered(reader, &id)?;
-        let outcome = answer.into_outcome(reader)?.ok_or_else(|| reader.missing("result"))?;
-        reader.take(size_of::<InvocationResult>())?;
-        let result = InvocationResult::new(id, name, outcome);
-        self.add(reader, Role::User, vec![result.into()])
+    fn result(&mut self, node: &Node<'_, '_>) -> Result<Content, ExchangeError> {
+        let mut item: Item<'_> = node.object_of(RESULT)?;
+        let outcome = item.take_outcome(node)?;
+        let CallId(id) = node.need("tool_call_id", item.tool_call_id)?;
+        let Tool(name) = node.need("tool_name", item.tool_name)?;
+        let result = self.intake.result(node, &id, node.need("result", outcome)?)?;
+        if *result.name() != name {
+            return Err(node.invalid("`tool_name` is that of another tool than was called"));
+        }
+        Ok(result.into())
     }
 }

@@ -2,164 +2,131 @@
 
 use std::collections::HashMap;
 
-use crate::exchange::export::{Losses, Lost};
-use crate::exchange::writer::{Fidelity, Writer};
+use crate::exchange::export::{Losses, Lost, role_name};
+use crate::exchange::json::{self, Json};
 use crate::exchange::{block, failure};
 use crate::message::{
-    Content, Contents, Invocation, InvocationId, InvocationResult, MediaKind, Message, MessageId, Outcome,
-    ResultContent, Role, Text, Value,
+    Content, Invocation, InvocationId, InvocationResult, MediaKind, Message, MessageId, Outcome, ResultContent, Role,
+    Text, Value,
 };
 
 /// The items, written message by message.
-pub(super) struct Items<'a> {
-    inline: HashMap<&'a InvocationId, &'a InvocationResult>,
+pub(super) struct Items<'m> {
+    list: json::Items,
+    inline: HashMap<&'m InvocationId, &'m InvocationResult>,
     /// Who spoke last.
     role: Option<Role>,
     /// Whether the next item has to say that it continues the last one.
     continues: bool,
 }
 
-impl<'a> Items<'a> {
-    /// With the results that stand beside their calls.
-    pub fn new(inline: HashMap<&'a InvocationId, &'a InvocationResult>) -> Self {
-        Self { inline, role: None, continues: false }
+impl<'m> Items<'m> {
+    /// Writes `inline` results beside their calls.
+    pub fn new(inline: HashMap<&'m InvocationId, &'m InvocationResult>) -> Self {
+        Self { list: json::Items::default(), inline, role: None, continues: false }
     }
 
-    /// Writes a message, of which these contents were heard.
-    pub fn write(&mut self, writer: &mut Writer, message: &Message, contents: &Contents, losses: &mut Losses) {
+    pub fn into_list(self) -> json::Items {
+        self.list
+    }
+
+    /// Writes the heard contents of a message.
+    pub fn write(&mut self, message: &Message, contents: &[Content], losses: &mut Losses) {
         let (of, role) = (message.id(), message.role());
-        let mut told = contents.iter().filter(|content| block::is_told(content, of, losses)).collect::<Vec<_>>();
+        let told: Vec<&Content> = contents.iter().filter(|content| losses.says_something(of, content)).collect();
         if told.is_empty() {
             return;
         }
         if self.role.replace(role) != Some(role) || !role.is_spoken() {
             self.continues = false;
         }
-        // A text right before a call stands in the item of the call.
+        // A text right before a call is part of the call's item.
         let mut before: Option<&Text> = None;
-        for content in told.drain(..) {
-            let text = content.as_text();
+        for content in told {
             if let (Some(before), None) = (before, content.as_invocation()) {
-                self.text(writer, role, before);
+                self.text(role, before);
             }
             match content {
-                Content::Text(_) => {}
-                Content::Invocation(call) => self.call(writer, before, call, of, losses),
-                Content::InvocationResult(result) => self.result(writer, result, of, losses),
-                other => self.attached(writer, role, other, of, losses),
+                Content::Text(_) | Content::Unknown(_) => {}
+                Content::Invocation(call) => self.call(before, call, of, losses),
+                Content::InvocationResult(result) => self.result(result, of, losses),
+                Content::Media(media) => {
+                    let kind = match media.kind {
+                        MediaKind::Image => "ImageMessage",
+                        MediaKind::Audio => "AudioMessage",
+                        MediaKind::Video => "VideoMessage",
+                    };
+                    self.item(kind, role, block::media_entries(media, of, losses));
+                }
+                Content::Document(document) => {
+                    self.item("DocumentMessage", role, block::document_entries(document, of, losses));
+                }
             }
-            before = text;
+            before = content.as_text();
         }
         if let Some(last) = before {
-            self.text(writer, role, last);
+            self.text(role, last);
         }
     }
 
-    fn text(&mut self, writer: &mut Writer, role: Role, text: &Text) {
+    fn text(&mut self, role: Role, text: &Text) {
         let kind = if role == Role::Supervisor { "AgentMessage" } else { "TextMessage" };
-        self.item(writer, kind, role, |writer| writer.key("text").string(text));
+        self.item(kind, role, Json::object([("text", Some(text.into()))]));
     }
 
-    fn attached(&mut self, writer: &mut Writer, role: Role, content: &Content, of: MessageId, losses: &mut Losses) {
-        match content {
-            Content::Media(media) => {
-                let kind = match media.kind {
-                    MediaKind::Image => "ImageMessage",
-                    MediaKind::Audio => "AudioMessage",
-                    MediaKind::Video => "VideoMessage",
-                };
-                self.item(writer, kind, role, |writer| block::media_entries(writer, media, of, losses));
-            }
-            Content::Document(document) => {
-                self.item(writer, "DocumentMessage", role, |writer| {
-                    block::document_entries(writer, document, of, losses);
-                });
-            }
-            _ => {}
-        }
-    }
-
-    fn call(
-        &mut self,
-        writer: &mut Writer,
-        before: Option<&Text>,
-        call: &Invocation,
-        of: MessageId,
-        losses: &mut Losses,
-    ) {
+    fn call(&mut self, before: Option<&Text>, call: &Invocation, of: MessageId, losses: &mut Losses) {
+        losses.note_some(of, Lost::Unknown, &call.unknown);
+        let entries = Json::object([
+            ("message", Some(before.map_or("", Text::as_str).into())),
+            ("tool_name", Some(call.name().as_str().into())),
+            ("tool_call_id", Some(call.id().as_str().into())),
+            ("arguments", Some(losses.plain(of, call.arguments()))),
+        ]);
         let result = self.inline.get(call.id()).copied();
-        if call.unknown.is_some() {
-            losses.note(of, Lost::Unknown);
-        }
-        self.item(writer, "ToolCallMessage", Role::Assistant, |writer| {
-            writer.key("message").string(before.map_or("", Text::as_str));
-            writer.key("tool_name").string(call.name().as_str());
-            writer.key("tool_call_id").string(call.id().as_str());
-            if writer.key("arguments").value(call.arguments()) == Fidelity::Told {
-                losses.note(of, Lost::Value);
-            }
-            if let Some(result) = result {
-                write_outcome(writer, result, of, losses);
-            }
-        });
+        let outcome = result.map_or_else(|| Json::object([]), |result| outcome_entries(result, of, losses));
+        self.item("ToolCallMessage", Role::Assistant, entries.and(outcome));
         self.continues = true;
     }
 
-    fn result(&mut self, writer: &mut Writer, result: &InvocationResult, of: MessageId, losses: &mut Losses) {
+    fn result(&mut self, result: &InvocationResult, of: MessageId, losses: &mut Losses) {
         if self.inline.contains_key(result.invocation_id()) {
             return;
         }
-        self.item(writer, "ToolResultMessage", Role::User, |writer| {
-            writer.key("tool_name").string(result.name().as_str());
-            writer.key("tool_call_id").string(result.invocation_id().as_str());
-            write_outcome(writer, result, of, losses);
-        });
+        let entries = Json::object([
+            ("tool_name", Some(result.name().as_str().into())),
+            ("tool_call_id", Some(result.invocation_id().as_str().into())),
+        ]);
+        self.item("ToolResultMessage", Role::User, entries.and(outcome_entries(result, of, losses)));
     }
 
-    /// An item with its type, what `entries` writes, and its role.
-    fn item(&mut self, writer: &mut Writer, kind: &str, role: Role, entries: impl FnOnce(&mut Writer)) {
-        writer.object(|writer| {
-            writer.key("type").string(kind);
-            entries(writer);
-            writer.key("role").string(if role == Role::Supervisor { "system" } else { role.as_str() });
-            if self.continues {
-                writer.key("continues").bool(true);
-            }
-        });
+    fn item(&mut self, kind: &str, role: Role, entries: Json<'_>) {
+        let behind =
+            Json::object([("role", Some(role_name(role).into())), ("continues", self.continues.then(|| true.into()))]);
+        self.list.push(&Json::object([("type", Some(kind.into()))]).and(entries).and(behind));
         // Spoken messages of one role are merged in any case.
         self.continues |= !role.is_spoken();
     }
 }
 
-fn write_outcome(writer: &mut Writer, result: &InvocationResult, of: MessageId, losses: &mut Losses) {
-    if result.unknown.is_some() {
-        losses.note(of, Lost::Unknown);
-    }
+fn outcome_entries<'a>(result: &'a InvocationResult, of: MessageId, losses: &mut Losses) -> Json<'a> {
+    losses.note_some(of, Lost::Unknown, &result.unknown);
     let contents = match result.outcome() {
         Outcome::Success(contents) => contents,
         Outcome::Failure(error) => {
-            writer.key("result").null();
-            return failure::write(writer, error, of, losses);
+            return Json::object([("result", Some(Json::Null))]).and(failure::entries(error, of, losses));
         }
     };
-    let mut in_parts = false;
-    match contents.as_slice() {
-        [ResultContent::Text(text)] => writer.key("result").string(text),
+    let (one, parts) = match contents.as_slice() {
+        [] => (Json::Null, None),
+        [ResultContent::Text(text)] => (text.into(), None),
         // A text, or nothing, would be read in its place.
         [ResultContent::Json(value)] if !matches!(value, Value::Null | Value::String(_)) => {
-            if writer.key("result").value(value) == Fidelity::Told {
-                losses.note(of, Lost::Value);
-            }
+            (losses.plain(of, value), None)
         }
         contents => {
-            writer.key("result").null();
-            in_parts = !contents.is_empty();
+            let parts = contents.iter().filter_map(|content| block::write_of_result(content, of, losses)).collect();
+            (Json::Null, Some(parts))
         }
-    }
-    writer.key("error").null();
-    if in_parts {
-        writer.key("result_contents").list(|writer| {
-            contents.iter().for_each(|content| block::write_of_result(writer, content, of, losses));
-        });
-    }
+    };
+    Json::object([("result", Some(one)), ("error", Some(Json::Null)), ("result_contents", parts)])
 }

@@ -1,0 +1,223 @@
+//! [`Node`]: one JSON value in an imported text. It knows its place, and reads itself as a type of `serde`.
+//!
+//! A format reads a value in two steps where its shape depends on a `type` or `role` within. A `RawValue` keeps the
+//! inner values unread, so that numbers stay exact and each inner value becomes a node of its own.
+
+use std::fmt;
+
+use serde::de::{self, Deserialize, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use serde_path_to_error::{Deserializer, Path, Segment, Track};
+
+use super::error::{ExchangeError, Place, Problem};
+use super::wrong::{JsonKind, problem};
+use crate::message::Text;
+
+/// One JSON value in an imported text.
+#[derive(Clone, Copy)]
+pub(super) struct Node<'a, 'p> {
+    text: &'a str,
+    /// The part of the text that is the value.
+    json: &'a str,
+    above: Option<(&'p Node<'a, 'p>, Step)>,
+}
+
+#[derive(Clone, Copy)]
+enum Step {
+    Key(&'static str),
+    Index(usize),
+}
+
+impl<'a> Node<'a, '_> {
+    /// The value that `part` of the text is.
+    ///
+    /// Returns an error if the part is not JSON.
+    pub fn parse(text: &'a str, part: &'a str) -> Result<Self, ExchangeError> {
+        let part = Node { text, json: part.trim_ascii_end(), above: None };
+        let value = part.read::<&RawValue>()?;
+        Ok(Self { json: value.get(), ..part })
+    }
+
+    /// The value under `key` of this object.
+    pub fn under<'q>(&'q self, key: &'static str, value: &'a RawValue) -> Node<'a, 'q> {
+        Node { text: self.text, json: value.get(), above: Some((self, Step::Key(key))) }
+    }
+
+    /// The items of this list.
+    pub fn items<'q>(&'q self) -> Result<impl ExactSizeIterator<Item = Node<'a, 'q>>, ExchangeError> {
+        let items: Vec<&'a RawValue> = self.of_kind(JsonKind::List)?.read()?;
+        let item = |(index, item): (usize, &'a RawValue)| Node {
+            text: self.text,
+            json: item.get(),
+            above: Some((self, Step::Index(index))),
+        };
+        Ok(items.into_iter().enumerate().map(item))
+    }
+
+    /// Reads the items of this list.
+    pub fn each<T>(&self, read: impl FnMut(Node<'a, '_>) -> Result<T, ExchangeError>) -> Result<Vec<T>, ExchangeError> {
+        self.items()?.map(read).collect()
+    }
+
+    /// Reads this object. Unknown keys are refused or skipped, as the type says.
+    pub fn object<T: Deserialize<'a>>(&self) -> Result<T, ExchangeError> {
+        // `serde` would read a list as the fields of a struct.
+        self.of_kind(JsonKind::Object)?.read()
+    }
+
+    /// Reads this object, whose keys are `known`. Values of other keys have to say nothing: `null` or an empty list, as
+    /// clients of a provider write them.
+    pub fn object_of<T: Deserialize<'a>>(&self, known: &'static [&'static str]) -> Result<T, ExchangeError> {
+        self.entries(known)?;
+        self.read()
+    }
+
+    /// The one entry of this object that says something. Its key is one of `known`.
+    pub fn one_of<'q>(&'q self, known: &'static [&'static str]) -> Result<(&'static str, Node<'a, 'q>), ExchangeError> {
+        let mut entries = self.entries(known)?.into_iter();
+        let (key, value) = self.need(known.first().copied().unwrap_or_default(), entries.next())?;
+        match entries.next() {
+            Some(_) => Err(self.invalid("this holds one thing")),
+            None => Ok((key, self.under(key, value))),
+        }
+    }
+
+    /// The value under the last of the `known` keys of this object.
+    pub fn last_of<'q>(&'q self, known: &'static [&'static str]) -> Result<Node<'a, 'q>, ExchangeError> {
+        let key = known.last().copied().unwrap_or_default();
+        let value = self.entries(known)?.into_iter().find(|(found, _)| *found == key);
+        Ok(self.under(key, self.need(key, value)?.1))
+    }
+
+    /// The entries of this object that say something.
+    fn entries(&self, known: &'static [&'static str]) -> Result<Vec<(&'static str, &'a RawValue)>, ExchangeError> {
+        // Read without a path: an unknown key may be a caller's word.
+        let Pairs(pairs) = serde_json::from_str(self.of_kind(JsonKind::Object)?.json)
+            .map_err(|error| self.at(0, self.path(), problem(&error, "")))?;
+        let says_nothing = |json: &str| json == "null" || json.strip_prefix('[').is_some_and(|rest| rest.trim() == "]");
+        let mut entries: Vec<(&'static str, &'a RawValue)> = Vec::new();
+        for (key, value) in pairs {
+            match known.iter().find(|name| **name == key) {
+                Some(name) if entries.iter().any(|(before, _)| before == name) => {
+                    return Err(self.error(Problem::RepeatedKey));
+                }
+                Some(name) => entries.push((name, value)),
+                None if says_nothing(value.get()) => {}
+                None => return Err(self.error(Problem::UnknownKey { known: known.join(", ") })),
+            }
+        }
+        Ok(entries)
+    }
+
+    /// A value that has to be there.
+    pub fn need<T>(&self, key: &str, value: Option<T>) -> Result<T, ExchangeError> {
+        value.ok_or_else(|| self.error(Problem::MissingKey { key: key.to_owned() }))
+    }
+
+    /// Reads this string.
+    pub fn text(&self) -> Result<Text, ExchangeError> {
+        self.read()
+    }
+
+    /// Reads this value.
+    pub fn read<T: Deserialize<'a>>(&self) -> Result<T, ExchangeError> {
+        let mut json = serde_json::Deserializer::from_str(self.json);
+        let mut track = Track::new();
+        let read =
+            T::deserialize(Deserializer::new(&mut json, &mut track)).and_then(|value| json.end().map(|()| value));
+        read.map_err(|error| self.wrong(&error, &track.path()))
+    }
+
+    pub fn kind(&self) -> JsonKind {
+        JsonKind::of(self.json)
+    }
+
+    /// The value as it is written.
+    pub fn json(&self) -> &'a str {
+        self.json
+    }
+
+    fn of_kind(&self, kind: JsonKind) -> Result<&Self, ExchangeError> {
+        if self.kind() == kind { Ok(self) } else { Err(self.wrong_kind(kind.name())) }
+    }
+
+    /// An error that says which kind of value belongs here.
+    pub fn wrong_kind(&self, expected: &str) -> ExchangeError {
+        self.error(Problem::WrongKind { expected: expected.to_owned(), found: self.kind().name() })
+    }
+
+    /// An error about this value.
+    pub fn error(&self, problem: impl Into<Problem>) -> ExchangeError {
+        self.at(0, self.path(), problem.into())
+    }
+
+    /// An error that says which form the value has.
+    pub fn invalid(&self, reason: &str) -> ExchangeError {
+        self.error(Problem::invalid(reason))
+    }
+
+    fn wrong(&self, error: &serde_json::Error, within: &Path) -> ExchangeError {
+        let lines = self.json.split_inclusive('\n').take(error.line().saturating_sub(1));
+        let offset = lines.map(str::len).sum::<usize>() + error.column().saturating_sub(1);
+        // The whole text is read first, as no type at all: only then it may be no JSON.
+        let is_json = self.above.is_some() || within.iter().len() > 0;
+        let problem = problem(error, self.json.get(offset..).filter(|_| is_json).unwrap_or_default());
+        // An unknown key is the last step.
+        let hidden = usize::from(matches!(problem, Problem::UnknownKey { .. }));
+        let known = within.iter().len().saturating_sub(hidden);
+        let path = within.iter().take(known).fold(self.path(), |path, step| match step {
+            Segment::Seq { index } => format!("{path}[{index}]"),
+            Segment::Map { key } => format!("{path}.{key}"),
+            // The name in place of a known one.
+            Segment::Enum { .. } | Segment::Unknown => path,
+        });
+        self.at(offset, path, problem)
+    }
+
+    fn path(&self) -> String {
+        match self.above {
+            None => "$".to_owned(),
+            Some((above, Step::Key(key))) => format!("{}.{key}", above.path()),
+            Some((above, Step::Index(index))) => format!("{}[{index}]", above.path()),
+        }
+    }
+
+    fn at(&self, offset: usize, path: String, problem: Problem) -> ExchangeError {
+        let start = self.json.as_ptr().addr() - self.text.as_ptr().addr();
+        let (line, column) = position(self.text, start + offset);
+        ExchangeError::new(Place { path, line, column }, problem)
+    }
+}
+
+/// The entries of an object as they are written: a map would drop one of two equal keys.
+pub(super) struct Pairs<'a>(pub Vec<(String, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Pairs<'a> {
+    fn deserialize<D: de::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reading;
+
+        impl<'de> Visitor<'de> for Reading {
+            type Value = Pairs<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Pairs<'de>, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = entries.next_entry()? {
+                    pairs.push(pair);
+                }
+                Ok(Pairs(pairs))
+            }
+        }
+        deserializer.deserialize_map(Reading)
+    }
+}
+
+/// The line and the character of the line at an offset in bytes, from 1.
+fn position(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..text.floor_char_boundary(offset)).unwrap_or_default();
+    let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
+    (line, before.rsplit('\n').next().unwrap_or_default().chars().count() + 1)
+}

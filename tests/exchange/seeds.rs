@@ -1,0 +1,181 @@
+//! The payloads of the documents that the formats come from, as they are written there.
+
+use serde_json::{Value as Json, json};
+use verbale::exchange::{anthropic, chat, json_lines, openai, versioned};
+use verbale::message::{Document, InvocationError, Media, MediaKind, Source};
+use verbale::{Content, Contents, Invocation, MessageWrapper, Role, Timing, Value};
+
+use crate::formats::{Manager, options, said};
+
+/// The time at which everything here is imported.
+const NOW_MS: i64 = 1_744_815_823_058;
+
+fn lines(lines: &str) -> Vec<(Role, Contents)> {
+    said(&json_lines::import_with(lines, &options()).unwrap())
+}
+
+fn chats(json: &str) -> Vec<(String, Manager)> {
+    chat::import_with(json, &options()).unwrap()
+}
+
+#[test]
+fn lines_take_a_text_that_is_in_a_content_store() {
+    let text = r#"{"role": "user", "content": {"type": "text", "text": "Explain photosynthesis."}, "timestamp": "2025-11-18T10:30:00Z"}
+{"role": "assistant", "content": {"type": "text", "content_id": "sha256:a1b2c3..."}, "timestamp": "2025-11-18T10:30:15Z"}"#;
+    let stored = Document::new(Source::ContentId("sha256:a1b2c3...".into())).with_mime_type("text/plain");
+    let expected: Vec<(Role, Contents)> =
+        vec![(Role::User, "Explain photosynthesis.".into()), (Role::Assistant, stored.into())];
+    assert_eq!(lines(text), expected);
+    let manager: Manager = json_lines::import_with(text, &options()).unwrap();
+    let export = json_lines::export(&manager);
+    assert_eq!(export.losses, []);
+    let written: Vec<Json> = export.text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let read: Vec<Json> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(written, read);
+}
+
+#[test]
+fn lines_take_a_text_with_an_empty_place_and_an_id() {
+    let text = r#"{"role":"supervisor","content":{"type":"text","text":"","mime_type":"text/plain","content_id":"sha256:a1b2c3d4..."},"timestamp":"2025-11-18T10:30:00Z"}"#;
+    let stored = Document::new(Source::ContentId("sha256:a1b2c3d4...".into())).with_mime_type("text/plain");
+    assert_eq!(lines(text), vec![(Role::Supervisor, Contents::from(stored))]);
+}
+
+#[test]
+fn lines_take_markdown_as_its_words() {
+    let text = r#"{"role":"user","content":{"type":"text","text":"What is **2 + 2**?","mime_type":"text/markdown"},"timestamp":"2025-11-18T10:30:00Z"}"#;
+    assert_eq!(lines(text), vec![(Role::User, Contents::from("What is **2 + 2**?"))]);
+}
+
+#[test]
+fn lines_take_an_image_with_data_and_content_id() {
+    let text = r#"{"role":"user","content":{"type":"image","data":"aGk=","mime_type":"image/png","content_id":"sha256:abc123..."},"timestamp":"2025-11-18T10:30:00Z"}"#;
+    let image = Media::new(MediaKind::Image, Source::Bytes(b"hi".as_slice().into())).with_mime_type("image/png");
+    assert_eq!(lines(text), vec![(Role::User, Contents::from(image))]);
+}
+
+#[test]
+fn failed_result_keeps_its_content_behind_the_error() {
+    let text = r#"{"role":"invocation","identifier":"call_123","name":"get_weather","arguments":{},"timestamp":"2025-11-18T10:30:00Z"}
+{"role":"result","invocation_id":"call_123","content":{"type":"text","text":"Oslo: 4 degrees"},"error":"Bergen did not answer","timestamp":"2025-11-18T10:30:00Z"}"#;
+    let call = Invocation::new("call_123", "get_weather", Value::map::<&str, Value>([]).unwrap()).unwrap();
+    let error = InvocationError::new("Bergen did not answer\nOslo: 4 degrees").unwrap();
+    let expected: Vec<(Role, Contents)> =
+        vec![(Role::Assistant, call.clone().into()), (Role::User, call.failure(error).into())];
+    assert_eq!(lines(text), expected);
+}
+
+#[test]
+fn media_keep_the_id_that_a_service_gives_them() {
+    let text = r#"{"role":"user","content":{"type":"image","url":"https://example.com/hat.jpg","mime_type":"image/jpeg","prompt_hint":"girl wearing a hat","id":"media-1"},"timestamp":"2025-11-18T10:30:00Z"}"#;
+    let manager: Manager = json_lines::import_with(text, &options()).unwrap();
+    let export = json_lines::export(&manager);
+    assert_eq!((export.text.trim_end(), export.losses.as_slice()), (text, [].as_slice()));
+    assert_eq!(Manager::restore(manager.records()).unwrap(), manager);
+}
+
+#[test]
+fn a_submit_without_a_timestamp_is_a_message_of_now() {
+    let text = r#"{
+  "role": "user",
+  "content": [
+    {"type": "text", "text": "What's in this image?"},
+    {"type": "image", "source": "url", "url": "https://example.com/image.jpg"}
+  ]
+}"#;
+    let [(id, manager)] = chats(text).try_into().unwrap();
+    let image = Media::new(MediaKind::Image, Source::Url("https://example.com/image.jpg".into()));
+    let expected = Contents::from(vec![Content::from("What's in this image?"), image.into()]);
+    assert_eq!((id.as_str(), said(&manager)), ("default", vec![(Role::User, expected)]));
+    assert_eq!(manager.meta_messages()[0].metadata().timing(Timing::Creation), Some(NOW_MS));
+}
+
+#[test]
+fn an_event_brings_its_time_around_its_message() {
+    let text = r#"{
+  "scheduled_time": "2024-03-15T10:30:00Z",
+  "modality": "chat",
+  "data": {
+    "role": "user",
+    "content": "What's the weather today?"
+  }
+}"#;
+    let [(_, manager)] = chats(text).try_into().unwrap();
+    assert_eq!(said(&manager), vec![(Role::User, Contents::from("What's the weather today?"))]);
+    assert_eq!(manager.meta_messages()[0].metadata().timing(Timing::Creation), Some(1_710_498_600_000));
+}
+
+#[test]
+fn inputs_are_ordered_by_their_input_ids_and_keep_them() {
+    let input = |id: &str, content: &str| {
+        json!({"modality_type": "chat", "timestamp": "2024-03-15T10:30:00Z", "input_id": id, "role": "user",
+            "content": content, "conversation_id": "default"})
+    };
+    let mut third = input("c", "3");
+    third["message_id"] = "m-0".into();
+    let conversations = chats(&json!([third, input("b", "2"), input("a", "1")]).to_string());
+    let [(_, manager)] = conversations.as_slice() else { panic!("not one") };
+    let texts: Vec<_> = said(manager).into_iter().map(|(_, contents)| contents).collect();
+    assert_eq!(texts, ["1", "2", "3"].map(Contents::from));
+    let export = chat::export([("default", manager)]);
+    let written: Json = serde_json::from_str(&export.text).unwrap();
+    let ids: Vec<_> = written.as_array().unwrap().iter().map(|m| (&m["message_id"], &m["input_id"])).collect();
+    assert_eq!(ids, [(&json!("a"), &Json::Null), (&json!("b"), &Json::Null), (&json!("m-0"), &json!("c"))]);
+    assert_eq!(said(&chats(&export.text)[0].1), said(manager));
+}
+
+#[test]
+fn messages_without_times_keep_their_order() {
+    let message = |id: &str, content: &str| json!({"role": "user", "content": content, "message_id": id});
+    let json = json!([message("m-9", "1"), message("m-10", "2"), message("m-1", "3")]);
+    let texts: Vec<_> = said(&chats(&json.to_string())[0].1).into_iter().map(|(_, contents)| contents).collect();
+    assert_eq!(texts, ["1", "2", "3"].map(Contents::from));
+}
+
+#[test]
+fn versioned_example_is_taken_as_written() {
+    let text = r#"{
+    "messages": [
+        {
+            "type": "AgentMessage",
+            "text": "You are a helpful assistant",
+            "role": "system"
+        },
+        {
+            "type": "TextMessage",
+            "text": "Hello! How can I help you today?",
+            "role": "assistant"
+        },
+        {
+            "type": "TextMessage",
+            "text": "What's the weather in Paris?",
+            "role": "user"
+        },
+        {
+            "type": "ToolCallMessage",
+            "message": "I'll check the weather for you",
+            "tool_name": "get_weather",
+            "tool_call_id": "call_123",
+            "arguments": {"location": "Paris"},
+            "result": "Sunny, 22°C",
+            "error": null,
+            "role": "assistant"
+        }
+    ],
+    "version": "1.0"
+}"#;
+    let manager: Manager = versioned::import_with(text, &options()).unwrap();
+    let written: Json = serde_json::from_str(&versioned::export(&manager).text).unwrap();
+    assert_eq!(written, serde_json::from_str::<Json>(text).unwrap());
+}
+
+#[test]
+fn a_message_as_a_provider_has_it_is_taken() {
+    let text = r#"[{
+       "role": "user",
+       "content": "Explain photosynthesis."
+   }]"#;
+    let expected = vec![(Role::User, Contents::from("Explain photosynthesis."))];
+    assert_eq!(said(&anthropic::import_with(text, &options()).unwrap()), expected);
+    assert_eq!(said(&openai::import_with(text, &options()).unwrap()), expected);
+}

@@ -1,0 +1,60 @@
+//! What an import takes in size: its own exports, whatever they hold, up to a limit that it names.
+
+use verbale::exchange::{ImportOptions, Problem, anthropic, chat, converse, json_lines, openai, versioned};
+use verbale::{Content, Invocation, PlainMessage, Value};
+
+use crate::formats::{self, Manager, manager, options, said};
+
+/// Turns of parallel calls with small arguments: the densest that a conversation is.
+fn calls(turns: usize, parallel: usize) -> Manager {
+    let mut manager = manager();
+    for turn in 0..turns {
+        manager.add_user("Look").unwrap();
+        let calls: Vec<Invocation> = (0..parallel)
+            .map(|call| {
+                let arguments = Value::map([("a", Value::list([1, 2, 3]).unwrap())]).unwrap();
+                Invocation::new(format!("c{turn}-{call}"), "f", arguments).unwrap()
+            })
+            .collect();
+        let results: Vec<Content> = calls.iter().map(|call| call.success([Value::from(1)]).into()).collect();
+        manager.add_assistant(calls.into_iter().map(Content::from).collect::<Vec<_>>()).unwrap();
+        manager.add_user(results).unwrap();
+        manager.add_assistant("ok").unwrap();
+    }
+    manager
+}
+
+#[test]
+fn own_exports_of_parallel_calls_are_imported() {
+    let manager = calls(100, 10);
+    for format in formats::ALL {
+        let Some(text) = (format.export)(&manager) else { continue };
+        let again = (format.import)(text.as_bytes()).unwrap_or_else(|error| panic!("{}: {error}", format.name));
+        assert!(format.name == "openai" || said(&again) == said(&manager), "{}", format.name);
+        assert_eq!((format.export)(&again), Some(text), "{}", format.name);
+    }
+    let window = anthropic::window(&manager).text;
+    let again: Manager = anthropic::import_with(&window, &options()).unwrap();
+    assert_eq!(anthropic::window(&again).text, window);
+}
+
+#[test]
+fn a_text_over_the_limit_is_refused_by_every_format() {
+    let options = ImportOptions::default().with_max_bytes(3);
+    let text = "[[[]]]";
+    let refused = |error: Option<verbale::exchange::ExchangeError>| {
+        let error = error.unwrap();
+        assert_eq!(*error.problem(), Problem::TooLarge { bytes: 6, max: 3 });
+        error.to_string()
+    };
+    refused(anthropic::import_with::<PlainMessage>(text, &options).err());
+    refused(chat::import_with::<PlainMessage>(text, &options).err());
+    refused(converse::import_with::<PlainMessage>(text, &options).err());
+    refused(json_lines::import_with::<PlainMessage>(text, &options).err());
+    refused(versioned::import_with::<PlainMessage>(text, &options).err());
+    insta::assert_snapshot!(refused(openai::import_with::<PlainMessage>(text, &options).err()), @r"
+    $ (line 1, column 1): the text has 6 bytes, more than 3; split it, or raise `ImportOptions::with_max_bytes`
+    ");
+    let at_the_limit = options.with_max_bytes(2);
+    assert!(openai::import_with::<PlainMessage>("[]", &at_the_limit).is_ok());
+}

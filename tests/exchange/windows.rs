@@ -1,0 +1,163 @@
+//! The window for OpenAI and Anthropic: what these providers refuse is never in it.
+
+use std::collections::HashSet;
+
+use proptest::prelude::*;
+use serde_json::{Value as Json, json};
+use verbale::exchange::{Lost, anthropic, openai};
+use verbale::message::{Decision, Draft, RoleHint};
+use verbale::{Invocation, Role, Value};
+
+use crate::formats::{manager, options};
+use crate::random::{Manager, conversation};
+
+fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
+}
+
+/// What OpenAI refuses: calls without results right behind them, other results, empty lists and texts.
+fn assert_openai_takes(messages: &Json) {
+    let mut open: HashSet<String> = HashSet::new();
+    for message in messages.as_array().unwrap() {
+        let role = message["role"].as_str().unwrap();
+        if role == "tool" {
+            assert!(open.remove(message["tool_call_id"].as_str().unwrap()), "{messages:#}");
+            assert!(message["content"].is_string() || !message["content"].as_array().unwrap().is_empty());
+            continue;
+        }
+        assert!(open.is_empty(), "{messages:#}");
+        assert!(["system", "user", "assistant"].contains(&role));
+        let calls = message.get("tool_calls").map_or(&[][..], |calls| calls.as_array().unwrap());
+        assert!(message.get("tool_calls").is_none_or(|_| role == "assistant" && !calls.is_empty()));
+        for call in calls {
+            assert!(open.insert(call["id"].as_str().unwrap().to_owned()));
+            serde_json::from_str::<Json>(call["function"]["arguments"].as_str().unwrap()).unwrap();
+        }
+        match &message["content"] {
+            Json::String(text) => assert!(!is_blank(text), "{messages:#}"),
+            Json::Null => assert!(!calls.is_empty(), "{messages:#}"),
+            parts => {
+                let parts = parts.as_array().unwrap();
+                assert!(!parts.is_empty());
+                for part in parts {
+                    assert!(role == "user" || part["type"] == "text", "{messages:#}");
+                    assert!(part["type"] != "text" || !is_blank(part["text"].as_str().unwrap()));
+                }
+            }
+        }
+    }
+    assert!(open.is_empty(), "{messages:#}");
+}
+
+/// What Anthropic refuses: roles that do not alternate, an assistant first, results anywhere but in front of the message
+/// behind their calls, texts that are blank, inputs that are no objects.
+fn assert_anthropic_takes(request: &Json) {
+    let mut asked: HashSet<&str> = HashSet::new();
+    for (index, message) in request["messages"].as_array().unwrap().iter().enumerate() {
+        let role = if index % 2 == 0 { "user" } else { "assistant" };
+        assert_eq!(message["role"], role, "{request:#}");
+        let blocks = message["content"].as_array().unwrap();
+        assert!(!blocks.is_empty(), "{request:#}");
+        let kind = |block: &Json| block["type"].as_str().unwrap().to_owned();
+        let results = blocks.iter().take_while(|block| kind(block) == "tool_result");
+        let answered: HashSet<&str> = results.map(|block| block["tool_use_id"].as_str().unwrap()).collect();
+        assert_eq!(answered, asked, "{request:#}");
+        let said = blocks.iter().skip(answered.len());
+        let calls: Vec<&Json> = blocks.iter().rev().take_while(|block| kind(block) == "tool_use").collect();
+        for block in said.take(blocks.len() - answered.len() - calls.len()) {
+            let allowed: &[&str] = if role == "user" { &["text", "image", "document"] } else { &["text"] };
+            assert!(allowed.contains(&kind(block).as_str()), "{request:#}");
+            assert!(kind(block) != "text" || !is_blank(block["text"].as_str().unwrap()), "{request:#}");
+        }
+        assert!(calls.iter().all(|call| call["input"].is_object()), "{request:#}");
+        asked = calls.iter().map(|call| call["id"].as_str().unwrap()).collect();
+    }
+    assert!(asked.is_empty(), "{request:#}");
+}
+
+fn assert_both_take(manager: &Manager) {
+    let (openai, anthropic) = (openai::window(manager), anthropic::window(manager));
+    assert_openai_takes(&serde_json::from_str(&openai.text).unwrap());
+    assert_anthropic_takes(&serde_json::from_str(&anthropic.text).unwrap());
+    openai::import_with::<verbale::PlainMessage>(&openai.text, &options()).unwrap();
+    anthropic::import_with::<verbale::PlainMessage>(&anthropic.text, &options()).unwrap();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
+
+    #[test]
+    fn windows_are_valid(records in conversation(true)) {
+        assert_both_take(&Manager::restore(records).unwrap());
+    }
+
+    #[test]
+    fn windows_are_valid_whatever_is_hinted(
+        hints in prop::collection::vec((any::<bool>(), 0..5_usize, "[a-z]{1,3}"), 0..12),
+    ) {
+        let mut manager = manager();
+        for (number, (is_user, hint, text)) in hints.into_iter().enumerate() {
+            let role = if is_user { Role::User } else { Role::Assistant };
+            let decision = Decision::of_step(verbale::message::Step::new(number as u32));
+            let decision = RoleHint::ALL.get(hint).map_or(decision.clone(), |hint| decision.with_role_hint(*hint));
+            manager.add(Draft::new(role, text.as_str()).with_decision(decision)).unwrap();
+            if number % 3 == 0 {
+                let call = Invocation::new(format!("call_{number}"), "f", Value::Null).unwrap();
+                manager.add_assistant(call.clone()).unwrap();
+                manager.add_user(call.success(["ok"])).unwrap();
+            }
+        }
+        assert_both_take(&manager);
+    }
+}
+
+#[test]
+fn window_is_what_the_model_gets_now() {
+    let mut manager = manager();
+    manager.add_supervisor("Be brief.").unwrap();
+    manager.add_user("Hi").unwrap();
+    manager.add_assistant("Hello!").unwrap();
+    manager.add_user("Is it open?").unwrap();
+    let summarizing = manager.summarizing().unwrap();
+    let summary = manager.add_summary("They greet.", &summarizing).unwrap().id();
+    let call = Invocation::new("a", "hours", Value::Null).unwrap();
+    manager.add_assistant([verbale::Content::from("One moment."), call.clone().into()]).unwrap();
+    manager.add_user("Hello?").unwrap();
+    manager.add_user(call.success(["until six"])).unwrap();
+    let openai = openai::window(&manager);
+    let losses: Vec<_> = openai.losses.iter().map(|loss| (loss.message, loss.what)).collect();
+    assert_eq!(losses, [(summary, Lost::Summary)]);
+    let call = json!({"id": "a", "type": "function", "function": {"name": "hours", "arguments": "null"}});
+    assert_eq!(
+        serde_json::from_str::<Json>(&openai.text).unwrap(),
+        json!([
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Is it open?"},
+            {"role": "assistant", "content": "One moment.", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "a", "content": "until six"},
+            {"role": "user", "content": "Hello?"},
+        ])
+    );
+    assert_eq!(manager.messages().count(), 3);
+}
+
+#[test]
+fn role_hint_is_the_role_where_the_provider_has_it() {
+    let mut manager = manager();
+    let mut add = |role, text: &str, hint| {
+        let decision = Decision::default().with_role_hint(hint);
+        manager.add(Draft::new(role, text).with_decision(decision)).unwrap();
+    };
+    add(Role::User, "Hi", RoleHint::User);
+    add(Role::Assistant, "A rule.", RoleHint::System);
+    add(Role::User, "A thought.", RoleHint::Assistant);
+    add(Role::Assistant, "Hello!", RoleHint::Tool);
+    let roles = |messages: &Json| -> Vec<String> {
+        messages.as_array().unwrap().iter().map(|message| message["role"].as_str().unwrap().to_owned()).collect()
+    };
+    let openai: Json = serde_json::from_str(&openai::window(&manager).text).unwrap();
+    assert_eq!(roles(&openai), ["user", "system", "assistant", "assistant"]);
+    assert_eq!(openai, serde_json::from_str::<Json>(&openai::export(&manager).text).unwrap());
+    let anthropic: Json = serde_json::from_str(&anthropic::window(&manager).text).unwrap();
+    assert_eq!(roles(&anthropic["messages"]), ["user", "assistant"]);
+}
