@@ -85,11 +85,14 @@ impl CallLog {
         tail: Tail,
     ) -> Result<Vec<Record>, LogError> {
         let changes = manager.changes(tail);
+        let mut first_error = None;
         for record in changes.records() {
-            self.log.put_record(&self.claim, record).await?;
-            manager.acknowledge([record].into_iter().collect::<Receipt>());
+            match self.log.put_record(&self.claim, record).await {
+                Ok(_) => manager.acknowledge([record].into_iter().collect::<Receipt>()),
+                Err(error) => first_error = first_error.or(Some(error)),
+            }
         }
-        Ok(changes.into_records())
+        first_error.map_or_else(|| Ok(changes.into_records()), |error| Err(error.into()))
     }
 
     /// Reads the call back.

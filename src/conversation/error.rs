@@ -101,9 +101,32 @@ pub enum AskError {
     /// It was not applied.
     #[error(transparent)]
     Prompt(#[from] PromptError),
+    /// The answer does not fit its type, and neither does its repair.
+    #[error(transparent)]
+    Misfit(Misfit),
     /// It was applied, unless another run [goes on](RunError::AlreadyRunning), and the run came to no final text.
     #[error(transparent)]
     Run(#[from] RunError),
+}
+
+/// Where an answer does not fit its type, without a word of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the answer does not fit its type, at line {line}, column {column} ({}); simplify the type, or ask again", if *is_json { "valid JSON of another shape" } else { "not JSON" }
+)]
+pub struct Misfit {
+    /// The line of the answer, from 1.
+    pub line: usize,
+    /// The column in it, from 1.
+    pub column: usize,
+    /// Whether the answer is JSON, and only its shape is wrong.
+    pub is_json: bool,
+}
+
+impl Misfit {
+    pub(super) fn new(error: &serde_json::Error) -> Self {
+        Self { line: error.line(), column: error.column(), is_json: error.is_data() }
+    }
 }
 
 /// Why the end of a conversation is not in its log.

@@ -23,12 +23,13 @@ mod run;
 mod shared;
 mod state;
 mod summaries;
+mod typed;
 
 pub(crate) use apply::system_texts;
 pub use builder::{BuildError, LastStep, MessageBuilder, ResultBuilder};
 pub use config::{Config, ConfigError, Models};
 pub use edit::{Edit, EditError};
-pub use error::{AskError, EndError, PromptError, RunError};
+pub use error::{AskError, EndError, Misfit, PromptError, RunError};
 pub use metrics::{Durations, Spread, Totals};
 pub use prices::{Prices, TokenPrices};
 pub use prompt::Prompt;

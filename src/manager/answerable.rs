@@ -12,7 +12,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// | --- | --- |
     /// | words of the caller, or results of tools, late ones too | yes |
     /// | an answer that was stopped ([`LlmInterrupted`](Attribute::LlmInterrupted)), or heard in part | yes, the rest of it |
-    /// | an answer that was generated to its end and heard | no |
+    /// | an answer that was asked for ([`LlmStart`](Timing::LlmStart)) before the message in front of it had come | yes, that message |
+    /// | another answer that was generated to its end and heard | no |
     /// | an answer of which nothing was heard; one with nothing but open tool calls | the message before decides |
     /// | a fixed sentence: [`Hardcoded`](Attribute::Hardcoded), without [`LlmEnd`](Timing::LlmEnd) | the message before decides |
     /// | system instructions, a fake | the message before decides |
@@ -20,16 +21,19 @@ impl<W: MessageWrapper> MessagesManager<W> {
     ///
     /// So the caller who heard an apology still waits, and the one who was only greeted does not.
     pub fn is_answerable(&self) -> bool {
-        self.last_that_counts().is_some_and(|message| message.role() == Role::User || is_cut(message))
+        self.is_unanswered() || self.that_count().next().is_some_and(is_cut)
     }
 
     /// Whether the caller waits for the beginning of an answer.
     pub(super) fn is_unanswered(&self) -> bool {
-        self.last_that_counts().is_some_and(|message| message.role() == Role::User)
+        let mut last = self.that_count();
+        last.next().is_some_and(|message| {
+            message.role() == Role::User || last.next().is_some_and(|before| has_missed(message, before))
+        })
     }
 
-    fn last_that_counts(&self) -> Option<&Message> {
-        self.uncovered().rev().map(W::message).find(|message| match message.role() {
+    fn that_count(&self) -> impl Iterator<Item = &Message> {
+        self.uncovered().rev().map(W::message).filter(|message| match message.role() {
             Role::User => !message.is_fake(),
             Role::Assistant => self.is_visible(message) && !is_fixed(message),
             Role::Summary | Role::Supervisor => false,
@@ -40,6 +44,13 @@ impl<W: MessageWrapper> MessagesManager<W> {
 /// Nothing of it was generated. (A generated text may have been merged into a fixed sentence.)
 fn is_fixed(message: &Message) -> bool {
     message.metadata().has(Attribute::Hardcoded) && message.metadata().timing(Timing::LlmEnd).is_none()
+}
+
+/// Some of the message before the answer came after the model was asked.
+fn has_missed(answer: &Message, before: &Message) -> bool {
+    let asked_ms = answer.metadata().timing(Timing::LlmStart);
+    before.role() == Role::User
+        && asked_ms.is_some_and(|asked_ms| before.parts().any(|part| part.created_ms() > asked_ms))
 }
 
 /// The caller did not hear all of it, or it ends too early.

@@ -4,7 +4,8 @@ use std::fmt::{self, Write};
 
 use super::MessagesManager;
 use crate::message::{
-    Content, Message, MessageId, MessageWrapper, Metadata, Outcome, ResultContent, Source, Value, on_one_line, quoted,
+    Content, Message, MessageId, MessageWrapper, Metadata, Outcome, ResultContent, Source, TurnRecord, Value,
+    on_one_line, quoted,
 };
 
 /// A line a message, behind its index:
@@ -155,6 +156,10 @@ fn metadata(f: &mut fmt::Formatter<'_>, metadata: &Metadata, summary_ids: &[Mess
         }
         decision.role_hint.iter().try_for_each(|hint| write!(f, "roleHint={hint}, "))?;
     }
+    if let Some(record) = metadata.turn() {
+        turn(f, record)?;
+        f.write_str(", ")?;
+    }
     if !metadata.aux().is_empty() {
         f.write_str("aux=")?;
         entries(f, metadata.aux().iter())?;
@@ -163,6 +168,41 @@ fn metadata(f: &mut fmt::Formatter<'_>, metadata: &Metadata, summary_ids: &[Mess
     f.write_str("timing=[")?;
     separated(f, ", ", metadata.timings(), |f, (timing, at)| write!(f, "{{{timing}={at}}}"))?;
     f.write_char(']')
+}
+
+/// How a turn ended, and of each request how long its first token and its end took, its tokens, or why it failed.
+fn turn(f: &mut fmt::Formatter<'_>, record: &TurnRecord) -> fmt::Result {
+    f.write_str("turn={")?;
+    word(f, &record.end)?;
+    if let Some(reason) = &record.reason {
+        f.write_str(" ")?;
+        word(f, reason)?;
+    }
+    for request in &record.requests {
+        f.write_str(", ")?;
+        word(f, request.model.as_ref().map_or("model", |model| model.as_str()))?;
+        let after = |at_ms: i64| at_ms.saturating_sub(request.asked_ms);
+        request.first_token_ms.iter().try_for_each(|at_ms| write!(f, " first token {} ms", after(*at_ms)))?;
+        request.end_ms.iter().try_for_each(|at_ms| write!(f, " end {} ms", after(*at_ms)))?;
+        request.usage.iter().try_for_each(|usage| write!(f, " tokens {} in {} out", usage.input, usage.output))?;
+        if let Some(failure) = &request.failure {
+            f.write_str(" failed: ")?;
+            word(f, failure)?;
+        }
+    }
+    if !record.earlier.is_empty() {
+        write!(f, ", {} earlier", record.earlier.len())?;
+    }
+    f.write_char('}')
+}
+
+/// A word of ours; a record from elsewhere may hold anything.
+fn word(f: &mut fmt::Formatter<'_>, word: &str) -> fmt::Result {
+    if !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-._:/".contains(c)) {
+        f.write_str(word)
+    } else {
+        quoted(f, word)
+    }
 }
 
 fn value(f: &mut fmt::Formatter<'_>, shown: &Value) -> fmt::Result {

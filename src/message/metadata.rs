@@ -1,6 +1,5 @@
 //! [`Metadata`]: what is known about a message beside its contents.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -8,8 +7,8 @@ use crate::message::decision::{Decision, ForkedFrom};
 use crate::message::id::MessageId;
 use crate::message::marks::{Attribute, Timing};
 use crate::message::part::{self, PartData};
-use crate::message::text::Text;
 use crate::message::turn::TurnRecord;
+use crate::message::unknown::Unknown;
 use crate::message::value::{Entries, Value, entries_bytes};
 
 /// What is known about a message beside its contents.
@@ -35,34 +34,6 @@ struct More {
     parts: Vec<PartData>,
     aux: Entries,
     unknown: Option<Box<Unknown>>,
-}
-
-/// What a newer writer put in a record and this version does not know, by the level where it stood.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub(crate) struct Unknown {
-    pub record: BTreeMap<String, Value>,
-    pub message: BTreeMap<String, Value>,
-    pub heard: BTreeMap<String, Value>,
-    pub metadata: BTreeMap<String, Value>,
-    pub forked_from: BTreeMap<String, Value>,
-    pub timing: BTreeMap<String, Value>,
-    /// Of each part, up to the last one that has any.
-    pub parts: Vec<BTreeMap<String, Value>>,
-    pub attributes: Vec<Text>,
-}
-
-impl Unknown {
-    /// The entries of all levels.
-    pub fn levels(&self) -> impl Iterator<Item = &BTreeMap<String, Value>> + Clone {
-        let levels = [&self.record, &self.message, &self.heard, &self.metadata, &self.forked_from, &self.timing];
-        levels.into_iter().chain(&self.parts)
-    }
-
-    /// The same, to be changed.
-    pub fn levels_mut(&mut self) -> impl Iterator<Item = &mut BTreeMap<String, Value>> {
-        let Self { record, message, heard, metadata, forked_from, timing, parts, attributes: _ } = self;
-        [record, message, heard, metadata, forked_from, timing].into_iter().chain(parts)
-    }
 }
 
 impl Metadata {

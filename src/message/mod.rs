@@ -18,6 +18,7 @@ mod role;
 mod summary_line;
 mod text;
 mod turn;
+mod unknown;
 mod value;
 mod wrapper;
 

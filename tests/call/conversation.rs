@@ -198,6 +198,17 @@ async fn each_reply_is_logged_with_what_happened() {
     call.caller_started_speaking(call.now_ms());
     let (role, interrupted) = records(&call).pop().unwrap();
     assert_eq!((role, interrupted.end.as_str()), (Role::User, "interrupted"));
+    // It is found, and printed.
+    let conversations = Conversations::new();
+    conversations.insert(call.conversation()).unwrap();
+    let ends = |end: &str| conversations.query(&HistoryQuery::default().with_turn_end(end)).unwrap().len();
+    assert_eq!([ends("complete"), ends("cut"), ends("interrupted"), ends("failed")], [1, 1, 1, 0]);
+    let print = call.with_manager(|manager| manager.to_string());
+    let shown: Vec<_> = print.lines().filter_map(|line| line.split_once("turn={")?.1.split_once('}')).collect();
+    let shown: Vec<_> = shown.into_iter().map(|(turn, _)| turn).collect();
+    assert!(shown[0].starts_with("complete, default end 300 ms failed: cut, default first token "), "{shown:?}");
+    assert!(shown[1].starts_with("cut maxTokens, default first token 100 ms end 100 ms tokens "), "{shown:?}");
+    assert_eq!(shown[2], "interrupted, default");
     // It restores, and it is in the record's JSON.
     let (json, restored) = call.with_manager(|manager| {
         let records = manager.records();

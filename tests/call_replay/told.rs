@@ -68,7 +68,8 @@ fn shown(request: &Request) -> BTreeSet<&str> {
 /// What the system prompt holds behind the instructions, unescaped.
 fn record(request: &Request) -> String {
     let texts: Vec<&String> = request.system().iter().filter_map(|block| block.as_text().ok()).collect();
-    let record = texts.get(1).map(|record| record.as_str()).unwrap_or_default();
+    // The instructions and the rule for tools come before it.
+    let record = texts.get(2).map(|record| record.as_str()).unwrap_or_default();
     record.replace("&gt;", ">").replace("&lt;", "<").replace("&amp;", "&")
 }
 

@@ -151,7 +151,8 @@ fn made() -> impl Strategy<Value = serde_json::Map<String, Json>> {
 /// Parts of a message with so many contents, in a record.
 fn parts() -> impl Strategy<Value = Vec<Json>> {
     let confidence = prop_oneof![Just("0.93"), Just("1"), Just("0"), Just("0.12345678901234567890123456789")];
-    let part = (any::<u128>(), any::<i64>(), option::of(any::<i64>()), option::of(confidence), unknown(&["contents"]));
+    let part =
+        (any::<u128>(), any::<i64>(), option::of(any::<i64>()), option::of(confidence), unknown(&["contents", "id"]));
     let part = part.prop_map(|(id, creation, ended, confidence, unknown)| {
         let mut part = json!({"id": verbale::MessageId::from(id).to_string(), "contents": 1, "creation": creation});
         ended.into_iter().for_each(|ended| part["listenEnd"] = ended.into());
@@ -185,7 +186,12 @@ pub fn record() -> impl Strategy<Value = Record> {
             .prop_map(|(after, number)| (json!({"after": after, "summary": number}), "summary")),
     ];
     let metadata = (collection::vec("merged|fake|translated", 0..3), any::<i64>(), entries(4), made());
-    let levels = (unknown(&["seq", "after", "id"]), unknown(&["role"]), unknown(&["aux"]), unknown(&["creation"]));
+    let levels = (
+        unknown(&["seq", "after", "id"]),
+        unknown(&["role"]),
+        unknown(&["aux", "step", "turn"]),
+        unknown(&["creation"]),
+    );
     (any::<u128>(), place, 1..=u32::MAX, collection::vec(content(), 0..4), metadata, levels, parts()).prop_map(
         |(id, (place, role), revision, contents, (attributes, creation, aux, made), levels, mut parts)| {
             let timing = with(json!({"creation": creation}), levels.3);

@@ -15,9 +15,14 @@ fn without_results(records: &[Record], lost: &[bool]) -> Vec<Record> {
         let mut json = serde_json::to_value(record).unwrap();
         let contents = json["message"]["contents"].as_array_mut().unwrap();
         if record.role() == Role::User {
+            let all = contents.len();
             contents.retain(|content| content["type"] != "invocationResult" || !lost.next().unwrap());
             if contents.is_empty() {
                 contents.push("lost".into());
+            }
+            if contents.len() < all || contents[0] == "lost" {
+                // Parts that lost contents are none.
+                json["metadata"].as_object_mut().unwrap().remove("parts");
             }
         }
         serde_json::from_value(json).unwrap()

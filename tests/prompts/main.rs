@@ -10,6 +10,7 @@ mod logged;
 mod memory;
 mod runs;
 mod tools;
+mod typed;
 mod values;
 
 use aws_sdk_bedrockruntime::Client;

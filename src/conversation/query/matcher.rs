@@ -57,6 +57,7 @@ impl<'q> Matcher<'q> {
             && (query.roles.is_empty() || query.roles.contains(&message.role()))
             && query.since_ms.is_none_or(|since_ms| at_ms >= since_ms)
             && query.until_ms.is_none_or(|until_ms| at_ms < until_ms)
+            && query.turn_end.as_ref().is_none_or(|end| has_turn(message, end))
     }
 
     /// The time of the part that places a message in the order of the query, of those that may match.
@@ -78,6 +79,12 @@ impl<'q> Matcher<'q> {
             QueryOrder::NewestFirst => times.max(),
         }
     }
+}
+
+/// Whether a turn that was logged with the message ended like this.
+fn has_turn(message: &Message, end: &Text) -> bool {
+    let turn = message.metadata().turn();
+    turn.is_some_and(|turn| turn.end == *end || turn.earlier.iter().any(|earlier| earlier.end == *end))
 }
 
 fn finder(text: &Text) -> Result<Regex, QueryError> {

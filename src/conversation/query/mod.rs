@@ -76,6 +76,8 @@ pub struct HistoryQuery {
     pub text: Option<Text>,
     /// The message with this id, or the part of a message. Forks may share it.
     pub id: Option<MessageId>,
+    /// Messages with a [turn](crate::message::TurnRecord) that ended like this, such as `failed`.
+    pub turn_end: Option<Text>,
     /// How many at most.
     pub limit: Option<usize>,
     /// Which ones come first.
@@ -129,6 +131,13 @@ impl HistoryQuery {
     #[must_use]
     pub fn with_text(mut self, text: impl Into<Text>) -> Self {
         self.text = Some(text.into());
+        self
+    }
+
+    /// The same for messages with a turn that ended like this: `complete`, `cut`, `interrupted`, or `failed`.
+    #[must_use]
+    pub fn with_turn_end(mut self, end: impl Into<Text>) -> Self {
+        self.turn_end = Some(end.into());
         self
     }
 

@@ -3,7 +3,7 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::Record;
-use crate::message::metadata::Unknown;
+use crate::message::unknown::Unknown;
 use crate::message::{Attribute, Decision, ForkedFrom, Heard, Message, Metadata, Part, Timing};
 
 impl Serialize for Record {

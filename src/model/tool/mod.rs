@@ -17,6 +17,7 @@ pub use context::ToolContext;
 pub use error::{InvalidTool, ToolError};
 pub(crate) use run::failed;
 pub use run::{NOT_RUN, OUTCOME_UNKNOWN};
+pub(crate) use schema::schema_of;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
