@@ -67,7 +67,7 @@ pub enum Lost {
     Failure,
     /// That a part of a result is data: it is written as a text.
     ResultJson,
-    /// That a value in data is bytes or a set.
+    /// That a value in data is bytes.
     Value,
     /// The order in which things were said.
     Order,
@@ -88,7 +88,7 @@ impl fmt::Display for Lost {
             Self::InvocationResult => "the result of a tool call",
             Self::Failure => "what is known of a failed tool call",
             Self::ResultJson => "that a result is data",
-            Self::Value => "bytes or sets in data",
+            Self::Value => "bytes in data",
             Self::Order => "the order in which things were said",
             Self::Unknown => "a content of a newer version",
         })

@@ -51,7 +51,7 @@ use crate::message::MessageWrapper;
 
 /// Exports the conversation.
 ///
-/// [Losses](Export::losses) are summaries, what was not heard, and bytes and sets in data.
+/// [Losses](Export::losses) are summaries, what was not heard, and bytes in data.
 pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     let (mut lines, mut losses) = (String::new(), Losses::default());
     each_said(manager, &mut losses, |message, contents, losses| write::message(&mut lines, message, &contents, losses));
