@@ -69,6 +69,8 @@ pub enum Lost {
     ResultJson,
     /// That a value in data is bytes.
     Value,
+    /// The ids and times of the parts of a merged message, or the confidence of one.
+    Parts,
     /// The order in which things were said.
     Order,
     /// A content of a newer version.
@@ -89,6 +91,7 @@ impl fmt::Display for Lost {
             Self::Failure => "what is known of a failed tool call",
             Self::ResultJson => "that a result is data",
             Self::Value => "bytes in data",
+            Self::Parts => "the ids, times and confidence of its parts",
             Self::Order => "the order in which things were said",
             Self::Unknown => "a content of a newer version",
         })
