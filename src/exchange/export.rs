@@ -67,8 +67,10 @@ pub enum Lost {
     Failure,
     /// That a part of a result is data: it is written as a text.
     ResultJson,
-    /// That a value in data is bytes or a set.
+    /// That a value in data is bytes.
     Value,
+    /// The ids and times of the parts of a merged message, or the confidence of one.
+    Parts,
     /// The order in which things were said.
     Order,
     /// A content of a newer version.
@@ -88,7 +90,8 @@ impl fmt::Display for Lost {
             Self::InvocationResult => "the result of a tool call",
             Self::Failure => "what is known of a failed tool call",
             Self::ResultJson => "that a result is data",
-            Self::Value => "bytes or sets in data",
+            Self::Value => "bytes in data",
+            Self::Parts => "the ids, times and confidence of its parts",
             Self::Order => "the order in which things were said",
             Self::Unknown => "a content of a newer version",
         })

@@ -13,7 +13,8 @@ use super::wrong::{JsonKind, Refused};
 use crate::clock::{Clock, read_moment};
 use crate::manager::MessagesManager;
 use crate::message::{
-    Content, Invocation, InvocationId, InvocationResult, MessageWrapper, Outcome, Role, Text, ToolName, Value,
+    Content, Draft, Invocation, InvocationId, InvocationResult, MessageError, MessageId, MessageWrapper, Outcome, Role,
+    Text, ToolName, Value,
 };
 
 #[derive(Deserialize)]
@@ -65,7 +66,12 @@ impl<W: MessageWrapper> Intake<W> {
 
     /// Adds the message that `node` holds.
     pub fn add(&mut self, node: &Node<'_, '_>, role: Role, contents: Vec<Content>) -> Result<(), ExchangeError> {
-        self.manager.add_message(role, contents).map(drop).map_err(|error| node.error(error))
+        self.add_draft(node, Draft::new(role, contents))
+    }
+
+    /// Adds a message with what is known of it.
+    pub fn add_draft(&mut self, node: &Node<'_, '_>, draft: Draft) -> Result<(), ExchangeError> {
+        self.manager.add(draft).map(drop).map_err(|error| node.error(error))
     }
 
     /// A tool call. An id that an answered call had before is replaced by another, such as `call_1-2`.
@@ -123,6 +129,19 @@ impl TryFrom<Text> for Tool {
 
     fn try_from(name: Text) -> Result<Self, Refused> {
         ToolName::new(name).map(Self).map_err(|error| Refused(error.to_string()))
+    }
+}
+
+/// The id of a message or a part, as text.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
+#[serde(try_from = "Text")]
+pub(super) struct OwnId(pub MessageId);
+
+impl TryFrom<Text> for OwnId {
+    type Error = Refused;
+
+    fn try_from(id: Text) -> Result<Self, Refused> {
+        id.parse().map(Self).map_err(|error: MessageError| Refused(error.to_string()))
     }
 }
 

@@ -8,6 +8,7 @@
 //! - **Out.** An exporter returns an [`Export`]: the text, and the losses. It writes the whole list, also the messages that
 //!   a summary covers. Of an assistant message it writes the heard part. Fakes are left out.
 //! - **There and back.** An imported export says the same as the conversation. Exporting it again gives the same text.
+//!   Only [`json_lines`] keeps the id, the time and the confidence of each [part](crate::message::Part).
 //! - **Windows.** For OpenAI and Anthropic, `window` writes what the model gets now, as
 //!   [`to_raw`](crate::MessagesManager::to_raw) gives it for Bedrock. `export` and `window` of OpenAI, and `window` of
 //!   Anthropic heed the [role hint](crate::message::Decision::role_hint) of a decision; Converse and the other formats have

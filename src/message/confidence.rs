@@ -27,6 +27,10 @@ impl Confidence {
     pub fn to_f64(&self) -> f64 {
         self.0.to_f64()
     }
+
+    pub(crate) fn number(&self) -> &Number {
+        &self.0
+    }
 }
 
 /// Errors: [`MessageError::InvalidConfidence`] if it is not from 0 to 1.

@@ -76,6 +76,24 @@ impl Message {
         (index < self.count_parts()).then_some(Part { message: self, index })
     }
 
+    /// The parts, each with its share of `heard`, which is [`heard_contents`](Self::heard_contents).
+    pub(crate) fn heard_parts<'h>(&self, heard: &'h [Content]) -> impl Iterator<Item = (Part<'_>, &'h [Content])> {
+        // Of the contents, heard ones lack texts only, and these are the last ones.
+        let mut texts = heard.iter().filter(|content| content.as_text().is_some()).count();
+        let mut left = heard;
+        self.parts().map(move |part| {
+            let own = part.contents().iter().filter(|content| {
+                let is_text = content.as_text().is_some();
+                let is_heard = !is_text || texts > 0;
+                texts = texts.saturating_sub(usize::from(is_text));
+                is_heard
+            });
+            let (own, behind) = left.split_at_checked(own.count()).unwrap_or((left, &[]));
+            left = behind;
+            (part, own)
+        })
+    }
+
     fn count_parts(&self) -> usize {
         self.metadata().part_data().len().max(1)
     }

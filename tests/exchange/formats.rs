@@ -77,6 +77,15 @@ pub fn manager() -> Manager {
     MessagesManager::with_clock(clock(), ids())
 }
 
+/// JSON Lines without their ids.
+pub fn without_ids(lines: &str) -> String {
+    let line = |line: &str| match line.split_once(r#","message_id":""#) {
+        Some((before, behind)) => format!("{before}{}\n", behind.split_once('"').unwrap().1),
+        None => format!("{line}\n"),
+    };
+    lines.lines().map(line).collect()
+}
+
 /// Who said what, fakes and summaries aside.
 pub fn said(manager: &Manager) -> Vec<(Role, Contents)> {
     let messages = manager.meta_messages().iter().map(PlainMessage::message);

@@ -4,11 +4,11 @@ use std::error::Error;
 
 use proptest::prelude::*;
 use verbale::exchange::{ExchangeError, Lost, json_lines};
-use verbale::message::{Document, InvocationError, Source};
-use verbale::{Attribute, Content, Contents, Invocation, PlainMessage, Record, Role, Timing, Value};
+use verbale::message::{Document, Draft, InvocationError, Media, MediaKind, Source};
+use verbale::{Attribute, Content, Contents, Invocation, MessageWrapper, PlainMessage, Record, Role, Timing, Value};
 
-use crate::formats::options;
-use crate::random::{Manager, conversation, said, said_at};
+use crate::formats::{clock, ids, options, without_ids};
+use crate::random::{Manager, conversation, parts, said};
 
 const LINES: &str = r#"{"role":"supervisor","content":{"type":"text","text":"Be brief."},"timestamp":"2025-11-18T10:29:59Z"}
 {"role":"user","content":{"type":"text","text":"Explain \"photosynthesis\"."},"timestamp":"2025-11-18T10:30:00Z"}
@@ -31,10 +31,72 @@ fn creation(record: &Record) -> i64 {
 #[test]
 fn a_conversation_goes_in_and_comes_out() {
     let manager = imported(LINES).unwrap();
-    assert_eq!(exported(&manager), LINES);
+    assert_eq!(without_ids(&exported(&manager)), LINES);
     assert_eq!(manager.meta_messages().len(), 4);
     assert_eq!(manager.messages().count(), 3);
     assert_eq!(creation(&manager.records()[2]), 1_763_461_815_250);
+}
+
+#[test]
+fn merged_messages_are_lines_with_their_own_id_time_and_confidence() {
+    let clock = clock();
+    let mut manager = Manager::with_clock(clock.clone(), ids());
+    let said = |text: &str, id: &str| Draft::new(Role::User, text).with_id(id.parse().unwrap());
+    let image = Media::new(MediaKind::Image, Source::Url("https://example.com/a.png".into()));
+    manager.add_supervisor(["Be brief.", "Be kind."]).unwrap();
+    let first = said("Hi, there", "01JRZJ166J2WRMF990535EVSQS").with_confidence(0.93_f32.try_into().unwrap());
+    manager.add(first).unwrap();
+    clock.advance(99_000);
+    manager.add(said("are you there?", "01JRZM27Q82WRMF990535EVSQT")).unwrap();
+    clock.advance(250);
+    let exact = "0.12345678901234567890123456789".parse().unwrap();
+    manager.add(Draft::new(Role::User, [Content::from("Look"), image.into()]).with_confidence(exact)).unwrap();
+    manager.add_assistant("Yes.").unwrap();
+    let export = json_lines::export(&manager);
+    assert_eq!(export.losses, []);
+    insta::assert_snapshot!(export.text, @r#"
+    {"role":"supervisor","content":[{"type":"text","text":"Be brief."},{"type":"text","text":"Be kind."}],"timestamp":"2025-04-16T15:03:43.058Z","message_id":"00000000000000000000000000"}
+    {"role":"user","content":{"type":"text","text":"Hi, there"},"timestamp":"2025-04-16T15:03:43.058Z","message_id":"01JRZJ166J2WRMF990535EVSQS","confidence":0.93}
+    {"role":"user","content":{"type":"text","text":"are you there?"},"timestamp":"2025-04-16T15:05:22.058Z","message_id":"01JRZM27Q82WRMF990535EVSQT"}
+    {"role":"user","content":{"type":"text","text":"Look"},"timestamp":"2025-04-16T15:05:22.308Z","message_id":"00000000000000000000000001","confidence":0.12345678901234567890123456789}
+    {"role":"user","content":{"type":"image","url":"https://example.com/a.png"},"timestamp":"2025-04-16T15:05:22.308Z","message_id":"00000000000000000000000001","confidence":0.12345678901234567890123456789}
+    {"role":"assistant","content":{"type":"text","text":"Yes."},"timestamp":"2025-04-16T15:05:22.308Z","message_id":"00000000000000000000000002"}
+    "#);
+    let again = imported(&export.text).unwrap();
+    let parts: Vec<usize> = again.meta_messages().iter().map(|message| message.message().parts().len()).collect();
+    assert_eq!(parts, [1, 3, 1]);
+    assert!(again == manager, "{again}");
+}
+
+#[test]
+fn lines_of_one_id_agree() {
+    let line = |id: &str, more: &str| {
+        format!(r#"{{"role":"user","content":{{"type":"text","text":"secret"}},"message_id":"{id}",{more}}}"#)
+    };
+    const ID: &str = "01JRZJ166J2WRMF990535EVSQS";
+    const AT: &str = r#""timestamp":"2025-11-18T10:30:00Z""#;
+    let first = line(ID, AT);
+    let told: Vec<String> = [
+        first.replace(":00Z", ":01Z"),
+        first.replace("user", "assistant"),
+        line(ID, &format!(r#"{AT},"confidence":0.5"#)),
+        format!("{}\n{first}", line("01JRZM27Q82WRMF990535EVSQT", AT)),
+        line("m-1", AT),
+        line("01JRZM27Q82WRMF990535EVSQT", &format!(r#"{AT},"confidence":93"#)),
+        line("01JRZM27Q82WRMF990535EVSQT", &format!(r#"{AT},"confidence":"0.5""#)),
+    ]
+    .iter()
+    .map(|bad| imported(&format!("{first}\n{bad}\n")).unwrap_err().to_string())
+    .collect();
+    insta::assert_snapshot!(told.join("\n"), @r"
+    $ (line 2, column 1): lines with one `message_id` need the same speaker, `timestamp` and `confidence`
+    $ (line 2, column 1): lines with one `message_id` need the same speaker, `timestamp` and `confidence`
+    $ (line 2, column 1): lines with one `message_id` need the same speaker, `timestamp` and `confidence`
+    $ (line 3, column 1): the conversation refuses the message
+    $.message_id (line 2, column 75): a message id is a ULID: 26 characters of Crockford's base 32
+    $.confidence (line 2, column 148): a confidence is a decimal number from 0 to 1; divide a percentage by 100
+    $.confidence (line 2, column 148): a number belongs here, not a string
+    ");
 }
 
 #[test]
@@ -73,7 +135,7 @@ fn the_document_s_tool_call_reads_with_an_assistant_that_says_nothing() {
     assert_eq!(said(&manager.records()), expected);
     let again = exported(&manager);
     assert_eq!(
-        again.lines().nth(1),
+        without_ids(&again).lines().nth(1),
         Some(
             r#"{"role":"invocation","identifier":"call_123","name":"get_weather","arguments":{"location":"San Francisco, CA"},"timestamp":"2025-11-18T10:30:02Z"}"#
         )
@@ -170,7 +232,7 @@ fn error_names_line_and_path_and_quotes_nothing() {
     $.content.text (line 3, column 48): a string belongs here, not a number
     $.content.type (line 3, column 41): this name is not known here; known are `text`, `image`, `audio`, `video`, `document`, `json`
     $ (line 3, column 1): the conversation refuses the message
-    $ (line 3, column 1): a key is not known here, and its value would be lost; known are role, content, timestamp
+    $ (line 3, column 1): a key is not known here, and its value would be lost; known are role, content, timestamp, message_id, confidence
     $ (line 3, column 21): a key appears twice in one object
     $.content.text (line 3, column 55): the text is not JSON: unexpected end of hex escape
     $ (line 3, column 1): the key `content` is missing
@@ -211,7 +273,12 @@ proptest! {
             prop_assert!(matches!(loss.what, Lost::Summary | Lost::Unheard), "{loss}");
         }
         let again = imported(&export.text).unwrap();
-        prop_assert_eq!(said_at(&again.records()), said_at(&records), "{}", export.text);
+        prop_assert_eq!(parts(&again), parts(&manager), "{}", export.text);
+        // Its id is made again.
+        let has_fake = records.iter().any(|record| record.is_fake());
+        if export.losses.is_empty() && !has_fake && records.iter().all(|record| record.heard().is_none()) {
+            prop_assert!(again == manager, "{}", export.text);
+        }
         let second = json_lines::export(&again);
         let third = json_lines::export(&imported(&second.text).unwrap());
         prop_assert_eq!(second, third);

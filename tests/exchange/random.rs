@@ -8,18 +8,19 @@ use proptest::{collection, option};
 use verbale::clock::{ManualClock, SequentialIds};
 use verbale::exchange::{Lost, converse, openai};
 use verbale::message::{
-    Document, InvocationError, InvocationId, Media, MediaKind, Number, Outcome, ResultContent, Source, ToolName,
+    Confidence, Document, Draft, InvocationError, InvocationId, Media, MediaKind, Number, Outcome, ResultContent,
+    Source, ToolName,
 };
 use verbale::{
-    Content, Contents, Heard, Invocation, InvocationResult, MessagesManager, PlainMessage, Provenance, Record, Role,
-    Timing, Value,
+    Content, Contents, Heard, Invocation, InvocationResult, MessageId, MessageWrapper, MessagesManager, PlainMessage,
+    Provenance, Record, Role, Value,
 };
 
 pub type Manager = MessagesManager<PlainMessage>;
 
 #[derive(Debug, Clone)]
 enum Op {
-    Say(Role, Vec<Content>),
+    Say(Draft),
     /// The assistant calls tools, with words before, between and behind: an answer with as many calls as there are values.
     Call(Vec<(Option<String>, Value)>, Option<String>),
     /// Some of the open calls get their results, in any order, among words.
@@ -127,13 +128,25 @@ fn outcome() -> impl Strategy<Value = Outcome> {
     prop_oneof![3 => contents.prop_map(Outcome::Success), 1 => error.prop_map(Outcome::Failure)]
 }
 
+fn confidence() -> impl Strategy<Value = Confidence> {
+    prop_oneof![
+        (0.0..=1.0f32).prop_map(|sure| sure.try_into().unwrap()),
+        "0\\.[0-9]{1,30}".prop_map(|sure| sure.parse().unwrap())
+    ]
+}
+
+fn said_surely((role, contents, confidence): (Role, Vec<Content>, Option<Confidence>)) -> Op {
+    let draft = Draft::new(role, contents);
+    Op::Say(confidence.into_iter().fold(draft, Draft::with_confidence))
+}
+
 fn op(tools: bool) -> impl Strategy<Value = Op> {
     let role = prop_oneof![5 => Just(Role::User), 5 => Just(Role::Assistant), 1 => Just(Role::Supervisor)];
     let calls = collection::vec((option::of(text()), value()), 1..4);
     let answers = collection::vec((any::<Index>(), outcome()), 1..4);
     let with_tools = if tools { 3 } else { 0 };
     prop_oneof![
-        8 => (role, collection::vec(content(), 1..3)).prop_map(|(role, contents)| Op::Say(role, contents)),
+        8 => (role, collection::vec(content(), 1..3), option::weighted(0.2, confidence())).prop_map(said_surely),
         with_tools => (calls, option::of(text())).prop_map(|(calls, behind)| Op::Call(calls, behind)),
         with_tools => (answers, option::of(text())).prop_map(|(answers, also)| Op::Answer(answers, also)),
         1 => (0usize..12).prop_map(Op::Hear),
@@ -171,7 +184,7 @@ impl Play {
     /// What is refused, such as what says nothing, leaves no trace.
     fn step(&mut self, op: Op) {
         match op {
-            Op::Say(role, contents) => drop(self.manager.add_message(role, contents)),
+            Op::Say(draft) => drop(self.manager.add(draft)),
             Op::Call(parts, behind) => {
                 let mut contents = Contents::default();
                 for (before, arguments) in parts {
@@ -215,22 +228,39 @@ impl Play {
 
 /// What was said, and by whom, in order: what is told in several messages of one role counts as one, as in the window.
 pub fn said(records: &[Record]) -> Vec<(Role, Contents)> {
-    said_at(records).into_iter().map(|(_, role, contents)| (role, contents)).collect()
-}
-
-/// The same, and when it began.
-pub fn said_at(records: &[Record]) -> Vec<(i64, Role, Contents)> {
-    let mut said: Vec<(i64, Role, Contents)> = Vec::new();
+    let mut said: Vec<(Role, Contents)> = Vec::new();
     for record in records.iter().filter(|record| record.role() != Role::Summary && !record.is_fake()) {
         let heard = record.heard_contents();
         let contents: Contents = heard.iter().filter(|content| !content.is_blank()).cloned().collect();
         match said.last_mut() {
             _ if contents.is_empty() => {}
-            Some((_, role, before)) if *role == record.role() && role.is_spoken() => before.extend(contents),
-            _ => said.push((record.metadata().timing(Timing::Creation).unwrap(), record.role(), contents)),
+            Some((role, before)) if *role == record.role() && role.is_spoken() => before.extend(contents),
+            _ => said.push((record.role(), contents)),
         }
     }
     said
+}
+
+/// A part: its id, its time, its confidence, its speaker and the contents that were heard.
+pub type SaidPart = (MessageId, i64, Option<Confidence>, Role, Contents);
+
+/// Each part of which something was heard.
+pub fn parts(manager: &Manager) -> Vec<SaidPart> {
+    let messages = manager.meta_messages().iter().map(PlainMessage::message);
+    let mut parts = Vec::new();
+    for message in messages.filter(|message| message.role() != Role::Summary && !message.is_fake()) {
+        let mut heard = message.heard_contents().into_owned().into_iter().peekable();
+        for part in message.parts() {
+            // A text may be cut.
+            let is_heard = |of: &Content, heard: &Content| of == heard || of.as_text().and(heard.as_text()).is_some();
+            let contents = part.contents().iter().filter_map(|content| heard.next_if(|heard| is_heard(content, heard)));
+            let contents: Contents = contents.filter(|content| !content.is_blank()).collect();
+            if !contents.is_empty() {
+                parts.push((part.id(), part.created_ms(), part.confidence().cloned(), message.role(), contents));
+            }
+        }
+    }
+    parts
 }
 
 /// Each content that was said, and by whom: in Converse, each text of an instruction is one.

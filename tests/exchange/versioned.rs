@@ -5,7 +5,7 @@ use std::error::Error;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 use verbale::exchange::{ExchangeError, Lost, versioned};
-use verbale::message::{InvocationError, ResultContent};
+use verbale::message::{Draft, InvocationError, ResultContent};
 use verbale::{Content, Invocation, PlainMessage, Role, Value};
 
 use crate::formats::options;
@@ -146,6 +146,18 @@ fn bytes_in_arguments_and_what_was_not_heard_are_losses() {
 }
 
 #[test]
+fn parts_of_merged_messages_and_confidences_are_losses() {
+    let mut manager = Manager::new();
+    let merged = manager.add_user("Hi, there").unwrap().id();
+    manager.add_user("are you there?").unwrap();
+    manager.add_assistant("Yes.").unwrap();
+    let sure = Draft::new(Role::User, "Good").with_confidence(0.93_f32.try_into().unwrap());
+    let sure = manager.add(sure).unwrap().id();
+    let losses: Vec<_> = versioned::export(&manager).losses.iter().map(|loss| (loss.message, loss.what)).collect();
+    assert_eq!(losses, [(merged, Lost::Parts), (sure, Lost::Parts)]);
+}
+
+#[test]
 fn error_names_path_and_quotes_nothing() {
     let call = |key: &str, value: Option<Json>| {
         let mut json = example();
@@ -227,7 +239,7 @@ proptest! {
         let manager = Manager::restore(records.clone()).unwrap();
         let export = versioned::export(&manager);
         for loss in &export.losses {
-            prop_assert!(matches!(loss.what, Lost::Summary | Lost::Unheard), "{loss}");
+            prop_assert!(matches!(loss.what, Lost::Summary | Lost::Unheard | Lost::Parts), "{loss}");
         }
         let again = imported(&export.text).unwrap();
         prop_assert_eq!(said(&again.records()), said(&records), "{}", export.text);

@@ -58,7 +58,7 @@ pub fn import_with<W: MessageWrapper>(
 ///   `user` or `assistant`.
 ///
 /// [Losses](Export::losses) are the summary; media and documents that are not given; labels; that a result is data; the
-/// type of a failure; bytes and sets in data. Tell the model of the [summary](MessagesManager::last_summary) in an
+/// type of a failure; bytes in data. Tell the model of the [summary](MessagesManager::last_summary) in an
 /// instruction of your own, as data.
 pub fn window<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     write::window(manager)

@@ -57,7 +57,7 @@ const DEFAULT_CONVERSATION: &str = "default";
 /// Exports the messages of conversations, by their ids, as one list.
 ///
 /// Always left out are times but the first, marks, decisions and fakes. [Losses](Export::losses) are what chat messages
-/// have no words for: instructions, summaries, tool calls and their results; what was not heard; bytes and sets in custom
+/// have no words for: instructions, summaries, tool calls and their results; what was not heard; bytes in custom
 /// data.
 pub fn export<'a, W: MessageWrapper + 'a>(
     conversations: impl IntoIterator<Item = (&'a str, &'a MessagesManager<W>)>,

@@ -56,7 +56,7 @@ pub fn import_with<W: MessageWrapper>(
 ///
 /// [Losses](Export::losses) are summaries; what was not heard; media and documents that are not the user's, or that are
 /// neither bytes nor at an `s3://` URL, or whose MIME type Converse has no format for; labels; the type of a failure, and
-/// whether to try again; bytes and sets in data.
+/// whether to try again; bytes in data.
 pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     write::conversation(manager)
 }

@@ -9,13 +9,15 @@ use crate::clock::ManualClock;
 use crate::exchange::block;
 use crate::exchange::error::ExchangeError;
 use crate::exchange::failure::Failure;
-use crate::exchange::intake::{CallId, Intake, Moment, Tool};
+use crate::exchange::intake::{CallId, Intake, Moment, OwnId, Tool};
 use crate::exchange::node::Node;
 use crate::exchange::options::ImportOptions;
 use crate::exchange::wrong::JsonKind;
 use crate::exchange::{media, plain};
 use crate::manager::MessagesManager;
-use crate::message::{Content, Document, MessageWrapper, Role, Source, Text};
+use crate::message::{
+    Confidence, Content, Document, Draft, MessageError, MessageId, MessageWrapper, Role, Source, Text,
+};
 
 #[derive(Deserialize)]
 struct Typed {
@@ -34,12 +36,32 @@ enum Kind {
 }
 
 impl Kind {
+    const fn role(self) -> Role {
+        match self {
+            Self::User | Self::Document | Self::Result => Role::User,
+            Self::Assistant | Self::Invocation => Role::Assistant,
+            Self::Supervisor => Role::Supervisor,
+        }
+    }
+
     const fn keys(self) -> &'static [&'static str] {
         match self {
-            Self::User | Self::Assistant | Self::Supervisor => &["role", "content", "timestamp"],
-            Self::Document => &["role", "title", "content", "timestamp"],
-            Self::Invocation => &["role", "identifier", "name", "arguments", "timestamp"],
-            Self::Result => &["role", "invocation_id", "content", "error", "error_type", "retryable", "timestamp"],
+            Self::User | Self::Assistant | Self::Supervisor => {
+                &["role", "content", "timestamp", "message_id", "confidence"]
+            }
+            Self::Document => &["role", "title", "content", "timestamp", "message_id", "confidence"],
+            Self::Invocation => &["role", "identifier", "name", "arguments", "timestamp", "message_id", "confidence"],
+            Self::Result => &[
+                "role",
+                "invocation_id",
+                "content",
+                "error",
+                "error_type",
+                "retryable",
+                "timestamp",
+                "message_id",
+                "confidence",
+            ],
         }
     }
 }
@@ -49,6 +71,8 @@ impl Kind {
 #[serde(bound(deserialize = "'de: 'a"))]
 struct Line<'a> {
     timestamp: Moment,
+    message_id: Option<OwnId>,
+    confidence: Option<&'a RawValue>,
     content: Option<&'a RawValue>,
     title: Option<Text>,
     identifier: Option<CallId>,
@@ -61,55 +85,117 @@ struct Line<'a> {
     retryable: Option<bool>,
 }
 
+/// What lines of one part have in common.
+#[derive(PartialEq)]
+struct Head {
+    role: Role,
+    at_ms: i64,
+    id: Option<MessageId>,
+    confidence: Option<Confidence>,
+}
+
+/// A part of a message. Its next line may follow.
+struct Part<'a> {
+    node: Node<'a, 'a>,
+    head: Head,
+    contents: Vec<Content>,
+}
+
+impl Line<'_> {
+    fn head(&self, node: &Node<'_, '_>, kind: Kind) -> Result<Head, ExchangeError> {
+        let Moment(at_ms) = self.timestamp;
+        let confidence = self.confidence.map(|confidence| read_confidence(&node.under("confidence", confidence)));
+        let id = self.message_id.map(|OwnId(id)| id);
+        Ok(Head { role: kind.role(), at_ms, id, confidence: confidence.transpose()? })
+    }
+}
+
+fn read_confidence(node: &Node<'_, '_>) -> Result<Confidence, ExchangeError> {
+    if node.kind() != JsonKind::Number {
+        return Err(node.wrong_kind(JsonKind::Number.name()));
+    }
+    node.json().parse().map_err(|error: MessageError| node.error(error))
+}
+
 /// Reads all lines of a text.
 pub(super) fn lines<W: MessageWrapper>(
     text: &str,
     options: &ImportOptions,
 ) -> Result<MessagesManager<W>, ExchangeError> {
     let clock = ManualClock::new(0);
-    let mut intake = Intake::with_clock(options, Arc::new(clock.clone()));
+    let mut lines = Lines { intake: Intake::with_clock(options, Arc::new(clock.clone())), clock, part: None };
     for line in text.split('\n').filter(|line| !line.trim().is_empty()) {
-        read(&mut intake, &Node::parse(text, line)?, &clock)?;
+        lines.read(Node::parse(text, line)?)?;
     }
-    Ok(intake.into_manager())
+    lines.add_part()?;
+    Ok(lines.intake.into_manager())
 }
 
-fn read<W: MessageWrapper>(
-    intake: &mut Intake<W>,
-    node: &Node<'_, '_>,
-    clock: &ManualClock,
-) -> Result<(), ExchangeError> {
-    let Typed { role: kind } = node.object()?;
-    let line: Line<'_> = node.object_of(kind.keys())?;
-    let Moment(at_ms) = line.timestamp;
-    clock.set(at_ms);
-    let content = line.content.map(|content| node.under("content", content));
-    let role = match kind {
-        Kind::User => Role::User,
-        Kind::Assistant => Role::Assistant,
-        Kind::Supervisor => Role::Supervisor,
-        Kind::Document => {
-            let document = read_document(&node.need("content", content)?, line.title)?;
-            return intake.add(node, Role::User, vec![document.into()]);
+/// The lines that were read.
+struct Lines<'a, W> {
+    intake: Intake<W>,
+    clock: ManualClock,
+    /// The part of the last line, if that has an id.
+    part: Option<Part<'a>>,
+}
+
+impl<'a, W: MessageWrapper> Lines<'a, W> {
+    fn read(&mut self, node: Node<'a, 'a>) -> Result<(), ExchangeError> {
+        let Typed { role: kind } = node.object()?;
+        let line: Line<'_> = node.object_of(kind.keys())?;
+        let head = line.head(&node, kind)?;
+        match &self.part {
+            Some(part) if part.head.id != head.id => self.add_part()?,
+            Some(part) if part.head != head => {
+                return Err(
+                    node.invalid("lines with one `message_id` need the same speaker, `timestamp` and `confidence`")
+                );
+            }
+            _ => {}
         }
-        Kind::Invocation => {
-            let (CallId(id), Tool(name)) = (node.need("identifier", line.identifier)?, node.need("name", line.name)?);
-            let arguments = node.under("arguments", node.need("arguments", line.arguments)?);
-            let call = intake.call(node, id, name, plain::read(&arguments)?)?;
-            return intake.add(node, Role::Assistant, vec![call.into()]);
-        }
-        Kind::Result => {
-            let CallId(id) = node.need("invocation_id", line.invocation_id)?;
-            let contents = content.map(|content| one_or_more(&content, block::read_of_result)).transpose()?;
-            let failure = Failure { message: line.error, kind: line.error_type, retryable: line.retryable };
-            let outcome = failure.outcome(node, contents)?;
-            let result = intake.result(node, &id, node.need("content", outcome)?)?;
-            return intake.add(node, Role::User, vec![result.into()]);
-        }
-    };
-    match content {
-        None if role == Role::Assistant => Ok(()),
-        content => intake.add(node, role, one_or_more(&node.need("content", content)?, block::read)?),
+        let Some(contents) = self.contents(&node, kind, line)? else { return Ok(()) };
+        let has_id = head.id.is_some();
+        self.part.get_or_insert(Part { node, head, contents: Vec::new() }).contents.extend(contents);
+        if has_id { Ok(()) } else { self.add_part() }
+    }
+
+    /// Adds the part before, which is complete.
+    fn add_part(&mut self) -> Result<(), ExchangeError> {
+        let Some(Part { node, head, contents }) = self.part.take() else { return Ok(()) };
+        self.clock.set(head.at_ms);
+        let mut draft = Draft::new(head.role, contents);
+        (draft.id, draft.confidence) = (head.id, head.confidence);
+        self.intake.add_draft(&node, draft)
+    }
+
+    /// Reads the contents of a line, if it has any.
+    fn contents(
+        &mut self,
+        node: &Node<'_, '_>,
+        kind: Kind,
+        line: Line<'_>,
+    ) -> Result<Option<Vec<Content>>, ExchangeError> {
+        let content = line.content.map(|content| node.under("content", content));
+        Ok(Some(match kind {
+            Kind::Document => vec![read_document(&node.need("content", content)?, line.title)?.into()],
+            Kind::Invocation => {
+                let (CallId(id), Tool(name)) =
+                    (node.need("identifier", line.identifier)?, node.need("name", line.name)?);
+                let arguments = node.under("arguments", node.need("arguments", line.arguments)?);
+                vec![self.intake.call(node, id, name, plain::read(&arguments)?)?.into()]
+            }
+            Kind::Result => {
+                let CallId(id) = node.need("invocation_id", line.invocation_id)?;
+                let contents = content.map(|content| one_or_more(&content, block::read_of_result)).transpose()?;
+                let failure = Failure { message: line.error, kind: line.error_type, retryable: line.retryable };
+                let outcome = failure.outcome(node, contents)?;
+                vec![self.intake.result(node, &id, node.need("content", outcome)?)?.into()]
+            }
+            Kind::Assistant if content.is_none() => return Ok(None),
+            Kind::User | Kind::Assistant | Kind::Supervisor => {
+                one_or_more(&node.need("content", content)?, block::read)?
+            }
+        }))
     }
 }
 

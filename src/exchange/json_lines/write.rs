@@ -1,4 +1,4 @@
-//! Writing the lines of a message.
+//! Writing the lines of a message: those of each part have its id, time and confidence.
 
 use std::borrow::Cow;
 
@@ -8,17 +8,28 @@ use crate::exchange::export::{Losses, Lost};
 use crate::exchange::failure;
 use crate::exchange::json::Json;
 use crate::message::{
-    Content, Document, Invocation, InvocationResult, Message, MessageId, Outcome, Role, Source, Timing,
+    Content, Document, Invocation, InvocationResult, Message, MessageId, Outcome, Part, Role, Source, Value,
 };
 
 /// Writes the lines of the heard contents of a message.
 pub(super) fn message(lines: &mut String, message: &Message, contents: &[Content], losses: &mut Losses) {
+    for (part, contents) in message.heard_parts(contents) {
+        write_part(lines, message, part, contents, losses);
+    }
+}
+
+fn write_part(lines: &mut String, message: &Message, part: Part<'_>, contents: &[Content], losses: &mut Losses) {
     let (of, role) = (message.id(), message.role());
-    let at = write_moment(message.metadata().timing(Timing::Creation).unwrap_or_default());
+    let (at, id) = (write_moment(part.created_ms()), part.id().to_string());
+    let confidence = part.confidence().map(|confidence| Value::from(confidence.number().clone()));
     let told: Vec<&Content> = contents.iter().filter(|content| losses.says_something(of, content)).collect();
     let mut line = |kind: &str, entries: Json<'_>| {
-        let timestamp = Json::object([("timestamp", Some(at.as_str().into()))]);
-        let line = Json::object([("role", Some(kind.into()))]).and(entries).and(timestamp);
+        let behind = Json::object([
+            ("timestamp", Some(at.as_str().into())),
+            ("message_id", Some(id.as_str().into())),
+            ("confidence", confidence.as_ref().map(Json::Plain)),
+        ]);
+        let line = Json::object([("role", Some(kind.into()))]).and(entries).and(behind);
         lines.push_str(&line.to_string());
         lines.push('\n');
     };

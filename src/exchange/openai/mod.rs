@@ -58,7 +58,7 @@ pub fn import_with<W: MessageWrapper>(
 /// [Losses](Export::losses) are summaries; what was not heard; calls without a result; the order, where an assistant
 /// spoke after a call or a result came late; media and documents that are not the user's own words, as in results; video,
 /// and media or documents that are neither bytes nor an image's URL, or sound that is neither `audio/wav` nor
-/// `audio/mpeg`; labels; that a result is data or a failure, because it is a text here; bytes and sets in arguments.
+/// `audio/mpeg`; labels; that a result is data or a failure, because it is a text here; bytes in arguments.
 pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     write::conversation(manager)
 }

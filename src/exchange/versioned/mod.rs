@@ -52,7 +52,8 @@ use crate::message::MessageWrapper;
 
 /// Exports the conversation.
 ///
-/// [Losses](Export::losses) are summaries, what was not heard, and bytes and sets in data.
+/// [Losses](Export::losses) are summaries, what was not heard, the ids, times and confidence of the parts of merged messages,
+/// and bytes in data.
 pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     let mut losses = Losses::default();
     let mut items = write::Items::new(inline::results(manager));

@@ -37,6 +37,9 @@ impl<'m> Items<'m> {
         if told.is_empty() {
             return;
         }
+        if message.parts().len() > 1 || message.parts().any(|part| part.confidence().is_some()) {
+            losses.note(of, Lost::Parts);
+        }
         if self.role.replace(role) != Some(role) || !role.is_spoken() {
             self.continues = false;
         }
