@@ -237,13 +237,13 @@ async fn what_contradicts_itself_is_refused(asked: Asked) {
 #[test]
 fn query_reads_and_writes_as_json() {
     let json = serde_json::json!({
-        "conversation": "CA1", "roles": ["user"], "sinceMs": START_MS, "untilMs": null, "text": "order",
+        "conversation": "CA1", "roles": ["user"], "sinceMs": START_MS, "untilMs": null, "text": "order", "turnEnd": "failed",
         "id": "01JRZJ166J2WRMF990535EVSQS", "limit": 10, "order": "newestFirst",
     });
     let id_of_message = "01JRZJ166J2WRMF990535EVSQS".parse().unwrap();
     let query =
         everything().with_conversation(id("CA1")).with_role(Role::User).with_since_ms(START_MS).with_text("order");
-    let query = query.with_id(id_of_message).newest_first().with_limit(10);
+    let query = query.with_id(id_of_message).with_turn_end("failed").newest_first().with_limit(10);
     assert_eq!(serde_json::to_value(&query).unwrap(), json);
     assert_eq!(serde_json::from_value::<HistoryQuery>(json).unwrap(), query);
     assert_eq!(serde_json::from_str::<HistoryQuery>("{}").unwrap(), everything());
