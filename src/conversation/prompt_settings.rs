@@ -9,13 +9,13 @@ use crate::message::{Text, ToolName, Value};
 use crate::model::{Inference, Tool};
 
 impl Prompt {
-    /// Has a model of this provider asked, by the name under which it is [registered](Models::with).
+    /// Has a model of this provider asked, by the name under which it is [registered](super::Models::with).
     #[must_use]
     pub fn provider(&self, name: impl Into<Text>) -> Self {
         self.with(Delta::Setting(Setting::Provider(name.into())))
     }
 
-    /// Has this model asked, by the name under which it is [registered](Models::with).
+    /// Has this model asked, by the name under which it is [registered](super::Models::with).
     #[must_use]
     pub fn model(&self, name: impl Into<Text>) -> Self {
         self.with(Delta::Setting(Setting::Model(name.into())))
