@@ -76,7 +76,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     for wrong in [
         conversation.continuation().request("Hello?").model("haiku").model("sonnet"),
         conversation.continuation().request("Hello?").provider("amazon").model("haiku"),
-        conversation.continuation().request("Hello?").set("temperature", 1),
+        conversation.continuation().request("Hello?").set("temperature", 2),
         conversation.continuation().request("Hello?").context(" "),
     ] {
         match wrong.apply() {
