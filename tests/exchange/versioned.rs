@@ -4,7 +4,7 @@ use std::error::Error;
 
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
-use verbale::exchange::{ExchangeError, Lost, versioned};
+use verbale::exchange::{ExchangeError, Export, Lost, versioned};
 use verbale::message::{Draft, InvocationError, ResultContent};
 use verbale::{Content, Invocation, PlainMessage, Role, Value};
 
@@ -245,6 +245,9 @@ proptest! {
         prop_assert_eq!(said(&again.records()), said(&records), "{}", export.text);
         let second = versioned::export(&again);
         let third = versioned::export(&imported(&second.text).unwrap());
-        prop_assert_eq!(second, third);
+        prop_assert_eq!(&second.text, &third.text);
+        // Parts are lost one by one: what was a message of its own may be merged when it is read again.
+        let others = |export: &Export| export.losses.iter().filter(|loss| loss.what != Lost::Parts).count();
+        prop_assert_eq!(others(&second), others(&third));
     }
 }
