@@ -22,7 +22,8 @@ pub(crate) enum Json<'a> {
     DataUrl(Cow<'a, str>, &'a [u8]),
     /// A value as plain JSON.
     Plain(&'a Value),
-    /// JSON of elsewhere.
+    /// JSON of elsewhere: documents of the SDK.
+    #[cfg_attr(not(feature = "bedrock"), expect(dead_code, reason = "only `bedrock/` has such JSON"))]
     Other(serde_json::Value),
     List(Vec<Json<'a>>),
     /// The items of a list that were written before.
