@@ -177,12 +177,9 @@ impl CallSession {
 
     /// Reports the result of an [external tool](crate::model::Tool::external).
     pub fn tool_result(&self, result: InvocationResult) -> Effect {
-        self.event(|ear, core| match core.add_result(&result) {
+        self.event(|_, core| match core.add_result(&result) {
             Ok(()) => Effect::Applied,
-            Err(refused) => {
-                let _ = ear;
-                Effect::Ignored(refused.into())
-            }
+            Err(refused) => Effect::Ignored(refused.into()),
         })
     }
 
@@ -226,7 +223,7 @@ fn is_of(ear: &CallEar, settings: &Arc<CallSettings>) -> bool {
 }
 
 /// Lets the ear of a live call work on its conversation; `None` where there is no live call.
-pub(super) fn with_ear<T>(core: &mut Core, act: impl FnOnce(&mut CallEar, &mut Core) -> T) -> Option<T> {
+fn with_ear<T>(core: &mut Core, act: impl FnOnce(&mut CallEar, &mut Core) -> T) -> Option<T> {
     core.with_ear(|ear, core| {
         let ear: &mut dyn Any = ear;
         ear.downcast_mut::<CallEar>().map(|ear| act(ear, core))
