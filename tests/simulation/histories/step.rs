@@ -230,7 +230,7 @@ impl World {
         let Some(owner) = &mut call.owner else { return };
         let Some(writer) = &owner.writer else { return };
         let within = Duration::from_millis(self.dice.below(5_000));
-        owner.ending = Some(ending.clone());
+        let before = owner.ending.replace(ending.clone());
         let finished = writer.finish(&mut owner.manager, ending, within).await;
         self.trace.say(format!("call {} is finished: {finished:?}", call.id));
         match finished {
@@ -242,10 +242,10 @@ impl World {
                 }
             }
             Err(FinishError::Unfinished { .. }) => {
-                // It goes on, until it ends.
+                // It goes on until it ends; one that had ended before the task died stays over.
                 call.accept_all();
                 if let Some(owner) = &mut call.owner {
-                    owner.ending = None;
+                    owner.ending = before;
                 }
             }
             Err(error) => assert!(call.is_erasing, "{error}"),
