@@ -9,7 +9,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use verbale::exchange::{chat, converse, json_lines, openai, versioned};
-use verbale::{Invocation, MessagesManager, PlainMessage, Value};
+use verbale::{MessagesManager, PlainMessage, ToolCall, Value};
 use workload::Words;
 
 const TURNS: u64 = 1_000;
@@ -20,14 +20,13 @@ type Manager = MessagesManager<PlainMessage>;
 fn conversation() -> Manager {
     let words = Words::new();
     let mut manager = Manager::new();
-    manager.add_supervisor(words.text(1, 0, 60)).unwrap();
+    manager.add_system(words.text(1, 0, 60)).unwrap();
     for turn in 0..TURNS {
         manager.add_user(words.text(1, 4 * turn, 12)).unwrap();
         manager.add_assistant(words.text(1, 4 * turn + 1, 25)).unwrap();
         if turn % 8 == 7 {
             let arguments = Value::map([("user_id", words.text(1, 4 * turn + 2, 1))]).unwrap();
-            let call =
-                Invocation::new(format!("call_ORFOG4jtgQK83YBzrDB{turn}"), "get_user_details", arguments).unwrap();
+            let call = ToolCall::new(format!("call_ORFOG4jtgQK83YBzrDB{turn}"), "get_user_details", arguments).unwrap();
             manager.add_assistant(call.clone()).unwrap();
             manager.add_user(call.success([words.text(1, 4 * turn + 3, 40)])).unwrap();
         }

@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use criterion::{BenchmarkId, Criterion};
 use peakmem_alloc::{PeakMemAlloc, PeakMemAllocTrait};
-use verbale::{Content, Invocation, MessageId, MessageWrapper, MessagesManager, PlainMessage, Value};
+use verbale::{Content, MessageId, MessageWrapper, MessagesManager, PlainMessage, ToolCall, Value};
 use workload::{Floor, Words, play};
 
 #[global_allocator]
@@ -118,7 +118,7 @@ fn generations(words: &Words) -> Vec<Manager> {
 fn with_tool_calls() -> Manager {
     let mut manager = Manager::new();
     for turn in 0..1_000 {
-        let call = Invocation::new(format!("call_{turn}"), "lookup", Value::Null).unwrap();
+        let call = ToolCall::new(format!("call_{turn}"), "lookup", Value::Null).unwrap();
         manager.add_user("A question about my order.").unwrap();
         manager.add_assistant([Content::from("One moment."), call.clone().into()]).unwrap();
         manager.add_user(call.success(["found"])).unwrap();

@@ -5,8 +5,8 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use verbale::memory::Extractive;
-use verbale::{Content, Invocation, MessagesManager, PlainMessage, Summarizing, Value};
+use verbale::memory::ExtractiveSummarizer;
+use verbale::{Content, MessagesManager, PlainMessage, Summarizing, ToolCall, Value};
 
 /// About 150 bytes each.
 const CALLER: [&str; 4] = [
@@ -38,9 +38,9 @@ fn call(messages: usize) -> Summarizing {
         }
         manager.add_user("Yes, please.").unwrap();
         let arguments = Value::map([("flight", "HAT136"), ("date", "2024-05-20")]).unwrap();
-        let invocation = Invocation::new(format!("call-{turn}"), "book", arguments).unwrap();
-        let result = invocation.success([r#"{"reservation_id":"HATHAT","flights":[{"price":152},{"price":103}]}"#]);
-        manager.add_assistant(Content::from(invocation)).unwrap();
+        let tool_call = ToolCall::new(format!("call-{turn}"), "book", arguments).unwrap();
+        let result = tool_call.success([r#"{"reservation_id":"HATHAT","flights":[{"price":152},{"price":103}]}"#]);
+        manager.add_assistant(Content::from(tool_call)).unwrap();
         manager.add_user(result).unwrap();
         manager.add_assistant("It is booked.").unwrap();
     }
@@ -53,7 +53,7 @@ fn summaries(c: &mut Criterion) {
         let summarizing = call(messages);
         group.throughput(Throughput::Elements(messages as u64));
         group.bench_function(BenchmarkId::new("messages", messages), |b| {
-            b.iter(|| Extractive::default().summary(black_box(&summarizing)));
+            b.iter(|| ExtractiveSummarizer::default().summary(black_box(&summarizing)));
         });
     }
     let mut manager = MessagesManager::<PlainMessage>::new();
@@ -61,7 +61,9 @@ fn summaries(c: &mut Criterion) {
     manager.add_assistant("One moment.").unwrap();
     let speech = manager.summarizing().unwrap();
     group.throughput(Throughput::Elements(1));
-    group.bench_function("one message of 1 MB", |b| b.iter(|| Extractive::default().summary(black_box(&speech))));
+    group.bench_function("one message of 1 MB", |b| {
+        b.iter(|| ExtractiveSummarizer::default().summary(black_box(&speech)))
+    });
     group.finish();
 }
 

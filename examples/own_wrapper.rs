@@ -4,7 +4,7 @@
 
 use serde_json::{Value as Json, json};
 use verbale::message::{Outcome, ResultContent};
-use verbale::{Content, Invocation, InvocationResult, Message, MessageId, MessageWrapper, MessagesManager, Value};
+use verbale::{Content, Message, MessageId, MessageWrapper, MessagesManager, ToolCall, ToolResult, Value};
 
 /// A message for the chat API. There, each result of a tool is a message of its own: one message becomes several.
 #[derive(Debug, Clone)]
@@ -38,9 +38,9 @@ impl MessageWrapper for ChatMessage {
         for content in self.contents() {
             match content {
                 Content::Text(text) => texts.push(text.as_str()),
-                Content::Invocation(call) => calls.push(tool_call(call)),
+                Content::ToolCall(call) => calls.push(tool_call(call)),
                 // Results stand first in a message of the window: right behind the calls, as the API wants it.
-                Content::InvocationResult(result) => raw.push(tool_result(result).ok_or_else(not_sayable)?),
+                Content::ToolResult(result) => raw.push(tool_result(result).ok_or_else(not_sayable)?),
                 _ => return Err(not_sayable()),
             }
         }
@@ -54,14 +54,14 @@ impl MessageWrapper for ChatMessage {
     }
 }
 
-fn tool_call(call: &Invocation) -> Json {
+fn tool_call(call: &ToolCall) -> Json {
     // In this API arguments are JSON in a string.
     let arguments = serde_json::to_string(call.arguments()).unwrap_or_default();
     json!({"id": call.id().as_str(), "type": "function", "function": {"name": call.name().as_str(), "arguments": arguments}})
 }
 
 /// `None` for what is neither text nor data.
-fn tool_result(result: &InvocationResult) -> Option<Json> {
+fn tool_result(result: &ToolResult) -> Option<Json> {
     let told = |content: &ResultContent| match content {
         ResultContent::Text(text) => Some(text.as_str().to_owned()),
         ResultContent::Json(value) => serde_json::to_string(value).ok(),
@@ -71,18 +71,18 @@ fn tool_result(result: &InvocationResult) -> Option<Json> {
         Outcome::Failure(error) => format!("Error: {}", error.message()),
         Outcome::Success(contents) => contents.iter().map(told).collect::<Option<String>>()?,
     };
-    Some(json!({"role": "tool", "tool_call_id": result.invocation_id().as_str(), "content": content}))
+    Some(json!({"role": "tool", "tool_call_id": result.tool_call_id().as_str(), "content": content}))
 }
 
 #[expect(clippy::print_stdout, reason = "what the example is for")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut manager = MessagesManager::<ChatMessage>::new();
-    manager.add_supervisor("You answer the phone of a parcel service.")?; // logged, never in the window
+    manager.add_system("You answer the phone of a parcel service.")?; // logged, never in the window
     manager.add_assistant("Good morning, what can I do for you?")?; // a fake user message goes in front
     manager.add_user("Where is my parcel?")?;
     manager.add_user("It has number 17.")?; // merged
 
-    let call = Invocation::new("call_1", "find_parcel", Value::map([("number", 17)])?)?;
+    let call = ToolCall::new("call_1", "find_parcel", Value::map([("number", 17)])?)?;
     let found = call.success([Value::map([("city", "Milan"), ("arrives", "today")])?]);
     manager.add_assistant([Content::from("One moment."), call.into()])?;
     manager.add_user([Content::from(found), "Hello?".into()])?;

@@ -8,11 +8,11 @@ use std::time::Duration;
 use aws_sdk_bedrockruntime::Client;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use verbale::bedrock::stand_in::{Reply, StandIn};
 use verbale::bedrock::{BedrockModel, BedrockSettings, turn_client};
 use verbale::conversation::{Conversation, Models, Prompt};
 use verbale::message::{Outcome, ResultContent};
 use verbale::model::{Tool, ToolContext, ToolError};
+use verbale::testing::{FakeBedrock, ScriptedReply};
 use verbale::{Content, Message};
 
 /// What the model gives to the tool. The comment on the field reaches the model.
@@ -40,7 +40,7 @@ async fn next_ferry(sailing: Sailing, _: ToolContext) -> Result<Departure, ToolE
 #[tokio::main(flavor = "current_thread")]
 #[expect(clippy::print_stdout, reason = "what the example is for")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let bedrock = StandIn::new();
+    let bedrock = FakeBedrock::new();
     let models = Models::default()
         .with("anthropic", "haiku", model(&bedrock, "eu.anthropic.claude-haiku-4-5-20251001-v1:0"))
         .with("anthropic", "sonnet", model(&bedrock, "eu.anthropic.claude-sonnet-5"))
@@ -50,23 +50,24 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let clerk = Prompt::new(models).agent("You answer for Pellam Island Ferries.").assistant("Good morning!");
     let about_dogs = clerk.request("May my dog come along?");
     let _about_cats = clerk.request("May my cat come along?"); // never applied: nobody hears of it
-    bedrock.reply(Reply::text("Yes, on a lead."));
+    bedrock.reply(ScriptedReply::text("Yes, on a lead."));
     println!("  answer: {}", &*about_dogs.prompt().await?);
     let conversation = clerk.conversation();
 
     println!("\nA continuation with a tool, message by message:");
     let ferry = Tool::new("next_ferry", "Finds the next ferry with free seats.", next_ferry)?;
     let with_tool = conversation.continuation().tool(ferry.with_timeout(Duration::from_secs(2)));
-    let both = Reply::text("One moment.").tool_call("call_1", "next_ferry", serde_json::json!({"from": "Pellam"}));
+    let both =
+        ScriptedReply::text("One moment.").tool_call("call_1", "next_ferry", serde_json::json!({"from": "Pellam"}));
     bedrock.reply(both.tool_call("call_2", "next_ferry", serde_json::json!({"from": "Oslo"})));
-    bedrock.reply(Reply::text("At 10:30, with 14 seats left. From Oslo there is none."));
+    bedrock.reply(ScriptedReply::text("At 10:30, with 14 seats left. From Oslo there is none."));
     let mut run = with_tool.request("When is the next ferry, here and from Oslo?").apply()?.run();
     while let Some(message) = run.next().await {
         println!("  {}", shown(&message?));
     }
 
     println!("\nAnother model goes on where the first one stopped:");
-    bedrock.reply(Reply::text("It is booked."));
+    bedrock.reply(ScriptedReply::text("It is booked."));
     let answer = conversation.continuation().provider("amazon").request("Book two seats, please.").prompt().await?;
     let config = conversation.config();
     println!("  {} of {}: {}", config.model().unwrap_or("?"), config.provider().unwrap_or("?"), &*answer);
@@ -94,7 +95,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn model(bedrock: &StandIn, id: &str) -> BedrockModel {
+fn model(bedrock: &FakeBedrock, id: &str) -> BedrockModel {
     BedrockModel::for_turns(Client::from_conf(turn_client(bedrock.sdk_config()).build()), BedrockSettings::new(id))
 }
 
@@ -106,14 +107,14 @@ fn count(conversation: &Conversation) -> usize {
 fn shown(message: &Message) -> String {
     let contents = message.contents().iter().map(|content| match content {
         Content::Text(text) => format!("{:?}", text.as_str()),
-        Content::Invocation(call) => format!("calls {} as {}", call.name(), call.id()),
-        Content::InvocationResult(result) => match result.outcome() {
+        Content::ToolCall(call) => format!("calls {} as {}", call.name(), call.id()),
+        Content::ToolResult(result) => match result.outcome() {
             Outcome::Success(given) => {
-                format!("{} gives {}", result.invocation_id(), given.iter().map(told).collect::<String>())
+                format!("{} gives {}", result.tool_call_id(), given.iter().map(told).collect::<String>())
             }
             Outcome::Failure(error) => {
                 let kind = error.error_type().unwrap_or("an error");
-                format!("{} fails with {kind}: {}", result.invocation_id(), error.message())
+                format!("{} fails with {kind}: {}", result.tool_call_id(), error.message())
             }
         },
         other => format!("{other:?}"),

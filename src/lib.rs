@@ -20,15 +20,17 @@ pub mod memory;
 pub mod message;
 pub mod model;
 pub mod policy;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod turn;
 
 #[cfg(feature = "bedrock")]
 pub use bedrock::BedrockMessage;
 pub use manager::{
-    Changes, Cut, Entry, ForkError, Format, ManagerError, MessagesManager, Prune, Receipt, RestoreError, Summarizing,
-    Tail, Window,
+    Changes, Cut, Entry, ForkError, Format, LastMessage, ManagerError, MessagesManager, Prune, Receipt, RestoreError,
+    Summarizing, Window,
 };
 pub use message::{
-    Attribute, Content, Contents, Draft, Heard, Invocation, InvocationResult, Message, MessageId, MessageWrapper,
-    Metadata, PlainMessage, Provenance, Record, Role, Timing, Value,
+    Attribute, Content, Contents, Draft, Heard, HeardSource, Message, MessageId, MessageWrapper, Metadata,
+    PlainMessage, Record, Role, Timing, ToolCall, ToolResult, Value,
 };

@@ -20,7 +20,7 @@ const LAYERS: [&[&str]; 8] = [
     &["call"],
     &["testing", "bin"],
 ];
-const AWS: [&str; 3] = ["bedrock", "dynamodb", "embedded"];
+const AWS: [&str; 4] = ["bedrock", "dynamodb", "embedded", "testing"];
 const LONGEST_FILE: usize = 500;
 const LONGEST_CODE: usize = 300;
 

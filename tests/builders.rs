@@ -16,11 +16,11 @@ use verbale::clock::{ManualClock, SequentialIds};
 use verbale::conversation::{BuildError, LastStep, MessageBuilder, ResultBuilder};
 use verbale::dynamodb::{DynamoLog, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
-use verbale::log::{CallId, CallLog, Claim};
+use verbale::log::{CallId, CallLog, WriterLease};
 use verbale::message::{Decision, Document, Media, MediaKind, MessageError, RoleHint, Source, Step};
 use verbale::{
-    Attribute, BedrockMessage, Content, Draft, Invocation, ManagerError, MessageWrapper, MessagesManager, PlainMessage,
-    Role, Value,
+    Attribute, BedrockMessage, Content, Draft, ManagerError, MessageWrapper, MessagesManager, PlainMessage, Role,
+    ToolCall, Value,
 };
 
 fn decision(step: u32) -> Decision {
@@ -83,21 +83,21 @@ fn parts_stay_in_their_order_and_say_who_speaks() {
 
     let mut asks = MessageBuilder::continue_step(Step::new(2));
     asks.add_text("One moment.");
-    assert_eq!(asks.last_invocation(), None);
-    asks.add_invocation("find_dress", Value::Null).unwrap();
-    let call = asks.add_invocation("find_hat", Value::from(7)).unwrap();
-    assert_eq!(asks.last_invocation(), Some(&call));
+    assert_eq!(asks.last_tool_call(), None);
+    asks.add_tool_call("find_dress", Value::Null).unwrap();
+    let call = asks.add_tool_call("find_hat", Value::from(7)).unwrap();
+    assert_eq!(asks.last_tool_call(), Some(&call));
     let draft = asks.to_draft().unwrap();
     assert_eq!((draft.role, draft.contents.len(), draft.decision), (Role::Assistant, 3, decision(2)));
     let mut says = MessageBuilder::continue_step(Step::new(2));
-    says.role(Role::Supervisor).add_text("You sell dresses.");
-    assert_eq!(says.to_draft().unwrap().role, Role::Supervisor);
+    says.role(Role::System).add_text("You sell dresses.");
+    assert_eq!(says.to_draft().unwrap().role, Role::System);
 }
 
 #[test]
 fn what_contradicts_is_an_error_that_says_what_to_do() {
     let builder = || MessageBuilder::next_step(Step::new(1));
-    let call = Invocation::new("call_1", "find_dress", Value::Null).unwrap();
+    let call = ToolCall::new("call_1", "find_dress", Value::Null).unwrap();
     let (asked, result) = (Content::from(call.clone()), Content::from(call.success(["a"])));
     let build = |role: Option<Role>, contents: Vec<Content>| {
         let mut builder = builder();
@@ -125,7 +125,7 @@ fn what_contradicts_is_an_error_that_says_what_to_do() {
     assert_eq!(build(Some(Role::Assistant), vec![asked, image()]), Ok(Role::Assistant));
     assert_eq!(build(Some(Role::Assistant), vec![text(), image()]), Ok(Role::Assistant));
     let mut builder = builder();
-    assert!(matches!(builder.add_invocation("no tool", 1), Err(MessageError::InvalidToolName { .. })));
+    assert!(matches!(builder.add_tool_call("no tool", 1), Err(MessageError::InvalidToolName { .. })));
     assert!(matches!(builder.add_image("a", "no url"), Err(MessageError::InvalidUrl { .. })));
     assert_eq!(builder.to_draft(), Err(BuildError::Empty));
 }
@@ -135,13 +135,13 @@ fn calls_get_ids_of_their_own() {
     let mut ids = BTreeSet::new();
     for _ in 0..100 {
         let mut builder = MessageBuilder::next_step(Step::new(1));
-        ids.extend((0..10).map(|_| builder.add_invocation("a", Value::Null).unwrap().id().as_str().to_owned()));
+        ids.extend((0..10).map(|_| builder.add_tool_call("a", Value::Null).unwrap().id().as_str().to_owned()));
     }
     assert_eq!(ids.len(), 1_000);
     let from = |first| {
         let ids = Arc::new(SequentialIds::starting_at(first));
         let mut builder = MessageBuilder::next_step(Step::new(1)).with_clock(Arc::new(ManualClock::new(0)), ids);
-        builder.add_invocation("a", Value::Null).unwrap().id().to_string()
+        builder.add_tool_call("a", Value::Null).unwrap().id().to_string()
     };
     assert_eq!(from(7), "call_00000000000000000000000007");
     assert_eq!(from(u128::MAX), "call_7ZZZZZZZZZZZZZZZZZZZZZZZZZ");
@@ -150,8 +150,8 @@ fn calls_get_ids_of_their_own() {
 #[test]
 fn a_result_is_of_its_call() {
     let mut asks = MessageBuilder::next_step(Step::new(3));
-    let first = asks.add_invocation("find_dress", Value::Null).unwrap();
-    let second = asks.add_invocation("find_hat", Value::Null).unwrap();
+    let first = asks.add_tool_call("find_dress", Value::Null).unwrap();
+    let second = asks.add_tool_call("find_hat", Value::Null).unwrap();
     let of = |policy: &str| decision(4).with_policy(policy).with_role_hint(RoleHint::Tool);
     let found = ResultBuilder::response_to(&first).of_step(&asks).success(["two"]);
     assert_eq!(found, Draft::new(Role::User, first.success(["two"])).with_decision(of("find_dress")));
@@ -161,7 +161,7 @@ fn a_result_is_of_its_call() {
     assert_eq!(late.decision, of("runtime"));
     assert_eq!(
         serde_json::to_value(&late.contents).unwrap(),
-        json!([{"type": "invocationResult", "invocationId": second.id().as_str(), "name": "find_hat",
+        json!([{"type": "toolResult", "toolCallId": second.id().as_str(), "name": "find_hat",
             "error": {"type": "Timeout", "message": "no answer", "retryable": true}}])
     );
 
@@ -170,7 +170,7 @@ fn a_result_is_of_its_call() {
     let entry = manager.add(asks.to_draft().unwrap()).unwrap().id();
     let message = manager.entry(&entry).unwrap().message().clone();
     let answers: Vec<_> = ResultBuilder::responses_to(&message).collect();
-    assert_eq!(answers.iter().map(ResultBuilder::invocation).collect::<Vec<_>>(), [&first, &second]);
+    assert_eq!(answers.iter().map(ResultBuilder::tool_call).collect::<Vec<_>>(), [&first, &second]);
     let drafts: Vec<_> = answers.into_iter().map(|answer| answer.success([image()])).collect();
     assert_eq!(drafts[0].decision, of("find_dress"));
     manager.add_all(drafts.clone()).unwrap();
@@ -183,7 +183,7 @@ async fn the_log_gives_back_step_policy_and_hint() {
     let mut manager = MessagesManager::<PlainMessage>::new();
     let mut asks = MessageBuilder::next_step(manager.meta_messages().last());
     asks.policy("planner").role_hint(RoleHint::Assistant).add_text("One moment.");
-    let call = asks.add_invocation("find_dress", Value::Null).unwrap();
+    let call = asks.add_tool_call("find_dress", Value::Null).unwrap();
     let answer = ResultBuilder::response_to(&call).success(["two"]);
     let mut shows = MessageBuilder::next_step(&asks);
     shows.add_text("Which one?");
@@ -192,11 +192,11 @@ async fn the_log_gives_back_step_policy_and_hint() {
     let client = EmbeddedDynamo::in_memory().unwrap().client();
     create_table(&client, &Table::default()).await.unwrap();
     let log = DynamoLog::new(client);
-    let claim = Claim::first(CallId::new("CA1").unwrap());
+    let lease = WriterLease::first(CallId::new("CA1").unwrap());
     for record in &manager.records() {
-        log.put_record(&claim, record).await.unwrap();
+        log.put_record(&lease, record).await.unwrap();
     }
-    let records = CallLog::read_call(&log, claim.call_id()).await.unwrap().records;
+    let records = CallLog::read_call(&log, lease.call_id()).await.unwrap().records;
     let decisions: Vec<_> = records.iter().map(|record| record.metadata().decision().cloned()).collect();
     let of_result = decision(1).with_policy("find_dress").with_role_hint(RoleHint::Tool);
     assert_eq!(
@@ -253,7 +253,7 @@ fn built() -> impl Strategy<Value = Built> {
         1 => Just(Part::Sound),
         1 => Just(Part::Document),
     ];
-    let role = prop_oneof![6 => Just(Role::User), 4 => Just(Role::Assistant), 1 => Just(Role::Supervisor)];
+    let role = prop_oneof![6 => Just(Role::User), 4 => Just(Role::Assistant), 1 => Just(Role::System)];
     prop_oneof![
         4 => (role, prop::collection::vec(part, 1..4)).prop_map(|(role, parts)| Built::Said { role, parts }),
         4 => (prop::option::of(text()), 1..4usize).prop_map(|(text, calls)| Built::Asked { text, calls }),
@@ -272,7 +272,7 @@ fn of() -> impl Strategy<Value = Of> {
 struct World {
     manager: MessagesManager<BedrockMessage>,
     ids: Arc<SequentialIds>,
-    open: Vec<(Invocation, Step)>,
+    open: Vec<(ToolCall, Step)>,
     answered: BTreeSet<String>,
 }
 
@@ -314,7 +314,7 @@ impl World {
                 if let Some(text) = text {
                     builder.add_text(text.as_str());
                 }
-                let calls = (0..*calls).map(|_| builder.add_invocation("find_dress", Value::Null).unwrap());
+                let calls = (0..*calls).map(|_| builder.add_tool_call("find_dress", Value::Null).unwrap());
                 let calls: Vec<_> = calls.collect();
                 self.open.extend(calls.into_iter().map(|call| (call, builder.step())));
                 builder.to_draft()
@@ -379,7 +379,7 @@ proptest! {
             }
         }
         let open: Vec<_> = world.open.iter().map(|(call, _)| call.id()).collect();
-        prop_assert_eq!(world.manager.open_invocations(), open);
+        prop_assert_eq!(world.manager.open_tool_calls(), open);
     }
 
     #[test]

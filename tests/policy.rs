@@ -4,10 +4,10 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
-use verbale::memory::Extractive;
+use verbale::memory::ExtractiveSummarizer;
 use verbale::policy::{CharacterEstimator, Policy, WindowSizes};
 use verbale::{
-    Content, Cut, Heard, Invocation, Message, MessageWrapper, MessagesManager, PlainMessage, Provenance, Role, Value,
+    Content, Cut, Heard, HeardSource, Message, MessageWrapper, MessagesManager, PlainMessage, Role, ToolCall, Value,
 };
 
 type Manager = MessagesManager<PlainMessage>;
@@ -18,7 +18,7 @@ enum Step {
     Assistant(usize),
     /// The last answer was heard so far.
     Hear(usize),
-    Supervisor,
+    System,
     Call,
     /// The oldest open call, or the newest; alone, or with words.
     Answer {
@@ -32,7 +32,7 @@ fn step() -> impl Strategy<Value = Step> {
         4 => (1usize..300).prop_map(Step::User),
         4 => (1usize..300).prop_map(Step::Assistant),
         2 => prop_oneof![Just(0), 1usize..9].prop_map(Step::Hear),
-        1 => Just(Step::Supervisor),
+        1 => Just(Step::System),
         1 => Just(Step::Call),
         2 => (any::<bool>(), any::<bool>()).prop_map(|(oldest, with_words)| Step::Answer { oldest, with_words }),
     ]
@@ -41,7 +41,7 @@ fn step() -> impl Strategy<Value = Step> {
 /// Plays the steps, and shows the conversation after each.
 fn play(steps: Vec<Step>, mut each: impl FnMut(&mut Manager) -> TestCaseResult) -> TestCaseResult {
     let mut manager = Manager::new();
-    let mut open: Vec<Invocation> = Vec::new();
+    let mut open: Vec<ToolCall> = Vec::new();
     for (number, step) in steps.into_iter().enumerate() {
         match step {
             Step::User(length) => drop(manager.add_user("x".repeat(length)).unwrap()),
@@ -49,12 +49,12 @@ fn play(steps: Vec<Step>, mut each: impl FnMut(&mut Manager) -> TestCaseResult) 
             Step::Hear(bytes) => {
                 let last = manager.meta_messages().last().filter(|last| last.role() == Role::Assistant);
                 if let Some(id) = last.map(MessageWrapper::id) {
-                    manager.entry(&id).unwrap().set_heard(Heard::bytes(bytes, Provenance::Estimate)).unwrap();
+                    manager.entry(&id).unwrap().set_heard(Heard::bytes(bytes, HeardSource::Estimate)).unwrap();
                 }
             }
-            Step::Supervisor => drop(manager.add_supervisor("Be brief.").unwrap()),
+            Step::System => drop(manager.add_system("Be brief.").unwrap()),
             Step::Call => {
-                let call = Invocation::new(format!("call-{number}"), "search", Value::Null).unwrap();
+                let call = ToolCall::new(format!("call-{number}"), "search", Value::Null).unwrap();
                 manager.add_assistant(Content::from(call.clone())).unwrap();
                 open.push(call);
             }
@@ -86,8 +86,8 @@ fn ids<'a, T>(messages: &'a [Message], id: impl Fn(&'a Content) -> Option<T>) ->
 }
 
 fn assert_pairs_are_whole(window: &[Message]) -> TestCaseResult {
-    let calls = ids(window, |content| content.as_invocation().map(|call| call.id()));
-    let results = ids(window, |content| content.as_result().map(|result| result.invocation_id()));
+    let calls = ids(window, |content| content.as_tool_call().map(|call| call.id()));
+    let results = ids(window, |content| content.as_result().map(|result| result.tool_call_id()));
     prop_assert!(calls.iter().all(|id| results.contains(id)) && results.iter().all(|id| calls.contains(id)));
     Ok(())
 }
@@ -104,7 +104,7 @@ fn answers_that_nobody_heard_part_no_turns() {
     let mut manager = Manager::new();
     let say = |manager: &mut Manager, number: usize, is_heard: bool| {
         manager.add_user(format!("u{number}")).unwrap();
-        let heard = (!is_heard).then(|| Heard::nothing(Provenance::WordTiming));
+        let heard = (!is_heard).then(|| Heard::nothing(HeardSource::WordTiming));
         manager.add_assistant(format!("a{number}")).unwrap().set_heard(heard).unwrap();
     };
     (0..4).for_each(|number| say(&mut manager, number, true));
@@ -192,7 +192,7 @@ proptest! {
             let Some(cut) = choose(&policy, manager) else { return Ok(()) };
             prop_assert!(cut.turns() >= keep);
             let summarizing = manager.summarizing_at(&cut).unwrap();
-            manager.add_summary(Extractive::default().summary(&summarizing), &summarizing).unwrap();
+            manager.add_summary(ExtractiveSummarizer::default().summary(&summarizing), &summarizing).unwrap();
             prop_assert!(turns(&window(manager)) >= keep);
             prop_assert_eq!(choose(&policy, manager), None);
             Ok(())

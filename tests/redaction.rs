@@ -10,7 +10,7 @@ use std::error::Error;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 use verbale::log::{CardNumbers, Redaction, RedactionError, Redactor, Redactors, redact};
-use verbale::{Heard, MessagesManager, PlainMessage, Provenance, Record, Value};
+use verbale::{Heard, HeardSource, MessagesManager, PlainMessage, Record, Value};
 
 fn record(json: Json) -> Record {
     serde_json::from_value(json).unwrap()
@@ -52,13 +52,13 @@ const EVERYWHERE: &str = r#"{
              "secret": {"secret": ["secret"]}},
             "no news",
             {"type": "document", "contentId": "KEEP", "title": "secret", "mimeType": "secret", "secret": "secret"},
-            {"type": "invocation", "id": "KEEP", "name": "KEEP", "secret": "secret",
+            {"type": "toolCall", "id": "KEEP", "name": "KEEP", "secret": "secret",
              "arguments": {"a": [[{"secret": "a secret"}, ["b", "secret"], null, true, 7]]}},
-            {"type": "invocationResult", "invocationId": "KEEP", "name": "KEEP", "secret": "secret",
+            {"type": "toolResult", "toolCallId": "KEEP", "name": "KEEP", "secret": "secret",
              "content": ["secret", {"type": "json", "json": {"secret": "secret"}}, {"type": "json", "json": "secret"},
                  {"type": "audio", "url": "secret"}, {"type": "document", "url": "u", "title": "secret"},
                  {"type": "secret", "a": {"secret": "secret"}}]},
-            {"type": "invocationResult", "invocationId": "KEEP", "name": "KEEP",
+            {"type": "toolResult", "toolCallId": "KEEP", "name": "KEEP",
              "error": {"type": "secret", "message": "the secret", "retryable": true, "secret": "secret"}},
             {"type": "hologram", "secret": [{"secret": "secret"}]}
         ],
@@ -119,7 +119,7 @@ fn bytes_that_are_text_are_redacted() {
 #[test]
 fn a_number_that_is_a_card_number_becomes_a_text() {
     let with =
-        |numbers: Json| record(said(json!([{"type": "invocation", "id": "c", "name": "f", "arguments": numbers}])));
+        |numbers: Json| record(said(json!([{"type": "toolCall", "id": "c", "name": "f", "arguments": numbers}])));
     for (before, after) in [
         (json!({"card": 4111111111111111_u64, "amount": 12.5}), json!({"card": "************1111", "amount": 12.5})),
         (json!({"$number": "6205500000000000004"}), json!("***************0004")),
@@ -182,7 +182,7 @@ fn several_redactors_see_what_was_said() {
 fn heard(contents: &[&str], bytes: usize) -> Record {
     let mut manager = MessagesManager::<PlainMessage>::new();
     let mut entry = manager.add_assistant(contents).unwrap();
-    entry.set_heard(Heard::bytes(bytes, Provenance::WordTiming)).unwrap();
+    entry.set_heard(Heard::bytes(bytes, HeardSource::WordTiming)).unwrap();
     manager.records().pop().unwrap()
 }
 
@@ -206,7 +206,7 @@ fn what_was_heard_ends_before_what_was_taken_out() {
     ] {
         let redacted = redact(&heard(&["I hear Nadia, is it", "?"], bytes), &name).unwrap();
         assert_eq!(heard_texts(&redacted), left, "{bytes}");
-        assert_eq!(redacted.heard().unwrap().provenance(), Provenance::WordTiming);
+        assert_eq!(redacted.heard().unwrap().provenance(), HeardSource::WordTiming);
     }
     let redacted = redact(&heard(&["4111 1111", "1111 1111"], 11), &CardNumbers).unwrap();
     assert_eq!(
@@ -325,10 +325,9 @@ fn put(base: &Record, place: usize, text: &str, digits: &str, split: usize) -> J
     let mut json = json(base);
     let key: serde_json::Map<String, Json> = [(text.to_owned(), json!(null))].into_iter().collect();
     let (front, back) = text.split_at((0..=split.min(text.len())).rfind(|at| text.is_char_boundary(*at)).unwrap());
-    let result =
-        |content: Json| json!({"type": "invocationResult", "invocationId": "c", "name": "f", "content": content});
-    let error = |error: Json| json!({"type": "invocationResult", "invocationId": "c", "name": "f", "error": error});
-    let call = |arguments: Json| json!({"type": "invocation", "id": "c", "name": "f", "arguments": arguments});
+    let result = |content: Json| json!({"type": "toolResult", "toolCallId": "c", "name": "f", "content": content});
+    let error = |error: Json| json!({"type": "toolResult", "toolCallId": "c", "name": "f", "error": error});
+    let call = |arguments: Json| json!({"type": "toolCall", "id": "c", "name": "f", "arguments": arguments});
     let contents = [
         vec![json!(text)],
         vec![json!(front), json!(back)],

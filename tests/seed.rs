@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use verbale::clock::Clock;
 use verbale::clock::SystemClock;
 use verbale::dynamodb::{CallId, to_items};
-use verbale::{BedrockMessage, Format, MessageWrapper, MessagesManager, Role, Tail, Timing};
+use verbale::{BedrockMessage, Format, LastMessage, MessageWrapper, MessagesManager, Role, Timing};
 
 type Raw = aws_sdk_bedrockruntime::types::Message;
 
@@ -62,7 +62,7 @@ fn the_api_usage_of_the_seed() {
     assert_eq!(said(&raw), [(User, vec!["Good, ", "thank you!"]), (Assistant, vec!["How can I help you?"])]);
 
     // Convert the messages incrementally, without the last one.
-    let first = manager.changes(Tail::Exclude);
+    let first = manager.changes(LastMessage::Exclude);
     manager.acknowledge(first.receipt());
 
     // The next message is merged into the last one, which was not converted yet.
@@ -75,10 +75,10 @@ fn the_api_usage_of_the_seed() {
     entry.set_timing(Timing::PlayStart, now).unwrap();
 
     // Convert the rest, the last message too.
-    let second = manager.changes(Tail::Include);
+    let second = manager.changes(LastMessage::Include);
     manager.acknowledge(second.receipt());
     assert_eq!((first.records().len(), second.records().len()), (6, 2));
-    assert!(manager.changes(Tail::Include).is_empty());
+    assert!(manager.changes(LastMessage::Include).is_empty());
 
     // Convert the messages into the DynamoDB format.
     let call_id = CallId::new("CA1").unwrap();

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use verbale::dynamodb::{DynamoLog, item_size, to_items};
-use verbale::log::{CallHeader, CallId, CallLog, CallWriter, Ending, LogWriter, WriterSettings};
-use verbale::{MessageWrapper, MessagesManager, PlainMessage, Tail, Timing};
+use verbale::log::{CallEnd, CallHeader, CallId, CallLog, CallWriter, LogWriter, WriterSettings};
+use verbale::{LastMessage, MessageWrapper, MessagesManager, PlainMessage, Timing};
 
 use crate::counted::{Sums, counted};
 use crate::workload::{Conversation, SUMMARISE_ABOVE, Words, turn};
@@ -49,18 +49,18 @@ async fn logged(summaries: bool) {
                 played.set_timing(Timing::PlayEnd, START_MS).unwrap();
             }
             one_turn(manager, &words, call as u64, number, summaries);
-            to_log.hand_over(manager, Tail::Exclude).unwrap();
+            to_log.submit(manager, LastMessage::Exclude).unwrap();
         }
         assert_eq!(writer.flush(IN_TIME).await, []);
     }
     for (manager, to_log) in &mut calls {
-        to_log.hand_over(manager, Tail::Include).unwrap();
+        to_log.submit(manager, LastMessage::Include).unwrap();
     }
     assert_eq!(writer.flush(IN_TIME).await, []);
     let messages = count.take();
     for (manager, to_log) in &mut calls {
-        let ending = Ending::of(manager, START_MS, "hangup").unwrap();
-        to_log.finish(manager, ending, IN_TIME).await.unwrap();
+        let call_end = CallEnd::of(manager, START_MS, "hangup").unwrap();
+        to_log.finish(manager, call_end, IN_TIME).await.unwrap();
     }
     assert_eq!(writer.flush(IN_TIME).await, []);
     let closed = count.take();

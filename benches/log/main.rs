@@ -1,14 +1,14 @@
 //! W4: what the log costs through its background writer: requests, bytes and write units a turn, messages a second, and
 //! how long a turn hands over.
 //!
-//! `cargo bench --bench log`, with `cost`, `speed` or `hand_over` behind `--` for a part of it.
+//! `cargo bench --bench log`, with `cost`, `speed` or `submit` behind `--` for a part of it.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, clippy::indexing_slicing, clippy::disallowed_methods)]
 
 mod cost;
 mod counted;
-mod hand_over;
 mod speed;
+mod submit;
 #[path = "../workload/mod.rs"]
 mod workload;
 
@@ -26,8 +26,8 @@ fn main() {
     if is_asked("speed") {
         runtime().block_on(speed::print());
     }
-    if is_asked("hand_over") {
-        hand_over::print();
+    if is_asked("submit") {
+        submit::print();
     }
 }
 

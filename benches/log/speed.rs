@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::Client;
 use tokio::task::JoinSet;
-use verbale::Tail;
+use verbale::LastMessage;
 use verbale::dynamodb::{DynamoLog, Item, to_items};
-use verbale::log::{Claim, LogWriter, WriterSettings};
+use verbale::log::{LogWriter, WriterLease, WriterSettings};
 
 use crate::cost::{Manager, TURNS, call_id, one_turn};
 use crate::workload::Words;
@@ -82,9 +82,9 @@ async fn through_writer(words: &Words, parallel: usize) -> f64 {
     let mut calls = calls(words);
     let start = Instant::now();
     let mut count = 0;
-    let handles: Vec<_> = (0..CALLS).map(|call| writer.call(Claim::first(call_id(call)))).collect();
+    let handles: Vec<_> = (0..CALLS).map(|call| writer.call(WriterLease::first(call_id(call)))).collect();
     for (manager, call) in calls.iter_mut().zip(&handles) {
-        count += call.hand_over(manager, Tail::Include).unwrap().records;
+        count += call.submit(manager, LastMessage::Include).unwrap().records;
     }
     assert_eq!(writer.flush(Duration::from_secs(600)).await, []);
     let speed = count as f64 / start.elapsed().as_secs_f64();

@@ -2,7 +2,8 @@
 
 use verbale::Record;
 use verbale::log::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Claim, LogFuture, LoggedCall, MemoryLog, Opening, Put,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogFuture, LoggedCall, MemoryLog, Opening, Put,
+    WriterLease,
 };
 
 /// Its headers are kept, so that calls can be opened and closed.
@@ -14,7 +15,7 @@ impl CallLog for Elsewhere {
         self.0.open_call(header)
     }
 
-    fn put_record<'a>(&'a self, _: &'a Claim, _: &'a Record) -> LogFuture<'a, Put> {
+    fn put_record<'a>(&'a self, _: &'a WriterLease, _: &'a Record) -> LogFuture<'a, Put> {
         Box::pin(async { Ok(Put::Written) })
     }
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
-use verbale::bedrock::stand_in::StandIn;
 use verbale::call::CallSession;
+use verbale::testing::FakeBedrock;
 
 use crate::figures::{Taken, Times};
 use crate::scene::{self, Models, Pace};
@@ -82,10 +82,10 @@ async fn played(words: &Arc<Words>, calls: &[Arc<CallSession>], every: Duration,
 }
 
 /// A stand-in keeps what it was asked; that is no part of a call.
-async fn forget(stand_ins: [StandIn; 2]) {
+async fn forget(stand_ins: [FakeBedrock; 2]) {
     loop {
         sleep(Duration::from_millis(50)).await;
-        stand_ins.iter().for_each(|stand_in| drop(stand_in.take_requests()));
+        stand_ins.iter().for_each(|bedrock| drop(bedrock.take_requests()));
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use verbale::bedrock::stand_in::StandIn;
+use verbale::testing::FakeBedrock;
 
 use crate::bare::Bare;
 use crate::figures::{Taken, Times};
@@ -84,10 +84,10 @@ async fn measured(words: &Arc<Words>, summaries: bool) -> (Vec<Taken>, Vec<Taken
     (session, bare, applied)
 }
 
-pub fn none_refused(stand_ins: [&StandIn; 2]) {
-    for stand_in in stand_ins {
-        assert_eq!(stand_in.counters().refused, 0);
+pub fn none_refused(stand_ins: [&FakeBedrock; 2]) {
+    for bedrock in stand_ins {
+        assert_eq!(bedrock.counters().refused, 0);
         // Kept, they would grow over the run.
-        drop(stand_in.take_requests());
+        drop(bedrock.take_requests());
     }
 }

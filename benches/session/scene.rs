@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use aws_sdk_bedrockruntime::config::Builder;
 use aws_sdk_bedrockruntime::{Client, types::SystemContentBlock};
-use verbale::bedrock::stand_in::{Reply, StandIn};
 use verbale::bedrock::{BedrockModel, BedrockSettings, summary_client, turn_client};
 use verbale::call::{CallBuilder, CallSession, ReplyEnd, ReplyEvent};
 use verbale::log::{CallHeader, CallId, LogWriter, WriterSettings};
 use verbale::memory::ModelSummarizer;
 use verbale::policy::Policy;
+use verbale::testing::{FakeBedrock, ScriptedReply};
 
 use crate::elsewhere::Elsewhere;
 use crate::figures::Taken;
@@ -29,10 +29,10 @@ pub struct Pace {
 }
 
 /// Answers with 25 words, three an event.
-pub fn turns(words: &Arc<Words>, pace: Pace) -> StandIn {
+pub fn turns(words: &Arc<Words>, pace: Pace) -> FakeBedrock {
     let words = words.clone();
-    StandIn::answering(move |request| {
-        Reply::text(words.text(0, 4 * request.number() + 2, 25))
+    FakeBedrock::answering(move |request| {
+        ScriptedReply::text(words.text(0, 4 * request.number() + 2, 25))
             .words_per_piece(NonZeroUsize::new(3).unwrap())
             .first_token_after(pace.first_token)
             .between_events(pace.between_events)
@@ -40,9 +40,9 @@ pub fn turns(words: &Arc<Words>, pace: Pace) -> StandIn {
 }
 
 /// Answers with a summary.
-pub fn summaries(words: &Arc<Words>, after: Duration) -> StandIn {
+pub fn summaries(words: &Arc<Words>, after: Duration) -> FakeBedrock {
     let words = words.clone();
-    StandIn::answering(move |_| Reply::text(words.summary()).first_token_after(after))
+    FakeBedrock::answering(move |_| ScriptedReply::text(words.summary()).first_token_after(after))
 }
 
 /// What the caller says in a turn.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use verbale::conversation::Totals;
+use verbale::conversation::CallMetrics;
 
 use crate::scene::{self, Models, Pace};
 use crate::workload::Words;
@@ -28,11 +28,11 @@ pub async fn print() {
     }
 }
 
-fn all(totals: &Totals) -> u64 {
+fn all(totals: &CallMetrics) -> u64 {
     totals.usage.input_tokens + totals.summary_usage.input_tokens
 }
 
-async fn sent(words: &Arc<Words>, turns: u64, summaries: bool) -> Totals {
+async fn sent(words: &Arc<Words>, turns: u64, summaries: bool) -> CallMetrics {
     let model = scene::turns(words, Pace::default());
     let scribe = scene::summaries(words, Duration::from_millis(500));
     let call = Models::new(model.sdk_config(), scribe.sdk_config()).call(summaries).open().unwrap();

@@ -12,9 +12,9 @@ use verbale::bedrock::BedrockMessage;
 use verbale::clock::{IdSource, SystemIds};
 use verbale::dynamodb::{Cost, DynamoError, DynamoLog, Failure, Item, Table, create_table, log_client};
 use verbale::embedded::{EmbeddedDynamo, EmbeddedError};
-use verbale::log::{self, CallId, CallLog as _, Claim};
+use verbale::log::{self, CallId, CallLog as _, WriterLease};
 use verbale::manager::RestoreError;
-use verbale::{MessageId, MessagesManager, Receipt, Record, Tail};
+use verbale::{LastMessage, MessageId, MessagesManager, Receipt, Record};
 
 use crate::script::Script;
 use crate::text::visible;
@@ -23,7 +23,7 @@ use crate::text::visible;
 pub struct CallLog {
     client: Client,
     log: DynamoLog,
-    claim: Claim,
+    lease: WriterLease,
     place: Place,
     read: Cost,
 }
@@ -74,20 +74,20 @@ impl CallLog {
             _ => LogError::Dynamo(source),
         })?;
         let log = DynamoLog::new(client.clone());
-        let claim = Claim::first(call_id(script)?);
-        Ok(Self { client, log, claim, place, read: Cost::default() })
+        let lease = WriterLease::first(call_id(script)?);
+        Ok(Self { client, log, lease, place, read: Cost::default() })
     }
 
     /// Writes what the log does not know yet, and gives it. What was written is acknowledged, on an error too.
     pub async fn write(
         &mut self,
         manager: &mut MessagesManager<BedrockMessage>,
-        tail: Tail,
+        tail: LastMessage,
     ) -> Result<Vec<Record>, LogError> {
         let changes = manager.changes(tail);
         let mut first_error = None;
         for record in changes.records() {
-            match self.log.put_record(&self.claim, record).await {
+            match self.log.put_record(&self.lease, record).await {
                 Ok(_) => manager.acknowledge([record].into_iter().collect::<Receipt>()),
                 Err(error) => first_error = first_error.or(Some(error)),
             }
@@ -98,7 +98,7 @@ impl CallLog {
     /// Reads the call back.
     pub async fn restore(&mut self) -> Result<MessagesManager<BedrockMessage>, LogError> {
         let before = self.log.cost();
-        let call = self.log.read_call(self.claim.call_id()).await?;
+        let call = self.log.read_call(self.lease.call_id()).await?;
         self.read += self.log.cost() - before;
         Ok(MessagesManager::restore(call.records)?)
     }
@@ -112,7 +112,7 @@ impl CallLog {
             .consistent_read(true)
             .key_condition_expression("#pk = :pk")
             .expression_attribute_names("#pk", "pk")
-            .expression_attribute_values(":pk", AttributeValue::S(self.claim.call_id().partition_key()))
+            .expression_attribute_values(":pk", AttributeValue::S(self.lease.call_id().partition_key()))
             .into_paginator()
             .items()
             .send();
@@ -128,7 +128,7 @@ impl CallLog {
 /// `call <id>, logged to <where>`.
 impl fmt::Display for CallLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "call {}, logged to table {} ", self.claim.call_id(), self.log.table())?;
+        write!(f, "call {}, logged to table {} ", self.lease.call_id(), self.log.table())?;
         match &self.place {
             Place::Memory => f.write_str("in memory"),
             Place::Directory(directory) => write!(f, "in {}", visible(&directory.to_string_lossy())),

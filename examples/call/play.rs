@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use verbale::bedrock::BedrockMessage;
 use verbale::dynamodb::{Cost, Item};
-use verbale::{MessagesManager, Tail};
+use verbale::{LastMessage, MessagesManager};
 
 use crate::error::PlayError;
 use crate::happening::{Happening, Observer};
@@ -64,11 +64,11 @@ pub async fn play(
         // What was begun before this message was added is ready now.
         call.finish_summary().await?;
         call.begin_summary()?;
-        call.write(Tail::Exclude).await?;
+        call.write(LastMessage::Exclude).await?;
     }
     call.end_playback()?;
     call.finish_summary().await?;
-    call.write(Tail::Include).await?;
+    call.write(LastMessage::Include).await?;
 
     let Call { player, windows, log, observer, .. } = call;
     let manager = player.into_manager();
@@ -129,7 +129,7 @@ impl Call<'_> {
         Ok(())
     }
 
-    async fn write(&mut self, tail: Tail) -> Result<(), PlayError> {
+    async fn write(&mut self, tail: LastMessage) -> Result<(), PlayError> {
         let records = self.log.write(self.player.manager_mut(), tail).await?;
         if !records.is_empty() {
             self.observer.observe(Happening::Logged(&records))?;
@@ -144,5 +144,5 @@ fn are_equal(live: &MessagesManager<BedrockMessage>, restored: &MessagesManager<
         && live.records() == restored.records()
         && live.messages().eq(restored.messages())
         && live.last_summary() == restored.last_summary()
-        && live.open_invocations() == restored.open_invocations()
+        && live.open_tool_calls() == restored.open_tool_calls()
 }

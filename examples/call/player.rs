@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use verbale::bedrock::BedrockMessage;
 use verbale::clock::{Clock, ManualClock, SystemIds};
-use verbale::message::{Invocation, Text};
+use verbale::message::{Text, ToolCall};
 use verbale::{
     Attribute, Content, Contents, Entry, Heard, ManagerError, MessageId, MessageWrapper, MessagesManager, Timing,
 };
@@ -68,8 +68,8 @@ impl Player {
         // Where people speak at once, what was said first is added first: the clock waits, and never steps back.
         self.clock.set(self.clock.now_ms().max(known_from(event)));
         match &event.kind {
-            EventKind::Supervisor(text) => {
-                self.manager.add_supervisor(text.clone())?;
+            EventKind::System(text) => {
+                self.manager.add_system(text.clone())?;
             }
             EventKind::Caller(text) => {
                 let mut entry = self.manager.add_user(text.clone())?;
@@ -121,11 +121,11 @@ impl Player {
 fn known_from(event: &Event) -> i64 {
     match event.kind {
         EventKind::Caller(_) | EventKind::ToolResult(_) => event.end_ms,
-        EventKind::Supervisor(_) | EventKind::Agent { .. } => event.start_ms,
+        EventKind::System(_) | EventKind::Agent { .. } => event.start_ms,
     }
 }
 
-fn contents(text: Option<&Text>, calls: &[Invocation]) -> Contents {
+fn contents(text: Option<&Text>, calls: &[ToolCall]) -> Contents {
     let calls = calls.iter().cloned().map(Content::from);
     text.cloned().map(Content::from).into_iter().chain(calls).collect()
 }

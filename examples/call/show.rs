@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use verbale::bedrock::BedrockMessage;
 use verbale::message::{Outcome, ResultContent};
-use verbale::{InvocationResult, MessageWrapper, MessagesManager, Role};
+use verbale::{MessageWrapper, MessagesManager, Role, ToolResult};
 
 use crate::happening::{Happening, Observer};
 use crate::play::Ended;
@@ -92,7 +92,7 @@ impl<W: Write> Show<W> {
 /// Who, and what.
 fn told(kind: &EventKind) -> (&'static str, String) {
     match kind {
-        EventKind::Supervisor(text) => ("supervisor", text.as_str().to_owned()),
+        EventKind::System(text) => ("system", text.as_str().to_owned()),
         EventKind::Caller(text) => ("user", text.as_str().to_owned()),
         EventKind::Agent { text, calls, .. } => {
             let calls = calls.iter().map(|call| {
@@ -106,7 +106,7 @@ fn told(kind: &EventKind) -> (&'static str, String) {
     }
 }
 
-fn outcome(result: &InvocationResult) -> String {
+fn outcome(result: &ToolResult) -> String {
     match result.outcome() {
         Outcome::Failure(error) => format!("failed: {}", error.message()),
         Outcome::Success(contents) if contents.is_empty() => "(nothing)".to_owned(),

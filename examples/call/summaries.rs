@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::task::JoinHandle;
 use verbale::bedrock::BedrockMessage;
-use verbale::memory::Extractive;
+use verbale::memory::ExtractiveSummarizer;
 use verbale::model::{self, SummarizeError, Summarizer};
 use verbale::{ManagerError, Message, MessagesManager, Summarizing};
 
@@ -33,7 +33,7 @@ pub enum Summary {
 impl Summaries {
     /// With the summariser that needs no model; another one, behind the same port, would be put here.
     pub fn new(above: NonZeroUsize, keep_turns: usize) -> Self {
-        Self { summarizer: Arc::new(Extractive::default()), above, keep_turns, running: None }
+        Self { summarizer: Arc::new(ExtractiveSummarizer::default()), above, keep_turns, running: None }
     }
 
     /// Begins a summary where the window is long enough and none is in the making; says of how many messages.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
 use verbale::bedrock::BedrockMessage;
-use verbale::{MessagesManager, PlainMessage, Record, Tail};
+use verbale::{LastMessage, MessagesManager, PlainMessage, Record};
 
 use super::*;
 use crate::log::Place;
@@ -143,7 +143,7 @@ fn check_window(window: &[Json]) {
 fn check_contents(script: &Script, records: &[Record]) {
     let json = |content: verbale::Content| serde_json::to_value(content).unwrap();
     let said = script.events.iter().flat_map(|event| match event.kind.clone() {
-        EventKind::Supervisor(text) | EventKind::Caller(text) => vec![json(text.into())],
+        EventKind::System(text) | EventKind::Caller(text) => vec![json(text.into())],
         EventKind::Agent { text, calls, .. } => {
             text.into_iter().map(|text| json(text.into())).chain(calls.into_iter().map(|c| json(c.into()))).collect()
         }
@@ -256,10 +256,10 @@ async fn of_what_cannot_be_stored_the_rest_is_acknowledged() {
     manager.add_user("Bye").unwrap();
     let mut log = CallLog::open(Place::Memory, &Script::builtin().unwrap()).await.unwrap();
     for _ in 0..2 {
-        let error = log.write(&mut manager, Tail::Include).await.unwrap_err();
+        let error = log.write(&mut manager, LastMessage::Include).await.unwrap_err();
         let line = on_one_line(&error);
         assert!(line.contains("an item has room for 409560"), "{line}");
-        let left: Vec<_> = manager.changes(Tail::Include).records().iter().map(|record| record.id()).collect();
+        let left: Vec<_> = manager.changes(LastMessage::Include).records().iter().map(|record| record.id()).collect();
         assert_eq!(left, [too_large]);
     }
 }

@@ -3,9 +3,9 @@
 use aws_config::SdkConfig;
 use aws_sdk_bedrockruntime::Client;
 use aws_sdk_bedrockruntime::config::{Builder, ProvideCredentials};
-use verbale::bedrock::stand_in::StandIn;
 use verbale::bedrock::{BedrockModel, BedrockSettings, summary_client, turn_client};
 use verbale::memory::ModelSummarizer;
+use verbale::testing::FakeBedrock;
 
 use crate::error::CallError;
 use crate::pace::Pace;
@@ -16,7 +16,7 @@ pub struct Models {
     pub turns: BedrockModel,
     pub summaries: ModelSummarizer<BedrockModel>,
     /// The Bedrock in this process, where it is that.
-    pub stand_in: Option<StandIn>,
+    pub bedrock: Option<FakeBedrock>,
 }
 
 /// What is spoken is short.
@@ -26,10 +26,10 @@ impl Models {
     /// A Bedrock in this process, which answers as it was written.
     pub fn scripted(pace: &Pace) -> Self {
         let pace = pace.clone();
-        let stand_in = StandIn::answering(move |request| script::answer(request, &pace));
+        let bedrock = FakeBedrock::answering(move |request| script::answer(request, &pace));
         let model = "eu.anthropic.claude-haiku-4-5-20251001-v1:0";
-        let models = Self::of(turn_client(stand_in.sdk_config()), summary_client(stand_in.sdk_config()), model);
-        Self { stand_in: Some(stand_in), ..models }
+        let models = Self::of(turn_client(bedrock.sdk_config()), summary_client(bedrock.sdk_config()), model);
+        Self { bedrock: Some(bedrock), ..models }
     }
 
     /// Amazon Bedrock, with what was found of the user's credentials and region.
@@ -51,7 +51,7 @@ impl Models {
         Self {
             turns: BedrockModel::for_turns(Client::from_conf(turns.build()), settings),
             summaries: ModelSummarizer::new(summaries),
-            stand_in: None,
+            bedrock: None,
         }
     }
 }

@@ -23,7 +23,7 @@ const CLOSE_WITHIN: Duration = Duration::from_secs(10);
 
 /// Plays a call, and shows what is left of it.
 pub async fn play(models: Models, mut caller: impl Caller, screen: Arc<Screen>, pace: Pace) -> Result<(), CallError> {
-    let Models { turns, summaries, stand_in } = models;
+    let Models { turns, summaries, bedrock } = models;
     let log = Log::open(&pace).await?;
     // So small that a short call has summaries too.
     let policy = Policy::default().with_messages(4..=10);
@@ -43,7 +43,7 @@ pub async fn play(models: Models, mut caller: impl Caller, screen: Arc<Screen>, 
     talked?;
     screen.note("the caller has hung up; the call is closed");
     let holds = log.read_back().await?;
-    report(&screen, &call, &closed, &holds, stand_in.as_ref()).await
+    report(&screen, &call, &closed, &holds, bedrock.as_ref()).await
 }
 
 /// Until the caller hangs up.

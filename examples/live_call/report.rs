@@ -1,9 +1,9 @@
 //! [`report`]: what is left of the call.
 
-use verbale::bedrock::stand_in::StandIn;
 use verbale::call::{CallSession, Closed};
 use verbale::conversation::{Prices, TokenPrices};
 use verbale::log::LoggedCall;
+use verbale::testing::FakeBedrock;
 
 use crate::error::CallError;
 use crate::screen::Screen;
@@ -20,7 +20,7 @@ pub async fn report(
     call: &CallSession,
     closed: &Closed,
     holds: &LoggedCall,
-    stand_in: Option<&StandIn>,
+    bedrock: Option<&FakeBedrock>,
 ) -> Result<(), CallError> {
     call.with_manager(|manager| screen.show(format_args!("\nThe conversation\n{manager}")));
     let micro_dollars = closed.totals.cost(&Prices { turns: PRICES, summaries: PRICES });
@@ -30,16 +30,16 @@ pub async fn report(
 
     let is_equal = call.with_manager(|manager| manager.records() == holds.records);
     screen.show("\nWhat DynamoDB holds");
-    if let Some(ending) = holds.header.as_ref().and_then(|header| header.ending()) {
-        let (reason, messages, summaries) = (&ending.reason, ending.messages, ending.summaries);
+    if let Some(call_end) = holds.header.as_ref().and_then(|header| header.call_end()) {
+        let (reason, messages, summaries) = (&call_end.reason, call_end.messages, call_end.summaries);
         screen
             .show(format_args!("header        ended by {reason}, with {messages} messages and {summaries} summaries"));
     }
     let (records, unstored) = (holds.records.len(), closed.unstored.len());
     screen.show(format_args!("records       {records}, not stored in time {unstored}"));
     screen.show(format_args!("equal to what the manager holds: {}", if is_equal { "yes" } else { "NO" }));
-    if let Some(stand_in) = stand_in {
-        let counters = stand_in.counters();
+    if let Some(bedrock) = bedrock {
+        let counters = bedrock.counters();
         screen.show("\nWhat the Bedrock in this process has seen");
         screen.show(format_args!("requests      {}, refused {}", counters.requests, counters.refused));
         screen.show(format_args!("answers       finished {}, cancelled {}", counters.finished, counters.cancelled));

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use aws_sdk_bedrockruntime::types::ContentBlock;
 use serde_json::json;
-use verbale::bedrock::stand_in::{Reply, Request};
+use verbale::testing::{ReceivedRequest, ScriptedReply};
 
 use crate::pace::Pace;
 
@@ -124,27 +124,27 @@ booked for 64 euros on Monday (Pellam Island Ferries): it is examined, up to ten
 address, nadia at okonjo dot example.";
 
 /// What the Bedrock in this process answers.
-pub fn answer(request: &Request, pace: &Pace) -> Reply {
+pub fn answer(request: &ReceivedRequest, pace: &Pace) -> ScriptedReply {
     if !request.is_streaming() {
         let has_earlier = request.last_text().is_some_and(|call| call.contains("savings account held"));
         let minutes = if has_earlier { LATER_MINUTES } else { FIRST_MINUTES };
-        return Reply::text(minutes).first_token_after(pace.real(2_500));
+        return ScriptedReply::text(minutes).first_token_after(pace.real(2_500));
     }
     let reply = match CALL.iter().find_map(|turn| turn.answer_to(request)) {
         Some(reply) => reply,
-        None => Reply::text("I am sorry, I did not follow."),
+        None => ScriptedReply::text("I am sorry, I did not follow."),
     };
     // Slower than most models, so that there is something left to be stopped when the caller breaks in.
     reply.words_per_piece(NonZeroUsize::MIN).first_token_after(pace.real(450)).between_events(pace.real(180))
 }
 
 impl Turn {
-    fn answer_to(&self, request: &Request) -> Option<Reply> {
+    fn answer_to(&self, request: &ReceivedRequest) -> Option<ScriptedReply> {
         let mut last = request.messages().last()?.content.iter().rev();
         let asked = last.find(|block| matches!(block, ContentBlock::Text(_) | ContentBlock::ToolResult(_)))?;
         match (asked, &self.answer) {
             (ContentBlock::ToolResult(result), Answer::Calls { id, then, .. }) if result.tool_use_id == *id => {
-                Some(Reply::text(*then))
+                Some(ScriptedReply::text(*then))
             }
             (ContentBlock::Text(text), answer) if text == self.says => Some(answer.reply()),
             _ => None,
@@ -153,15 +153,15 @@ impl Turn {
 }
 
 impl Answer {
-    fn reply(&self) -> Reply {
+    fn reply(&self) -> ScriptedReply {
         match self {
-            Self::Says(text) => Reply::text(*text),
+            Self::Says(text) => ScriptedReply::text(*text),
             Self::Calls { says, id, tool, .. } => {
                 let (name, input) = match tool {
                     Tool::Balance => ("balance", json!({"account": "savings"})),
                     Tool::Transfer => ("transfer", json!({"from": "savings", "to": "current", "cents": 20_000})),
                 };
-                Reply::text(*says).tool_call(*id, name, input)
+                ScriptedReply::text(*says).tool_call(*id, name, input)
             }
         }
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_bedrockruntime::config::{Credentials, SharedCredentialsProvider};
 use tokio::sync::mpsc::unbounded_channel;
-use verbale::bedrock::stand_in::{Exception, Reply, Server, StandIn};
+use verbale::testing::{BedrockException, FakeBedrock, FakeBedrockServer, ScriptedReply};
 
 use crate::caller::{Act, Caller, Scripted, Typed};
 use crate::error::{CallError, on_one_line};
@@ -36,7 +36,7 @@ impl Shown {
     }
 }
 
-fn environment(server: &Server) -> SdkConfig {
+fn environment(server: &FakeBedrockServer) -> SdkConfig {
     SdkConfig::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::new("eu-central-1"))
@@ -48,8 +48,8 @@ fn environment(server: &Server) -> SdkConfig {
 }
 
 /// A call of somebody who types these lines at once, then only listens.
-async fn typed(stand_in: &StandIn, lines: &[&str]) -> (Result<(), CallError>, String) {
-    let server = stand_in.serve().await.unwrap();
+async fn typed(bedrock: &FakeBedrock, lines: &[&str]) -> (Result<(), CallError>, String) {
+    let server = bedrock.serve().await.unwrap();
     let models = Models::at_aws(&environment(&server), MODEL).await.unwrap();
     let (sender, received) = unbounded_channel();
     lines.iter().for_each(|line| sender.send((*line).to_owned()).unwrap());
@@ -62,10 +62,14 @@ async fn typed(stand_in: &StandIn, lines: &[&str]) -> (Result<(), CallError>, St
 
 #[tokio::test]
 async fn a_typed_call_goes_through_a_socket() {
-    let stand_in = StandIn::new();
-    stand_in.reply(Reply::text("I look. ").tool_call("call_1", "balance", serde_json::json!({"account": "current"})));
-    stand_in.reply(Reply::text("It holds one thousand two hundred and forty euros."));
-    let (played, shown) = typed(&stand_in, &["How much is \u{1b}[2J there?\u{202e}"]).await;
+    let bedrock = FakeBedrock::new();
+    bedrock.reply(ScriptedReply::text("I look. ").tool_call(
+        "call_1",
+        "balance",
+        serde_json::json!({"account": "current"}),
+    ));
+    bedrock.reply(ScriptedReply::text("It holds one thousand two hundred and forty euros."));
+    let (played, shown) = typed(&bedrock, &["How much is \u{1b}[2J there?\u{202e}"]).await;
     played.unwrap();
     for line in [
         // Typed while the greeting was not even begun.
@@ -80,26 +84,26 @@ async fn a_typed_call_goes_through_a_socket() {
         assert!(shown.contains(line), "{line} in {shown}");
     }
     assert!(!shown.contains(|c: char| (c.is_control() && c != '\n') || c == '\u{202e}'), "{shown}");
-    let counters = stand_in.counters();
+    let counters = bedrock.counters();
     assert_eq!((counters.requests, counters.refused, counters.cancelled), (2, 0, 0));
     assert!(counters.connections >= 1);
 }
 
 #[tokio::test]
 async fn an_empty_line_hangs_up_at_once() {
-    let stand_in = StandIn::new();
-    let (played, shown) = typed(&stand_in, &["", "nobody hears this"]).await;
+    let bedrock = FakeBedrock::new();
+    let (played, shown) = typed(&bedrock, &["", "nobody hears this"]).await;
     played.unwrap();
     assert!(shown.contains("-- the caller hangs up") && !shown.contains("nobody hears this"), "{shown}");
     assert!(shown.contains("turns 0, barge-ins 0"), "{shown}");
-    assert_eq!(stand_in.counters().requests, 0);
+    assert_eq!(bedrock.counters().requests, 0);
 }
 
 #[tokio::test]
 async fn what_keeps_the_model_from_answering_is_told_on_one_line() {
-    let stand_in = StandIn::new();
-    stand_in.reply(Reply::refused(Exception::AccessDenied));
-    let (played, _) = typed(&stand_in, &["Hello"]).await;
+    let bedrock = FakeBedrock::new();
+    bedrock.reply(ScriptedReply::refused(BedrockException::AccessDenied));
+    let (played, _) = typed(&bedrock, &["Hello"]).await;
     let line = on_one_line(&played.unwrap_err());
     let told = "the model gives no answer: the model cannot be used; check credentials, access and model id: ";
     assert!(line.starts_with(told) && line.contains("AccessDeniedException") && !line.contains('\n'), "{line}");
@@ -107,8 +111,8 @@ async fn what_keeps_the_model_from_answering_is_told_on_one_line() {
 
 #[tokio::test]
 async fn a_passing_failure_is_an_apology_and_the_call_goes_on() {
-    let stand_in = StandIn::answering(|_| Reply::throttled());
-    let (played, shown) = typed(&stand_in, &["Hello"]).await;
+    let bedrock = FakeBedrock::answering(|_| ScriptedReply::throttled());
+    let (played, shown) = typed(&bedrock, &["Hello"]).await;
     played.unwrap();
     assert!(shown.contains("assistant  I am sorry, something went wrong."), "{shown}");
     assert!(shown.contains("-- the model gave no answer: the model's provider has too many requests"), "{shown}");

@@ -50,7 +50,7 @@ impl MessageWrapper for BedrockMessage {
         let role = match self.0.role() {
             Role::User => ConversationRole::User,
             Role::Assistant => ConversationRole::Assistant,
-            role @ (Role::Summary | Role::Supervisor) => return Err(BedrockError::NotSpoken { id, role }),
+            role @ (Role::Summary | Role::System) => return Err(BedrockError::NotSpoken { id, role }),
         };
         let content = content_blocks(&self.0)?;
         if content.is_empty() {
@@ -79,8 +79,8 @@ fn content_blocks(message: &Message) -> Result<Vec<ContentBlock>, BedrockError> 
             Content::Media(media) => ContentBlock::Text(told_media(media)),
             Content::Document(document) if message.role() == Role::User => Attachment::document(document)?.into(),
             Content::Document(document) => ContentBlock::Text(told_document(document)),
-            Content::Invocation(invocation) => ContentBlock::ToolUse(tool_use(invocation)?),
-            Content::InvocationResult(result) => ContentBlock::ToolResult(tool_result(result)?),
+            Content::ToolCall(tool_call) => ContentBlock::ToolUse(tool_use(tool_call)?),
+            Content::ToolResult(result) => ContentBlock::ToolResult(tool_result(result)?),
             Content::Unknown(_) => continue,
         };
         results += usize::from(block.is_tool_result());

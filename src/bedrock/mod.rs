@@ -34,8 +34,6 @@ mod flatten;
 mod json;
 mod message;
 mod request;
-#[cfg(feature = "test-util")]
-pub mod stand_in;
 mod tool;
 mod validate;
 

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::message::{
-    Content, Document, Invocation, InvocationError, Media, MediaKind, Message, MessageId, MessageWrapper, Position,
-    ResultContent, Role, Source, Value,
+    Content, Document, Media, MediaKind, Message, MessageId, MessageWrapper, Position, ResultContent, Role, Source,
+    ToolCall, ToolCallError, Value,
 };
 
 fn source() -> impl Strategy<Value = Source> {
@@ -57,7 +57,7 @@ fn said() -> impl Strategy<Value = Vec<Content>> {
 }
 
 /// The arguments of a call, and what comes of it.
-type Called = (Value, Result<Vec<ResultContent>, InvocationError>);
+type Called = (Value, Result<Vec<ResultContent>, ToolCallError>);
 
 fn called() -> impl Strategy<Value = Called> {
     let content = prop_oneof![
@@ -66,7 +66,7 @@ fn called() -> impl Strategy<Value = Called> {
         media().prop_map(|media| ResultContent::Media(media.into())),
     ];
     let failure = ("x.*", any::<bool>()).prop_map(|(message, retryable)| {
-        InvocationError::new(message).unwrap().with_type("Timeout").with_retryable(retryable)
+        ToolCallError::new(message).unwrap().with_type("Timeout").with_retryable(retryable)
     });
     (value(), prop_oneof![vec(content, 0..3).prop_map(Ok), failure.prop_map(Err)])
 }
@@ -91,7 +91,7 @@ proptest! {
             // The caller speaks before the results are in.
             messages.push(raw(Role::User, user.into_iter().chain(std::mem::take(&mut answers)).collect()));
             for (c, (arguments, outcome)) in called.into_iter().enumerate() {
-                let call = Invocation::new(format!("call_{t}_{c}"), "get_user", arguments).unwrap();
+                let call = ToolCall::new(format!("call_{t}_{c}"), "get_user", arguments).unwrap();
                 answers.push(Content::from(match outcome {
                     Ok(contents) => call.success(contents),
                     Err(error) => call.failure(error),

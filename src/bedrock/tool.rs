@@ -7,11 +7,11 @@ use super::attachment::Attachment;
 use super::document::{document_json, to_document};
 use super::error::BedrockError;
 use super::escape::plain_json;
-use crate::message::{Invocation, InvocationError, InvocationResult, Outcome, ResultContent, Value, is_blank};
+use crate::message::{Outcome, ResultContent, ToolCall, ToolCallError, ToolResult, Value, is_blank};
 
 /// A tool call. Bedrock takes only an object as its input: nothing becomes `{}`, and anything else `{"arguments": …}`.
-pub(super) fn tool_use(invocation: &Invocation) -> Result<ToolUseBlock, BedrockError> {
-    let input = match invocation.arguments() {
+pub(super) fn tool_use(tool_call: &ToolCall) -> Result<ToolUseBlock, BedrockError> {
+    let input = match tool_call.arguments() {
         Value::Null => SdkDocument::Object([].into()),
         other => match to_document(other) {
             SdkDocument::Object(entries) => SdkDocument::Object(entries),
@@ -19,8 +19,8 @@ pub(super) fn tool_use(invocation: &Invocation) -> Result<ToolUseBlock, BedrockE
         },
     };
     ToolUseBlock::builder()
-        .tool_use_id(invocation.id().as_str())
-        .name(invocation.name().as_str())
+        .tool_use_id(tool_call.id().as_str())
+        .name(tool_call.name().as_str())
         .input(input)
         .build()
         .map_err(BedrockError::build("a tool use block"))
@@ -28,7 +28,7 @@ pub(super) fn tool_use(invocation: &Invocation) -> Result<ToolUseBlock, BedrockE
 
 /// The result of a tool call. One that says nothing gets an empty object as its content, for not
 /// every model takes an empty list.
-pub(super) fn tool_result(result: &InvocationResult) -> Result<ToolResultBlock, BedrockError> {
+pub(super) fn tool_result(result: &ToolResult) -> Result<ToolResultBlock, BedrockError> {
     let (status, content) = match result.outcome() {
         Outcome::Success(contents) => {
             let told = contents.iter().filter(|content| !says_nothing(content));
@@ -42,7 +42,7 @@ pub(super) fn tool_result(result: &InvocationResult) -> Result<ToolResultBlock, 
         Outcome::Failure(error) => (ToolResultStatus::Error, vec![ToolResultContentBlock::Text(error_text(error))]),
     };
     ToolResultBlock::builder()
-        .tool_use_id(result.invocation_id().as_str())
+        .tool_use_id(result.tool_call_id().as_str())
         .status(status)
         .set_content(Some(content))
         .build()
@@ -71,7 +71,7 @@ fn result_content(content: &ResultContent) -> Result<Vec<ToolResultContentBlock>
 }
 
 /// `Timeout: no answer (trying again may help)`.
-fn error_text(error: &InvocationError) -> String {
+fn error_text(error: &ToolCallError) -> String {
     let mut text = String::new();
     if let Some(kind) = error.error_type() {
         text.push_str(kind);

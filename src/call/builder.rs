@@ -114,7 +114,7 @@ impl CallBuilder {
         let conversation = match self.conversation {
             Some(conversation) => conversation,
             None => match &self.log {
-                Some(writer) => Conversation::of(writer.claim().call_id().clone(), manager),
+                Some(writer) => Conversation::of(writer.lease().call_id().clone(), manager),
                 None => Conversation::unnamed_of(manager),
             },
         };

@@ -8,8 +8,8 @@ use tokio::time::{Instant, timeout_at};
 use super::reply::ReplyEnd;
 use super::session::CallSession;
 use crate::clock::from_now;
-use crate::conversation::Totals;
-use crate::log::{Ending, FinishError, LogError, Unstored};
+use crate::conversation::CallMetrics;
+use crate::log::{CallEnd, FinishError, LogError, Unstored};
 use crate::turn::{CallEvent, since};
 
 /// How a call ended.
@@ -21,7 +21,7 @@ pub struct Closed {
     /// Why the log's writer did not take all of it, if so; then it is in the conversation, and nowhere else.
     pub not_accepted: Option<FinishError>,
     /// The call's turns, tools, summaries and tokens.
-    pub totals: Totals,
+    pub totals: CallMetrics,
 }
 
 impl CallSession {
@@ -36,19 +36,19 @@ impl CallSession {
         let until = from_now(within);
         let reason = reason.into();
         let at_ms = self.now_ms();
-        Ending::new(at_ms, reason.clone(), 0, 0)?;
+        CallEnd::new(at_ms, reason.clone(), 0, 0)?;
         self.begin_to_close(at_ms);
         self.wait_for_tools(from_now(within / 2)).await;
         self.end(at_ms);
-        let ending = {
-            let mut known = self.ending.lock().unwrap_or_else(PoisonError::into_inner);
+        let call_end = {
+            let mut known = self.call_end.lock().unwrap_or_else(PoisonError::into_inner);
             if known.is_none() {
-                *known = self.conversation.read(|manager| Ending::of(manager, at_ms, reason).ok());
+                *known = self.conversation.read(|manager| CallEnd::of(manager, at_ms, reason).ok());
             }
             known.clone()
         };
-        let (unstored, not_accepted) = match ending {
-            Some(ending) => self.conversation.finish_log(ending, until).await,
+        let (unstored, not_accepted) = match call_end {
+            Some(call_end) => self.conversation.finish_log(call_end, until).await,
             None => (Vec::new(), None),
         };
         Ok(Closed { unstored, not_accepted, totals: self.conversation.totals() })
@@ -61,7 +61,7 @@ impl CallSession {
             loop {
                 let changed = results.notified();
                 let runs = self.live(|_, core| {
-                    let handles = |call: &crate::message::Invocation| {
+                    let handles = |call: &crate::message::ToolCall| {
                         core.setup.tools.get(call.name()).is_some_and(|tool| !tool.is_external())
                     };
                     core.open_calls().iter().any(handles)

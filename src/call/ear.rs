@@ -9,7 +9,7 @@ use super::reply::{Outlet, ReplyEnd};
 use super::settings::{CallSettings, Playback};
 use super::speeches::Speeches;
 use crate::manager::ManagerError;
-use crate::message::{Attribute, Content, Invocation, InvocationId, Message, MessageId, Role, Text, is_blank};
+use crate::message::{Attribute, Content, Message, MessageId, Role, Text, ToolCall, ToolCallId, is_blank};
 use crate::model::Failure;
 use crate::turn::{
     CallEvent, Core, Ear, Ended, EndedTurn, ReplyOutcome, SpeechId, TurnEnd, TurnFailure, count, outcome_of, since,
@@ -179,7 +179,7 @@ impl Ear for CallEar {
     }
 
     /// They are told once the caller has heard it.
-    fn reports(&mut self, turn: SpeechId, calls: Vec<InvocationId>) -> Vec<InvocationId> {
+    fn reports(&mut self, turn: SpeechId, calls: Vec<ToolCallId>) -> Vec<ToolCallId> {
         self.speeches.tell(turn, calls);
         Vec::new()
     }
@@ -191,7 +191,7 @@ impl Ear for CallEar {
         }
     }
 
-    fn called(&mut self, _turn: SpeechId, call: &Invocation) {
+    fn called(&mut self, _turn: SpeechId, call: &ToolCall) {
         if let Some(outlet) = &self.outlet {
             outlet.tool_called(call.clone());
         }
@@ -244,7 +244,7 @@ impl From<crate::turn::ResultRefused> for Ignored {
         match refused {
             ResultRefused::SecondResult => Self::SecondResult,
             ResultRefused::OtherTool => Self::OtherTool,
-            ResultRefused::UnknownCall => Self::UnknownInvocation,
+            ResultRefused::UnknownCall => Self::UnknownToolCall,
         }
     }
 }

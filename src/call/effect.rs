@@ -39,7 +39,7 @@ pub enum Ignored {
     /// A more exact report came before.
     KnownBetter,
     /// The call of the tool is not known here.
-    UnknownInvocation,
+    UnknownToolCall,
     /// The call of the tool has an outcome already.
     SecondResult,
     /// The result is of another tool than the call.
@@ -57,7 +57,7 @@ impl fmt::Display for Ignored {
             Self::Finished => "the speech had been played to its end",
             Self::Interrupted => "the speech had been cut off before",
             Self::KnownBetter => "a more exact report came before",
-            Self::UnknownInvocation => "there is no such call of a tool",
+            Self::UnknownToolCall => "there is no such call of a tool",
             Self::SecondResult => "the call of the tool has an outcome already",
             Self::OtherTool => "the result is of another tool than the call",
         })

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use super::sentences::Sentences;
 use super::session::abandon;
 use crate::conversation::WeakConversation;
-use crate::message::{Invocation, Text};
+use crate::message::{Text, ToolCall};
 use crate::model::{Failure, StopReason};
 use crate::turn::SpeechId;
 
@@ -37,7 +37,7 @@ pub enum ReplyEvent {
     Text(Text),
     /// The model calls a tool. One without a handler is the service's to run: hand in what came of it with
     /// [`tool_result`](super::CallSession::tool_result).
-    ToolCalled(Invocation),
+    ToolCalled(ToolCall),
     /// There is nothing more: the last event.
     Ended(ReplyEnd),
 }
@@ -130,8 +130,8 @@ impl Outlet {
         self.send(ReplyEvent::Text(text));
     }
 
-    pub fn tool_called(&self, invocation: Invocation) {
-        self.send(ReplyEvent::ToolCalled(invocation));
+    pub fn tool_called(&self, tool_call: ToolCall) {
+        self.send(ReplyEvent::ToolCalled(tool_call));
     }
 
     pub fn end(self, end: ReplyEnd) {
@@ -167,7 +167,7 @@ impl SpokenSentences {
     }
 
     /// The next sentence; `None` behind the last. Calls of tools without a handler are in
-    /// [`open_invocations`](super::CallSession::open_invocations). Nothing is lost if this is dropped.
+    /// [`open_tool_calls`](super::CallSession::open_tool_calls). Nothing is lost if this is dropped.
     pub async fn next(&mut self) -> Option<String> {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }

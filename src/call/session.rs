@@ -15,10 +15,10 @@ use super::reply::Reply;
 use super::settings::CallSettings;
 use super::speech::Played;
 use super::utterance::Utterance;
-use crate::conversation::{Conversation, Totals};
-use crate::log::{Ending, NotAccepted};
+use crate::conversation::{CallMetrics, Conversation};
+use crate::log::{CallEnd, NotAccepted};
 use crate::manager::{ManagerError, MessagesManager};
-use crate::message::{Invocation, InvocationResult, PlainMessage, Text};
+use crate::message::{PlainMessage, Text, ToolCall, ToolResult};
 use crate::model::Model;
 use crate::turn::{CallEvent, Core, Host, SpeechId, TurnEnd, drive};
 
@@ -32,7 +32,7 @@ pub struct CallSession {
     /// Events may be reported from threads outside of it.
     runtime: Handle,
     /// How the call ended, once it is closed.
-    pub(super) ending: Mutex<Option<Ending>>,
+    pub(super) call_end: Mutex<Option<CallEnd>>,
 }
 
 impl CallSession {
@@ -47,7 +47,7 @@ impl CallSession {
     }
 
     pub(super) fn new(conversation: Conversation, settings: Arc<CallSettings>, runtime: Handle) -> Self {
-        Self { conversation, settings, runtime, ending: Mutex::default() }
+        Self { conversation, settings, runtime, call_end: Mutex::default() }
     }
 
     /// The conversation of the call: its messages, its tools, queries and forks.
@@ -176,7 +176,7 @@ impl CallSession {
     }
 
     /// Reports the result of an [external tool](crate::model::Tool::external).
-    pub fn tool_result(&self, result: InvocationResult) -> Effect {
+    pub fn tool_result(&self, result: ToolResult) -> Effect {
         self.event(|_, core| match core.add_result(&result) {
             Ok(()) => Effect::Applied,
             Err(refused) => Effect::Ignored(refused.into()),
@@ -184,8 +184,8 @@ impl CallSession {
     }
 
     /// The tool calls without a result, in order: those that run here, and those that the service runs.
-    pub fn open_invocations(&self) -> Vec<Invocation> {
-        self.conversation.open_invocations()
+    pub fn open_tool_calls(&self) -> Vec<ToolCall> {
+        self.conversation.open_tool_calls()
     }
 
     /// Whether the caller's last words have no answer yet.
@@ -199,7 +199,7 @@ impl CallSession {
     }
 
     /// Its turns, tools, summaries and tokens so far.
-    pub fn totals(&self) -> Totals {
+    pub fn totals(&self) -> CallMetrics {
         self.conversation.totals()
     }
 

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::manager::MessagesManager;
-use crate::message::{
-    Contents, Heard, InvocationId, MessageId, MessageWrapper, PlainMessage, Provenance, Text, Timing,
-};
+use crate::message::{Contents, Heard, HeardSource, MessageId, MessageWrapper, PlainMessage, Text, Timing, ToolCallId};
 use crate::turn::SpeechId;
 
 /// How much was played of a speech that was cut off, as far as the player knows.
@@ -48,7 +46,7 @@ pub(super) struct Speech {
     pub phase: Phase,
     pub started_ms: Option<i64>,
     /// The calls whose outcome it tells.
-    pub tells: Vec<InvocationId>,
+    pub tells: Vec<ToolCallId>,
     /// How much of its texts was heard, once it was cut off; `None` is all.
     pub heard: Option<Heard>,
     /// Tells whoever still reads it that it was cut off.
@@ -71,7 +69,7 @@ pub(super) enum Phase {
     Interrupted {
         at_ms: i64,
         /// `None` until the player has reported it.
-        reported: Option<Provenance>,
+        reported: Option<HeardSource>,
     },
 }
 
@@ -106,15 +104,15 @@ impl Speech {
         let since_start =
             self.started_ms.and_then(|started_ms| u64::try_from(at_ms.saturating_sub(started_ms)).ok()).unwrap_or(0);
         let estimate = || match since_start {
-            0 => Heard::nothing(Provenance::Estimate),
-            played_ms => Heard::played(&contents, played_ms, at_rate).with_provenance(Provenance::Estimate),
+            0 => Heard::nothing(HeardSource::Estimate),
+            played_ms => Heard::played(&contents, played_ms, at_rate).with_provenance(HeardSource::Estimate),
         };
         match played {
             // Words that are not its own are no report of it.
             Played::Words(words) => {
                 Heard::words(&contents, words).or_else(|| bare_words(&contents, words)).unwrap_or_else(estimate)
             }
-            Played::For { played_ms: 0, .. } => Heard::nothing(Provenance::PlaybackTime),
+            Played::For { played_ms: 0, .. } => Heard::nothing(HeardSource::PlaybackTime),
             Played::For { played_ms, total_ms } => Heard::played(&contents, *played_ms, total_ms.unwrap_or(at_rate)),
             Played::Unknown => estimate(),
         }
@@ -205,7 +203,7 @@ fn bare_words(contents: &Contents, heard: &str) -> Option<Heard> {
             if c.is_alphanumeric() {
                 for lower in c.to_lowercase() {
                     match left.next() {
-                        None => return Some(Heard::bytes(end, Provenance::WordTiming)),
+                        None => return Some(Heard::bytes(end, HeardSource::WordTiming)),
                         Some(heard) if heard != lower => return None,
                         Some(_) => end = behind,
                     }
@@ -217,13 +215,13 @@ fn bare_words(contents: &Contents, heard: &str) -> Option<Heard> {
         }
         start += text.len();
     }
-    left.peek().is_none().then(|| Heard::bytes(end, Provenance::WordTiming))
+    left.peek().is_none().then(|| Heard::bytes(end, HeardSource::WordTiming))
 }
 
-pub(super) fn rank(provenance: Provenance) -> u8 {
+pub(super) fn rank(provenance: HeardSource) -> u8 {
     match provenance {
-        Provenance::Estimate => 0,
-        Provenance::PlaybackTime => 1,
-        Provenance::WordTiming => 2,
+        HeardSource::Estimate => 0,
+        HeardSource::PlaybackTime => 1,
+        HeardSource::WordTiming => 2,
     }
 }

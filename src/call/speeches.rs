@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use super::effect::{Effect, Ignored};
 use super::speech::{Part, Phase, Played, Speech, rank};
 use crate::manager::MessagesManager;
-use crate::message::{Attribute, InvocationId, MessageId, PlainMessage, Provenance};
+use crate::message::{Attribute, HeardSource, MessageId, PlainMessage, ToolCallId};
 use crate::turn::SpeechId;
 
 /// What was given to be spoken lately, oldest first.
@@ -72,7 +72,7 @@ impl Speeches {
     }
 
     /// Takes note that it will tell what became of these calls.
-    pub fn tell(&mut self, id: SpeechId, calls: impl IntoIterator<Item = InvocationId>) {
+    pub fn tell(&mut self, id: SpeechId, calls: impl IntoIterator<Item = ToolCallId>) {
         if let Some(speech) = self.get_mut(id) {
             speech.tells.extend(calls);
         }
@@ -92,7 +92,7 @@ impl Speeches {
         }
         speech.started_ms = Some(at_ms);
         speech.set_start(manager);
-        if let Phase::Interrupted { at_ms: until_ms, reported: None | Some(Provenance::Estimate) } = speech.phase {
+        if let Phase::Interrupted { at_ms: until_ms, reported: None | Some(HeardSource::Estimate) } = speech.phase {
             // It was thought not to have begun.
             speech.heard = Some(speech.heard_by(&Played::Unknown, until_ms, rate, manager));
             speech.set_end(until_ms, manager);
@@ -102,7 +102,7 @@ impl Speeches {
     }
 
     /// It was played to its end. Gives the calls whose outcome the caller has been told by it.
-    pub fn finished(&mut self, id: SpeechId, at_ms: i64, manager: &mut Manager) -> Result<Vec<InvocationId>, Ignored> {
+    pub fn finished(&mut self, id: SpeechId, at_ms: i64, manager: &mut Manager) -> Result<Vec<ToolCallId>, Ignored> {
         let speech = self.get_mut(id).ok_or(Ignored::UnknownSpeech)?;
         match speech.phase {
             Phase::Finished => return Err(Ignored::Repeated),
@@ -125,7 +125,7 @@ impl Speeches {
     }
 
     /// All of it counts as heard, for nothing will be reported.
-    pub fn assume_heard(&mut self, id: SpeechId) -> Vec<InvocationId> {
+    pub fn assume_heard(&mut self, id: SpeechId) -> Vec<ToolCallId> {
         let Some(speech) = self.get_mut(id) else { return Vec::new() };
         speech.phase = Phase::Finished;
         std::mem::take(&mut speech.tells)

@@ -7,8 +7,7 @@ use super::reference::{
 use super::rewrite::Rewrite;
 use super::{Blob, ContentError, ContentId};
 use crate::message::{
-    Content, Contents, Document, Heard, Invocation, InvocationResult, Map, Outcome, Record, ResultContent, Source,
-    Text, Value,
+    Content, Contents, Document, Heard, Map, Outcome, Record, ResultContent, Source, Text, ToolCall, ToolResult, Value,
 };
 
 /// Gives the content of a reference.
@@ -84,18 +83,18 @@ impl Rewrite for Attaching<'_, '_> {
         }
     }
 
-    fn invocation(&mut self, invocation: &Invocation) -> Invocation {
-        let mut invocation = invocation.clone();
-        if let Some(reference) = beside(&invocation.unknown, ARGUMENTS, JSON_TYPE)
+    fn tool_call(&mut self, tool_call: &ToolCall) -> ToolCall {
+        let mut tool_call = tool_call.clone();
+        if let Some(reference) = beside(&tool_call.unknown, ARGUMENTS, JSON_TYPE)
             && let Some(arguments) = self.json(reference)
         {
-            invocation.unknown = without(invocation.unknown.as_ref(), &[ARGUMENTS]);
-            invocation = invocation.with_arguments(arguments);
+            tool_call.unknown = without(tool_call.unknown.as_ref(), &[ARGUMENTS]);
+            tool_call = tool_call.with_arguments(arguments);
         }
-        invocation
+        tool_call
     }
 
-    fn result(&mut self, result: &InvocationResult) -> InvocationResult {
+    fn result(&mut self, result: &ToolResult) -> ToolResult {
         let mut unknown = result.unknown.clone();
         let mut outcome = result.outcome().clone();
         match &mut outcome {
@@ -112,7 +111,7 @@ impl Rewrite for Attaching<'_, '_> {
                 }
             }
         }
-        let mut attached = InvocationResult::new(result.invocation_id().clone(), result.name().clone(), outcome);
+        let mut attached = ToolResult::new(result.tool_call_id().clone(), result.name().clone(), outcome);
         attached.unknown = unknown;
         attached
     }

@@ -7,8 +7,8 @@ use super::reference::{ARGUMENTS, ERROR_MESSAGE, JSON, JSON_TYPE, Reference, SIZ
 use super::rewrite::Rewrite;
 use super::{Blob, ContentError, ContentStore, Owner};
 use crate::message::{
-    Content, Contents, Document, Invocation, InvocationResult, Map, Outcome, PLACEHOLDER, Record, ResultContent, Role,
-    Source, Text, Value,
+    Content, Contents, Document, Map, Outcome, PLACEHOLDER, Record, ResultContent, Role, Source, Text, ToolCall,
+    ToolResult, Value,
 };
 
 /// What goes to the content store: large texts, system instructions of any size, and all bytes of media and documents.
@@ -81,7 +81,7 @@ impl Offload {
         let heard = record.heard();
         let went_before = record.contents().iter().any(|content| matches!(text_reference(content), Some((_, Some(_)))));
         let stay = heard.is_some() && went_before;
-        let always = record.role() == Role::Supervisor;
+        let always = record.role() == Role::System;
         let goes = |text: &Text| !stay && (always || text.len() >= self.threshold);
         let heard = heard.filter(|_| record.contents().texts().any(goes));
         let mut shares = heard.map(|heard| shares(heard, record.contents().texts()));
@@ -124,19 +124,19 @@ impl Rewrite for Detaching {
         }
     }
 
-    fn invocation(&mut self, invocation: &Invocation) -> Invocation {
-        let mut invocation = invocation.clone();
-        if !has(&invocation.unknown, ARGUMENTS)
-            && let Some(reference) = self.json(invocation.arguments())
+    fn tool_call(&mut self, tool_call: &ToolCall) -> ToolCall {
+        let mut tool_call = tool_call.clone();
+        if !has(&tool_call.unknown, ARGUMENTS)
+            && let Some(reference) = self.json(tool_call.arguments())
         {
-            invocation.unknown = Some(beside(&invocation.unknown, ARGUMENTS, reference, JSON_TYPE));
+            tool_call.unknown = Some(beside(&tool_call.unknown, ARGUMENTS, reference, JSON_TYPE));
             // What every provider takes for arguments.
-            invocation = invocation.with_arguments(with(None, []).into());
+            tool_call = tool_call.with_arguments(with(None, []).into());
         }
-        invocation
+        tool_call
     }
 
-    fn result(&mut self, result: &InvocationResult) -> InvocationResult {
+    fn result(&mut self, result: &ToolResult) -> ToolResult {
         let mut unknown = result.unknown.clone();
         let outcome = match result.outcome() {
             Outcome::Success(parts) => Outcome::Success(parts.iter().map(|part| self.part(part)).collect()),
@@ -149,7 +149,7 @@ impl Rewrite for Detaching {
                 _ => error.clone(),
             }),
         };
-        let mut detached = InvocationResult::new(result.invocation_id().clone(), result.name().clone(), outcome);
+        let mut detached = ToolResult::new(result.tool_call_id().clone(), result.name().clone(), outcome);
         detached.unknown = unknown;
         detached
     }

@@ -1,7 +1,7 @@
 //! What was heard of a text, said in the reference to it.
 
 use super::reference::{Reference, TEXT, TEXT_TYPE, TYPE, with};
-use crate::message::{Content, Heard, Map, Provenance, Text, Value};
+use crate::message::{Content, Heard, HeardSource, Map, Text, Value};
 
 const HEARD: &str = "heard";
 const BYTES: &str = "bytes";
@@ -48,7 +48,7 @@ fn entry(heard: Heard) -> Value {
 fn read(entry: &Map) -> Option<Heard> {
     let Value::Number(bytes) = entry.get(BYTES)? else { return None };
     let by = entry.get(BY)?.as_str()?;
-    let known = [Provenance::WordTiming, Provenance::PlaybackTime, Provenance::Estimate];
+    let known = [HeardSource::WordTiming, HeardSource::PlaybackTime, HeardSource::Estimate];
     let by = known.into_iter().find(|provenance| provenance.to_string() == by)?;
     Some(Heard::bytes(usize::try_from(bytes.as_u64()?).ok()?, by))
 }

@@ -1,21 +1,21 @@
 //! [`Rewrite`]: a walk over the contents of a record that are no texts.
 
-use crate::message::{Content, Document, Invocation, InvocationResult, Map, Media, Source};
+use crate::message::{Content, Document, Map, Media, Source, ToolCall, ToolResult};
 
 /// Puts something else in the place of what a content holds: references for bytes, or bytes for references.
 pub(super) trait Rewrite {
     fn source(&mut self, source: &mut Source, beside: &mut Option<Map>);
 
-    fn invocation(&mut self, invocation: &Invocation) -> Invocation;
+    fn tool_call(&mut self, tool_call: &ToolCall) -> ToolCall;
 
-    fn result(&mut self, result: &InvocationResult) -> InvocationResult;
+    fn result(&mut self, result: &ToolResult) -> ToolResult;
 
     fn other(&mut self, content: &Content) -> Content {
         match content {
             Content::Media(media) => self.media(media).into(),
             Content::Document(document) => self.document(document).into(),
-            Content::Invocation(invocation) => self.invocation(invocation).into(),
-            Content::InvocationResult(result) => self.result(result).into(),
+            Content::ToolCall(tool_call) => self.tool_call(tool_call).into(),
+            Content::ToolResult(result) => self.result(result).into(),
             Content::Text(_) | Content::Unknown(_) => content.clone(),
         }
     }

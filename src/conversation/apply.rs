@@ -30,8 +30,8 @@ impl Conversation {
             drafts.retain(|(draft, _)| {
                 let texts: Vec<Text> = draft.contents.texts().cloned().collect();
                 let is_new = texts.is_empty() || texts.iter().any(|text| !known.contains(text));
-                known.extend(texts.into_iter().filter(|_| draft.role == Role::Supervisor));
-                draft.role != Role::Supervisor || is_new
+                known.extend(texts.into_iter().filter(|_| draft.role == Role::System));
+                draft.role != Role::System || is_new
             });
             let drafts = drafts.into_iter().map(|(draft, _)| draft);
             manager.add_all(drafts).map_err(|(index, source)| PromptError::Message { index, source })?;

@@ -73,7 +73,7 @@ impl<'a> Edit<'a> {
     /// Adds system instructions. In a prompt they follow those that were there at the first request, so that a provider's
     /// cache keeps these. Returns the id of their message.
     pub fn add_system(&mut self, contents: impl Into<Contents>) -> Result<MessageId, EditError> {
-        Ok(self.manager.add_supervisor(contents)?.id())
+        Ok(self.manager.add_system(contents)?.id())
     }
 
     /// Adds a user message that nobody said: what the model should know to answer. Returns the id of the message.

@@ -10,8 +10,8 @@ use super::error::EndError;
 use super::shared::Conversation;
 use super::state::Attached;
 use crate::clock::from_now;
-use crate::log::{CallWriter, Ending, FinishError, Unstored};
-use crate::manager::{Receipt, Tail};
+use crate::log::{CallEnd, CallWriter, FinishError, Unstored};
+use crate::manager::{LastMessage, Receipt};
 use crate::message::MessageId;
 use crate::turn::Manager;
 
@@ -27,25 +27,25 @@ impl Conversation {
     /// more, or had no room in time.
     pub async fn finish(&self, reason: impl Into<Arc<str>>, within: Duration) -> Result<Vec<Unstored>, EndError> {
         let until = from_now(within);
-        let ending = {
+        let call_end = {
             let state = self.state();
             if state.attached == Attached::Call {
                 return Err(EndError::InCall);
             }
             let manager = &state.core.manager;
-            Ending::of(manager, manager.now_ms(), reason).map_err(EndError::Reason)?
+            CallEnd::of(manager, manager.now_ms(), reason).map_err(EndError::Reason)?
         };
-        let (unstored, not_finished) = self.finish_log(ending, until).await;
+        let (unstored, not_finished) = self.finish_log(call_end, until).await;
         not_finished.map_or(Ok(unstored), |error| Err(error.into()))
     }
 
     /// Hands what is left and the ending to the log's writer, and waits for it until a deadline.
-    pub(crate) async fn finish_log(&self, ending: Ending, until: Instant) -> (Vec<Unstored>, Option<FinishError>) {
+    pub(crate) async fn finish_log(&self, call_end: CallEnd, until: Instant) -> (Vec<Unstored>, Option<FinishError>) {
         let Some(writer) = self.writer() else { return (Vec::new(), None) };
         let left = || until.saturating_duration_since(Instant::now());
         // A copy, so that the conversation can be used meanwhile.
         let mut manager = self.read(Clone::clone);
-        let not_finished = writer.finish(&mut manager, ending, left()).await.err();
+        let not_finished = writer.finish(&mut manager, call_end, left()).await.err();
         let unstored = writer.flush(left()).await;
         writer.acknowledge(&mut manager);
         let known = known_to_log(&manager);
@@ -60,7 +60,7 @@ impl Conversation {
 
 /// What the copy knows to be logged, and the conversation does not.
 fn known_to_log(manager: &Manager) -> Receipt {
-    let changes = manager.changes(Tail::Include);
+    let changes = manager.changes(LastMessage::Include);
     let waiting: BTreeSet<MessageId> = changes.records().iter().map(|record| record.id()).collect();
     manager.records().iter().filter(|record| !waiting.contains(&record.id())).collect()
 }

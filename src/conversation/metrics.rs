@@ -1,4 +1,4 @@
-//! [`Totals`]: what a call came to, added up from its events.
+//! [`CallMetrics`]: what a call came to, added up from its events.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use crate::turn::{CallEvent, ReplyOutcome, SpeechId, SummaryOutcome, ToolOutcome
 /// What a call came to. Nothing is counted but by [`note`](Self::note). Printing it shows it to whoever debugs a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Totals {
+pub struct CallMetrics {
     /// Turns that were started.
     pub turns: u32,
     /// How often the caller broke in.
@@ -34,9 +34,9 @@ pub struct Totals {
     /// Summaries that came too late to be true.
     pub summaries_stale: u32,
     /// Records that the log's writer took over.
-    pub handed_over: u64,
+    pub submitted: u64,
     /// How often the log's writer did not take all.
-    pub not_handed_over: u32,
+    pub not_submitted: u32,
     /// The tokens of all replies.
     pub usage: Usage,
     /// The tokens of all summaries, stale ones too.
@@ -57,7 +57,7 @@ struct Reply {
     heard_bytes: Option<u32>,
 }
 
-impl Totals {
+impl CallMetrics {
     /// Takes an event in.
     pub fn note(&mut self, event: &CallEvent) {
         match event {
@@ -90,8 +90,8 @@ impl Totals {
                     SummaryOutcome::Skipped => &mut self.summaries_skipped,
                 } += 1;
             }
-            CallEvent::HandedOver { records } => self.handed_over += u64::from(*records),
-            CallEvent::NotHandedOver => self.not_handed_over += 1,
+            CallEvent::HandedOver { records } => self.submitted += u64::from(*records),
+            CallEvent::NotHandedOver => self.not_submitted += 1,
             CallEvent::Closed { after_ms } => self.length_ms = Some(*after_ms),
         }
     }
@@ -121,7 +121,7 @@ pub struct Durations(Vec<u32>);
 
 /// How durations spread, in milliseconds: exact, and each one that was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Spread {
+pub struct Percentiles {
     /// How many there are.
     pub count: usize,
     /// Half of them are not longer.
@@ -134,18 +134,18 @@ pub struct Spread {
 
 impl Durations {
     /// How they spread; `None` where there are none. O(n log n) in their number.
-    pub fn spread(&self) -> Option<Spread> {
+    pub fn spread(&self) -> Option<Percentiles> {
         let mut sorted = self.0.clone();
         sorted.sort_unstable();
         let rank = |percent: usize| sorted.get((sorted.len() * percent).div_ceil(100).checked_sub(1)?).copied();
-        Some(Spread { count: sorted.len(), p50_ms: rank(50)?, p90_ms: rank(90)?, max_ms: rank(100)? })
+        Some(Percentiles { count: sorted.len(), p50_ms: rank(50)?, p90_ms: rank(90)?, max_ms: rank(100)? })
     }
 }
 
 impl fmt::Display for Durations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.spread() {
-            Some(Spread { count, p50_ms, p90_ms, max_ms }) => {
+            Some(Percentiles { count, p50_ms, p90_ms, max_ms }) => {
                 write!(f, "p50 {p50_ms} ms, p90 {p90_ms} ms, max {max_ms} ms ({count} measured)")
             }
             None => f.write_str("not measured"),
@@ -153,7 +153,7 @@ impl fmt::Display for Durations {
     }
 }
 
-impl fmt::Display for Totals {
+impl fmt::Display for CallMetrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { turns, barge_ins, apologies, asked_to_repeat, .. } = self;
         write!(f, "call          turns {turns}, barge-ins {barge_ins}, apologies {apologies}, ")?;
@@ -171,7 +171,7 @@ impl fmt::Display for Totals {
         writeln!(f, "skipped {summaries_skipped}, stale {summaries_stale}")?;
         writeln!(f, "tokens        {}", Tokens(&self.usage))?;
         writeln!(f, "  summaries   {}", Tokens(&self.summary_usage))?;
-        write!(f, "log           records handed over {}, not all taken {}", self.handed_over, self.not_handed_over)
+        write!(f, "log           records handed over {}, not all taken {}", self.submitted, self.not_submitted)
     }
 }
 
@@ -189,21 +189,21 @@ impl fmt::Display for Tokens<'_> {
 mod tests {
     use super::*;
     use crate::conversation::TokenPrices;
-    use crate::message::InvocationId;
+    use crate::message::ToolCallId;
     use crate::turn::SummaryFailure;
 
     fn usage(input: u64, read: u64, write: u64, output: u64) -> Usage {
         Usage { input_tokens: input, cache_read_tokens: read, cache_write_tokens: write, output_tokens: output }
     }
 
-    fn of(events: impl IntoIterator<Item = CallEvent>) -> Totals {
-        let mut totals = Totals::default();
+    fn of(events: impl IntoIterator<Item = CallEvent>) -> CallMetrics {
+        let mut totals = CallMetrics::default();
         events.into_iter().for_each(|event| totals.note(&event));
         totals
     }
 
     fn tool_finished(outcome: ToolOutcome) -> CallEvent {
-        CallEvent::ToolFinished { id: InvocationId::new("call_1").unwrap(), outcome, after_ms: 90 }
+        CallEvent::ToolFinished { id: ToolCallId::new("call_1").unwrap(), outcome, after_ms: 90 }
     }
 
     /// Every kind of event, at least once.
@@ -214,7 +214,7 @@ mod tests {
             CallEvent::TurnStarted { speech: first },
             CallEvent::FirstToken { speech: first, after_ms: 300 },
             CallEvent::FirstWords { speech: first, after_ms: 640 },
-            CallEvent::ToolCalled { id: InvocationId::new("call_1").unwrap() },
+            CallEvent::ToolCalled { id: ToolCallId::new("call_1").unwrap() },
             tool_finished(ToolOutcome::Succeeded),
             tool_finished(ToolOutcome::Failed),
             tool_finished(ToolOutcome::Unknown),
@@ -257,7 +257,7 @@ mod tests {
           summaries   1000 in (0 from the cache, 0 for it), 170 out
         log           records handed over 9, not all taken 1
         ");
-        insta::assert_snapshot!(Totals::default(), @"
+        insta::assert_snapshot!(CallMetrics::default(), @"
         call          turns 0, barge-ins 0, apologies 0, asked to repeat 0
         response gap  not measured
         first token   not measured
@@ -280,9 +280,9 @@ mod tests {
         assert_eq!(of(a_call()).cost(&Prices::default()), 0);
         // Half a micro-dollar is rounded up.
         let prices = |input| Prices { turns: TokenPrices { input, ..TokenPrices::default() }, ..Prices::default() };
-        let one = Totals { usage: usage(1, 0, 0, 0), ..Totals::default() };
+        let one = CallMetrics { usage: usage(1, 0, 0, 0), ..CallMetrics::default() };
         assert_eq!([499_999, 500_000].map(|price| one.cost(&prices(price))), [0, 1]);
-        let absurd = Totals { usage: usage(u64::MAX, 0, 0, 0), ..Totals::default() };
+        let absurd = CallMetrics { usage: usage(u64::MAX, 0, 0, 0), ..CallMetrics::default() };
         assert_eq!(absurd.cost(&prices(u64::MAX)), u64::MAX);
     }
 

@@ -30,7 +30,7 @@ pub use builder::{BuildError, LastStep, MessageBuilder, ResultBuilder};
 pub use config::{Config, ConfigError, Models};
 pub use edit::{Edit, EditError};
 pub use error::{AskError, EndError, Misfit, PromptError, RunError};
-pub use metrics::{Durations, Spread, Totals};
+pub use metrics::{CallMetrics, Durations, Percentiles};
 pub use prices::{Prices, TokenPrices};
 pub use prompt::Prompt;
 pub use query::{Found, HistoryQuery, LogAnswer, LogScope, QueryError, QueryOrder, query_log};

@@ -30,12 +30,12 @@ use crate::message::{Content, Contents, Document, Draft, Media, MediaKind, Role,
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # use aws_sdk_bedrockruntime::Client;
-/// # use verbale::bedrock::stand_in::{Reply, StandIn};
+/// # use verbale::testing::{ScriptedReply, FakeBedrock};
 /// # use verbale::bedrock::{BedrockModel, BedrockSettings, turn_client};
 /// use verbale::conversation::{Models, Prompt};
-/// # let bedrock = StandIn::new();
+/// # let bedrock = FakeBedrock::new();
 /// # for text in ["Rome.", "Paris."] {
-/// #     bedrock.reply(Reply::text(text));
+/// #     bedrock.reply(ScriptedReply::text(text));
 /// # }
 /// # let client = Client::from_conf(turn_client(bedrock.sdk_config()).build());
 /// # let haiku = BedrockModel::for_turns(client, BedrockSettings::new("eu.anthropic.claude-haiku-4-5"));
@@ -86,7 +86,7 @@ impl Prompt {
     /// conversation has are its system prompt, in their order.
     #[must_use]
     pub fn agent(&self, text: impl Into<Text>) -> Self {
-        self.message(Role::Supervisor, text.into(), Kind::Beside)
+        self.message(Role::System, text.into(), Kind::Beside)
     }
 
     /// Says something in the assistant's name, such as a greeting, or an example of an answer.

@@ -47,25 +47,25 @@ impl Prompt {
 
     /// Bounds how long the model may take until the first words of a turn.
     #[must_use]
-    pub fn first_token_within(&self, within: Duration) -> Self {
+    pub fn first_token_timeout(&self, within: Duration) -> Self {
         self.wait(Wait::FirstToken, within)
     }
 
     /// Bounds how long the model may be silent after its first words.
     #[must_use]
-    pub fn event_within(&self, within: Duration) -> Self {
+    pub fn event_timeout(&self, within: Duration) -> Self {
         self.wait(Wait::Event, within)
     }
 
     /// Bounds how long a whole turn may take, tools included.
     #[must_use]
-    pub fn turn_within(&self, within: Duration) -> Self {
+    pub fn turn_timeout(&self, within: Duration) -> Self {
         self.wait(Wait::Turn, within)
     }
 
     /// Bounds how long a tool may take that has no deadline of its own.
     #[must_use]
-    pub fn tool_within(&self, within: Duration) -> Self {
+    pub fn tool_timeout(&self, within: Duration) -> Self {
         self.wait(Wait::Tool, within)
     }
 

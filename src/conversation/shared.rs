@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::config::{Config, Models};
 use super::edit::{Edit, EditError};
-use super::metrics::Totals;
+use super::metrics::CallMetrics;
 use super::prompt::Prompt;
 use super::registry::{ConversationMetadata, History, HistoryLimit};
 use super::run::Run;
@@ -13,7 +13,7 @@ use super::state::{Attached, State};
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
 use crate::log::{CallId, CallWriter, NotAccepted};
 use crate::manager::MessagesManager;
-use crate::message::{Contents, Invocation, InvocationResult, MessageId, PlainMessage, Role, ToolName};
+use crate::message::{Contents, MessageId, PlainMessage, Role, ToolCall, ToolName, ToolResult};
 use crate::model::Tool;
 use crate::turn::{Host, Observer, ResultRefused};
 
@@ -193,12 +193,12 @@ impl Conversation {
     /// Reports the result of an [external tool](Tool::external).
     ///
     /// Returns [`ResultRefused`] for a call that is not known, or has a result.
-    pub fn tool_result(&self, result: &InvocationResult) -> Result<(), ResultRefused> {
+    pub fn tool_result(&self, result: &ToolResult) -> Result<(), ResultRefused> {
         self.with(|core| core.add_result(result))
     }
 
     /// The tool calls without a result, in order.
-    pub fn open_invocations(&self) -> Vec<Invocation> {
+    pub fn open_tool_calls(&self) -> Vec<ToolCall> {
         self.state().core.open_calls()
     }
 
@@ -222,7 +222,7 @@ impl Conversation {
     }
 
     /// Its turns, tools, summaries and tokens so far.
-    pub fn totals(&self) -> Totals {
+    pub fn totals(&self) -> CallMetrics {
         self.state().totals.clone()
     }
 

@@ -6,12 +6,12 @@ use std::sync::{Arc, MutexGuard};
 use tokio::runtime::Handle;
 
 use super::config::Config;
-use super::metrics::Totals;
+use super::metrics::CallMetrics;
 use super::registry::{History, Needed};
 use super::shared::Conversation;
 use super::summaries::Summaries;
 use crate::log::{CallId, CallWriter, HandedOver, NotAccepted};
-use crate::manager::Tail;
+use crate::manager::LastMessage;
 use crate::turn::{CallEvent, Core, Host, Manager, Observer, count};
 
 /// What a conversation's lock protects.
@@ -20,7 +20,7 @@ pub(super) struct State {
     pub config: Config,
     pub history: History,
     pub summaries: Summaries,
-    pub totals: Totals,
+    pub totals: CallMetrics,
     pub attached: Attached,
     pub observer: Option<Arc<dyn Observer>>,
     /// Where tasks are spawned; known once a turn was taken.
@@ -46,7 +46,7 @@ impl State {
             config,
             history: History::default(),
             summaries: Summaries::default(),
-            totals: Totals::default(),
+            totals: CallMetrics::default(),
             attached: Attached::Nobody,
             observer: None,
             runtime: None,
@@ -81,7 +81,7 @@ impl State {
         }
         let Some(writer) = &self.writer else { return };
         let events = &mut self.core.events;
-        match writer.hand_over(&mut self.core.manager, Tail::Include) {
+        match writer.submit(&mut self.core.manager, LastMessage::Include) {
             Ok(HandedOver { records, is_full, .. }) => {
                 if records > 0 {
                     events.push(CallEvent::HandedOver { records: count(records) });
@@ -92,7 +92,7 @@ impl State {
             }
             Err(error) => {
                 if self.not_logged.is_none() {
-                    tracing::error!(call_id = ?writer.claim().call_id(), %error, "nothing of the call is logged any more");
+                    tracing::error!(call_id = ?writer.lease().call_id(), %error, "nothing of the call is logged any more");
                     self.not_logged = Some(error);
                 }
                 events.push(CallEvent::NotHandedOver);

@@ -12,7 +12,7 @@ use super::config::Config;
 use super::shared::Conversation;
 use super::state::State;
 use crate::manager::{ManagerError, Summarizing};
-use crate::memory::Extractive;
+use crate::memory::ExtractiveSummarizer;
 use crate::message::MessageWrapper;
 use crate::model::{SummarizeError, Summary};
 use crate::policy::{TokenEstimator, Tokens, WindowSizes};
@@ -80,7 +80,7 @@ impl Conversation {
 
 async fn make(conversation: Conversation, summarizing: Summarizing, config: Config, rests: bool) {
     let begun = Instant::now();
-    let within = config.summary_within;
+    let within = config.summary_timeout;
     let made = if rests {
         None
     } else {
@@ -156,7 +156,7 @@ fn apply(
 
 /// Takes the extractive summary.
 fn replace(core: &mut Core, summarizing: &Summarizing, failure: Option<SummaryFailure>) -> SummaryOutcome {
-    let summary = Extractive::default().summary(summarizing).into();
+    let summary = ExtractiveSummarizer::default().summary(summarizing).into();
     if !is_worth_it(core, summarizing, &summary) {
         return SummaryOutcome::Skipped;
     }

@@ -2,7 +2,8 @@
 
 use super::{DynamoError, DynamoLog};
 use crate::log::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Claim, LogError, LogFuture, LoggedCall, Opening, Put,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, LoggedCall, Opening, Put,
+    WriterLease,
 };
 use crate::message::Record;
 
@@ -16,8 +17,8 @@ impl CallLog for DynamoLog {
         Box::pin(async move { self.open(header).await.map_err(|error| at("opening", header.call_id(), error)) })
     }
 
-    fn put_record<'a>(&'a self, claim: &'a Claim, record: &'a Record) -> LogFuture<'a, Put> {
-        Box::pin(async move { self.put(claim, record).await.map_err(|error| at("logging", claim.call_id(), error)) })
+    fn put_record<'a>(&'a self, lease: &'a WriterLease, record: &'a Record) -> LogFuture<'a, Put> {
+        Box::pin(async move { self.put(lease, record).await.map_err(|error| at("logging", lease.call_id(), error)) })
     }
 
     fn change_call<'a>(&'a self, call_id: &'a CallId, change: &'a CallChange) -> LogFuture<'a, CallHeader> {

@@ -5,7 +5,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 
 use super::write::Written;
 use super::{DynamoError, DynamoLog, Item, header, item, names};
-use crate::log::{CallChange, CallHeader, CallId, Claim, Ending, LogError};
+use crate::log::{CallChange, CallEnd, CallHeader, CallId, LogError, WriterLease};
 
 /// The header is there, is that of a call, and has not expired.
 const LIVE: &str = "#entity = :call AND (attribute_not_exists(#expires) OR #expires > :now)";
@@ -19,21 +19,26 @@ impl DynamoLog {
     pub(super) async fn change(&self, call_id: &CallId, change: &CallChange) -> Result<CallHeader, DynamoError> {
         match change {
             CallChange::Resume => Ok(self.take_over(call_id).await?.header),
-            CallChange::Close { claim, ending } => self.close(call_id, claim, ending).await,
+            CallChange::Close { lease, call_end } => self.close(call_id, lease, call_end).await,
             CallChange::Hold => self.hold(call_id).await,
             CallChange::Release => self.release(call_id).await,
         }
     }
 
-    async fn close(&self, call_id: &CallId, claim: &Claim, ending: &Ending) -> Result<CallHeader, DynamoError> {
+    async fn close(
+        &self,
+        call_id: &CallId,
+        lease: &WriterLease,
+        call_end: &CallEnd,
+    ) -> Result<CallHeader, DynamoError> {
         let number = |number: i64| AttributeValue::N(number.to_string());
         let (mut set, mut request) = (String::new(), self.header_update(call_id));
         for (name, value) in [
-            (names::ENDED, Some(number(ending.at_ms))),
-            (names::REASON, Some(AttributeValue::S(ending.reason.to_string()))),
-            (names::MESSAGES, Some(number(ending.messages.into()))),
-            (names::SUMMARIES, Some(number(ending.summaries.into()))),
-            (names::LAST_SEQ, ending.last_seq().map(|seq| number(seq.into()))),
+            (names::ENDED, Some(number(call_end.at_ms))),
+            (names::REASON, Some(AttributeValue::S(call_end.reason.to_string()))),
+            (names::MESSAGES, Some(number(call_end.messages.into()))),
+            (names::SUMMARIES, Some(number(call_end.summaries.into()))),
+            (names::LAST_SEQ, call_end.last_seq().map(|seq| number(seq.into()))),
         ] {
             let Some(value) = value else { continue };
             set += &format!("{} #{name} = :{name}", if set.is_empty() { "SET" } else { "," });
@@ -47,20 +52,20 @@ impl DynamoLog {
                 "{LIVE} AND attribute_not_exists(#ended) AND (attribute_not_exists(#epoch) OR #epoch <= :epoch)"
             ))
             .expression_attribute_names("#epoch", names::EPOCH)
-            .expression_attribute_values(":epoch", number(claim.epoch().into()));
+            .expression_attribute_values(":epoch", number(lease.epoch().into()));
         let item = match self.update_header(call_id, request).await? {
             Written::Done(item) => item,
             Written::Refused(Some(found)) if self.is_live(&found) => {
                 let current = item::epoch(&found);
-                if current > claim.epoch() {
-                    return Err(LogError::Fenced { call_id: call_id.clone(), epoch: claim.epoch(), current }.into());
+                if current > lease.epoch() {
+                    return Err(LogError::Fenced { call_id: call_id.clone(), epoch: lease.epoch(), current }.into());
                 }
                 found
             }
             Written::Refused(found) => return Err(not_there(call_id, found.as_ref())),
         };
         let header = header::from_item(&item)?;
-        self.settle_expiry(&header, claim).await?;
+        self.settle_expiry(&header, lease).await?;
         Ok(header)
     }
 

@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 
 use super::write::Written;
 use super::{AttributeError, DynamoError, DynamoLog, Item, day, item, keys, names};
-use crate::log::{CallHeader, CallId, Cursor, Ending, LogError, Opening, Tenant};
+use crate::log::{CallEnd, CallHeader, CallId, Cursor, LogError, Opening, Tenant};
 
 impl DynamoLog {
     /// Writes down that a call has begun, so that it is [listed](Self::list).
@@ -78,11 +78,11 @@ pub(super) fn from_item(item: &Item) -> Result<CallHeader, DynamoError> {
         if let Some(at_s) = item::number(item, names::EXPIRES_AT).or_else(|| item::number(item, names::EXPIRY)) {
             header = header.with_expires_at(at_s);
         }
-        let ending = match item::number(item, names::ENDED) {
+        let call_end = match item::number(item, names::ENDED) {
             None => None,
-            Some(at_ms) => Some(ending(item, at_ms)?),
+            Some(at_ms) => Some(call_end(item, at_ms)?),
         };
-        Some(header.with_state(item::epoch(item), ending, item.contains_key(names::HELD)))
+        Some(header.with_state(item::epoch(item), call_end, item.contains_key(names::HELD)))
     };
     read().ok_or_else(|| {
         let reason =
@@ -91,7 +91,7 @@ pub(super) fn from_item(item: &Item) -> Result<CallHeader, DynamoError> {
     })
 }
 
-fn ending(item: &Item, at_ms: i64) -> Option<Ending> {
+fn call_end(item: &Item, at_ms: i64) -> Option<CallEnd> {
     let reason = item.get(names::REASON)?.as_s().ok()?.as_str();
-    Ending::new(at_ms, reason, item::number(item, names::MESSAGES)?, item::number(item, names::SUMMARIES)?).ok()
+    CallEnd::new(at_ms, reason, item::number(item, names::MESSAGES)?, item::number(item, names::SUMMARIES)?).ok()
 }

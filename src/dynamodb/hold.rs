@@ -8,7 +8,7 @@ use super::change::not_there;
 use super::cost::write_units;
 use super::write::Written;
 use super::{Cost, DynamoError, DynamoLog, Item, header, item, log, names};
-use crate::log::{CallHeader, CallId, Claim};
+use crate::log::{CallHeader, CallId, WriterLease};
 
 impl DynamoLog {
     /// Puts a call under a legal hold: it does not expire any more, and [erasing](Self::erase) it is refused.
@@ -34,7 +34,7 @@ impl DynamoLog {
                 .expression_attribute_values(":expiry", AttributeValue::N(at_s.to_string())),
         };
         let header = changed(call_id, self.update_header(call_id, request).await?)?;
-        self.settle_expiry(&header, &Claim::of(&header)).await?;
+        self.settle_expiry(&header, &WriterLease::of(&header)).await?;
         Ok(header)
     }
 
@@ -65,9 +65,9 @@ impl DynamoLog {
 
     /// Sweeps what a writer wrote with an expiry that is not the call's: its claim is from before a hold, or from
     /// before the end of one. Costs nothing where no call was held.
-    pub(super) async fn settle_expiry(&self, header: &CallHeader, claim: &Claim) -> Result<(), DynamoError> {
-        let expires_at_s = Claim::of(header).expires_at_s();
-        let is_settled = !header.is_held() && claim.expires_at_s() == expires_at_s;
+    pub(super) async fn settle_expiry(&self, header: &CallHeader, lease: &WriterLease) -> Result<(), DynamoError> {
+        let expires_at_s = WriterLease::of(header).expires_at_s();
+        let is_settled = !header.is_held() && lease.expires_at_s() == expires_at_s;
         if is_settled || header.expires_at_s().is_none() {
             return Ok(());
         }

@@ -22,7 +22,7 @@
 #![cfg_attr(not(feature = "embedded"), doc = "```ignore")]
 //! use verbale::dynamodb::{DynamoLog, Table, create_table};
 //! use verbale::embedded::EmbeddedDynamo;
-//! use verbale::log::{CallHeader, CallId, CallLog, Claim, Put};
+//! use verbale::log::{CallHeader, CallId, CallLog, WriterLease, Put};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -37,7 +37,7 @@
 //! let (log, call_id) = (DynamoLog::new(client), CallId::new("CA1")?);
 //! let header = CallHeader::new(call_id.clone(), 1_744_815_823_058)?;
 //! log.open_call(&header).await?;
-//! assert_eq!(log.put_record(&Claim::of(&header), &record).await?, Put::Written);
+//! assert_eq!(log.put_record(&WriterLease::of(&header), &record).await?, Put::Written);
 //! assert_eq!(log.read_call(&call_id).await?.records, [record]);
 //! println!("{}", log.cost());
 //! # Ok(()) }

@@ -5,7 +5,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use super::size::{MAX_RECORD_BYTES, item_size};
 use super::write::Written;
 use super::{AttributeError, DynamoError, DynamoLog, Item, ItemKey, from_item, item, names, to_item};
-use crate::log::{Claim, LogError, Put};
+use crate::log::{LogError, Put, WriterLease};
 use crate::message::Record;
 
 /// The condition of a call's first writer: it makes writes in any order end in the same table. Whatever has an epoch is
@@ -27,19 +27,19 @@ impl DynamoLog {
     /// Errors: larger than [`MAX_RECORD_BYTES`] (nothing is sent); another message there, or other contents at the
     /// same revision, or what was [erased](Self::erase), or [resumed](Self::resume) by another writer (nothing is
     /// written); a request that failed.
-    pub(super) async fn put(&self, claim: &Claim, record: &Record) -> Result<Put, DynamoError> {
-        let key = ItemKey::new(claim.call_id(), record.position());
-        let mut item = to_item(claim.call_id(), record)?;
+    pub(super) async fn put(&self, lease: &WriterLease, record: &Record) -> Result<Put, DynamoError> {
+        let key = ItemKey::new(lease.call_id(), record.position());
+        let mut item = to_item(lease.call_id(), record)?;
         let bytes = item_size(&item);
         if bytes > MAX_RECORD_BYTES {
             return Err(DynamoError::TooLarge { key, bytes });
         }
-        if let Some(at_s) = claim.expires_at_s() {
+        if let Some(at_s) = lease.expires_at_s() {
             item.insert(names::EXPIRES_AT.to_owned(), AttributeValue::N(at_s.to_string()));
         }
-        let epoch = AttributeValue::N(claim.epoch().to_string());
+        let epoch = AttributeValue::N(lease.epoch().to_string());
         let request = self.client.put_item();
-        let request = if claim.epoch() == 1 {
+        let request = if lease.epoch() == 1 {
             request.condition_expression(CONDITION)
         } else {
             item.insert(names::EPOCH.to_owned(), epoch.clone());
@@ -60,20 +60,20 @@ impl DynamoLog {
             .expression_attribute_values(":revision", AttributeValue::N(record.revision().to_string()));
         match self.send_put(request, || format!("{key} to table {}", self.table)).await? {
             Written::Done(_) => Ok(Put::Written),
-            Written::Refused(found) => compare(key, claim, record, found.unwrap_or_default()),
+            Written::Refused(found) => compare(key, lease, record, found.unwrap_or_default()),
         }
     }
 }
 
 /// What it means that `found` is there and the condition does not hold.
-fn compare(key: ItemKey, claim: &Claim, record: &Record, found: Item) -> Result<Put, DynamoError> {
-    let call_id = claim.call_id().clone();
+fn compare(key: ItemKey, lease: &WriterLease, record: &Record, found: Item) -> Result<Put, DynamoError> {
+    let call_id = lease.call_id().clone();
     if item::is_erased(&found) {
         return Err(LogError::Erased { call_id }.into());
     }
     let current = item::epoch(&found);
-    if current > claim.epoch() {
-        return Err(LogError::Fenced { call_id, epoch: claim.epoch(), current }.into());
+    if current > lease.epoch() {
+        return Err(LogError::Fenced { call_id, epoch: lease.epoch(), current }.into());
     }
     let Some((found_id, found_revision)) = item::identity(&found) else {
         let reason = "what is there has no `id` and `revision`, or DynamoDB did not give it back";

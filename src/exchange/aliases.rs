@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::error::Problem;
-use crate::message::{InvocationId, ToolName};
+use crate::message::{ToolCallId, ToolName};
 
 /// The longest id that leaves room for a number.
 const LONGEST_STEM: usize = 56;
@@ -12,7 +12,7 @@ const LONGEST_STEM: usize = 56;
 /// once. Such a call is kept as `call_1-2`.
 #[derive(Debug)]
 pub(super) struct Aliases {
-    by_id: HashMap<InvocationId, InvocationId>,
+    by_id: HashMap<ToolCallId, ToolCallId>,
     /// Goes up only, so that no number is tried twice.
     next_number: u32,
 }
@@ -23,9 +23,9 @@ impl Aliases {
     /// While the other call is open, the id is kept and refused: a result would be ambiguous.
     pub fn of_call<'a>(
         &mut self,
-        id: InvocationId,
-        invoked: impl Fn(&InvocationId) -> Option<(&'a ToolName, bool)>,
-    ) -> Result<InvocationId, Problem> {
+        id: ToolCallId,
+        invoked: impl Fn(&ToolCallId) -> Option<(&'a ToolName, bool)>,
+    ) -> Result<ToolCallId, Problem> {
         let latest = self.by_id.get(&id).unwrap_or(&id);
         let is_answered = |id| invoked(id).is_some_and(|(_, is_answered)| is_answered);
         if !is_answered(latest) {
@@ -33,7 +33,7 @@ impl Aliases {
         }
         let stem: String = id.as_str().chars().take(LONGEST_STEM).collect();
         loop {
-            let alias = InvocationId::new(format!("{stem}-{}", self.next_number))?;
+            let alias = ToolCallId::new(format!("{stem}-{}", self.next_number))?;
             self.next_number = self.next_number.saturating_add(1);
             if invoked(&alias).is_none() {
                 self.by_id.insert(id, alias.clone());
@@ -43,7 +43,7 @@ impl Aliases {
     }
 
     /// The id of the call that a result under `id` answers.
-    pub fn of_result<'a>(&'a self, id: &'a InvocationId) -> &'a InvocationId {
+    pub fn of_result<'a>(&'a self, id: &'a ToolCallId) -> &'a ToolCallId {
         self.by_id.get(id).unwrap_or(id)
     }
 }

@@ -60,9 +60,9 @@ pub enum Lost {
     /// A MIME type, a title or a label of media or a document.
     Label,
     /// A tool call.
-    Invocation,
+    ToolCall,
     /// The result of a tool call.
-    InvocationResult,
+    ToolResult,
     /// That a tool call failed, the type of its failure, or whether to retry.
     Failure,
     /// That a part of a result is data: it is written as a text.
@@ -86,8 +86,8 @@ impl fmt::Display for Lost {
             Self::Media => "an image, sound or video",
             Self::Document => "a document",
             Self::Label => "a MIME type, a title or a label",
-            Self::Invocation => "a tool call",
-            Self::InvocationResult => "the result of a tool call",
+            Self::ToolCall => "a tool call",
+            Self::ToolResult => "the result of a tool call",
             Self::Failure => "what is known of a failed tool call",
             Self::ResultJson => "that a result is data",
             Self::Value => "bytes in data",
@@ -103,19 +103,19 @@ pub(super) const fn role_name(role: Role) -> &'static str {
     match role {
         Role::User => "user",
         Role::Assistant => "assistant",
-        Role::Supervisor | Role::Summary => "system",
+        Role::System | Role::Summary => "system",
     }
 }
 
 /// The role that a provider's message has: the [hint](crate::message::Decision::role_hint) of its decision, where there
 /// is one and the message holds neither tool calls nor results. No provider takes words as those of a tool.
 pub(super) fn role_for_provider(message: &Message) -> Role {
-    let is_of_tools = |content: &Content| content.as_invocation().is_some() || content.as_result().is_some();
+    let is_of_tools = |content: &Content| content.as_tool_call().is_some() || content.as_result().is_some();
     let hint = message.metadata().decision().and_then(|decision| decision.role_hint);
     match hint.filter(|_| !message.contents().iter().any(is_of_tools)) {
         Some(RoleHint::User) => Role::User,
         Some(RoleHint::Assistant) => Role::Assistant,
-        Some(RoleHint::System) => Role::Supervisor,
+        Some(RoleHint::System) => Role::System,
         Some(RoleHint::Tool) | None => message.role(),
     }
 }

@@ -4,7 +4,7 @@ use super::error::ExchangeError;
 use super::export::{Losses, Lost};
 use super::json::Json;
 use super::node::Node;
-use crate::message::{InvocationError, MessageId, Outcome, ResultContent, Text, is_blank};
+use crate::message::{MessageId, Outcome, ResultContent, Text, ToolCallError, is_blank};
 
 /// The values of `error`, `error_type` and `retryable`.
 pub(super) struct Failure {
@@ -39,14 +39,14 @@ impl Failure {
                 told.push_str(&more);
             }
         }
-        let error = InvocationError::new(told).map_err(|error| node.error(error))?;
-        let error = self.kind.into_iter().fold(error, InvocationError::with_type);
-        Ok(Some(Outcome::Failure(self.retryable.into_iter().fold(error, InvocationError::with_retryable))))
+        let error = ToolCallError::new(told).map_err(|error| node.error(error))?;
+        let error = self.kind.into_iter().fold(error, ToolCallError::with_type);
+        Ok(Some(Outcome::Failure(self.retryable.into_iter().fold(error, ToolCallError::with_retryable))))
     }
 }
 
 /// The entries of a failed tool call.
-pub(super) fn entries<'a>(error: &'a InvocationError, of: MessageId, losses: &mut Losses) -> Json<'a> {
+pub(super) fn entries<'a>(error: &'a ToolCallError, of: MessageId, losses: &mut Losses) -> Json<'a> {
     losses.note_some(of, Lost::Unknown, &error.unknown);
     Json::object([
         ("error", Some(error.message().into())),

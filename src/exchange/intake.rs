@@ -13,8 +13,8 @@ use super::wrong::{JsonKind, Refused};
 use crate::clock::{Clock, read_moment};
 use crate::manager::MessagesManager;
 use crate::message::{
-    Content, Draft, Invocation, InvocationId, InvocationResult, MessageError, MessageId, MessageWrapper, Outcome, Role,
-    Text, ToolName, Value,
+    Content, Draft, MessageError, MessageId, MessageWrapper, Outcome, Role, Text, ToolCall, ToolCallId, ToolName,
+    ToolResult, Value,
 };
 
 #[derive(Deserialize)]
@@ -78,27 +78,22 @@ impl<W: MessageWrapper> Intake<W> {
     pub fn call(
         &mut self,
         node: &Node<'_, '_>,
-        id: InvocationId,
+        id: ToolCallId,
         name: ToolName,
         arguments: Value,
-    ) -> Result<Invocation, ExchangeError> {
+    ) -> Result<ToolCall, ExchangeError> {
         let id = self.aliases.of_call(id, |id| self.manager.invoked(id)).map_err(|problem| node.error(problem))?;
-        Ok(Invocation::of(id, name, arguments))
+        Ok(ToolCall::of(id, name, arguments))
     }
 
     /// The result of the tool call that came under `id`.
     ///
     /// Returns an error if there is no such call before the result.
-    pub fn result(
-        &self,
-        node: &Node<'_, '_>,
-        id: &InvocationId,
-        outcome: Outcome,
-    ) -> Result<InvocationResult, ExchangeError> {
+    pub fn result(&self, node: &Node<'_, '_>, id: &ToolCallId, outcome: Outcome) -> Result<ToolResult, ExchangeError> {
         let id = self.aliases.of_result(id);
         let (name, _) =
             self.manager.invoked(id).ok_or_else(|| node.invalid("no tool call with this id precedes the result"))?;
-        Ok(InvocationResult::new(id.clone(), name.clone(), outcome))
+        Ok(ToolResult::new(id.clone(), name.clone(), outcome))
     }
 
     pub fn into_manager(self) -> MessagesManager<W> {
@@ -109,7 +104,7 @@ impl<W: MessageWrapper> Intake<W> {
 /// The id of a tool call, as text.
 #[derive(Deserialize)]
 #[serde(try_from = "Text")]
-pub(super) struct CallId(pub InvocationId);
+pub(super) struct CallId(pub ToolCallId);
 
 /// The name of a tool, as text.
 #[derive(Deserialize)]
@@ -120,7 +115,7 @@ impl TryFrom<Text> for CallId {
     type Error = Refused;
 
     fn try_from(id: Text) -> Result<Self, Refused> {
-        InvocationId::new(id).map(Self).map_err(|error| Refused(error.to_string()))
+        ToolCallId::new(id).map(Self).map_err(|error| Refused(error.to_string()))
     }
 }
 
@@ -181,7 +176,7 @@ impl From<Speaker> for Role {
         match speaker {
             Speaker::User => Self::User,
             Speaker::Assistant => Self::Assistant,
-            Speaker::System => Self::Supervisor,
+            Speaker::System => Self::System,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{CallChange, CallHeader, CallId, Claim, LogError, LoggedCall, Opening, Put};
+use super::{CallChange, CallHeader, CallId, LogError, LoggedCall, Opening, Put, WriterLease};
 use crate::message::{Position, Record};
 
 /// All that a log holds of one call.
@@ -54,13 +54,13 @@ impl Call {
     }
 
     /// What a record means for it. Changes nothing.
-    fn weigh(&self, claim: &Claim, record: &Record) -> Result<Put, LogError> {
-        let call_id = || claim.call_id().clone();
+    fn weigh(&self, lease: &WriterLease, record: &Record) -> Result<Put, LogError> {
+        let call_id = || lease.call_id().clone();
         let records = match self {
             Self::Erased => return Err(LogError::Erased { call_id: call_id() }),
             Self::Unknown => return Ok(Put::Written),
-            Self::Known { header: Some(header), .. } if header.epoch() > claim.epoch() => {
-                return Err(header.fences(claim));
+            Self::Known { header: Some(header), .. } if header.epoch() > lease.epoch() => {
+                return Err(header.fences(lease));
             }
             Self::Known { records, .. } => records,
         };
@@ -87,13 +87,13 @@ impl Call {
     }
 
     /// Keeps a record, unless it is there.
-    pub fn put(&mut self, claim: &Claim, record: &Record) -> Result<Put, LogError> {
-        let put = self.weigh(claim, record)?;
+    pub fn put(&mut self, lease: &WriterLease, record: &Record) -> Result<Put, LogError> {
+        let put = self.weigh(lease, record)?;
         if put == Put::Written {
             self.replay(record.clone());
         }
         if let Self::Known { expires_at_s, .. } = self {
-            *expires_at_s = claim.expires_at_s();
+            *expires_at_s = lease.expires_at_s();
         }
         Ok(put)
     }

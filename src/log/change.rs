@@ -1,6 +1,6 @@
 //! [`CallChange`]: what can be changed of a call as a whole. [`LoggedCall`]: what is read of it.
 
-use super::{CallHeader, Claim, Ending};
+use super::{CallEnd, CallHeader, WriterLease};
 use crate::contents::Problem;
 use crate::message::Record;
 
@@ -14,9 +14,9 @@ pub enum CallChange {
     /// The call has ended. The first ending stays, until the call is resumed.
     Close {
         /// Whose right it is to say so.
-        claim: Claim,
+        lease: WriterLease,
         /// How it ended.
-        ending: Ending,
+        call_end: CallEnd,
     },
     /// The call is kept until it is [released](Self::Release): it neither expires, nor can it be erased.
     Hold,
@@ -49,7 +49,7 @@ impl LoggedCall {
     }
 
     /// The claim of whoever opened or resumed it last. `None` where it was never opened.
-    pub fn claim(&self) -> Option<Claim> {
-        self.header.as_ref().map(Claim::of)
+    pub fn lease(&self) -> Option<WriterLease> {
+        self.header.as_ref().map(WriterLease::of)
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::call_id::printable;
-use super::{CallChange, CallId, Claim, Day, Ending, LogError};
+use super::{CallChange, CallEnd, CallId, Day, LogError, WriterLease};
 
 /// What is known of a call as a whole: what a list of calls shows.
 ///
@@ -17,7 +17,7 @@ pub struct CallHeader {
     tenant: Option<Tenant>,
     expires_at_s: Option<i64>,
     epoch: u32,
-    ending: Option<Ending>,
+    call_end: Option<CallEnd>,
     is_held: bool,
 }
 
@@ -30,7 +30,7 @@ impl CallHeader {
     /// Errors: a start before the epoch or behind [`MAX_STARTED_MS`](Self::MAX_STARTED_MS).
     pub fn new(call_id: CallId, started_ms: i64) -> Result<Self, LogError> {
         if (0..=Self::MAX_STARTED_MS).contains(&started_ms) {
-            Ok(Self { call_id, started_ms, tenant: None, expires_at_s: None, epoch: 1, ending: None, is_held: false })
+            Ok(Self { call_id, started_ms, tenant: None, expires_at_s: None, epoch: 1, call_end: None, is_held: false })
         } else {
             let reason = "it is in milliseconds since the Unix epoch, from 0, of 13 digits at most";
             Err(LogError::Invalid { what: "the start of a call", reason })
@@ -78,8 +78,8 @@ impl CallHeader {
     }
 
     /// How it ended; `None` while it goes on, and where its last writer did not get to say so.
-    pub fn ending(&self) -> Option<&Ending> {
-        self.ending.as_ref()
+    pub fn call_end(&self) -> Option<&CallEnd> {
+        self.call_end.as_ref()
     }
 
     /// Whether it is under a legal hold.
@@ -104,11 +104,11 @@ impl CallHeader {
         match change {
             CallChange::Resume => {
                 self.epoch += 1;
-                self.ending = None;
+                self.call_end = None;
             }
-            CallChange::Close { claim, .. } if claim.epoch() < self.epoch => return Err(self.fences(claim)),
-            CallChange::Close { ending, .. } => {
-                self.ending.get_or_insert_with(|| ending.clone());
+            CallChange::Close { lease, .. } if lease.epoch() < self.epoch => return Err(self.fences(lease)),
+            CallChange::Close { call_end, .. } => {
+                self.call_end.get_or_insert_with(|| call_end.clone());
             }
             CallChange::Hold => self.is_held = true,
             CallChange::Release => self.is_held = false,
@@ -117,14 +117,14 @@ impl CallHeader {
     }
 
     /// What it answers to a writer with an older epoch.
-    pub(crate) fn fences(&self, claim: &Claim) -> LogError {
-        LogError::Fenced { call_id: self.call_id.clone(), epoch: claim.epoch(), current: self.epoch }
+    pub(crate) fn fences(&self, lease: &WriterLease) -> LogError {
+        LogError::Fenced { call_id: self.call_id.clone(), epoch: lease.epoch(), current: self.epoch }
     }
 
     /// The same as of another state: for a log that reads it back.
     #[must_use]
-    pub(crate) fn with_state(mut self, epoch: u32, ending: Option<Ending>, is_held: bool) -> Self {
-        (self.epoch, self.ending, self.is_held) = (epoch, ending, is_held);
+    pub(crate) fn with_state(mut self, epoch: u32, call_end: Option<CallEnd>, is_held: bool) -> Self {
+        (self.epoch, self.call_end, self.is_held) = (epoch, call_end, is_held);
         self
     }
 

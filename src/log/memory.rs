@@ -5,7 +5,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::call::Call;
-use super::{CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Claim, LogFuture, LoggedCall, Opening, Put};
+use super::{
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogFuture, LoggedCall, Opening, Put, WriterLease,
+};
 use crate::clock::{Clock, SystemClock};
 use crate::message::Record;
 
@@ -52,8 +54,8 @@ impl CallLog for MemoryLog {
         })
     }
 
-    fn put_record<'a>(&'a self, claim: &'a Claim, record: &'a Record) -> LogFuture<'a, Put> {
-        Box::pin(async move { self.calls().entry(claim.call_id().clone()).or_default().put(claim, record) })
+    fn put_record<'a>(&'a self, lease: &'a WriterLease, record: &'a Record) -> LogFuture<'a, Put> {
+        Box::pin(async move { self.calls().entry(lease.call_id().clone()).or_default().put(lease, record) })
     }
 
     fn change_call<'a>(&'a self, call_id: &'a CallId, change: &'a CallChange) -> LogFuture<'a, CallHeader> {

@@ -7,18 +7,18 @@
 //! waits.
 //!
 //! ```
-//! use verbale::log::{CallHeader, CallId, CallLog, CallQuery, Claim, MemoryLog};
-//! use verbale::{MessagesManager, PlainMessage, Tail};
+//! use verbale::log::{CallHeader, CallId, CallLog, CallQuery, WriterLease, MemoryLog};
+//! use verbale::{MessagesManager, PlainMessage, LastMessage};
 //!
 //! # async fn logged(log: &dyn CallLog) -> Result<(), Box<dyn std::error::Error>> {
 //! let mut manager = MessagesManager::<PlainMessage>::new();
 //! let call_id = CallId::new("CA1")?;
 //! let header = CallHeader::new(call_id.clone(), 1_744_815_823_058)?;
 //! log.open_call(&header).await?;
-//! let claim = Claim::of(&header);
+//! let claim = WriterLease::of(&header);
 //!
 //! manager.add_user("Hi, there")?;
-//! let changes = manager.changes(Tail::Include);
+//! let changes = manager.changes(LastMessage::Include);
 //! for record in changes.records() {
 //!     log.put_record(&claim, record).await?;
 //! }
@@ -33,14 +33,14 @@
 //! ```
 
 mod call;
+mod call_end;
 mod call_id;
 mod change;
-mod claim;
 mod day;
-mod ending;
 mod error;
 mod header;
 mod json_lines;
+mod lease;
 mod list;
 mod memory;
 mod offloading;
@@ -51,14 +51,14 @@ mod spool;
 mod stored;
 mod writer;
 
+pub use call_end::CallEnd;
 pub use call_id::CallId;
 pub use change::{CallChange, LoggedCall};
-pub use claim::Claim;
 pub use day::Day;
-pub use ending::Ending;
 pub use error::{LogError, Remedy};
 pub use header::{CallHeader, Opening, Tenant};
-pub use json_lines::{JsonLines, Reach};
+pub use json_lines::{FileDurability, JsonLines};
+pub use lease::WriterLease;
 pub use list::{CallPage, CallQuery, Cursor};
 pub use memory::MemoryLog;
 pub use offloading::Offloading;
@@ -66,7 +66,7 @@ pub use port::{CallLog, LogFuture};
 pub use put::Put;
 pub use redaction::{CardNumbers, Redaction, RedactionError, Redactor, Redactors, redact};
 pub(crate) use spool::RecordKey;
-pub use spool::{SetAside, Spool, SpoolError, SpoolErrorKind, SpoolMemory, SpoolSettings};
+pub use spool::{DeadLetter, Spool, SpoolError, SpoolErrorKind, SpoolMemory, SpoolSettings};
 pub use writer::{
     CallWriter, Durability, FinishError, HandedOver, LogWriter, NotAccepted, Part, ResumeError, Status, Trouble,
     Unstored, WhenFull, WriterSettings, WriterTask,

@@ -5,8 +5,8 @@ use std::future::poll_fn;
 use std::task::Poll;
 
 use super::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Claim, LogError, LogFuture, LoggedCall, Opening, Put,
-    Remedy,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, LoggedCall, Opening, Put,
+    Remedy, WriterLease,
 };
 use crate::contents::{Blob, ContentError, ContentStore, Detached, Offload, Owner, hydrate};
 use crate::message::Record;
@@ -16,7 +16,7 @@ use crate::message::Record;
 ///
 /// ```
 /// # use verbale::contents::MemoryStore;
-/// # use verbale::log::{CallId, CallLog, Claim, MemoryLog, Offloading};
+/// # use verbale::log::{CallId, CallLog, WriterLease, MemoryLog, Offloading};
 /// # use verbale::{MessagesManager, PlainMessage};
 /// # async fn logged() -> Result<(), Box<dyn std::error::Error>> {
 /// // Offloading::new(DynamoLog::new(client.clone()), Cached::new(DynamoContents::new(client), 64 << 20))
@@ -24,7 +24,7 @@ use crate::message::Record;
 ///
 /// let mut manager = MessagesManager::<PlainMessage>::new();
 /// manager.add_user("terms and conditions ".repeat(100))?;
-/// let claim = Claim::first(CallId::new("CA1")?);
+/// let claim = WriterLease::first(CallId::new("CA1")?);
 /// for record in manager.records() {
 ///     log.put_record(&claim, &record).await?;
 /// }
@@ -131,13 +131,13 @@ impl<L: CallLog, S: ContentStore> CallLog for Offloading<L, S> {
         self.log.open_call(header)
     }
 
-    fn put_record<'a>(&'a self, claim: &'a Claim, record: &'a Record) -> LogFuture<'a, Put> {
+    fn put_record<'a>(&'a self, lease: &'a WriterLease, record: &'a Record) -> LogFuture<'a, Put> {
         Box::pin(async move {
-            let call_id = claim.call_id();
+            let call_id = lease.call_id();
             let Detached { record, blobs } = self.offload.detach(record);
             let put = self.put_contents(blobs, &owner(call_id)).await;
             put.map_err(|error| of_store(format!("putting contents of call {call_id}"), error))?;
-            let put = self.log.put_record(claim, &record).await;
+            let put = self.log.put_record(lease, &record).await;
             if let Err(LogError::Erased { .. }) = put {
                 // Its error comes first, so that it is tried again.
                 self.release(call_id).await?;

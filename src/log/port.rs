@@ -3,7 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use super::{CallChange, CallHeader, CallId, CallPage, CallQuery, Claim, LogError, LoggedCall, Opening, Put};
+use super::{CallChange, CallHeader, CallId, CallPage, CallQuery, LogError, LoggedCall, Opening, Put, WriterLease};
 use crate::message::Record;
 
 /// What the methods of a [`CallLog`] give, later.
@@ -46,7 +46,7 @@ pub trait CallLog: Send + Sync {
     /// Puts a record of a call over an older revision of itself, or over nothing.
     ///
     /// Errors: another message there, or other contents at the same revision; erased; fenced; a backend that failed.
-    fn put_record<'a>(&'a self, claim: &'a Claim, record: &'a Record) -> LogFuture<'a, Put>;
+    fn put_record<'a>(&'a self, lease: &'a WriterLease, record: &'a Record) -> LogFuture<'a, Put>;
 
     /// Changes the call as a whole, and gives its header as it is then.
     ///
@@ -102,8 +102,8 @@ impl<L: CallLog + ?Sized> CallLog for Arc<L> {
         (**self).open_call(header)
     }
 
-    fn put_record<'a>(&'a self, claim: &'a Claim, record: &'a Record) -> LogFuture<'a, Put> {
-        (**self).put_record(claim, record)
+    fn put_record<'a>(&'a self, lease: &'a WriterLease, record: &'a Record) -> LogFuture<'a, Put> {
+        (**self).put_record(lease, record)
     }
 
     fn change_call<'a>(&'a self, call_id: &'a CallId, change: &'a CallChange) -> LogFuture<'a, CallHeader> {

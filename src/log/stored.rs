@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CallHeader, CallId, Ending, LogError, Tenant};
+use super::{CallEnd, CallHeader, CallId, LogError, Tenant};
 
 /// A header; what has its first value is left out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -16,13 +16,13 @@ pub(super) struct StoredHeader {
     #[serde(default = "first_epoch", skip_serializing_if = "is_first_epoch")]
     epoch: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
-    ended: Option<StoredEnding>,
+    ended: Option<StoredCallEnd>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     held: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct StoredEnding {
+pub(super) struct StoredCallEnd {
     at: i64,
     reason: String,
     messages: u32,
@@ -45,7 +45,7 @@ impl From<&CallHeader> for StoredHeader {
             tenant: header.tenant().map(|tenant| tenant.as_str().to_owned()),
             expires: header.expires_at_s(),
             epoch: header.epoch(),
-            ended: header.ending().map(StoredEnding::from),
+            ended: header.call_end().map(StoredCallEnd::from),
             held: header.is_held(),
         }
     }
@@ -62,22 +62,22 @@ impl TryFrom<StoredHeader> for CallHeader {
         if let Some(at_s) = stored.expires {
             header = header.with_expires_at(at_s);
         }
-        let ending = stored.ended.map(Ending::try_from).transpose()?;
-        Ok(header.with_state(stored.epoch, ending, stored.held))
+        let call_end = stored.ended.map(CallEnd::try_from).transpose()?;
+        Ok(header.with_state(stored.epoch, call_end, stored.held))
     }
 }
 
-impl From<&Ending> for StoredEnding {
-    fn from(ending: &Ending) -> Self {
-        let reason = ending.reason.as_ref().to_owned();
-        Self { at: ending.at_ms, reason, messages: ending.messages, summaries: ending.summaries }
+impl From<&CallEnd> for StoredCallEnd {
+    fn from(call_end: &CallEnd) -> Self {
+        let reason = call_end.reason.as_ref().to_owned();
+        Self { at: call_end.at_ms, reason, messages: call_end.messages, summaries: call_end.summaries }
     }
 }
 
-impl TryFrom<StoredEnding> for Ending {
+impl TryFrom<StoredCallEnd> for CallEnd {
     type Error = LogError;
 
-    fn try_from(stored: StoredEnding) -> Result<Self, LogError> {
+    fn try_from(stored: StoredCallEnd) -> Result<Self, LogError> {
         Self::new(stored.at, stored.reason, stored.messages, stored.summaries)
     }
 }

@@ -32,8 +32,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// Adds system instructions: logged in their place, never in [`messages`](Self::messages).
     ///
     /// Errors: as [`add_message`](Self::add_message).
-    pub fn add_supervisor(&mut self, contents: impl Into<Contents>) -> Result<Entry<'_, W>, ManagerError> {
-        self.add_message(Role::Supervisor, contents)
+    pub fn add_system(&mut self, contents: impl Into<Contents>) -> Result<Entry<'_, W>, ManagerError> {
+        self.add_message(Role::System, contents)
     }
 
     /// Adds a message. Texts that are blank are left out.
@@ -130,7 +130,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     /// The step of the message with the call that these contents answer.
     fn step_of_call(&self, contents: &Contents) -> Option<Step> {
-        let call = self.calls.get(contents.iter().find_map(Content::as_result)?.invocation_id())?;
+        let call = self.calls.get(contents.iter().find_map(Content::as_result)?.tool_call_id())?;
         self.list.get(self.index_of(call.made))?.metadata().decision()?.step
     }
 

@@ -36,7 +36,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         self.uncovered().rev().map(W::message).filter(|message| match message.role() {
             Role::User => !message.is_fake(),
             Role::Assistant => self.is_visible(message) && !is_fixed(message),
-            Role::Summary | Role::Supervisor => false,
+            Role::Summary | Role::System => false,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! When there is something to answer, case by case.
 
 use super::tests::{Manager, call, restored_from_json, summarise};
-use crate::message::{Attribute, Heard, Provenance, Timing};
+use crate::message::{Attribute, Heard, HeardSource, Timing};
 
 fn answered() -> Manager {
     let mut manager = Manager::new();
@@ -24,11 +24,11 @@ fn assert_answerable(manager: &Manager, expected: bool) {
 fn words_and_results_can_be_answered() {
     let mut manager = Manager::new();
     assert_answerable(&manager, false);
-    manager.add_supervisor("Be brief.").unwrap();
+    manager.add_system("Be brief.").unwrap();
     assert_answerable(&manager, false);
     manager.add_user("a").unwrap();
     assert_answerable(&manager, true);
-    manager.add_supervisor("Be long.").unwrap();
+    manager.add_system("Be long.").unwrap();
     assert_answerable(&manager, true);
     manager.add_assistant(call("c1")).unwrap();
     assert_answerable(&manager, true);
@@ -58,7 +58,7 @@ fn an_answer_that_was_cut_can_be_gone_on_with() {
     assert_answerable(&manager, false);
     let id = manager.records()[1].id();
     for (bytes, expected) in [(0, true), (1, true), (3, false)] {
-        manager.entry(&id).unwrap().set_heard(Heard::bytes(bytes, Provenance::Estimate)).unwrap();
+        manager.entry(&id).unwrap().set_heard(Heard::bytes(bytes, HeardSource::Estimate)).unwrap();
         assert_answerable(&manager, expected);
     }
     manager.entry(&id).unwrap().add_attribute(Attribute::LlmInterrupted);

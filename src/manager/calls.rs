@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::manager::MessagesManager;
 use crate::manager::error::ManagerError;
-use crate::message::{Content, Invocation, InvocationId, InvocationResult, MessageWrapper, Role, ToolName};
+use crate::message::{Content, MessageWrapper, Role, ToolCall, ToolCallId, ToolName, ToolResult};
 
 /// The tool calls of a conversation, by invocation id. The one home of their pairing.
 ///
@@ -13,7 +13,7 @@ use crate::message::{Content, Invocation, InvocationId, InvocationResult, Messag
 /// changes. Each layer is less than half as large as the one before it, so a fork copies O(log n) pointers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Calls {
-    own: HashMap<InvocationId, Entry>,
+    own: HashMap<ToolCallId, Entry>,
     /// The oldest first. Entries of later layers replace those of earlier ones.
     shared: Vec<Layer>,
 }
@@ -38,7 +38,7 @@ struct Entry {
 /// Tool calls that several conversations share, as they stood up to a message.
 #[derive(Debug, Clone)]
 struct Layer {
-    calls: Arc<HashMap<InvocationId, Entry>>,
+    calls: Arc<HashMap<ToolCallId, Entry>>,
     up_to: u32,
 }
 
@@ -51,7 +51,7 @@ impl Entry {
 }
 
 impl Layer {
-    fn calls(&self) -> impl Iterator<Item = (&InvocationId, Call<'_>)> {
+    fn calls(&self) -> impl Iterator<Item = (&ToolCallId, Call<'_>)> {
         self.calls.iter().filter_map(|(id, entry)| Some((id, entry.up_to(self.up_to)?)))
     }
 
@@ -66,7 +66,7 @@ impl Layer {
         Self { calls: Arc::new(calls), up_to: u32::MAX }
     }
 
-    fn copied(&self) -> HashMap<InvocationId, Entry> {
+    fn copied(&self) -> HashMap<ToolCallId, Entry> {
         self.calls().map(|(id, call)| (id.clone(), call.into())).collect()
     }
 }
@@ -79,7 +79,7 @@ impl From<Call<'_>> for Entry {
 
 impl Calls {
     #[inline]
-    pub fn get(&self, id: &InvocationId) -> Option<Call<'_>> {
+    pub fn get(&self, id: &ToolCallId) -> Option<Call<'_>> {
         let own = self.own.get(id).and_then(|entry| entry.up_to(u32::MAX));
         own.or_else(|| self.shared.iter().rev().find_map(|layer| layer.calls.get(id)?.up_to(layer.up_to)))
     }
@@ -93,21 +93,21 @@ impl Calls {
         }
         for content in contents {
             match content {
-                Content::Invocation(invocation) => {
-                    let id = invocation.id();
+                Content::ToolCall(tool_call) => {
+                    let id = tool_call.id();
                     if role != Role::Assistant {
                         return Err(ManagerError::WrongRole { role, content: "a tool call" });
                     }
                     if self.get(id).is_some() {
-                        return Err(ManagerError::RepeatedInvocation { id: id.clone() });
+                        return Err(ManagerError::RepeatedToolCall { id: id.clone() });
                     }
                 }
-                Content::InvocationResult(result) => {
-                    let id = result.invocation_id();
+                Content::ToolResult(result) => {
+                    let id = result.tool_call_id();
                     if role != Role::User {
                         return Err(ManagerError::WrongRole { role, content: "the result of a tool call" });
                     }
-                    let call = self.get(id).ok_or_else(|| ManagerError::UnknownInvocation { id: id.clone() })?;
+                    let call = self.get(id).ok_or_else(|| ManagerError::UnknownToolCall { id: id.clone() })?;
                     if call.result.is_some() {
                         return Err(ManagerError::SecondResult { id: id.clone() });
                     }
@@ -118,10 +118,10 @@ impl Calls {
                 _ => {}
             }
         }
-        if let Some(id) = twice(contents, |content| content.as_invocation().map(Invocation::id)) {
-            return Err(ManagerError::RepeatedInvocation { id: id.clone() });
+        if let Some(id) = twice(contents, |content| content.as_tool_call().map(ToolCall::id)) {
+            return Err(ManagerError::RepeatedToolCall { id: id.clone() });
         }
-        match twice(contents, |content| content.as_result().map(InvocationResult::invocation_id)) {
+        match twice(contents, |content| content.as_result().map(ToolResult::tool_call_id)) {
             Some(id) => Err(ManagerError::SecondResult { id: id.clone() }),
             None => Ok(()),
         }
@@ -132,11 +132,11 @@ impl Calls {
     pub fn note(&mut self, seq: u32, contents: &[Content]) {
         for content in contents {
             match content {
-                Content::Invocation(invocation) => {
-                    let call = Entry { name: invocation.name().clone(), made: seq, result: None };
-                    self.own.insert(invocation.id().clone(), call);
+                Content::ToolCall(tool_call) => {
+                    let call = Entry { name: tool_call.name().clone(), made: seq, result: None };
+                    self.own.insert(tool_call.id().clone(), call);
                 }
-                Content::InvocationResult(result) => self.set_result(result.invocation_id(), Some(seq)),
+                Content::ToolResult(result) => self.set_result(result.tool_call_id(), Some(seq)),
                 _ => {}
             }
         }
@@ -146,14 +146,14 @@ impl Calls {
     pub fn forget(&mut self, contents: &[Content]) {
         for content in contents {
             match content {
-                Content::Invocation(invocation) => drop(self.own.remove(invocation.id())),
-                Content::InvocationResult(result) => self.set_result(result.invocation_id(), None),
+                Content::ToolCall(tool_call) => drop(self.own.remove(tool_call.id())),
+                Content::ToolResult(result) => self.set_result(result.tool_call_id(), None),
                 _ => {}
             }
         }
     }
 
-    fn set_result(&mut self, id: &InvocationId, result: Option<u32>) {
+    fn set_result(&mut self, id: &ToolCallId, result: Option<u32>) {
         if let Some(entry) = self.own.get_mut(id) {
             entry.result = result;
         } else if let Some(call) = self.get(id) {
@@ -176,7 +176,7 @@ impl Calls {
         Self { own: HashMap::new(), shared: shared.collect() }
     }
 
-    pub fn is_open(&self, id: &InvocationId) -> bool {
+    pub fn is_open(&self, id: &ToolCallId) -> bool {
         self.get(id).is_some_and(|call| call.result.is_none())
     }
 
@@ -192,22 +192,19 @@ impl Calls {
 impl<W: MessageWrapper> MessagesManager<W> {
     /// The tool calls that have no result yet, in order. While one is open, nothing from it on is summarised: when a tool will
     /// never answer, add an error result.
-    pub fn open_invocations(&self) -> Vec<&InvocationId> {
+    pub fn open_tool_calls(&self) -> Vec<&ToolCallId> {
         let messages = self.calls.open().into_iter().filter_map(|seq| self.list.get(self.index_of(seq)));
-        let invocations = messages.flat_map(|wrapper| wrapper.message().contents()).filter_map(Content::as_invocation);
-        invocations.map(Invocation::id).filter(|id| self.calls.is_open(id)).collect()
+        let tool_calls = messages.flat_map(|wrapper| wrapper.message().contents()).filter_map(Content::as_tool_call);
+        tool_calls.map(ToolCall::id).filter(|id| self.calls.is_open(id)).collect()
     }
 }
 
 /// An id that stands twice among the contents. Sorted, for an imported message may have a hundred thousand calls.
-fn twice<'a>(
-    contents: &'a [Content],
-    id: impl Fn(&'a Content) -> Option<&'a InvocationId>,
-) -> Option<&'a InvocationId> {
+fn twice<'a>(contents: &'a [Content], id: impl Fn(&'a Content) -> Option<&'a ToolCallId>) -> Option<&'a ToolCallId> {
     if contents.len() < 2 {
         return None;
     }
-    let mut ids: Vec<&InvocationId> = contents.iter().filter_map(id).collect();
+    let mut ids: Vec<&ToolCallId> = contents.iter().filter_map(id).collect();
     ids.sort_unstable();
     ids.iter().zip(ids.iter().skip(1)).find(|(a, b)| a == b).map(|(id, _)| *id)
 }

@@ -4,7 +4,7 @@ use crate::message::{Message, MessageId, Position, Record};
 
 /// Whether the last message is among the changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tail {
+pub enum LastMessage {
     /// It is.
     Include,
     /// It is not, as long as the next message may still be merged into it: this saves a write. Take it in when the

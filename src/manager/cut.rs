@@ -50,11 +50,11 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// summary back. A place that a summary can take too is among [`cuts`](Self::cuts). O(window).
     ///
     /// ```
-    /// # use verbale::{Invocation, MessageWrapper, MessagesManager, PlainMessage, Value};
+    /// # use verbale::{ToolCall, MessageWrapper, MessagesManager, PlainMessage, Value};
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let mut manager = MessagesManager::<PlainMessage>::new();
     /// manager.add_user("Book a table, please.")?;
-    /// manager.add_assistant(Invocation::new("call_1", "book", Value::Null)?)?; // and its result never comes
+    /// manager.add_assistant(ToolCall::new("call_1", "book", Value::Null)?)?; // and its result never comes
     /// manager.add_assistant("One moment.")?;
     /// manager.add_user("Are you open on Monday?")?;
     /// assert!(manager.cuts().is_empty());
@@ -115,8 +115,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
                         }
                     }
                     Role::Assistant => {
-                        for invocation in message.contents().iter().filter_map(Content::as_invocation) {
-                            let Some(result) = self.calls.get(invocation.id()).and_then(|call| call.result) else {
+                        for tool_call in message.contents().iter().filter_map(Content::as_tool_call) {
+                            let Some(result) = self.calls.get(tool_call.id()).and_then(|call| call.result) else {
                                 // An open call holds back everything from it on.
                                 return None;
                             };
@@ -124,7 +124,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
                         }
                         behind_answer = self.is_visible(message).then_some(index + 1);
                     }
-                    Role::Summary | Role::Supervisor => {}
+                    Role::Summary | Role::System => {}
                 }
             }
             // Nothing follows, no late result either.

@@ -82,12 +82,12 @@ fn shown(f: &mut fmt::Formatter<'_>, content: &Content) -> fmt::Result {
         Content::Text(text) => quoted(f, text),
         Content::Media(media) => sourced(f, media.kind.as_str(), media.prompt_hint.as_deref(), &media.source),
         Content::Document(document) => sourced(f, "document", document.title.as_deref(), &document.source),
-        Content::Invocation(call) => {
+        Content::ToolCall(call) => {
             write!(f, "call {} ({}) ", call.name(), call.id())?;
             value(f, call.arguments())
         }
-        Content::InvocationResult(result) => {
-            write!(f, "result {} ({}) ", result.name(), result.invocation_id())?;
+        Content::ToolResult(result) => {
+            write!(f, "result {} ({}) ", result.name(), result.tool_call_id())?;
             match result.outcome() {
                 Outcome::Success(contents) => {
                     f.write_char('[')?;

@@ -1,7 +1,7 @@
 //! Drafts: what is merged, and that several are added or none.
 
 use super::*;
-use crate::message::{Decision, Draft, Invocation, InvocationError, PlainMessage, Role, Step, Value};
+use crate::message::{Decision, Draft, PlainMessage, Role, Step, ToolCall, ToolCallError, Value};
 
 type Manager = MessagesManager<PlainMessage>;
 
@@ -25,8 +25,8 @@ fn messages_of_two_decisions_are_one_in_the_window_and_two_in_the_list() {
 
 #[test]
 fn several_drafts_are_added_or_none() {
-    let call = Invocation::new("call_1", "lookup", Value::Null).unwrap();
-    let result = call.failure(InvocationError::new("no").unwrap());
+    let call = ToolCall::new("call_1", "lookup", Value::Null).unwrap();
+    let result = call.failure(ToolCallError::new("no").unwrap());
     let good = [
         Draft::new(Role::User, "a"),
         Draft::new(Role::Assistant, call.clone()),
@@ -41,7 +41,7 @@ fn several_drafts_are_added_or_none() {
         (4, Draft::new(Role::User, " "), ManagerError::Blank),
         (4, Draft::new(Role::Summary, "a"), ManagerError::SummaryRole),
         (4, Draft::new(Role::User, result), ManagerError::SecondResult { id: call.id().clone() }),
-        (2, Draft::new(Role::Assistant, call.clone()), ManagerError::RepeatedInvocation { id: call.id().clone() }),
+        (2, Draft::new(Role::Assistant, call.clone()), ManagerError::RepeatedToolCall { id: call.id().clone() }),
     ] {
         let mut manager = Manager::new();
         manager.add_user("before").unwrap();
@@ -49,7 +49,7 @@ fn several_drafts_are_added_or_none() {
         let mut drafts = good.to_vec();
         drafts.insert(at, bad);
         assert_eq!(manager.add_all(drafts), Err((at, wanted)));
-        assert!(manager == before && manager.changes(Tail::Include) == before.changes(Tail::Include));
+        assert!(manager == before && manager.changes(LastMessage::Include) == before.changes(LastMessage::Include));
         manager.add_all(good.clone()).unwrap();
     }
 }
@@ -58,12 +58,12 @@ fn several_drafts_are_added_or_none() {
 fn adding_drafts_with_tool_calls_takes_linear_time() {
     // A table that is copied for each batch or draft takes minutes here.
     let mut manager = Manager::new();
-    let call = |number: usize| Invocation::new(format!("call_{number}"), "lookup", Value::Null).unwrap();
+    let call = |number: usize| ToolCall::new(format!("call_{number}"), "lookup", Value::Null).unwrap();
     let turn =
-        |call: Invocation| [Draft::new(Role::Assistant, call.clone()), Draft::new(Role::User, call.success(["found"]))];
+        |call: ToolCall| [Draft::new(Role::Assistant, call.clone()), Draft::new(Role::User, call.success(["found"]))];
     manager.add_all((0..20_000).flat_map(|number| turn(call(number)))).unwrap();
     for number in 20_000..40_000 {
         manager.add_all(turn(call(number))).unwrap();
     }
-    assert_eq!((manager.message_count(), manager.open_invocations().len()), (80_001, 0));
+    assert_eq!((manager.message_count(), manager.open_tool_calls().len()), (80_001, 0));
 }

@@ -1,6 +1,6 @@
 //! Why the manager refuses: [`ManagerError`], [`ForkError`] and [`RestoreError`].
 
-use crate::message::{InvocationId, MessageError, MessageId, Position, Role};
+use crate::message::{MessageError, MessageId, Position, Role, ToolCallId};
 
 /// Why a [`MessagesManager`](crate::MessagesManager) refuses a change. What was refused left no trace.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,27 +22,27 @@ pub enum ManagerError {
     },
     /// An invocation id is used once in a conversation.
     #[error("invocation `{id}` is already in this conversation; give each call an id of its own")]
-    RepeatedInvocation {
+    RepeatedToolCall {
         /// The repeated id.
-        id: InvocationId,
+        id: ToolCallId,
     },
     /// No call has this id.
     #[error("the result of invocation `{id}` has no call in this conversation")]
-    UnknownInvocation {
+    UnknownToolCall {
         /// The id without a call.
-        id: InvocationId,
+        id: ToolCallId,
     },
     /// A call has one result.
     #[error("invocation `{id}` already has its result")]
     SecondResult {
         /// The id that was answered before.
-        id: InvocationId,
+        id: ToolCallId,
     },
     /// The result names another tool than the call.
     #[error("the result of invocation `{id}` names another tool than its call")]
     MismatchedResult {
         /// The id of the call.
-        id: InvocationId,
+        id: ToolCallId,
     },
     /// A message id is used once in a conversation.
     #[error("message id {id} is already in this conversation; give each message an id of its own")]
@@ -141,7 +141,7 @@ pub enum RestoreError {
     },
     /// A tool call or result does not fit the others.
     #[error("message {id} does not fit the others")]
-    Invocation {
+    ToolCall {
         /// The message.
         id: MessageId,
         /// What is wrong.

@@ -111,7 +111,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
             window_start,
             window_is_open: false,
             calls: self.calls.share(seq),
-            handed_over: ledger.clone(),
+            submitted: ledger.clone(),
             ledger,
             kept_of_pruned: self.kept_of_pruned.share(self.kept_of_pruned.end()),
             explicit_ids: ExplicitIds::default(),

@@ -40,7 +40,7 @@ mod tests;
 use std::fmt;
 use std::sync::Arc;
 
-pub use changes::{Changes, Receipt, Tail};
+pub use changes::{Changes, LastMessage, Receipt};
 pub use cut::Cut;
 pub use entry::Entry;
 pub use error::{ForkError, ManagerError, RestoreError};
@@ -89,7 +89,7 @@ pub struct MessagesManager<W> {
     // What the log has.
     ledger: Ledger,
     // What the log's writer has, or the log.
-    handed_over: Ledger,
+    submitted: Ledger,
     // Of what was pruned, in order, what still holds: system instructions, and what is marked as the place of a fork.
     kept_of_pruned: List<W>,
     explicit_ids: ExplicitIds,
@@ -112,7 +112,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
             window_is_open: false,
             calls: Calls::default(),
             ledger: Ledger::default(),
-            handed_over: Ledger::default(),
+            submitted: Ledger::default(),
             kept_of_pruned: List::new(),
             explicit_ids: ExplicitIds::default(),
             clock,
@@ -169,7 +169,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// What the log does not know yet: messages that are new or have changed, wherever they stand.
     ///
     /// It stays there until it is [acknowledged](Self::acknowledge).
-    pub fn changes(&self, tail: Tail) -> Changes {
+    pub fn changes(&self, tail: LastMessage) -> Changes {
         Changes::new(self.records_of(&self.ledger, tail).collect())
     }
 
@@ -178,37 +178,37 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let mut ledger = std::mem::take(&mut self.ledger);
         self.note(&mut ledger, &receipt);
         self.ledger = ledger;
-        self.handed_over(&receipt);
+        self.submitted(&receipt);
     }
 
     /// Of the [`changes`](Self::changes) those that were not [handed over](Self::handed_over) to whoever writes the log
     /// in the background: what a turn brought, however much is still waiting to be written.
-    pub fn new_changes(&self, tail: Tail) -> Changes {
+    pub fn new_changes(&self, tail: LastMessage) -> Changes {
         Changes::new(self.new_records(tail).collect())
     }
 
     /// Takes note that these revisions were handed over. They stay in [`changes`](Self::changes) until they are
     /// acknowledged.
-    pub fn handed_over(&mut self, receipt: &Receipt) {
-        let mut ledger = std::mem::take(&mut self.handed_over);
+    pub fn submitted(&mut self, receipt: &Receipt) {
+        let mut ledger = std::mem::take(&mut self.submitted);
         self.note(&mut ledger, receipt);
-        self.handed_over = ledger;
+        self.submitted = ledger;
     }
 
     /// Takes note that what was handed over and is not acknowledged is lost, with the one who had it: all of it is in
     /// [`new_changes`](Self::new_changes) again.
     pub fn take_back(&mut self) {
-        self.handed_over = self.ledger.clone();
+        self.submitted = self.ledger.clone();
     }
 
     /// The records of [`new_changes`](Self::new_changes), each made when it is asked for.
-    pub(crate) fn new_records(&self, tail: Tail) -> impl Iterator<Item = Record> {
-        self.records_of(&self.handed_over, tail)
+    pub(crate) fn new_records(&self, tail: LastMessage) -> impl Iterator<Item = Record> {
+        self.records_of(&self.submitted, tail)
     }
 
-    fn records_of(&self, ledger: &Ledger, tail: Tail) -> impl Iterator<Item = Record> {
+    fn records_of(&self, ledger: &Ledger, tail: LastMessage) -> impl Iterator<Item = Record> {
         let last = self.list.last().map(W::message);
-        let growing = last.filter(|last| tail == Tail::Exclude && self.merges(last.role())).map(Message::id);
+        let growing = last.filter(|last| tail == LastMessage::Exclude && self.merges(last.role())).map(Message::id);
         let (dirty, unknown_from) = ledger.dirty();
         let changed = dirty.into_iter().filter_map(|position| self.list.get(self.index(position)));
         let new = self.list.range(unknown_from..self.list.end());
@@ -240,7 +240,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     fn change<T>(&mut self, index: usize, change: impl FnOnce(&mut Message) -> T) -> Option<T> {
         let message = self.list.get_mut(index)?.message_mut();
         self.ledger.changing(index, message);
-        self.handed_over.changing(index, message);
+        self.submitted.changing(index, message);
         message.raise_revision();
         Some(change(message))
     }

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::clock::{ManualClock, SequentialIds};
 use crate::message::{
-    Confidence, Content, Draft, Heard, Invocation, MessageError, PlainMessage, Provenance, Role, Timing, Value,
+    Confidence, Content, Draft, Heard, HeardSource, MessageError, PlainMessage, Role, Timing, ToolCall, Value,
 };
 
 type Manager = MessagesManager<PlainMessage>;
@@ -141,7 +141,7 @@ fn message_heard_in_part_keeps_its_parts() {
     manager.add_user("Hi").unwrap();
     manager.add_assistant("One moment.").unwrap();
     let id = manager.add_assistant("It costs ten euros.").unwrap().id();
-    manager.entry(&id).unwrap().set_heard(Heard::bytes(19, Provenance::Estimate)).unwrap();
+    manager.entry(&id).unwrap().set_heard(Heard::bytes(19, HeardSource::Estimate)).unwrap();
     let message = manager.get(&id).unwrap().message();
     assert_eq!(shown(message), ["2 creation+0 - One moment.", "3 creation+0 - It costs ten euros."]);
     // A message that the window repairs has other contents, and so one part.
@@ -230,7 +230,7 @@ fn message_whose_parts_fill_an_item_is_not_merged_into() {
 #[test]
 fn tool_result_without_step_is_of_the_step_of_its_call() {
     let (mut manager, _) = manager();
-    let call = Invocation::new("call_1", "lookup", Value::Null).unwrap();
+    let call = ToolCall::new("call_1", "lookup", Value::Null).unwrap();
     let step = crate::message::Step::new(7);
     let decision = crate::message::Decision::of_step(step);
     let policy = crate::message::Decision::default().with_policy("lookup");

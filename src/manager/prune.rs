@@ -36,13 +36,13 @@ impl<W: MessageWrapper> MessagesManager<W> {
         }
         let Some(cut) = self.cut_between(first, limit) else { return 0 };
 
-        let holds_on = |wrapper: &&W| wrapper.role() == Role::Supervisor || wrapper.metadata().forked_from().is_some();
+        let holds_on = |wrapper: &&W| wrapper.role() == Role::System || wrapper.metadata().forked_from().is_some();
         for wrapper in self.list.range(first..cut).filter(holds_on) {
             self.kept_of_pruned.push(wrapper.clone());
         }
-        let mut ledgers = [std::mem::take(&mut self.ledger), std::mem::take(&mut self.handed_over)];
+        let mut ledgers = [std::mem::take(&mut self.ledger), std::mem::take(&mut self.submitted)];
         ledgers.iter_mut().for_each(|ledger| ledger.forget(cut, |position| self.index(position)));
-        [self.ledger, self.handed_over] = ledgers;
+        [self.ledger, self.submitted] = ledgers;
         self.list.forget(cut);
         self.window_start = self.window_start.max(cut);
         self.window_is_open = self.has_open_window();
@@ -51,7 +51,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     /// The system instructions, in order, those too that were pruned: they hold as long as the conversation.
     pub fn supervisors(&self) -> impl Iterator<Item = &W> {
-        self.kept_of_pruned.iter().chain(self.list.iter()).filter(|wrapper| wrapper.role() == Role::Supervisor)
+        self.kept_of_pruned.iter().chain(self.list.iter()).filter(|wrapper| wrapper.role() == Role::System)
     }
 
     /// How many were pruned, summaries among them.

@@ -1,7 +1,7 @@
 //! Where a message stands, and what the layers above read one message at a time, so that no slice is gathered for it.
 
 use super::MessagesManager;
-use crate::message::{InvocationId, MessageId, MessageWrapper, Position, ToolName};
+use crate::message::{MessageId, MessageWrapper, Position, ToolCallId, ToolName};
 
 impl<W: MessageWrapper> MessagesManager<W> {
     /// Everything in order, as [`meta_messages`](Self::meta_messages), but never gathered for it.
@@ -20,7 +20,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     }
 
     /// The tool that the call with this id asks for, and whether the result is there.
-    pub(crate) fn invoked(&self, id: &InvocationId) -> Option<(&ToolName, bool)> {
+    pub(crate) fn invoked(&self, id: &ToolCallId) -> Option<(&ToolName, bool)> {
         self.calls.get(id).map(|call| (call.name, call.result.is_some()))
     }
 

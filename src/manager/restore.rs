@@ -27,7 +27,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
         let mut manager = Self::with_clock(clock, ids);
         manager.ledger = Ledger::of_restored(messages.iter().map(Message::revision));
-        manager.handed_over = manager.ledger.clone();
+        manager.submitted = manager.ledger.clone();
         for message in messages {
             manager.restore_next(message)?;
         }
@@ -55,7 +55,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
                 check_role(&message).map_err(misplaced)?;
                 self.calls
                     .check(message.role(), message.contents())
-                    .map_err(|source| RestoreError::Invocation { id, source })?;
+                    .map_err(|source| RestoreError::ToolCall { id, source })?;
                 self.calls.note(position.seq(), message.contents());
             }
             Some(_) => {
@@ -85,10 +85,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
 fn check_role(message: &Message) -> Result<(), &'static str> {
     match message.role() {
         Role::Summary => Err("a summary says behind which message it stands"),
-        Role::User | Role::Supervisor if message.heard().is_some() => Err("only assistant messages are heard in part"),
-        Role::Assistant | Role::Supervisor if message.metadata().has(Attribute::Fake) => {
-            Err("only user messages are fake")
-        }
+        Role::User | Role::System if message.heard().is_some() => Err("only assistant messages are heard in part"),
+        Role::Assistant | Role::System if message.metadata().has(Attribute::Fake) => Err("only user messages are fake"),
         _ => Ok(()),
     }
 }

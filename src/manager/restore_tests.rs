@@ -2,7 +2,7 @@
 
 use super::tests::{Manager, call, restored_from_json, summarise, window};
 use super::*;
-use crate::message::{Content, Heard, InvocationError, Provenance};
+use crate::message::{Content, Heard, HeardSource, ToolCallError};
 
 #[test]
 fn a_restored_call_goes_on() {
@@ -14,7 +14,7 @@ fn a_restored_call_goes_on() {
     manager.add_assistant("done it is").unwrap();
     summarise(&mut manager);
     manager.add_user("c").unwrap();
-    manager.add_assistant("d e").unwrap().set_heard(Heard::bytes(1, Provenance::Estimate)).unwrap();
+    manager.add_assistant("d e").unwrap().set_heard(Heard::bytes(1, HeardSource::Estimate)).unwrap();
     let mut records = manager.records();
     records.reverse();
     let mut older = records.clone();
@@ -22,7 +22,7 @@ fn a_restored_call_goes_on() {
     let mut restored = Manager::restore(older.into_iter().chain(records)).unwrap();
     assert!(restored == manager);
     assert_eq!(window(&restored), window(&manager));
-    assert!(restored.changes(Tail::Include).is_empty());
+    assert!(restored.changes(LastMessage::Include).is_empty());
     assert_eq!(
         restored.add_assistant(call("c1")).unwrap_err().to_string(),
         "invocation `c1` is already in this conversation; give each call an id of its own"
@@ -55,7 +55,7 @@ fn a_new_report_of_what_was_heard_takes_what_was_told_about_the_old_one_away() {
     let records = json(serde_json::json!({"contents": ["I"], "by": "estimate", "confidence": 0.5}));
     let mut manager = Manager::restore(serde_json::from_value::<Vec<Record>>(records).unwrap()).unwrap();
     let id = manager.records()[1].id();
-    manager.entry(&id).unwrap().set_heard(Heard::bytes(4, Provenance::WordTiming)).unwrap();
+    manager.entry(&id).unwrap().set_heard(Heard::bytes(4, HeardSource::WordTiming)).unwrap();
     let mut expected = json(serde_json::json!({"contents": ["I am"], "by": "wordTiming"}));
     expected[1]["revision"] = 3.into();
     assert_eq!(serde_json::to_value(manager.records()).unwrap(), expected);
@@ -104,15 +104,15 @@ fn covered_open_call() -> Manager {
 #[test]
 fn a_result_of_a_covered_call_is_kept_and_restored_and_not_in_the_window() {
     let mut manager = covered_open_call();
-    assert_eq!(manager.open_invocations().len(), 1);
-    manager.add_user(call("c1").failure(InvocationError::new("unknown").unwrap())).unwrap();
+    assert_eq!(manager.open_tool_calls().len(), 1);
+    manager.add_user(call("c1").failure(ToolCallError::new("unknown").unwrap())).unwrap();
     assert_eq!(window(&manager), ["user: ..."]);
     manager.add_user("e").unwrap();
     for turn in 0..3 {
         let restored = restored_from_json(&manager);
         assert!(restored == manager);
         assert_eq!(window(&restored), window(&manager));
-        assert_eq!((window(&restored)[0].as_str(), restored.open_invocations().len()), ("user: e", 0));
+        assert_eq!((window(&restored)[0].as_str(), restored.open_tool_calls().len()), ("user: e", 0));
         assert_eq!(
             manager.add_user(call("c1").success(["1"])).unwrap_err().to_string(),
             "invocation `c1` already has its result"

@@ -48,8 +48,8 @@ impl Summarizing {
     /// ```json
     /// {"summary":["The caller asked for the balance."]}
     /// {"user":["Hi, there","how are you"]}
-    /// {"assistant":["One moment.",{"type":"invocation","id":"call_1","name":"balance","arguments":{}}]}
-    /// {"user":[{"type":"invocationResult","invocationId":"call_1","name":"balance","content":["12.50"]}]}
+    /// {"assistant":["One moment.",{"type":"toolCall","id":"call_1","name":"balance","arguments":{}}]}
+    /// {"user":[{"type":"toolResult","toolCallId":"call_1","name":"balance","content":["12.50"]}]}
     /// ```
     ///
     /// The lists are contents as in a [`Record`](crate::Record), but for the data of media and documents: of that

@@ -45,7 +45,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         previous.into_iter().for_each(|id| message.metadata_mut().set_previous_summary(id));
         self.list.insert(cut, W::wrap(message));
         self.ledger.inserted(cut, position);
-        self.handed_over.inserted(cut, position);
+        self.submitted.inserted(cut, position);
         self.summaries.push(position.seq());
         self.window_start = cut + 1;
         self.window_is_open = self.has_open_window();

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::message::{
-    Attribute, Content, Heard, Invocation, InvocationError, PlainMessage, Provenance, Role, Timing, Value,
+    Attribute, Content, Heard, HeardSource, PlainMessage, Role, Timing, ToolCall, ToolCallError, Value,
 };
 
 pub(super) type Manager = MessagesManager<PlainMessage>;
@@ -22,16 +22,16 @@ pub(super) fn shown(message: &Message) -> String {
         .iter()
         .map(|content| match content {
             Content::Text(text) => text.as_str().to_owned(),
-            Content::Invocation(invocation) => format!("call {}", invocation.id()),
-            Content::InvocationResult(result) => format!("result {}", result.invocation_id()),
+            Content::ToolCall(tool_call) => format!("call {}", tool_call.id()),
+            Content::ToolResult(result) => format!("result {}", result.tool_call_id()),
             other => format!("{other:?}"),
         })
         .collect();
     format!("{}: {}", message.role(), contents.join(" + "))
 }
 
-pub(super) fn call(id: &str) -> Invocation {
-    Invocation::new(id, "lookup", Value::Null).unwrap()
+pub(super) fn call(id: &str) -> ToolCall {
+    ToolCall::new(id, "lookup", Value::Null).unwrap()
 }
 
 pub(super) fn summarise(manager: &mut Manager) {
@@ -101,21 +101,21 @@ fn a_summary_in_front_of_what_is_logged_is_logged_and_nothing_twice() {
     manager.add_assistant("b").unwrap();
     let summarizing = manager.summarizing().unwrap();
     manager.add_user("c").unwrap();
-    manager.acknowledge(manager.changes(Tail::Include).receipt());
+    manager.acknowledge(manager.changes(LastMessage::Include).receipt());
     manager.add_summary("S", &summarizing).unwrap();
-    let changes = manager.changes(Tail::Include);
+    let changes = manager.changes(LastMessage::Include);
     assert_eq!(changes.records().iter().map(|record| shown(record)).collect::<Vec<_>>(), ["summary: S"]);
     manager.acknowledge(changes.receipt());
-    assert!(manager.changes(Tail::Include).is_empty());
+    assert!(manager.changes(LastMessage::Include).is_empty());
 }
 
 #[test]
 fn metadata_set_after_logging_is_logged() {
     let mut manager = Manager::new();
     let id = manager.add_user("a").unwrap().id();
-    manager.acknowledge(manager.changes(Tail::Include).receipt());
+    manager.acknowledge(manager.changes(LastMessage::Include).receipt());
     manager.entry(&id).unwrap().set_data("stopped", true).unwrap();
-    let changes = manager.changes(Tail::Include);
+    let changes = manager.changes(LastMessage::Include);
     assert_eq!(changes.records()[0].revision(), 2);
     assert_eq!(changes.records()[0].metadata().aux().get("stopped"), Some(&Value::Bool(true)));
 }
@@ -128,7 +128,7 @@ fn a_message_of_blanks_leaves_no_trace() {
         assert_eq!(manager.add_assistant([blank, blank]).unwrap_err(), ManagerError::Blank);
     }
     assert_eq!(manager.add_user(Vec::<&str>::new()).unwrap_err(), ManagerError::Blank);
-    assert!(manager.meta_messages().is_empty() && manager.changes(Tail::Include).is_empty());
+    assert!(manager.meta_messages().is_empty() && manager.changes(LastMessage::Include).is_empty());
     manager.add_user([" ", "a", ""]).unwrap();
     assert_eq!(list(&manager), ["user: a"]);
 }
@@ -137,26 +137,26 @@ fn a_message_of_blanks_leaves_no_trace() {
 fn changes_without_the_tail_wait_for_what_may_be_merged() {
     let mut manager = Manager::new();
     manager.add_user("a").unwrap();
-    assert!(manager.changes(Tail::Exclude).is_empty());
+    assert!(manager.changes(LastMessage::Exclude).is_empty());
     manager.add_assistant("b").unwrap();
-    assert_eq!(manager.changes(Tail::Exclude).records().len(), 1);
+    assert_eq!(manager.changes(LastMessage::Exclude).records().len(), 1);
     summarise(&mut manager);
     // Nothing can be merged into a message that a summary covers.
-    assert_eq!(manager.changes(Tail::Exclude).records().len(), 3);
+    assert_eq!(manager.changes(LastMessage::Exclude).records().len(), 3);
 }
 
 #[test]
 fn what_changes_after_the_changes_were_taken_stays_pending() {
     let mut manager = Manager::new();
     manager.add_user("a").unwrap();
-    let changes = manager.changes(Tail::Include);
+    let changes = manager.changes(LastMessage::Include);
     manager.add_user("b").unwrap();
     manager.acknowledge(changes.receipt());
-    assert_eq!(manager.changes(Tail::Include).records()[0].revision(), 2);
+    assert_eq!(manager.changes(LastMessage::Include).records()[0].revision(), 2);
     // An older receipt takes nothing back.
-    manager.acknowledge(manager.changes(Tail::Include).receipt());
+    manager.acknowledge(manager.changes(LastMessage::Include).receipt());
     manager.acknowledge(changes.receipt());
-    assert!(manager.changes(Tail::Include).is_empty());
+    assert!(manager.changes(LastMessage::Include).is_empty());
 }
 
 #[test]
@@ -164,8 +164,8 @@ fn a_receipt_of_another_conversation_is_ignored() {
     let (mut ours, mut theirs) = (Manager::new(), Manager::new());
     ours.add_user("a").unwrap();
     theirs.add_user("a").unwrap();
-    ours.acknowledge(theirs.changes(Tail::Include).receipt());
-    assert_eq!(ours.changes(Tail::Include).records().len(), 1);
+    ours.acknowledge(theirs.changes(LastMessage::Include).receipt());
+    assert_eq!(ours.changes(LastMessage::Include).records().len(), 1);
 }
 
 #[test]
@@ -179,8 +179,8 @@ fn setting_what_is_already_set_changes_nothing() {
     assert!(entry.add_attribute(Attribute::Hardcoded));
     assert!(!entry.add_attribute(Attribute::Hardcoded));
     assert!(!entry.add_attribute(Attribute::Fake) && !entry.add_attribute(Attribute::Merged));
-    entry.set_heard(Heard::bytes(1, Provenance::Estimate)).unwrap();
-    entry.set_heard(Heard::bytes(1, Provenance::Estimate)).unwrap();
+    entry.set_heard(Heard::bytes(1, HeardSource::Estimate)).unwrap();
+    entry.set_heard(Heard::bytes(1, HeardSource::Estimate)).unwrap();
     assert_eq!(entry.remove_data("other"), None);
     assert_eq!(entry.message().revision(), 5);
     assert_eq!(entry.remove_data("k"), Some(Value::from(1)));
@@ -192,7 +192,7 @@ fn the_model_sees_what_was_heard_and_the_log_both() {
     let mut manager = Manager::new();
     manager.add_user("a").unwrap();
     let id = manager.add_assistant("I am fine, and you?").unwrap().id();
-    manager.entry(&id).unwrap().set_heard(Heard::bytes(4, Provenance::PlaybackTime)).unwrap();
+    manager.entry(&id).unwrap().set_heard(Heard::bytes(4, HeardSource::PlaybackTime)).unwrap();
     manager.add_user("stop").unwrap();
     assert_eq!(window(&manager), ["user: a", "assistant: I am", "user: stop"]);
     assert_eq!(list(&manager), ["user: a", "assistant: I am fine, and you?", "user: stop"]);
@@ -200,7 +200,7 @@ fn the_model_sees_what_was_heard_and_the_log_both() {
     manager.entry(&id).unwrap().set_heard(None).unwrap();
     assert_eq!(window(&manager), list(&manager));
     let user = manager.meta_messages()[0].id();
-    let refused = manager.entry(&user).unwrap().set_heard(Heard::nothing(Provenance::Estimate));
+    let refused = manager.entry(&user).unwrap().set_heard(Heard::nothing(HeardSource::Estimate));
     assert_eq!(refused, Err(ManagerError::NotSpoken { role: Role::User }));
 }
 
@@ -208,7 +208,7 @@ fn the_model_sees_what_was_heard_and_the_log_both() {
 fn around_what_nobody_heard_the_caller_s_messages_are_one() {
     let mut manager = Manager::new();
     manager.add_user("a").unwrap();
-    manager.add_assistant("b").unwrap().set_heard(Heard::nothing(Provenance::WordTiming)).unwrap();
+    manager.add_assistant("b").unwrap().set_heard(Heard::nothing(HeardSource::WordTiming)).unwrap();
     manager.add_user("c").unwrap();
     assert_eq!(window(&manager), ["user: a + c"]);
     let merged = manager.messages().next().unwrap();
@@ -221,7 +221,7 @@ fn around_what_nobody_heard_the_caller_s_messages_are_one() {
 fn behind_what_was_not_heard_to_its_end_a_new_message_begins() {
     let mut manager = Manager::new();
     manager.add_user("a").unwrap();
-    manager.add_assistant("b c").unwrap().set_heard(Heard::bytes(1, Provenance::WordTiming)).unwrap();
+    manager.add_assistant("b c").unwrap().set_heard(Heard::bytes(1, HeardSource::WordTiming)).unwrap();
     manager.add_assistant("d").unwrap();
     assert_eq!(list(&manager), ["user: a", "assistant: b c", "assistant: d"]);
     assert_eq!(window(&manager), ["user: a", "assistant: b + d"]);
@@ -232,7 +232,7 @@ fn a_fake_is_not_shown_where_it_is_not_needed() {
     let mut manager = Manager::new();
     let id = manager.add_assistant("Hello!").unwrap().id();
     assert_eq!(window(&manager), ["user: ...", "assistant: Hello!"]);
-    manager.entry(&id).unwrap().set_heard(Heard::nothing(Provenance::WordTiming)).unwrap();
+    manager.entry(&id).unwrap().set_heard(Heard::nothing(HeardSource::WordTiming)).unwrap();
     assert_eq!(window(&manager), Vec::<String>::new());
     manager.add_user("Hi").unwrap();
     assert_eq!(window(&manager), ["user: Hi"]);
@@ -241,11 +241,11 @@ fn a_fake_is_not_shown_where_it_is_not_needed() {
 #[test]
 fn a_supervisor_is_logged_and_never_in_the_window() {
     let mut manager = Manager::new();
-    manager.add_supervisor("You answer the phone of a bank.").unwrap();
+    manager.add_system("You answer the phone of a bank.").unwrap();
     manager.add_user("a").unwrap();
-    manager.add_supervisor("Be brief.").unwrap();
+    manager.add_system("Be brief.").unwrap();
     manager.add_user("b").unwrap();
-    assert_eq!(list(&manager)[2..], ["supervisor: Be brief.", "user: b"]);
+    assert_eq!(list(&manager)[2..], ["system: Be brief.", "user: b"]);
     assert_eq!(window(&manager), ["user: a + b"]);
     manager.add_assistant("c").unwrap();
     assert_eq!(manager.summarizing().unwrap().messages().count(), 3);
@@ -265,14 +265,14 @@ fn a_call_is_in_the_window_once_it_is_answered() {
     manager.add_user(call("c2").success(["2"])).unwrap();
     assert_eq!(window(&manager), ["user: a", "assistant: one moment + call c2", "user: result c2"]);
     manager.add_user("hello?").unwrap();
-    let error = InvocationError::new("no answer").unwrap();
+    let error = ToolCallError::new("no answer").unwrap();
     manager.add_user(call("c1").failure(error)).unwrap();
     // Results come first, whatever the order in which they came.
     assert_eq!(
         window(&manager)[1..],
         ["assistant: one moment + call c1 + call c2", "user: result c2 + result c1 + hello?"]
     );
-    assert!(manager.open_invocations().is_empty());
+    assert!(manager.open_tool_calls().is_empty());
 }
 
 #[test]
@@ -283,7 +283,7 @@ fn open_calls_come_in_the_order_in_which_they_were_made() {
         manager.add_assistant(pair.iter().map(|id| Content::from(call(id))).collect::<Vec<_>>()).unwrap();
         manager.add_user("hm").unwrap();
     }
-    let open: Vec<&str> = manager.open_invocations().into_iter().map(|id| id.as_str()).collect();
+    let open: Vec<&str> = manager.open_tool_calls().into_iter().map(|id| id.as_str()).collect();
     assert_eq!(open, ids);
 }
 
@@ -307,18 +307,18 @@ fn results_that_fit_no_call_are_refused() {
     let mut manager = Manager::new();
     manager.add_user("a").unwrap();
     manager.add_assistant(call("c1")).unwrap();
-    let id = |id: &str| crate::message::InvocationId::new(id).unwrap();
-    let other = Invocation::new("c1", "other", Value::Null).unwrap();
+    let id = |id: &str| crate::message::ToolCallId::new(id).unwrap();
+    let other = ToolCall::new("c1", "other", Value::Null).unwrap();
     let before = manager.records();
     let refusals = [
-        (Role::User, Content::from(call("c2").success(["1"])), ManagerError::UnknownInvocation { id: id("c2") }),
+        (Role::User, Content::from(call("c2").success(["1"])), ManagerError::UnknownToolCall { id: id("c2") }),
         (Role::User, other.success(["1"]).into(), ManagerError::MismatchedResult { id: id("c1") }),
-        (Role::Assistant, call("c1").into(), ManagerError::RepeatedInvocation { id: id("c1") }),
+        (Role::Assistant, call("c1").into(), ManagerError::RepeatedToolCall { id: id("c1") }),
         (Role::User, call("c3").into(), ManagerError::WrongRole { role: Role::User, content: "a tool call" }),
         (
-            Role::Supervisor,
+            Role::System,
             call("c1").success(["1"]).into(),
-            ManagerError::WrongRole { role: Role::Supervisor, content: "the result of a tool call" },
+            ManagerError::WrongRole { role: Role::System, content: "the result of a tool call" },
         ),
     ];
     for (role, content, error) in refusals {
@@ -328,7 +328,7 @@ fn results_that_fit_no_call_are_refused() {
     assert_eq!(manager.add_user(twice).unwrap_err(), ManagerError::SecondResult { id: id("c1") });
     assert_eq!(
         manager.add_assistant([call("c4"), call("c4")]).unwrap_err(),
-        ManagerError::RepeatedInvocation { id: id("c4") }
+        ManagerError::RepeatedToolCall { id: id("c4") }
     );
     assert_eq!(manager.records(), before);
     manager.add_user(call("c1").success(["1"])).unwrap();
@@ -378,7 +378,7 @@ fn a_summary_hides_only_what_it_has_read() {
     }
     let summarizing = manager.summarizing().unwrap();
     let second_answer = manager.meta_messages()[3].id();
-    manager.entry(&second_answer).unwrap().set_heard(Heard::bytes(1, Provenance::Estimate)).unwrap();
+    manager.entry(&second_answer).unwrap().set_heard(Heard::bytes(1, HeardSource::Estimate)).unwrap();
     manager.add_summary("S", &summarizing).unwrap();
     assert_eq!(window(&manager), ["user: c", "assistant: o", "user: e", "assistant: ok"]);
     let summary = manager.last_summary().unwrap().id();
@@ -448,14 +448,14 @@ fn a_receipt_that_is_newer_than_the_message_silences_no_later_change() {
     let mut other = restored_from_json(&manager);
     other.entry(&id).unwrap().set_data("k", 1).unwrap();
     other.entry(&id).unwrap().set_data("k", 2).unwrap();
-    let receipt = other.changes(Tail::Include).receipt();
-    manager.handed_over(&receipt);
+    let receipt = other.changes(LastMessage::Include).receipt();
+    manager.submitted(&receipt);
     manager.acknowledge(receipt);
     manager.entry(&id).unwrap().set_data("k", 3).unwrap();
     // A receipt for another message looks through what is pending.
     let answer = manager.records()[1].clone();
     manager.acknowledge([&answer].into_iter().collect());
-    for changes in [manager.changes(Tail::Include), manager.new_changes(Tail::Include)] {
+    for changes in [manager.changes(LastMessage::Include), manager.new_changes(LastMessage::Include)] {
         let told: Vec<_> = changes.records().iter().map(|record| (record.id(), record.revision())).collect();
         assert_eq!(told, [(id, 2)]);
     }

@@ -5,7 +5,7 @@ use std::iter::FusedIterator;
 use std::ops::Range;
 
 use super::MessagesManager;
-use crate::message::{Attribute, Content, Contents, InvocationResult, Message, MessageWrapper, PLACEHOLDER, Role};
+use crate::message::{Attribute, Content, Contents, Message, MessageWrapper, PLACEHOLDER, Role, ToolResult};
 
 /// What the model gets now: user and assistant messages in turn, a user message first.
 ///
@@ -66,7 +66,7 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
         std::iter::from_fn(move || {
             let group = self.next_group()?;
             let is_user = group.role == Role::User;
-            let is_call = |content: &Content| content.as_invocation().is_some() && self.manager.is_shown(content);
+            let is_call = |content: &Content| content.as_tool_call().is_some() && self.manager.is_shown(content);
             let asked = || self.manager.list.range(self.asked.clone());
             let answers_call = is_user && asked().any(|wrapper| wrapper.contents().iter().any(is_call));
             let says = |message: &Message| message.contents().iter().any(is_said);
@@ -165,10 +165,10 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
         answer
     }
 
-    fn is_asked_for(&self, result: &InvocationResult) -> bool {
+    fn is_asked_for(&self, result: &ToolResult) -> bool {
         self.manager
             .calls
-            .get(result.invocation_id())
+            .get(result.tool_call_id())
             .is_some_and(|call| self.asked.contains(&self.manager.index_of(call.made)))
     }
 
@@ -177,13 +177,13 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
         let manager = self.manager;
         let asked = manager.list.range(self.asked.clone());
         let last = group.last;
-        let calls = asked.flat_map(|wrapper| wrapper.message().contents()).filter_map(Content::as_invocation);
-        calls.filter_map(move |invocation| {
-            let index = manager.index_of(manager.calls.get(invocation.id())?.result?);
+        let calls = asked.flat_map(|wrapper| wrapper.message().contents()).filter_map(Content::as_tool_call);
+        calls.filter_map(move |tool_call| {
+            let index = manager.index_of(manager.calls.get(tool_call.id())?.result?);
             if index <= last {
                 return None;
             }
-            let is_it = |content: &&Content| content.as_result().is_some_and(|r| r.invocation_id() == invocation.id());
+            let is_it = |content: &&Content| content.as_result().is_some_and(|r| r.tool_call_id() == tool_call.id());
             manager.list.get(index)?.message().contents().iter().find(is_it)
         })
     }
@@ -216,7 +216,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
                 (None, Some(Content::Text(_))) => true,
                 _ => self.sayable(message).next().is_some(),
             },
-            Role::Summary | Role::Supervisor => false,
+            Role::Summary | Role::System => false,
         }
     }
 
@@ -233,16 +233,14 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     fn is_shown(&self, content: &Content) -> bool {
         match content {
-            Content::Invocation(invocation) => {
-                self.calls.get(invocation.id()).is_some_and(|call| call.result.is_some())
-            }
+            Content::ToolCall(tool_call) => self.calls.get(tool_call.id()).is_some_and(|call| call.result.is_some()),
             Content::Text(_) | Content::Media(_) | Content::Document(_) => true,
-            Content::InvocationResult(_) | Content::Unknown(_) => false,
+            Content::ToolResult(_) | Content::Unknown(_) => false,
         }
     }
 }
 
 /// Whether a content of a user message is something that the caller says.
 fn is_said(content: &Content) -> bool {
-    !matches!(content, Content::InvocationResult(_) | Content::Unknown(_))
+    !matches!(content, Content::ToolResult(_) | Content::Unknown(_))
 }

@@ -7,7 +7,7 @@ mod history;
 mod prompt;
 mod prompted;
 
-pub use extractive::Extractive;
+pub use extractive::ExtractiveSummarizer;
 pub use history::{ToolHistory, ToolState, ToolUse};
 pub(crate) use prompt::{TOOL_RULE, prompt};
 pub use prompted::ModelSummarizer;

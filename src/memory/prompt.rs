@@ -1,7 +1,7 @@
 //! The memory as text: what a request says of the turns that its messages no longer show.
 
 use super::ToolHistory;
-use crate::message::{InvocationId, Message, Text};
+use crate::message::{Message, Text, ToolCallId};
 
 /// The rule for the calls that the memory lists. The memory is data, which a model does not obey, so the rule is part of
 /// the system prompt.
@@ -17,7 +17,7 @@ pub(crate) fn prompt(
     summary: Option<&Message>,
     left_out: usize,
     tools: &ToolHistory,
-    is_visible: &dyn Fn(&InvocationId) -> bool,
+    is_visible: &dyn Fn(&ToolCallId) -> bool,
 ) -> Option<Text> {
     let summary = summary.map(|summary| summary.contents().texts().map(Text::as_str).collect::<Vec<_>>().join("\n"));
     let gap = (left_out > 0)

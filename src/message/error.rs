@@ -12,7 +12,7 @@ pub enum MessageError {
     InvalidId,
     /// Bedrock takes 1 to 64 of `[a-zA-Z0-9_-]` as `toolUseId`.
     #[error("an invocation id has 1 to 64 characters of [a-zA-Z0-9_-]; this one has {length} bytes")]
-    InvalidInvocationId {
+    InvalidToolCallId {
         /// Bytes of the refused id.
         length: usize,
     },
@@ -24,7 +24,7 @@ pub enum MessageError {
     },
     /// An error told to the model must say something.
     #[error("the error message of an invocation result must not be blank")]
-    BlankInvocationError,
+    BlankToolCallError,
     /// NaN and the infinities have no place in JSON, nor in DynamoDB.
     #[error("NaN and infinite numbers cannot be stored; leave the value out or store a text")]
     NotFinite,

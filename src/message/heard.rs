@@ -11,7 +11,7 @@ use crate::message::content::{Content, Contents};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
-pub enum Provenance {
+pub enum HeardSource {
     /// The speech synthesis told when each word was played.
     WordTiming,
     /// The player told how long it played; the words are in proportion.
@@ -26,18 +26,18 @@ pub enum Provenance {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Heard {
     bytes: u32,
-    provenance: Provenance,
+    provenance: HeardSource,
 }
 
 impl Heard {
     /// Nothing was heard.
-    pub const fn nothing(provenance: Provenance) -> Self {
+    pub const fn nothing(provenance: HeardSource) -> Self {
         Self { bytes: 0, provenance }
     }
 
     /// The first `bytes` bytes of the message's texts, one text behind the other, were heard. A character that is
     /// cut in two was not heard; more than there is means all of it.
-    pub fn bytes(bytes: usize, provenance: Provenance) -> Self {
+    pub fn bytes(bytes: usize, provenance: HeardSource) -> Self {
         Self { bytes: u32::try_from(bytes).unwrap_or(u32::MAX), provenance }
     }
 
@@ -46,7 +46,7 @@ impl Heard {
     pub fn played(contents: &Contents, played_ms: u64, total_ms: u64) -> Self {
         let length: usize = contents.texts().map(|text| text.len()).sum();
         if played_ms >= total_ms {
-            return Self::bytes(length, Provenance::PlaybackTime);
+            return Self::bytes(length, HeardSource::PlaybackTime);
         }
         let share = (length as u128 * u128::from(played_ms) / u128::from(total_ms)) as usize;
         let mut start = 0;
@@ -56,7 +56,7 @@ impl Heard {
             end_of_word = ends.map(|at| start + at).take_while(|end| *end <= share).last().unwrap_or(end_of_word);
             start += text.len();
         }
-        Self::bytes(end_of_word, Provenance::PlaybackTime)
+        Self::bytes(end_of_word, HeardSource::PlaybackTime)
     }
 
     /// The words that were heard, as the speech synthesis marks them: `None` unless they are a prefix of the texts
@@ -67,19 +67,19 @@ impl Heard {
         for text in contents.texts() {
             for (at, c) in text.char_indices().filter(|(_, c)| !c.is_whitespace()) {
                 match left.next() {
-                    None => return Some(Self::bytes(end, Provenance::WordTiming)),
+                    None => return Some(Self::bytes(end, HeardSource::WordTiming)),
                     Some(heard) if heard != c => return None,
                     Some(_) => end = start + at + c.len_utf8(),
                 }
             }
             start += text.len();
         }
-        left.peek().is_none().then(|| Self::bytes(end, Provenance::WordTiming))
+        left.peek().is_none().then(|| Self::bytes(end, HeardSource::WordTiming))
     }
 
     /// The same, said to be known otherwise.
     #[must_use]
-    pub const fn with_provenance(self, provenance: Provenance) -> Self {
+    pub const fn with_provenance(self, provenance: HeardSource) -> Self {
         Self { provenance, ..self }
     }
 
@@ -94,7 +94,7 @@ impl Heard {
     }
 
     /// How it is known.
-    pub const fn provenance(self) -> Provenance {
+    pub const fn provenance(self) -> HeardSource {
         self.provenance
     }
 
@@ -135,7 +135,7 @@ fn floor_char_boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-impl fmt::Display for Provenance {
+impl fmt::Display for HeardSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::WordTiming => "wordTiming",
@@ -163,14 +163,14 @@ mod tests {
             (13, vec!["I am fine,", "and"]),
             (99, vec!["I am fine,", "and you?"]),
         ] {
-            assert_eq!(cut(&contents, Heard::bytes(bytes, Provenance::Estimate)), left, "{bytes}");
+            assert_eq!(cut(&contents, Heard::bytes(bytes, HeardSource::Estimate)), left, "{bytes}");
         }
     }
 
     #[test]
     fn a_character_cut_in_two_was_not_heard() {
         let contents = Contents::from(["perché no"]);
-        let heard = Heard::bytes(6, Provenance::Estimate).clamped_to(&contents);
+        let heard = Heard::bytes(6, HeardSource::Estimate).clamped_to(&contents);
         assert_eq!((heard.len(), cut(&contents, heard)), (5, vec!["perch".to_owned()]));
     }
 

@@ -27,8 +27,8 @@ use std::fmt;
 
 pub use confidence::Confidence;
 pub use content::{
-    Content, Contents, Document, Invocation, InvocationError, InvocationId, InvocationResult, Media, MediaKind,
-    Outcome, ResultContent, ResultContents, Source, ToolName,
+    Content, Contents, Document, Media, MediaKind, Outcome, ResultContent, ResultContents, Source, ToolCall,
+    ToolCallError, ToolCallId, ToolName, ToolResult,
 };
 pub use decision::{Decision, ForkedFrom, RoleHint, Step};
 pub use draft::Draft;
@@ -36,7 +36,7 @@ pub use error::MessageError;
 #[cfg(test)]
 pub(crate) use escape::is_harmful;
 pub(crate) use escape::{is_invisible, json_on_one_line, on_one_line, quoted, visible};
-pub use heard::{Heard, Provenance};
+pub use heard::{Heard, HeardSource};
 pub use id::{MessageId, Position};
 pub(crate) use marks::check_ms;
 pub use marks::{Attribute, Timing};

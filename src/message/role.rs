@@ -17,7 +17,7 @@ pub enum Role {
     /// A summary of what was said before. Reaches the model through the system prompt.
     Summary,
     /// System instructions: logged, never among the messages for the model.
-    Supervisor,
+    System,
 }
 
 impl Role {
@@ -27,7 +27,7 @@ impl Role {
             Self::User => "user",
             Self::Assistant => "assistant",
             Self::Summary => "summary",
-            Self::Supervisor => "supervisor",
+            Self::System => "system",
         }
     }
 

@@ -29,11 +29,11 @@ impl Message {
             Some(Content::Text(text)) => push_text(&mut line, text),
             Some(Content::Media(media)) => push_labelled(&mut line, media.kind.as_str(), media.prompt_hint.as_deref()),
             Some(Content::Document(document)) => push_labelled(&mut line, "document", document.title.as_deref()),
-            Some(Content::Invocation(call)) => push(&mut line, format_args!("calls {} ({})", call.name(), call.id())),
-            Some(Content::InvocationResult(result)) => {
+            Some(Content::ToolCall(call)) => push(&mut line, format_args!("calls {} ({})", call.name(), call.id())),
+            Some(Content::ToolResult(result)) => {
                 let failed = matches!(result.outcome(), Outcome::Failure(_));
                 let outcome = if failed { "failure" } else { "result" };
-                push(&mut line, format_args!("{outcome} of {} ({})", result.name(), result.invocation_id()));
+                push(&mut line, format_args!("{outcome} of {} ({})", result.name(), result.tool_call_id()));
             }
             Some(Content::Unknown(_)) => line.push_str("unknown content"),
             None => line.push_str("nothing"),
@@ -72,7 +72,7 @@ fn push(line: &mut String, what: std::fmt::Arguments<'_>) {
 #[cfg(test)]
 mod tests {
     use crate::message::{
-        Attribute, Contents, Document, Invocation, InvocationError, Media, MediaKind, Message, Position, Role, Source,
+        Attribute, Contents, Document, Media, MediaKind, Message, Position, Role, Source, ToolCall, ToolCallError,
         Value,
     };
 
@@ -82,10 +82,10 @@ mod tests {
 
     #[test]
     fn line_tells_role_kind_and_beginning() {
-        let call = Invocation::new("call_1", "balance", Value::Null).unwrap();
+        let call = ToolCall::new("call_1", "balance", Value::Null).unwrap();
         let image = Media::new(MediaKind::Image, Source::Url("https://e.com/1".into())).with_prompt_hint("the hat");
         let document = Document::new(Source::ContentId("sha256:ab".into()));
-        let failure = call.failure(InvocationError::new("no answer").unwrap());
+        let failure = call.failure(ToolCallError::new("no answer").unwrap());
         let mut fake = Message::new(1.into(), Position::message(0), Role::User, "...".into(), 0);
         fake.metadata_mut().add_attribute(Attribute::Fake);
         let lines = [

@@ -9,7 +9,7 @@ use std::time::Duration;
 #[error("{kind}; received before: {received}")]
 pub struct ModelError {
     kind: Failure,
-    received: Received,
+    received: Partial,
     source: Option<Box<dyn Error + Send + Sync>>,
 }
 
@@ -59,16 +59,16 @@ pub enum Wait {
 
 /// How much of an answer had come.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Received {
+pub struct Partial {
     /// Bytes of text.
     pub text_bytes: usize,
     /// Whole tool calls.
-    pub invocations: usize,
+    pub tool_calls: usize,
 }
 
 impl ModelError {
     /// An error after `received` had come.
-    pub fn new(kind: Failure, received: Received) -> Self {
+    pub fn new(kind: Failure, received: Partial) -> Self {
         Self { kind, received, source: None }
     }
 
@@ -84,7 +84,7 @@ impl ModelError {
     }
 
     /// How much of the answer had come.
-    pub fn received(&self) -> Received {
+    pub fn received(&self) -> Partial {
         self.received
     }
 
@@ -136,9 +136,9 @@ impl fmt::Display for Wait {
     }
 }
 
-impl fmt::Display for Received {
+impl fmt::Display for Partial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes of text, {} tool calls", self.text_bytes, self.invocations)
+        write!(f, "{} bytes of text, {} tool calls", self.text_bytes, self.tool_calls)
     }
 }
 
@@ -162,7 +162,7 @@ mod tests {
             (Failure::Malformed(String::new()), true, true),
         ] {
             assert_eq!(failure.is_worth_another_try(), is_worth_another_try, "{failure:?}");
-            let error = ModelError::new(failure, Received::default());
+            let error = ModelError::new(failure, Partial::default());
             assert_eq!(error.is_retryable(), is_retryable, "{error:?}");
         }
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::AddAssign;
 
-use crate::message::{Invocation, Text};
+use crate::message::{Text, ToolCall};
 
 /// A piece of what a model answers.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,7 +14,7 @@ pub enum ModelEvent {
     /// The next piece of the text; never empty.
     Text(Text),
     /// It asks for a tool to be run.
-    Invocation(Invocation),
+    ToolCall(ToolCall),
     /// It has said what it had to say.
     Stop(StopReason),
     /// What was read and written for it.

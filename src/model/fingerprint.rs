@@ -7,7 +7,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::{Inference, ModelRequest};
-use crate::message::{Content, Document, InvocationId, Media, Outcome, ResultContent, Source};
+use crate::message::{Content, Document, Media, Outcome, ResultContent, Source, ToolCallId};
 
 /// The first 128 bits of the SHA-256 of what a request says. As text: 32 digits of lower-case hex.
 ///
@@ -62,7 +62,7 @@ struct Hasher<'a> {
     sha: Sha256,
     line: Vec<u8>,
     /// The ids of tool calls, numbered in the order in which they come.
-    calls: HashMap<&'a InvocationId, usize>,
+    calls: HashMap<&'a ToolCallId, usize>,
 }
 
 impl<'a> Hasher<'a> {
@@ -74,7 +74,7 @@ impl<'a> Hasher<'a> {
         self.sha.update(&self.line);
     }
 
-    fn number(&mut self, call: &'a InvocationId) -> usize {
+    fn number(&mut self, call: &'a ToolCallId) -> usize {
         let next = self.calls.len();
         *self.calls.entry(call).or_insert(next)
     }
@@ -84,12 +84,12 @@ impl<'a> Hasher<'a> {
             Content::Text(text) => self.json(text),
             Content::Media(media) => self.media(media),
             Content::Document(document) => self.document(document),
-            Content::Invocation(call) => {
+            Content::ToolCall(call) => {
                 let number = self.number(call.id());
                 self.json(&("call", number, call.name().as_str(), call.arguments()));
             }
-            Content::InvocationResult(result) => {
-                let number = self.number(result.invocation_id());
+            Content::ToolResult(result) => {
+                let number = self.number(result.tool_call_id());
                 let name = result.name().as_str();
                 match result.outcome() {
                     Outcome::Success(contents) => {

@@ -11,7 +11,7 @@ mod port;
 mod summarizer;
 mod tool;
 
-pub use error::{Failure, ModelError, Received, Wait};
+pub use error::{Failure, ModelError, Partial, Wait};
 pub use event::{ModelEvent, Repair, StopReason, Usage};
 pub use fingerprint::Fingerprint;
 pub use inference::Inference;

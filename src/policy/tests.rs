@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::message::{Contents, Invocation, Message, Position, Role, Value};
+use crate::message::{Contents, Message, Position, Role, ToolCall, Value};
 
 fn message(seq: u32, role: Role, contents: impl Into<Contents>) -> Message {
     Message::new(u128::from(seq).into(), Position::message(seq), role, contents.into(), 0)
@@ -93,9 +93,9 @@ fn other_scripts_cost_more_than_english() {
 #[test]
 fn tools_count_too() {
     let arguments = Value::map([("flight", "HAT069"), ("date", "2024-05-20")]).unwrap();
-    let invocation = Invocation::new("a", "search", arguments).unwrap();
-    let long = invocation.success(["x".repeat(3_500)]);
-    assert!(CharacterEstimator.message(&message(0, Role::Assistant, invocation)).get() > 30);
+    let tool_call = ToolCall::new("a", "search", arguments).unwrap();
+    let long = tool_call.success(["x".repeat(3_500)]);
+    assert!(CharacterEstimator.message(&message(0, Role::Assistant, tool_call)).get() > 30);
     assert!(CharacterEstimator.message(&message(1, Role::User, long)).get() > 1_000);
 }
 

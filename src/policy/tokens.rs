@@ -70,7 +70,7 @@ pub trait TokenEstimator: fmt::Debug + Send + Sync {
 const MESSAGE: Tokens = Tokens(4);
 /// What marks a tool call or a result, its id included: `toolu_…` and the like are random, so every few characters
 /// are a token.
-const INVOCATION: Tokens = Tokens(20);
+const TOOL_CALL: Tokens = Tokens(20);
 /// An image of the largest size that a model takes without shrinking it
 /// (<https://docs.anthropic.com/en/docs/build-with-claude/vision>); a page of a document is in that order too.
 const MEDIA: Tokens = Tokens(1_600);
@@ -79,14 +79,14 @@ fn content_tokens(estimator: &(impl TokenEstimator + ?Sized), content: &Content)
     match content {
         Content::Text(text) => estimator.text(text),
         Content::Media(_) | Content::Document(_) => MEDIA,
-        Content::Invocation(invocation) => {
-            INVOCATION + estimator.text(invocation.name().as_str()) + value_tokens(estimator, invocation.arguments())
+        Content::ToolCall(tool_call) => {
+            TOOL_CALL + estimator.text(tool_call.name().as_str()) + value_tokens(estimator, tool_call.arguments())
         }
-        Content::InvocationResult(result) => match result.outcome() {
+        Content::ToolResult(result) => match result.outcome() {
             Outcome::Success(contents) => {
-                INVOCATION + contents.iter().map(|content| result_tokens(estimator, content)).sum()
+                TOOL_CALL + contents.iter().map(|content| result_tokens(estimator, content)).sum()
             }
-            Outcome::Failure(error) => INVOCATION + estimator.text(error.message()),
+            Outcome::Failure(error) => TOOL_CALL + estimator.text(error.message()),
         },
         // Never handed to a model.
         Content::Unknown(_) => Tokens::default(),

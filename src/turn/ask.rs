@@ -15,7 +15,7 @@ use super::spans;
 use crate::clock::from_now;
 use crate::contents::{ResolveLimits, resolve};
 use crate::message::is_blank;
-use crate::model::{Failure, Generation, ModelError, ModelEvent, Received, Wait};
+use crate::model::{Failure, Generation, ModelError, ModelEvent, Partial, Wait};
 
 /// What one request came to.
 pub(super) enum Answer {
@@ -38,16 +38,16 @@ impl Deadlines {
     /// The deadlines of a turn that begins now.
     pub fn new(setup: &Setup) -> Self {
         Self {
-            first_token: from_now(setup.first_token_within),
-            turn: setup.turn_within.map(|within| (from_now(within), within)),
+            first_token: from_now(setup.first_token_timeout),
+            turn: setup.turn_timeout.map(|within| (from_now(within), within)),
         }
     }
 
     /// The deadline for the next event, what it waits for, and how long it has waited then.
     fn next(&self, setup: &Setup, has_spoken: bool) -> (Instant, Wait, Duration) {
         let next = match has_spoken {
-            false => (self.first_token, Wait::FirstToken, setup.first_token_within),
-            true => (from_now(setup.event_within), Wait::NextEvent, setup.event_within),
+            false => (self.first_token, Wait::FirstToken, setup.first_token_timeout),
+            true => (from_now(setup.event_timeout), Wait::NextEvent, setup.event_timeout),
         };
         match self.turn {
             Some((turn, within)) if turn < next.0 => (turn, Wait::WholeAnswer, within),
@@ -74,7 +74,7 @@ pub(super) async fn ask<H: Host>(host: &H, id: SpeechId, deadlines: &Deadlines, 
     let hash = request.fingerprint();
     host.with(|core| core.hashed(id, hash));
     let mut generation = model.generate(request);
-    let mut received = Received::default();
+    let mut received = Partial::default();
     loop {
         let next = poll_fn(|context| generation.as_mut().poll_next(context));
         let (until, wait, after) = deadlines.next(&setup, *has_spoken);
@@ -90,8 +90,8 @@ pub(super) async fn ask<H: Host>(host: &H, id: SpeechId, deadlines: &Deadlines, 
                 *has_spoken |= !is_blank(&text);
                 host.with(|core| core.text(id, &text))
             }
-            Ok(ModelEvent::Invocation(call)) => {
-                received.invocations += 1;
+            Ok(ModelEvent::ToolCall(call)) => {
+                received.tool_calls += 1;
                 host.with(|core| core.calls(id, call))
             }
             Ok(ModelEvent::Stop(reason)) => {

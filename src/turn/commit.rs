@@ -5,7 +5,7 @@ use super::ear::Ear;
 use super::end::{TurnEnd, TurnFailure};
 use super::event::{CallEvent, SpeechId};
 use crate::manager::ManagerError;
-use crate::message::{Attribute, Content, Invocation, InvocationId, MessageWrapper, Role, Text, Timing, is_blank};
+use crate::message::{Attribute, Content, MessageWrapper, Role, Text, Timing, ToolCall, ToolCallId, is_blank};
 use crate::model::{NOT_RUN, StopReason, failed};
 
 const CUT_OFF: &str = "The tool was not run: the answer was cut off.";
@@ -16,7 +16,7 @@ pub(super) enum Next {
     /// The turn was ended from outside.
     Over,
     /// The tools that it called are to be run.
-    RunTools(Vec<Invocation>),
+    RunTools(Vec<ToolCall>),
     /// The turn has ended.
     Ended(TurnEnd),
 }
@@ -48,10 +48,10 @@ impl Core {
 
     /// The model calls a tool. An id that was used before gets a number: the manager would refuse the message, and the words
     /// in it. Returns `false` if the turn is over.
-    pub(super) fn calls(&mut self, id: SpeechId, call: Invocation) -> bool {
+    pub(super) fn calls(&mut self, id: SpeechId, call: ToolCall) -> bool {
         let renamed = self
             .unused_id(call.id())
-            .and_then(|unused| Invocation::new(unused.as_str(), call.name().as_str(), call.arguments().clone()).ok());
+            .and_then(|unused| ToolCall::new(unused.as_str(), call.name().as_str(), call.arguments().clone()).ok());
         let now_ms = self.now_ms();
         let Some(turn) = self.turn_of(id) else { return false };
         if turn.answer.first_token_ms.is_none() {
@@ -62,16 +62,16 @@ impl Core {
     }
 
     /// An id in place of one that was used before; `None` if it was not.
-    fn unused_id(&self, id: &InvocationId) -> Option<InvocationId> {
+    fn unused_id(&self, id: &ToolCallId) -> Option<ToolCallId> {
         let pending =
-            |id: &InvocationId| self.turn.iter().flat_map(|turn| &turn.answer.calls).any(|call| call.id() == id);
-        let is_used = |id: &InvocationId| self.manager.invoked(id).is_some() || pending(id);
+            |id: &ToolCallId| self.turn.iter().flat_map(|turn| &turn.answer.calls).any(|call| call.id() == id);
+        let is_used = |id: &ToolCallId| self.manager.invoked(id).is_some() || pending(id);
         if !is_used(id) {
             return None;
         }
         // An id has at most 64 characters, each of one byte.
         let stem: String = id.as_str().chars().take(56).collect();
-        let others = (2_u32..).filter_map(|number| InvocationId::new(format!("{stem}-{number}")).ok());
+        let others = (2_u32..).filter_map(|number| ToolCallId::new(format!("{stem}-{number}")).ok());
         others.into_iter().find(|id| !is_used(id))
     }
 
@@ -143,7 +143,7 @@ impl Core {
         turn: &mut Turn,
         mark: Option<Attribute>,
         ear: &mut dyn Ear,
-    ) -> Result<Vec<Invocation>, ManagerError> {
+    ) -> Result<Vec<ToolCall>, ManagerError> {
         let Answer { text, calls, asked_ms, first_token_ms } = std::mem::take(&mut turn.answer);
         let text_bytes = if is_blank(&text) { 0 } else { text.len() };
         let said = (text_bytes > 0).then(|| Content::from(text));
@@ -178,7 +178,7 @@ impl Core {
         Ok(calls)
     }
 
-    fn not_run(&mut self, calls: &[Invocation], message: &str, ear: &mut dyn Ear) {
+    fn not_run(&mut self, calls: &[ToolCall], message: &str, ear: &mut dyn Ear) {
         for call in calls {
             // The call is in the conversation, so only a second result is refused.
             let _ = self.add_result_for(&failed(call, NOT_RUN, message), ear);

@@ -13,7 +13,7 @@ use super::setup::Setup;
 use crate::log::CallId;
 use crate::manager::MessagesManager;
 use crate::memory::ToolHistory;
-use crate::message::{Invocation, InvocationId, MessageId, MessageWrapper, PlainMessage};
+use crate::message::{MessageId, MessageWrapper, PlainMessage, ToolCall, ToolCallId};
 use crate::policy::{Calibrated, CharacterEstimator, Tokens};
 
 pub(crate) type Manager = MessagesManager<PlainMessage>;
@@ -67,7 +67,7 @@ pub(crate) struct Turn {
     /// How often tools were called.
     pub(super) rounds: u32,
     /// The tool calls whose outcome the model knows and has said nothing about yet.
-    pub(super) reports: Vec<InvocationId>,
+    pub(super) reports: Vec<ToolCallId>,
     pub(super) generated_bytes: usize,
     pub(super) recorder: Recorder,
 }
@@ -76,7 +76,7 @@ pub(crate) struct Turn {
 #[derive(Default)]
 pub(super) struct Answer {
     pub text: String,
-    pub calls: Vec<Invocation>,
+    pub calls: Vec<ToolCall>,
     pub asked_ms: i64,
     pub first_token_ms: Option<i64>,
 }

@@ -16,8 +16,8 @@ use super::event::SpeechId;
 use super::setup::Setup;
 use super::spans;
 use crate::clock::from_now;
-use crate::message::{Invocation, InvocationId};
-use crate::model::{Failure, ModelError, NOT_RUN, OUTCOME_UNKNOWN, Received, ToolContext, Wait};
+use crate::message::{ToolCall, ToolCallId};
+use crate::model::{Failure, ModelError, NOT_RUN, OUTCOME_UNKNOWN, Partial, ToolContext, Wait};
 
 /// Drives a turn that was begun to its end. Nothing is sent before this is polled.
 ///
@@ -101,7 +101,7 @@ async fn take_turn<H: Host>(host: &H, id: SpeechId) -> TurnEnd {
                 // The results take longer than the rest of the answer.
                 let ((), are_there) = tokio::join!(read_usage(host, id, &mut rest).instrument(span), results);
                 if let Err(failure) = are_there {
-                    return TurnEnd::Failed(TurnFailure::Model(ModelError::new(failure, Received::default())));
+                    return TurnEnd::Failed(TurnFailure::Model(ModelError::new(failure, Partial::default())));
                 }
                 deadlines.first_token += begun.elapsed();
             }
@@ -117,11 +117,11 @@ fn is_worth_retrying(failure: &TurnFailure) -> bool {
 /// Runs the tools and waits for their results. Returns an error if the turn is too late for them.
 async fn run_tools<H: Host>(
     host: &H,
-    calls: Vec<Invocation>,
+    calls: Vec<ToolCall>,
     setup: &Setup,
     deadlines: &Deadlines,
 ) -> Result<(), Failure> {
-    let ids: Vec<InvocationId> = calls.iter().map(|call| call.id().clone()).collect();
+    let ids: Vec<ToolCallId> = calls.iter().map(|call| call.id().clone()).collect();
     for call in calls {
         start_tool(host, call, setup);
     }
@@ -147,7 +147,7 @@ async fn run_tools<H: Host>(
 }
 
 /// Runs a tool in a task that outlives the turn, or waits for the service to report its result.
-fn start_tool<H: Host>(host: &H, call: Invocation, setup: &Setup) {
+fn start_tool<H: Host>(host: &H, call: ToolCall, setup: &Setup) {
     let Some(tool) = setup.tools.get(call.name()) else {
         let names: Vec<&str> = setup.tools.all().iter().map(|tool| tool.name().as_str()).collect();
         let message = match names.as_slice() {
@@ -157,7 +157,7 @@ fn start_tool<H: Host>(host: &H, call: Invocation, setup: &Setup) {
         return host.with(|core| core.fail_call(&call, NOT_RUN, &message));
     };
     let context = ToolContext::new(host.call_id().as_str(), call.id().clone());
-    match tool.run(call.clone(), context, setup.tool_within) {
+    match tool.run(call.clone(), context, setup.tool_timeout) {
         Some(running) => {
             let span = spans::execute_tool(host.call_id(), &call);
             let host = host.clone();
@@ -170,7 +170,7 @@ fn start_tool<H: Host>(host: &H, call: Invocation, setup: &Setup) {
         }
         None => {
             let host = host.clone();
-            let within: Duration = tool.timeout_or(setup.tool_within);
+            let within: Duration = tool.timeout_or(setup.tool_timeout);
             tokio::spawn(async move {
                 sleep_until(from_now(within)).await;
                 let message = "The tool did not answer in time; whether it acted is not known.";

@@ -5,7 +5,7 @@ use std::any::Any;
 use super::core::Core;
 use super::end::TurnEnd;
 use super::event::{CallEvent, ReplyOutcome, SpeechId};
-use crate::message::{Content, Invocation, InvocationId, Message, MessageId, Text};
+use crate::message::{Content, Message, MessageId, Text, ToolCall, ToolCallId};
 use crate::model::StopReason;
 
 /// Who listens to a turn: a run, or a live call. It is called under the conversation's lock, and never waits.
@@ -14,7 +14,7 @@ pub(crate) trait Ear: Any + Send {
     fn text(&mut self, _turn: SpeechId, _text: &Text, _is_first: bool, _now_ms: i64, _events: &mut Vec<CallEvent>) {}
 
     /// What the turn says from here on reports the outcome of these tool calls. Returns those that count as told at once.
-    fn reports(&mut self, _turn: SpeechId, calls: Vec<InvocationId>) -> Vec<InvocationId> {
+    fn reports(&mut self, _turn: SpeechId, calls: Vec<ToolCallId>) -> Vec<ToolCallId> {
         calls
     }
 
@@ -22,7 +22,7 @@ pub(crate) trait Ear: Any + Send {
     fn added(&mut self, _turn: Option<SpeechId>, _message: &Message, _new: &[Content]) {}
 
     /// The model called a tool, which is in the conversation now.
-    fn called(&mut self, _turn: SpeechId, _call: &Invocation) {}
+    fn called(&mut self, _turn: SpeechId, _call: &ToolCall) {}
 
     /// The turn is over. What there is of its answer is in the conversation.
     fn ended(&mut self, turn: &EndedTurn, end: &TurnEnd, core: &mut Core) -> Ended {

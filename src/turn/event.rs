@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use std::fmt;
 
-use crate::message::{InvocationId, InvocationResult, Outcome};
+use crate::message::{Outcome, ToolCallId, ToolResult};
 use crate::model::{NOT_RUN, OUTCOME_UNKNOWN, SummarizeError, Usage};
 
 /// Something that the assistant says: a turn, or a fixed sentence. In a live call, playback reports name it.
@@ -93,12 +93,12 @@ pub enum CallEvent {
     /// A tool was called.
     ToolCalled {
         /// The call.
-        id: InvocationId,
+        id: ToolCallId,
     },
     /// A tool call is waited for no more.
     ToolFinished {
         /// The call.
-        id: InvocationId,
+        id: ToolCallId,
         /// What came of it.
         outcome: ToolOutcome,
         /// Since it was called.
@@ -191,8 +191,8 @@ pub enum SummaryFailure {
     Refused,
 }
 
-impl From<&InvocationResult> for ToolOutcome {
-    fn from(result: &InvocationResult) -> Self {
+impl From<&ToolResult> for ToolOutcome {
+    fn from(result: &ToolResult) -> Self {
         match result.outcome() {
             Outcome::Success(_) => Self::Succeeded,
             Outcome::Failure(error) => match error.error_type() {

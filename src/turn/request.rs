@@ -7,9 +7,9 @@ use super::end::TurnFailure;
 use super::event::{CallEvent, SpeechId, SummaryOutcome};
 use super::setup::Setup;
 use super::spans;
-use crate::memory::{self, Extractive, TOOL_RULE};
+use crate::memory::{self, ExtractiveSummarizer, TOOL_RULE};
 use crate::message::{
-    Content, InvocationId, Message, MessageWrapper, PLACEHOLDER, PlainMessage, Position, RequestRecord, Role, Text,
+    Content, Message, MessageWrapper, PLACEHOLDER, PlainMessage, Position, RequestRecord, Role, Text, ToolCallId,
     is_blank,
 };
 use crate::model::{ModelRequest, Usage};
@@ -36,7 +36,7 @@ impl Core {
             request.tools = setup.tools.specs();
         }
         request.inference = setup.inference.clone();
-        let reports: Vec<InvocationId> = self.tools_used.untold().map(|used| used.id().clone()).collect();
+        let reports: Vec<ToolCallId> = self.tools_used.untold().map(|used| used.id().clone()).collect();
         let asked_ms = self.now_ms();
         let summary = self.manager.last_summary().map(|summary| summary.message().position().seq());
         spans::asked(summary.is_some());
@@ -69,7 +69,7 @@ impl Core {
             window.push(Message::new(0.into(), Position::message(0), Role::User, PLACEHOLDER.into(), 0));
         }
         let results = contents(&window).filter_map(Content::as_result);
-        let answered: HashSet<&InvocationId> = results.map(|result| result.invocation_id()).collect();
+        let answered: HashSet<&ToolCallId> = results.map(|result| result.tool_call_id()).collect();
         let summary = self.manager.last_summary().map(PlainMessage::message);
         let memory = memory::prompt(summary, left_out, &self.tools_used, &|id| answered.contains(id));
         self.estimated = self.estimator.uncorrected(&window);
@@ -103,7 +103,7 @@ impl Core {
     fn summarize_now(&mut self) -> bool {
         let Some(summarizing) = self.manager.summarizing_keeping(1) else { return false };
         let begun_ms = self.now_ms();
-        let summary = Extractive::default().summary(&summarizing);
+        let summary = ExtractiveSummarizer::default().summary(&summarizing);
         let is_added = self.manager.add_summary(summary, &summarizing).is_ok();
         if is_added {
             let (outcome, usage) = (SummaryOutcome::Replaced(None), Usage::default());

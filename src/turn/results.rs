@@ -4,7 +4,7 @@ use super::core::{Core, since};
 use super::ear::Ear;
 use super::event::{CallEvent, ToolOutcome};
 use crate::manager::ManagerError;
-use crate::message::{Content, Invocation, InvocationId, InvocationResult, MessageWrapper, PlainMessage};
+use crate::message::{Content, MessageWrapper, PlainMessage, ToolCall, ToolCallId, ToolResult};
 use crate::model::{OUTCOME_UNKNOWN, failed};
 
 /// Why the result of a tool was not added.
@@ -24,11 +24,11 @@ pub enum ResultRefused {
 
 impl Core {
     /// Adds what came of a tool call, from wherever it ran, and whatever the conversation has come to meanwhile.
-    pub fn add_result(&mut self, result: &InvocationResult) -> Result<(), ResultRefused> {
+    pub fn add_result(&mut self, result: &ToolResult) -> Result<(), ResultRefused> {
         self.with_ear(|ear, core| core.add_result_for(result, ear))
     }
 
-    pub(super) fn add_result_for(&mut self, result: &InvocationResult, ear: &mut dyn Ear) -> Result<(), ResultRefused> {
+    pub(super) fn add_result_for(&mut self, result: &ToolResult, ear: &mut dyn Ear) -> Result<(), ResultRefused> {
         let now_ms = self.now_ms();
         let content = Content::from(result.clone());
         match self.manager.add_user(content.clone()) {
@@ -38,7 +38,7 @@ impl Core {
             Err(_) => return Err(ResultRefused::UnknownCall),
         }
         self.tools_used.finished(result, now_ms);
-        let id = result.invocation_id().clone();
+        let id = result.tool_call_id().clone();
         let called_ms = self.tools_used.get(&id).map_or(now_ms, |used| used.called_at_ms());
         let outcome = ToolOutcome::from(result);
         self.events.push(CallEvent::ToolFinished { id, outcome, after_ms: since(called_ms, now_ms) });
@@ -49,23 +49,23 @@ impl Core {
     }
 
     /// Adds an error result of this type, unless the call has a result.
-    pub fn fail_call(&mut self, call: &Invocation, kind: &str, message: &str) {
+    pub fn fail_call(&mut self, call: &ToolCall, kind: &str, message: &str) {
         // The call is in the conversation, so only a second result is refused.
         let _ = self.add_result(&failed(call, kind, message));
     }
 
     /// The calls without a result, in order.
-    pub fn open_calls(&self) -> Vec<Invocation> {
-        let open = self.manager.open_invocations();
+    pub fn open_calls(&self) -> Vec<ToolCall> {
+        let open = self.manager.open_tool_calls();
         if open.is_empty() {
             return Vec::new();
         }
         let all = self.manager.all().flat_map(|wrapper| PlainMessage::contents(wrapper).iter());
-        all.filter_map(Content::as_invocation).filter(|call| open.contains(&call.id())).cloned().collect()
+        all.filter_map(Content::as_tool_call).filter(|call| open.contains(&call.id())).cloned().collect()
     }
 
     /// Whether one of these calls has no result.
-    pub(super) fn has_open(&self, ids: &[InvocationId]) -> bool {
+    pub(super) fn has_open(&self, ids: &[ToolCallId]) -> bool {
         ids.iter().any(|id| self.manager.invoked(id).is_some_and(|(_, is_answered)| !is_answered))
     }
 

@@ -17,12 +17,12 @@ pub(crate) struct Setup {
     pub tools: Tools,
     pub inference: Inference,
     /// How long the model may take until the first words of a turn. Tools have their own deadlines.
-    pub first_token_within: Duration,
+    pub first_token_timeout: Duration,
     /// How long the model may be silent after that.
-    pub event_within: Duration,
+    pub event_timeout: Duration,
     /// How long a whole turn may take, tools included.
-    pub turn_within: Option<Duration>,
-    pub tool_within: Duration,
+    pub turn_timeout: Option<Duration>,
+    pub tool_timeout: Duration,
     /// How often the model is asked for one turn if it fails before it has said anything.
     pub attempts: u32,
     pub max_tool_rounds: u32,

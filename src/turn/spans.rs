@@ -7,7 +7,7 @@ use tracing::Span;
 use tracing::field::Empty;
 
 use crate::log::CallId;
-use crate::message::Invocation;
+use crate::message::ToolCall;
 use crate::model::{StopReason, Usage};
 
 /// One request to the model.
@@ -27,13 +27,13 @@ pub(super) fn chat(call_id: &CallId) -> Span {
 }
 
 /// One run of a tool.
-pub(super) fn execute_tool(call_id: &CallId, invocation: &Invocation) -> Span {
+pub(super) fn execute_tool(call_id: &CallId, tool_call: &ToolCall) -> Span {
     tracing::info_span!(
         "execute_tool",
         gen_ai.operation.name = "execute_tool",
         gen_ai.conversation.id = call_id.as_str(),
-        gen_ai.tool.name = invocation.name().as_str(),
-        gen_ai.tool.call.id = invocation.id().as_str(),
+        gen_ai.tool.name = tool_call.name().as_str(),
+        gen_ai.tool.call.id = tool_call.id().as_str(),
     )
 }
 

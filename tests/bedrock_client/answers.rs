@@ -2,10 +2,10 @@
 
 use aws_sdk_bedrockruntime::types::StopReason as Stop;
 use serde_json::json;
-use verbale::bedrock::stand_in::{Reply, StandIn};
 use verbale::bedrock::{BedrockSettings, Profile};
-use verbale::model::{Failure, ModelEvent, Received, StopReason, Usage};
-use verbale::{Invocation, Value};
+use verbale::model::{Failure, ModelEvent, Partial, StopReason, Usage};
+use verbale::testing::{FakeBedrock, ScriptedReply};
+use verbale::{ToolCall, Value};
 
 use super::{CLAUDE, LLAMA, ask, claude, fail, for_summaries, for_turns, question, text, tool};
 
@@ -19,11 +19,11 @@ fn usage(input: u64, read: u64, write: u64, output: u64) -> ModelEvent {
 }
 
 fn call(id: &str, name: &str, arguments: serde_json::Value) -> ModelEvent {
-    ModelEvent::Invocation(Invocation::new(id, name, Value::try_from(arguments).unwrap()).unwrap())
+    ModelEvent::ToolCall(ToolCall::new(id, name, Value::try_from(arguments).unwrap()).unwrap())
 }
 
-fn text_and_calls() -> Reply {
-    Reply::text("One moment, please.")
+fn text_and_calls() -> ScriptedReply {
+    ScriptedReply::text("One moment, please.")
         .tool_call("call_1", "get_parcel", json!({"id": 17, "of": {"name": "Mia", "tags": ["a", null, 0.5]}}))
         .raw_tool_call("call_2", "get_time", "")
         .usage(12, 7)
@@ -41,47 +41,47 @@ fn calls_and_end() -> [ModelEvent; 4] {
 
 #[tokio::test]
 async fn an_answer_is_streamed_with_its_calls_whole() {
-    let stand_in = StandIn::new();
-    stand_in.reply(text_and_calls());
-    let events = ask(&claude(&stand_in), question()).await.unwrap();
+    let bedrock = FakeBedrock::new();
+    bedrock.reply(text_and_calls());
+    let events = ask(&claude(&bedrock), question()).await.unwrap();
     let said: Vec<_> = [text("One"), text(" moment,"), text(" please.")].into_iter().chain(calls_and_end()).collect();
     assert_eq!(events, said);
-    assert!(stand_in.requests()[0].is_streaming());
+    assert!(bedrock.requests()[0].is_streaming());
 }
 
 #[tokio::test]
 async fn a_summary_comes_as_a_whole() {
-    let stand_in = StandIn::new();
-    stand_in.reply(Reply::text("The caller waits for parcel 17.").usage(12, 7));
-    let model = for_summaries(&stand_in, BedrockSettings::new(CLAUDE));
+    let bedrock = FakeBedrock::new();
+    bedrock.reply(ScriptedReply::text("The caller waits for parcel 17.").usage(12, 7));
+    let model = for_summaries(&bedrock, BedrockSettings::new(CLAUDE));
     let mut request = question();
     request.system = vec!["Summarise the call.".into()];
     let events = ask(&model, request).await.unwrap();
     let expected = [text("The caller waits for parcel 17."), ModelEvent::Stop(StopReason::EndTurn), usage(12, 0, 0, 7)];
     assert_eq!(events, expected);
-    let requests = stand_in.requests();
+    let requests = bedrock.requests();
     assert!(!requests[0].is_streaming());
     assert!(!String::from_utf8_lossy(requests[0].body()).contains("cachePoint"));
 }
 
 #[tokio::test]
 async fn a_model_that_streams_no_tools_answers_as_a_whole_where_there_are_any() {
-    let stand_in = StandIn::new();
-    let model = for_turns(&stand_in, BedrockSettings::new(LLAMA));
-    stand_in.reply(text_and_calls());
+    let bedrock = FakeBedrock::new();
+    let model = for_turns(&bedrock, BedrockSettings::new(LLAMA));
+    bedrock.reply(text_and_calls());
     let mut request = question();
     request.tools = [tool("get_parcel")].into();
     let events = ask(&model, request).await.unwrap();
     let said: Vec<_> = [text("One moment, please.")].into_iter().chain(calls_and_end()).collect();
     assert_eq!(events, said);
     ask(&model, question()).await.unwrap();
-    let streamed: Vec<_> = stand_in.requests().iter().map(|request| request.is_streaming()).collect();
+    let streamed: Vec<_> = bedrock.requests().iter().map(|request| request.is_streaming()).collect();
     assert_eq!(streamed, [false, true]);
 }
 
 #[tokio::test]
 async fn each_stop_reason_is_told() {
-    let stand_in = StandIn::new();
+    let bedrock = FakeBedrock::new();
     for (reason, expected) in [
         (Stop::EndTurn, StopReason::EndTurn),
         (Stop::MaxTokens, StopReason::MaxTokens),
@@ -92,52 +92,53 @@ async fn each_stop_reason_is_told() {
         (Stop::from("tired"), StopReason::Other("tired".into())),
     ] {
         let expected = [text("On"), ModelEvent::Stop(expected), usage(1, 0, 0, 1)];
-        for model in [claude(&stand_in), for_summaries(&stand_in, BedrockSettings::new(CLAUDE))] {
-            stand_in.reply(Reply::text("On").stop(reason.clone()).usage(1, 1));
+        for model in [claude(&bedrock), for_summaries(&bedrock, BedrockSettings::new(CLAUDE))] {
+            bedrock.reply(ScriptedReply::text("On").stop(reason.clone()).usage(1, 1));
             assert_eq!(ask(&model, question()).await.unwrap(), expected);
         }
     }
     for reason in [Stop::MalformedToolUse, Stop::MalformedModelOutput] {
-        stand_in.reply(Reply::text("On").stop(reason.clone()));
+        bedrock.reply(ScriptedReply::text("On").stop(reason.clone()));
         let failure = Failure::Malformed(format!("the model stopped with `{}`", reason.as_str()));
-        assert_eq!(fail(&claude(&stand_in), question()).await, (failure, Received { text_bytes: 2, invocations: 0 }));
+        assert_eq!(fail(&claude(&bedrock), question()).await, (failure, Partial { text_bytes: 2, tool_calls: 0 }));
     }
 }
 
 #[tokio::test]
 async fn a_call_that_cannot_be_read_is_an_error_and_one_that_was_cut_is_none() {
-    let stand_in = StandIn::new();
-    for (model, text_bytes) in [(claude(&stand_in), 2), (for_summaries(&stand_in, BedrockSettings::new(CLAUDE)), 0)] {
-        stand_in.reply(Reply::text("On").raw_tool_call("call_1", "get_parcel", "{\"pin\": 4711,}"));
+    let bedrock = FakeBedrock::new();
+    for (model, text_bytes) in [(claude(&bedrock), 2), (for_summaries(&bedrock, BedrockSettings::new(CLAUDE)), 0)] {
+        bedrock.reply(ScriptedReply::text("On").raw_tool_call("call_1", "get_parcel", "{\"pin\": 4711,}"));
         let (failure, received) = fail(&model, question()).await;
         let why = "a tool call: arguments of 14 bytes are no JSON from line 1, column 14 on";
         assert_eq!((failure, received.text_bytes), (Failure::Malformed(why.to_owned()), text_bytes));
     }
 
     for reply in [
-        Reply::text("On").tool_call("no id: 4711", "get_parcel", json!({})),
-        Reply::text("On").tool_call("call_1", "no name: 4711", json!({})),
+        ScriptedReply::text("On").tool_call("no id: 4711", "get_parcel", json!({})),
+        ScriptedReply::text("On").tool_call("call_1", "no name: 4711", json!({})),
     ] {
-        for model in [claude(&stand_in), for_summaries(&stand_in, BedrockSettings::new(CLAUDE))] {
-            stand_in.reply(reply.clone());
+        for model in [claude(&bedrock), for_summaries(&bedrock, BedrockSettings::new(CLAUDE))] {
+            bedrock.reply(reply.clone());
             assert!(matches!(fail(&model, question()).await.0, Failure::Malformed(_)));
         }
     }
 
-    stand_in
-        .reply(Reply::text("On").raw_tool_call("call_1", "get_parcel", "{\"pin\"").stop(Stop::MaxTokens).usage(1, 1));
-    let events = ask(&claude(&stand_in), question()).await.unwrap();
+    bedrock.reply(
+        ScriptedReply::text("On").raw_tool_call("call_1", "get_parcel", "{\"pin\"").stop(Stop::MaxTokens).usage(1, 1),
+    );
+    let events = ask(&claude(&bedrock), question()).await.unwrap();
     assert_eq!(events, [text("On"), ModelEvent::Stop(StopReason::MaxTokens), usage(1, 0, 0, 1)]);
 }
 
 #[tokio::test]
 async fn a_profile_of_ones_own_is_kept_to() {
-    let stand_in = StandIn::new();
+    let bedrock = FakeBedrock::new();
     let mut profile = Profile::for_model(CLAUDE);
     profile.tools_while_streaming = false;
-    let model = for_turns(&stand_in, BedrockSettings::new(CLAUDE).with_profile(profile));
+    let model = for_turns(&bedrock, BedrockSettings::new(CLAUDE).with_profile(profile));
     let mut request = question();
     request.tools = [tool("get_parcel")].into();
     ask(&model, request).await.unwrap();
-    assert!(!stand_in.requests()[0].is_streaming());
+    assert!(!bedrock.requests()[0].is_streaming());
 }

@@ -6,60 +6,60 @@ use aws_sdk_bedrockruntime::Client;
 use aws_sdk_bedrockruntime::config::retry::RetryConfig;
 use futures_util::StreamExt;
 use tokio::time::Instant;
-use verbale::bedrock::stand_in::{Exception, Reply, StandIn};
 use verbale::bedrock::{BedrockModel, BedrockSettings, TURN_BACKOFF, turn_client};
 use verbale::model::{Failure, Model};
+use verbale::testing::{BedrockException, FakeBedrock, ScriptedReply};
 
 use super::{CLAUDE, ask, claude, fail, for_summaries, question, text};
 
 #[tokio::test]
 async fn nothing_is_sent_before_it_is_polled() {
-    let stand_in = StandIn::new();
-    drop(claude(&stand_in).generate(question()));
-    assert_eq!(stand_in.counters().requests, 0);
+    let bedrock = FakeBedrock::new();
+    drop(claude(&bedrock).generate(question()));
+    assert_eq!(bedrock.counters().requests, 0);
 }
 
 #[tokio::test]
 async fn dropping_the_answer_cancels_the_request() {
-    let stand_in = StandIn::new();
-    let server = stand_in.serve().await.unwrap();
+    let bedrock = FakeBedrock::new();
+    let server = bedrock.serve().await.unwrap();
     let served = Client::from_conf(turn_client(server.sdk_config()).build());
     let served = BedrockModel::for_turns(served, BedrockSettings::new(CLAUDE));
-    for (cancelled, model) in [(1, claude(&stand_in)), (2, served)] {
-        stand_in.reply(Reply::text("a b c").hang_after(3));
+    for (cancelled, model) in [(1, claude(&bedrock)), (2, served)] {
+        bedrock.reply(ScriptedReply::text("a b c").hang_after(3));
         let mut answer = model.generate(question());
         assert_eq!(answer.next().await.unwrap().unwrap(), text("a"));
         assert_eq!(answer.next().await.unwrap().unwrap(), text(" b"));
         drop(answer);
-        let counters = stand_in.until(|counters| counters.cancelled == cancelled).await;
+        let counters = bedrock.until(|counters| counters.cancelled == cancelled).await;
         assert_eq!((counters.requests, counters.finished), (cancelled, 0));
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn dropping_it_before_the_answer_cancels_the_request() {
-    let stand_in = StandIn::new();
-    stand_in.reply(Reply::text("a").hang_before());
-    let model = claude(&stand_in);
+    let bedrock = FakeBedrock::new();
+    bedrock.reply(ScriptedReply::text("a").hang_before());
+    let model = claude(&bedrock);
     let mut answer = model.generate(question());
     assert!(tokio::time::timeout(Duration::from_millis(10), answer.next()).await.is_err());
-    assert_eq!(stand_in.counters().requests, 1);
+    assert_eq!(bedrock.counters().requests, 1);
     drop(answer);
-    stand_in.until(|counters| counters.cancelled == 1).await;
+    bedrock.until(|counters| counters.cancelled == 1).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_turn_is_tried_twice_and_soon() {
-    let stand_in = StandIn::new();
-    let model = claude(&stand_in);
-    stand_in.reply(Reply::throttled());
-    stand_in.reply(Reply::text("On"));
+    let bedrock = FakeBedrock::new();
+    let model = claude(&bedrock);
+    bedrock.reply(ScriptedReply::throttled());
+    bedrock.reply(ScriptedReply::text("On"));
     let from = Instant::now();
     assert_eq!(ask(&model, question()).await.unwrap()[0], text("On"));
     assert!(from.elapsed() <= TURN_BACKOFF + Duration::from_millis(10), "{:?}", from.elapsed());
-    assert_eq!(stand_in.counters().requests, 2);
+    assert_eq!(bedrock.counters().requests, 2);
 
-    let busy = StandIn::answering(|_| Reply::throttled());
+    let busy = FakeBedrock::answering(|_| ScriptedReply::throttled());
     assert_eq!(fail(&claude(&busy), question()).await.0, Failure::Throttled);
     assert_eq!(busy.counters().requests, 2);
     assert_eq!(fail(&for_summaries(&busy, BedrockSettings::new(CLAUDE)), question()).await.0, Failure::Throttled);
@@ -68,7 +68,7 @@ async fn a_turn_is_tried_twice_and_soon() {
 
 #[tokio::test(start_paused = true)]
 async fn turns_have_a_budget_for_retries_that_nothing_else_uses_up() {
-    let busy = StandIn::answering(|_| Reply::throttled());
+    let busy = FakeBedrock::answering(|_| ScriptedReply::throttled());
     let retries = RetryConfig::standard().with_initial_backoff(TURN_BACKOFF);
     let others = Client::from_conf(busy.sdk_config().retry_config(retries).build());
     let others = BedrockModel::for_turns(others, BedrockSettings::new(CLAUDE));
@@ -84,25 +84,25 @@ async fn turns_have_a_budget_for_retries_that_nothing_else_uses_up() {
 
 #[tokio::test]
 async fn behind_the_first_words_nothing_is_tried_again() {
-    let stand_in = StandIn::new();
-    stand_in.reply(Reply::text("a b").exception_after(2, Exception::Throttling));
-    let (failure, received) = fail(&claude(&stand_in), question()).await;
+    let bedrock = FakeBedrock::new();
+    bedrock.reply(ScriptedReply::text("a b").exception_after(2, BedrockException::Throttling));
+    let (failure, received) = fail(&claude(&bedrock), question()).await;
     assert_eq!((failure, received.text_bytes), (Failure::Throttled, 1));
-    assert_eq!(stand_in.counters().requests, 1);
+    assert_eq!(bedrock.counters().requests, 1);
 }
 
 #[tokio::test]
 async fn an_answer_that_is_read_to_its_end_leaves_its_connection_to_the_next() {
-    let stand_in = StandIn::new();
-    let server = stand_in.serve().await.unwrap();
+    let bedrock = FakeBedrock::new();
+    let server = bedrock.serve().await.unwrap();
     let client = Client::from_conf(turn_client(server.sdk_config()).build());
     let model = BedrockModel::for_turns(client, BedrockSettings::new(CLAUDE));
     for _ in 0..4 {
         ask(&model, question()).await.unwrap();
     }
-    assert_eq!(stand_in.counters().connections, 1);
-    stand_in.reply(Reply::text("a b").cut_after(2));
+    assert_eq!(bedrock.counters().connections, 1);
+    bedrock.reply(ScriptedReply::text("a b").cut_after(2));
     fail(&model, question()).await;
     ask(&model, question()).await.unwrap();
-    assert_eq!(stand_in.counters().connections, 2);
+    assert_eq!(bedrock.counters().connections, 2);
 }

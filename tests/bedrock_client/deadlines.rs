@@ -5,9 +5,9 @@ use std::time::Duration;
 use aws_sdk_bedrockruntime::Client;
 use futures_util::StreamExt;
 use tokio::time::Instant;
-use verbale::bedrock::stand_in::{Reply, StandIn};
 use verbale::bedrock::{BedrockModel, BedrockSettings, Deadlines, SUMMARY_TIMEOUT, summary_client};
 use verbale::model::{Failure, Model, ModelEvent, StopReason, Wait};
+use verbale::testing::{FakeBedrock, ScriptedReply};
 
 use super::{CLAUDE, ask, claude, fail, for_summaries, for_turns, question, text};
 
@@ -24,38 +24,44 @@ fn in_time(wait: Wait, after_ms: u64) -> Failure {
 
 #[tokio::test(start_paused = true)]
 async fn silence_ends_at_its_deadline_and_tells_what_came() {
-    let stand_in = StandIn::new();
-    let words = |wait_ms: u64| Reply::text("a b c d e f g h i j").between_events(Duration::from_millis(wait_ms));
+    let bedrock = FakeBedrock::new();
+    let words =
+        |wait_ms: u64| ScriptedReply::text("a b c d e f g h i j").between_events(Duration::from_millis(wait_ms));
     for (reply, failure, took_ms, text_bytes) in [
-        (Reply::text("a b").hang_before(), in_time(Wait::FirstToken, 700), 700, 0),
-        (Reply::text("a b").hang_after(0), in_time(Wait::FirstToken, 700), 700, 0),
+        (ScriptedReply::text("a b").hang_before(), in_time(Wait::FirstToken, 700), 700, 0),
+        (ScriptedReply::text("a b").hang_after(0), in_time(Wait::FirstToken, 700), 700, 0),
         // `messageStart` is no piece of the answer.
-        (Reply::text("a b").hang_after(1), in_time(Wait::FirstToken, 700), 700, 0),
-        (Reply::text("a b").first_token_after(Duration::from_millis(701)), in_time(Wait::FirstToken, 700), 700, 0),
-        (Reply::text("a b").hang_after(2), in_time(Wait::NextEvent, 300), 300, 1),
-        (Reply::text("a b").hang_after(3), in_time(Wait::NextEvent, 300), 300, 3),
+        (ScriptedReply::text("a b").hang_after(1), in_time(Wait::FirstToken, 700), 700, 0),
+        (
+            ScriptedReply::text("a b").first_token_after(Duration::from_millis(701)),
+            in_time(Wait::FirstToken, 700),
+            700,
+            0,
+        ),
+        (ScriptedReply::text("a b").hang_after(2), in_time(Wait::NextEvent, 300), 300, 1),
+        (ScriptedReply::text("a b").hang_after(3), in_time(Wait::NextEvent, 300), 300, 3),
         (words(301), in_time(Wait::NextEvent, 300), 300, 1),
         // The 7 waits of 290 ms that would come are too many.
         (words(290), in_time(Wait::WholeAnswer, 2_000), 2_000, 13),
     ] {
-        let model = for_turns(&stand_in, BedrockSettings::new(CLAUDE).with_deadlines(short()));
-        stand_in.reply(reply.clone());
+        let model = for_turns(&bedrock, BedrockSettings::new(CLAUDE).with_deadlines(short()));
+        bedrock.reply(reply.clone());
         let from = Instant::now();
         let (failed, received) = fail(&model, question()).await;
         let took = u64::try_from(from.elapsed().as_millis()).unwrap();
-        assert_eq!((failed, received.text_bytes, received.invocations), (failure, text_bytes, 0), "{reply:?}");
+        assert_eq!((failed, received.text_bytes, received.tool_calls), (failure, text_bytes, 0), "{reply:?}");
         assert!((took_ms..took_ms + 10).contains(&took), "{took} ms: {reply:?}");
     }
-    let counters = stand_in.until(|counters| counters.cancelled == 8).await;
+    let counters = bedrock.until(|counters| counters.cancelled == 8).await;
     assert_eq!(counters.requests, 8);
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_comes_in_time_is_told() {
-    let stand_in = StandIn::new();
-    let model = for_turns(&stand_in, BedrockSettings::new(CLAUDE).with_deadlines(short()));
-    let slow = Reply::text("a b").first_token_after(Duration::from_millis(690));
-    stand_in.reply(slow.between_events(Duration::from_millis(290)));
+    let bedrock = FakeBedrock::new();
+    let model = for_turns(&bedrock, BedrockSettings::new(CLAUDE).with_deadlines(short()));
+    let slow = ScriptedReply::text("a b").first_token_after(Duration::from_millis(690));
+    bedrock.reply(slow.between_events(Duration::from_millis(290)));
     let events = ask(&model, question()).await.unwrap();
     assert_eq!(events[..3], [text("a"), text(" b"), ModelEvent::Stop(StopReason::EndTurn)]);
     assert!(matches!(events[3..], [ModelEvent::Usage(_)]));
@@ -63,9 +69,9 @@ async fn what_comes_in_time_is_told() {
 
 #[tokio::test(start_paused = true)]
 async fn the_reader_may_take_its_time() {
-    let stand_in = StandIn::new();
-    let model = for_turns(&stand_in, BedrockSettings::new(CLAUDE).with_deadlines(short()));
-    stand_in.reply(Reply::text("a b c").between_events(Duration::from_millis(290)));
+    let bedrock = FakeBedrock::new();
+    let model = for_turns(&bedrock, BedrockSettings::new(CLAUDE).with_deadlines(short()));
+    bedrock.reply(ScriptedReply::text("a b c").between_events(Duration::from_millis(290)));
     let mut answer = model.generate(question());
     assert_eq!(answer.next().await.unwrap().unwrap(), text("a"));
     tokio::time::sleep(Duration::from_millis(310)).await;
@@ -75,20 +81,24 @@ async fn the_reader_may_take_its_time() {
 
 #[tokio::test(start_paused = true)]
 async fn a_deadline_without_end_is_one_in_many_years() {
-    let stand_in = StandIn::new();
+    let bedrock = FakeBedrock::new();
     let endless = short().with_first_token(Duration::MAX).with_whole_answer(Duration::MAX);
-    let model = for_turns(&stand_in, BedrockSettings::new(CLAUDE).with_deadlines(endless));
-    stand_in.reply(Reply::text("a").first_token_after(Duration::from_secs(86_400)));
+    let model = for_turns(&bedrock, BedrockSettings::new(CLAUDE).with_deadlines(endless));
+    bedrock.reply(ScriptedReply::text("a").first_token_after(Duration::from_secs(86_400)));
     assert_eq!(ask(&model, question()).await.unwrap()[0], text("a"));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_usage_that_does_not_come_costs_nothing_but_itself() {
-    let stand_in = StandIn::new();
-    for reply in [Reply::text("On").hang_after(4), Reply::text("On").cut_after(4), Reply::text("On").end_after(4)] {
-        stand_in.reply(reply);
+    let bedrock = FakeBedrock::new();
+    for reply in [
+        ScriptedReply::text("On").hang_after(4),
+        ScriptedReply::text("On").cut_after(4),
+        ScriptedReply::text("On").end_after(4),
+    ] {
+        bedrock.reply(reply);
         let from = Instant::now();
-        let events = ask(&claude(&stand_in), question()).await.unwrap();
+        let events = ask(&claude(&bedrock), question()).await.unwrap();
         assert_eq!(events, [text("On"), ModelEvent::Stop(StopReason::EndTurn)]);
         assert!(from.elapsed() <= Duration::from_millis(510));
     }
@@ -96,12 +106,12 @@ async fn a_usage_that_does_not_come_costs_nothing_but_itself() {
 
 #[tokio::test(start_paused = true)]
 async fn a_summary_ends_at_its_deadline_and_at_the_client_s() {
-    let stand_in = StandIn::answering(|_| Reply::text("late").hang_before());
-    let model = for_summaries(&stand_in, BedrockSettings::new(CLAUDE).with_deadlines(short()));
+    let bedrock = FakeBedrock::answering(|_| ScriptedReply::text("late").hang_before());
+    let model = for_summaries(&bedrock, BedrockSettings::new(CLAUDE).with_deadlines(short()));
     assert_eq!(fail(&model, question()).await.0, in_time(Wait::WholeAnswer, 2_000));
 
     let patient = short().with_whole_answer(Duration::from_secs(3_600));
-    let client = Client::from_conf(summary_client(stand_in.sdk_config()).build());
+    let client = Client::from_conf(summary_client(bedrock.sdk_config()).build());
     let model = BedrockModel::for_summaries(client, BedrockSettings::new(CLAUDE).with_deadlines(patient));
     let from = Instant::now();
     let (failure, _) = fail(&model, question()).await;

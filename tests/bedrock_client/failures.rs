@@ -7,9 +7,9 @@ use aws_smithy_runtime_api::client::http::{
 };
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::client::result::ConnectorError;
-use verbale::bedrock::stand_in::{Exception, Reply, StandIn};
 use verbale::bedrock::{BedrockModel, BedrockSettings, turn_client};
-use verbale::model::{Failure, Received, Wait};
+use verbale::model::{Failure, Partial, Wait};
+use verbale::testing::{BedrockException, FakeBedrock, ScriptedReply};
 
 use super::{CLAUDE, claude, fail, for_summaries, question};
 
@@ -33,38 +33,38 @@ fn kind(failure: &Failure) -> &'static str {
 #[tokio::test(start_paused = true)]
 async fn each_exception_before_the_answer_says_who_has_to_act() {
     for (exception, expected, retried) in [
-        (Exception::AccessDenied, "denied", false),
-        (Exception::ResourceNotFound, "denied", false),
-        (Exception::Validation, "refused", false),
-        (Exception::Throttling, "throttled", true),
-        (Exception::ModelNotReady, "unavailable", true),
-        (Exception::ModelTimeout, "unavailable", false),
-        (Exception::ModelError, "unavailable", false),
-        (Exception::ModelStreamError, "unavailable", false),
-        (Exception::ServiceUnavailable, "unavailable", true),
-        (Exception::InternalServer, "unavailable", true),
+        (BedrockException::AccessDenied, "denied", false),
+        (BedrockException::ResourceNotFound, "denied", false),
+        (BedrockException::Validation, "refused", false),
+        (BedrockException::Throttling, "throttled", true),
+        (BedrockException::ModelNotReady, "unavailable", true),
+        (BedrockException::ModelTimeout, "unavailable", false),
+        (BedrockException::ModelError, "unavailable", false),
+        (BedrockException::ModelStreamError, "unavailable", false),
+        (BedrockException::ServiceUnavailable, "unavailable", true),
+        (BedrockException::InternalServer, "unavailable", true),
     ] {
-        let stand_in = StandIn::answering(move |_| Reply::refused(exception));
-        let (failure, received) = fail(&claude(&stand_in), question()).await;
-        assert_eq!((kind(&failure), received), (expected, Received::default()), "{exception:?}");
-        assert_eq!(stand_in.counters().requests, if retried { 2 } else { 1 }, "{exception:?}");
+        let bedrock = FakeBedrock::answering(move |_| ScriptedReply::refused(exception));
+        let (failure, received) = fail(&claude(&bedrock), question()).await;
+        assert_eq!((kind(&failure), received), (expected, Partial::default()), "{exception:?}");
+        assert_eq!(bedrock.counters().requests, if retried { 2 } else { 1 }, "{exception:?}");
     }
-    let stand_in = StandIn::answering(|_| Reply::bad_gateway());
-    assert_eq!(kind(&fail(&claude(&stand_in), question()).await.0), "unavailable");
+    let bedrock = FakeBedrock::answering(|_| ScriptedReply::bad_gateway());
+    assert_eq!(kind(&fail(&claude(&bedrock), question()).await.0), "unavailable");
 }
 
 #[tokio::test]
 async fn a_message_that_may_quote_the_request_is_left_out() {
-    let stand_in = StandIn::new();
-    stand_in.reply(Reply::validation("Malformed input: \"When does it arrive? 4711\""));
-    let (failure, _) = fail(&claude(&stand_in), question()).await;
+    let bedrock = FakeBedrock::new();
+    bedrock.reply(ScriptedReply::validation("Malformed input: \"When does it arrive? 4711\""));
+    let (failure, _) = fail(&claude(&bedrock), question()).await;
     let told = "ValidationException, status 400, request stand-in-1; its message of 44 bytes may quote the request, and \
                 is left out";
     assert_eq!(failure, Failure::Refused(told.to_owned()));
 
-    stand_in.reply(Reply::validation("Input is too long for requested model: 4711"));
-    stand_in.reply(Reply::validation("The provided model identifier is invalid."));
-    stand_in.reply(Reply::access_denied());
+    bedrock.reply(ScriptedReply::validation("Input is too long for requested model: 4711"));
+    bedrock.reply(ScriptedReply::validation("The provided model identifier is invalid."));
+    bedrock.reply(ScriptedReply::access_denied());
     let told = [
         "the model's provider refused the request: ValidationException, status 400, request stand-in-2: \"… Input is too \
          long …\": the window is too long for the model; summarise earlier",
@@ -74,52 +74,56 @@ async fn a_message_that_may_quote_the_request_is_left_out() {
          stand-in-4: You don't have access to the model with the specified model ID.",
     ];
     for told in told {
-        assert_eq!(fail(&claude(&stand_in), question()).await.0.to_string(), told);
+        assert_eq!(fail(&claude(&bedrock), question()).await.0.to_string(), told);
     }
 }
 
 #[tokio::test]
 async fn each_exception_in_the_answer_is_told_with_what_came_and_never_tried_again() {
     for (exception, expected) in [
-        (Exception::Validation, "refused"),
-        (Exception::Throttling, "throttled"),
-        (Exception::ModelStreamError, "unavailable"),
-        (Exception::ServiceUnavailable, "unavailable"),
-        (Exception::InternalServer, "unavailable"),
+        (BedrockException::Validation, "refused"),
+        (BedrockException::Throttling, "throttled"),
+        (BedrockException::ModelStreamError, "unavailable"),
+        (BedrockException::ServiceUnavailable, "unavailable"),
+        (BedrockException::InternalServer, "unavailable"),
         // Unknown there.
-        (Exception::ModelTimeout, "unavailable"),
+        (BedrockException::ModelTimeout, "unavailable"),
     ] {
-        let stand_in = StandIn::new();
+        let bedrock = FakeBedrock::new();
         for (events, text_bytes) in [(0, 0), (1, 0), (3, 9)] {
-            stand_in.reply(Reply::text("On Friday at 9").exception_after(events, exception));
-            let (failure, received) = fail(&claude(&stand_in), question()).await;
+            bedrock.reply(ScriptedReply::text("On Friday at 9").exception_after(events, exception));
+            let (failure, received) = fail(&claude(&bedrock), question()).await;
             assert_eq!((kind(&failure), received.text_bytes), (expected, text_bytes), "{exception:?} after {events}");
         }
-        assert_eq!(stand_in.counters().requests, 3);
+        assert_eq!(bedrock.counters().requests, 3);
     }
-    let stand_in = StandIn::new();
-    stand_in.reply(Reply::text("On Friday").exception_after(2, Exception::ModelStreamError));
+    let bedrock = FakeBedrock::new();
+    bedrock.reply(ScriptedReply::text("On Friday").exception_after(2, BedrockException::ModelStreamError));
     let told = "ModelStreamErrorException, request stand-in-1; its message of 85 bytes may quote the request, and is left \
                 out";
-    assert_eq!(fail(&claude(&stand_in), question()).await.0, Failure::Unavailable(told.to_owned()));
+    assert_eq!(fail(&claude(&bedrock), question()).await.0, Failure::Unavailable(told.to_owned()));
 }
 
 #[tokio::test]
 async fn an_answer_that_breaks_off_is_never_a_short_one() {
-    let stand_in = StandIn::new();
-    let server = stand_in.serve().await.unwrap();
+    let bedrock = FakeBedrock::new();
+    let server = bedrock.serve().await.unwrap();
     let served = Client::from_conf(turn_client(server.sdk_config()).build());
     let served = BedrockModel::for_turns(served, BedrockSettings::new(CLAUDE));
-    for model in [claude(&stand_in), served] {
+    for model in [claude(&bedrock), served] {
         for (reply, failure, text_bytes) in [
-            (Reply::text("a b c").cut_after(0), Failure::Cut, 0),
-            (Reply::text("a b c").cut_after(3), Failure::Cut, 3),
-            (Reply::text("a b c").end_after(0), Failure::Truncated, 0),
-            (Reply::text("a b c").end_after(3), Failure::Truncated, 3),
-            (Reply::text("a b c").end_after(5), Failure::Truncated, 5),
-            (Reply::text("a b c").malformed_after(3), Failure::Malformed("an event of the stream".to_owned()), 3),
+            (ScriptedReply::text("a b c").cut_after(0), Failure::Cut, 0),
+            (ScriptedReply::text("a b c").cut_after(3), Failure::Cut, 3),
+            (ScriptedReply::text("a b c").end_after(0), Failure::Truncated, 0),
+            (ScriptedReply::text("a b c").end_after(3), Failure::Truncated, 3),
+            (ScriptedReply::text("a b c").end_after(5), Failure::Truncated, 5),
+            (
+                ScriptedReply::text("a b c").malformed_after(3),
+                Failure::Malformed("an event of the stream".to_owned()),
+                3,
+            ),
         ] {
-            stand_in.reply(reply.clone());
+            bedrock.reply(reply.clone());
             let (failed, received) = fail(&model, question()).await;
             assert_eq!((failed, received.text_bytes), (failure, text_bytes), "{reply:?}");
         }
@@ -129,31 +133,31 @@ async fn an_answer_that_breaks_off_is_never_a_short_one() {
 #[tokio::test(start_paused = true)]
 async fn a_whole_answer_that_breaks_off_is_no_answer() {
     for (reply, expected) in [
-        (Reply::text("a b c").cut_after(1), "cut"),
-        (Reply::text("a b c").end_after(1), "malformed"),
-        (Reply::text("a b c").exception_after(1, Exception::ModelTimeout), "unavailable"),
+        (ScriptedReply::text("a b c").cut_after(1), "cut"),
+        (ScriptedReply::text("a b c").end_after(1), "malformed"),
+        (ScriptedReply::text("a b c").exception_after(1, BedrockException::ModelTimeout), "unavailable"),
     ] {
-        let stand_in = StandIn::answering(move |_| reply.clone());
-        let model = for_summaries(&stand_in, BedrockSettings::new(CLAUDE));
+        let bedrock = FakeBedrock::answering(move |_| reply.clone());
+        let model = for_summaries(&bedrock, BedrockSettings::new(CLAUDE));
         let (failure, received) = fail(&model, question()).await;
-        assert_eq!((kind(&failure), received), (expected, Received::default()), "{failure:?}");
+        assert_eq!((kind(&failure), received), (expected, Partial::default()), "{failure:?}");
     }
 }
 
 #[tokio::test]
 async fn without_a_server_it_is_unreachable() {
-    let stand_in = StandIn::new();
-    let server = stand_in.serve().await.unwrap();
+    let bedrock = FakeBedrock::new();
+    let server = bedrock.serve().await.unwrap();
     let config = server.sdk_config();
     drop(server);
-    stand_in.until(|_| true).await;
+    bedrock.until(|_| true).await;
     let model = BedrockModel::for_turns(Client::from_conf(turn_client(config).build()), BedrockSettings::new(CLAUDE));
-    assert_eq!(fail(&model, question()).await, (Failure::Unreachable, Received::default()));
+    assert_eq!(fail(&model, question()).await, (Failure::Unreachable, Partial::default()));
 }
 
 #[tokio::test]
 async fn without_credentials_or_region_an_operator_has_to_act() {
-    let stand_in = StandIn::new();
+    let bedrock = FakeBedrock::new();
     let config = || Config::builder().behavior_version(BehaviorVersion::latest()).http_client(NoConnection);
     let credentials = Credentials::new("AKIDEXAMPLE", "secret", None, None, "test");
     for config in [config().region(Region::new("eu-west-1")), config().credentials_provider(credentials)] {
@@ -161,7 +165,7 @@ async fn without_credentials_or_region_an_operator_has_to_act() {
         let model = BedrockModel::for_turns(client, BedrockSettings::new(CLAUDE));
         assert_eq!(kind(&fail(&model, question()).await.0), "denied");
     }
-    assert_eq!(stand_in.counters().requests, 0);
+    assert_eq!(bedrock.counters().requests, 0);
 }
 
 /// Nothing answers at the other end.
@@ -182,7 +186,7 @@ impl HttpClient for NoConnection {
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_does_not_come_is_told() {
-    let config = turn_client(StandIn::new().sdk_config()).http_client(NoConnection);
+    let config = turn_client(FakeBedrock::new().sdk_config()).http_client(NoConnection);
     let model = BedrockModel::for_turns(Client::from_conf(config.build()), BedrockSettings::new(CLAUDE));
     let (failure, _) = fail(&model, question()).await;
     assert!(matches!(failure, Failure::TimedOut { wait: Wait::Connection, .. }), "{failure:?}");

@@ -1,5 +1,5 @@
 //! A model at Bedrock, through the real SDK client, against a Bedrock in this process.
-#![cfg(feature = "test-util")]
+#![cfg(feature = "testing")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "helpers of tests")]
 
 mod answers;
@@ -12,25 +12,25 @@ mod requests;
 use aws_sdk_bedrockruntime::Client;
 use futures_util::StreamExt;
 use serde_json::{Value as Json, json};
-use verbale::bedrock::stand_in::StandIn;
 use verbale::bedrock::{BedrockModel, BedrockSettings, summary_client, turn_client};
-use verbale::model::{Failure, Model, ModelError, ModelEvent, ModelRequest, Received, ToolSpec};
+use verbale::model::{Failure, Model, ModelError, ModelEvent, ModelRequest, Partial, ToolSpec};
+use verbale::testing::FakeBedrock;
 use verbale::{MessageWrapper, MessagesManager, PlainMessage, Value};
 
 const CLAUDE: &str = "eu.anthropic.claude-sonnet-5";
 const LLAMA: &str = "us.meta.llama4-maverick-17b-instruct-v1:0";
 
-fn for_turns(stand_in: &StandIn, settings: BedrockSettings) -> BedrockModel {
-    BedrockModel::for_turns(Client::from_conf(turn_client(stand_in.sdk_config()).build()), settings)
+fn for_turns(bedrock: &FakeBedrock, settings: BedrockSettings) -> BedrockModel {
+    BedrockModel::for_turns(Client::from_conf(turn_client(bedrock.sdk_config()).build()), settings)
 }
 
-fn for_summaries(stand_in: &StandIn, settings: BedrockSettings) -> BedrockModel {
-    BedrockModel::for_summaries(Client::from_conf(summary_client(stand_in.sdk_config()).build()), settings)
+fn for_summaries(bedrock: &FakeBedrock, settings: BedrockSettings) -> BedrockModel {
+    BedrockModel::for_summaries(Client::from_conf(summary_client(bedrock.sdk_config()).build()), settings)
 }
 
 /// The model for turns with its defaults.
-fn claude(stand_in: &StandIn) -> BedrockModel {
-    for_turns(stand_in, BedrockSettings::new(CLAUDE))
+fn claude(bedrock: &FakeBedrock) -> BedrockModel {
+    for_turns(bedrock, BedrockSettings::new(CLAUDE))
 }
 
 /// The caller asks something.
@@ -70,11 +70,11 @@ async fn ask(model: &BedrockModel, request: ModelRequest) -> Result<Vec<ModelEve
 }
 
 /// What goes wrong, and what came before; nothing of what was said is in the error, whichever way it is shown.
-async fn fail(model: &BedrockModel, request: ModelRequest) -> (Failure, Received) {
+async fn fail(model: &BedrockModel, request: ModelRequest) -> (Failure, Partial) {
     let (events, error) = ask(model, request).await.unwrap_err();
-    let told = events.iter().fold(Received::default(), |received, event| match event {
-        ModelEvent::Text(text) => Received { text_bytes: received.text_bytes + text.len(), ..received },
-        ModelEvent::Invocation(_) => Received { invocations: received.invocations + 1, ..received },
+    let told = events.iter().fold(Partial::default(), |received, event| match event {
+        ModelEvent::Text(text) => Partial { text_bytes: received.text_bytes + text.len(), ..received },
+        ModelEvent::ToolCall(_) => Partial { tool_calls: received.tool_calls + 1, ..received },
         _ => received,
     });
     assert_eq!(error.received(), told);

@@ -1,10 +1,10 @@
 //! The bytes in front of a cache point are those of the turn before.
 
 use serde_json::json;
-use verbale::bedrock::stand_in::{Reply, StandIn};
 use verbale::bedrock::{BedrockSettings, Profile};
 use verbale::model::ModelRequest;
-use verbale::{Content, Invocation, MessagesManager, PlainMessage, Value};
+use verbale::testing::{FakeBedrock, ScriptedReply};
+use verbale::{Content, MessagesManager, PlainMessage, ToolCall, Value};
 
 use super::{CLAUDE, ask, claude, for_turns, question, tool, window};
 
@@ -20,21 +20,21 @@ fn asked(manager: &MessagesManager<PlainMessage>) -> ModelRequest {
 }
 
 /// A call in which tools are asked, turn by turn; each request's body.
-async fn bodies(stand_in: &StandIn, settings: BedrockSettings) -> Vec<String> {
-    let model = for_turns(stand_in, settings);
+async fn bodies(bedrock: &FakeBedrock, settings: BedrockSettings) -> Vec<String> {
+    let model = for_turns(bedrock, settings);
     let mut manager = MessagesManager::<PlainMessage>::new();
     for turn in 0..4 {
         manager.add_user(format!("And parcel {turn}?").as_str()).unwrap();
         ask(&model, asked(&manager)).await.unwrap();
         let arguments = json!({"id": turn, "a": 1, "b": 2.5, "c": {"x": 1, "y": 2, "z": 3}, "d": [], "e": null});
-        let call = Invocation::new(format!("call_{turn}"), "get_parcel", Value::try_from(arguments.clone()).unwrap());
+        let call = ToolCall::new(format!("call_{turn}"), "get_parcel", Value::try_from(arguments.clone()).unwrap());
         let call = call.unwrap();
         manager.add_assistant(["One moment.".into(), Content::from(call.clone())]).unwrap();
         manager.add_user(Content::from(call.success([Value::try_from(arguments).unwrap()]))).unwrap();
         ask(&model, asked(&manager)).await.unwrap();
         manager.add_assistant("In Milan.").unwrap();
     }
-    stand_in.take_requests().iter().map(|request| String::from_utf8(request.body().to_vec()).unwrap()).collect()
+    bedrock.take_requests().iter().map(|request| String::from_utf8(request.body().to_vec()).unwrap()).collect()
 }
 
 /// The messages as they were sent, without cache points, and all behind them.
@@ -48,23 +48,23 @@ fn parts(body: &str) -> (String, &str) {
 #[tokio::test]
 async fn what_was_sent_is_sent_again_byte_by_byte() {
     for model_id in [CLAUDE, NOVA] {
-        let stand_in = StandIn::new();
-        let bodies = bodies(&stand_in, BedrockSettings::new(model_id)).await;
-        assert_eq!((bodies.len(), stand_in.counters().refused), (8, 0));
+        let bedrock = FakeBedrock::new();
+        let bodies = bodies(&bedrock, BedrockSettings::new(model_id)).await;
+        assert_eq!((bodies.len(), bedrock.counters().refused), (8, 0));
         for two in bodies.windows(2) {
             let ((before, prompts), (now, same_prompts)) = (parts(&two[0]), parts(&two[1]));
             assert!(now.starts_with(&before), "\n{before}\n{now}");
             assert_eq!(same_prompts, prompts);
         }
         // Another process sends the same bytes.
-        assert_eq!(self::bodies(&StandIn::new(), BedrockSettings::new(model_id)).await, bodies);
+        assert_eq!(self::bodies(&FakeBedrock::new(), BedrockSettings::new(model_id)).await, bodies);
     }
 }
 
 #[tokio::test]
 async fn a_cache_point_stands_where_the_turn_before_had_one() {
-    let stand_in = StandIn::new();
-    let bodies = bodies(&stand_in, BedrockSettings::new(CLAUDE)).await;
+    let bedrock = FakeBedrock::new();
+    let bodies = bodies(&bedrock, BedrockSettings::new(CLAUDE)).await;
     for two in bodies.windows(2) {
         let points: Vec<_> = two.iter().map(|body| body.matches(POINT).count()).collect();
         assert!(points.iter().all(|points| (3..=4).contains(points)), "{points:?}");
@@ -80,14 +80,14 @@ async fn a_cache_point_stands_where_the_turn_before_had_one() {
 
 #[tokio::test]
 async fn late_instructions_follow_the_cached_prefix() {
-    let stand_in = StandIn::new();
+    let bedrock = FakeBedrock::new();
     let request = question().with_system(["You answer the phone.", " ", "Be kind."]);
     let memory = request.clone().with_memory("The caller is Mia.");
     let late = memory.clone().with_late_system(["The caller has a new address."]);
     let mut systems = Vec::new();
     for request in [request, memory, late, question().with_late_system(["The caller has a new address."])] {
-        ask(&claude(&stand_in), request).await.unwrap();
-        let body = String::from_utf8(stand_in.requests().last().unwrap().body().to_vec()).unwrap();
+        ask(&claude(&bedrock), request).await.unwrap();
+        let body = String::from_utf8(bedrock.requests().last().unwrap().body().to_vec()).unwrap();
         systems.push(body.split_once(r#""system":["#).unwrap().1.to_owned());
     }
     let stable = format!(r#"{{"text":"You answer the phone."}},{{"text":"Be kind."}},{POINT}"#);
@@ -96,7 +96,7 @@ async fn late_instructions_follow_the_cached_prefix() {
     assert!(systems[1].starts_with(&format!("{stable},{{")) && systems[1].contains("The caller is Mia."));
     assert_eq!(systems[2], systems[1].replacen(POINT, &format!("{POINT},{new}"), 1));
     assert_eq!(systems[3], format!("{new}]}}"));
-    assert_eq!(stand_in.counters().refused, 0);
+    assert_eq!(bedrock.counters().refused, 0);
 }
 
 fn messages_before_last_point(body: &str) -> String {
@@ -106,7 +106,7 @@ fn messages_before_last_point(body: &str) -> String {
 
 #[tokio::test]
 async fn cache_points_are_left_out_where_they_are_not_taken_or_wanted() {
-    let stand_in = StandIn::new();
+    let bedrock = FakeBedrock::new();
     for (settings, points) in [
         (BedrockSettings::new("openai.gpt-oss-120b-1:0"), 0),
         (BedrockSettings::new(CLAUDE).with_cache_points(false), 0),
@@ -114,16 +114,16 @@ async fn cache_points_are_left_out_where_they_are_not_taken_or_wanted() {
         (BedrockSettings::new(NOVA), 2),
         (BedrockSettings::new(CLAUDE), 4),
     ] {
-        let bodies = bodies(&stand_in, settings.clone()).await;
+        let bodies = bodies(&bedrock, settings.clone()).await;
         assert_eq!(bodies[6].matches(POINT).count(), points, "{}", settings.model_id());
     }
     let mut few = Profile::for_model(CLAUDE);
     few.max_cache_points = 1;
-    let bodies = bodies(&stand_in, BedrockSettings::new(CLAUDE).with_profile(few)).await;
+    let bodies = bodies(&bedrock, BedrockSettings::new(CLAUDE).with_profile(few)).await;
     assert!(bodies.iter().all(|body| body.matches(POINT).count() == 1));
-    assert_eq!(stand_in.counters().refused, 0);
-    stand_in.reply(Reply::text("On Friday."));
-    ask(&claude(&stand_in), question()).await.unwrap();
-    let requests = stand_in.requests();
+    assert_eq!(bedrock.counters().refused, 0);
+    bedrock.reply(ScriptedReply::text("On Friday."));
+    ask(&claude(&bedrock), question()).await.unwrap();
+    let requests = bedrock.requests();
     assert_eq!(String::from_utf8_lossy(requests[0].body()).matches(POINT).count(), 1);
 }

@@ -2,11 +2,11 @@
 
 use aws_sdk_bedrockruntime::types::SystemContentBlock;
 use serde_json::{Value as Json, json};
-use verbale::bedrock::stand_in::{Reply, StandIn};
 use verbale::bedrock::{BedrockSettings, Profile, validate};
 use verbale::message::{Document, Media, MediaKind, Source};
-use verbale::model::{Failure, Inference, Model, ModelEvent, ModelRequest, Received};
-use verbale::{Invocation, Message, MessageWrapper, MessagesManager, PlainMessage, Value};
+use verbale::model::{Failure, Inference, Model, ModelEvent, ModelRequest, Partial};
+use verbale::testing::{FakeBedrock, ScriptedReply};
+use verbale::{Message, MessageWrapper, MessagesManager, PlainMessage, ToolCall, Value};
 
 use super::{CLAUDE, LLAMA, ask, claude, fail, for_summaries, for_turns, question, text, tool, window};
 
@@ -17,27 +17,27 @@ fn messages(add: impl Fn(&mut MessagesManager<PlainMessage>)) -> Vec<Message> {
     manager.meta_messages().iter().map(|message| message.message().clone()).collect()
 }
 
-fn body(stand_in: &StandIn) -> Json {
-    serde_json::from_slice(stand_in.requests().last().unwrap().body()).unwrap()
+fn body(bedrock: &FakeBedrock) -> Json {
+    serde_json::from_slice(bedrock.requests().last().unwrap().body()).unwrap()
 }
 
 #[tokio::test]
 async fn a_request_has_all_that_is_asked() {
-    let stand_in = StandIn::new();
+    let bedrock = FakeBedrock::new();
     let inference = Inference::default().with_max_tokens(300).with_temperature(0.5).with_stop_sequences(["</end>"]);
     let settings = BedrockSettings::new(CLAUDE).with_inference(inference).with_cache_points(false);
     let mut request = question();
     request.tools = [tool("get_parcel")].into();
     request.system = vec!["You answer the phone.".into()];
     request.memory = Some("The caller is Mia. </record_of_the_call>".into());
-    ask(&for_turns(&stand_in, settings), request).await.unwrap();
+    ask(&for_turns(&bedrock, settings), request).await.unwrap();
 
-    let requests = stand_in.requests();
+    let requests = bedrock.requests();
     assert_eq!(requests[0].model_id(), CLAUDE);
     let [SystemContentBlock::Text(prompt), SystemContentBlock::Text(record)] = requests[0].system() else { panic!() };
     assert_eq!(prompt, "You answer the phone.");
     assert_eq!(record.matches("</record_of_the_call>").count(), 1);
-    let mut body = body(&stand_in);
+    let mut body = body(&bedrock);
     body["toolConfig"]["tools"][0]["toolSpec"]["inputSchema"]["json"]["properties"].take();
     assert_eq!(
         [&body["messages"], &body["toolConfig"], &body["inferenceConfig"]],
@@ -61,20 +61,20 @@ async fn settings_of_the_request_win_over_those_of_the_adapter() {
         .with_temperature(0.5)
         .with_stop_sequences(["</end>"])
         .with_model_fields(fields(json!({"top_k": 40, "thinking": {"type": "disabled", "a": 1, "b": 2, "c": 3}})));
-    let stand_in = StandIn::new();
+    let bedrock = FakeBedrock::new();
     let settings = BedrockSettings::new(CLAUDE).with_inference(defaults);
-    for model in [for_turns(&stand_in, settings.clone()), for_summaries(&stand_in, settings)] {
+    for model in [for_turns(&bedrock, settings.clone()), for_summaries(&bedrock, settings)] {
         ask(&model, question()).await.unwrap();
         assert_eq!(
-            [&body(&stand_in)["inferenceConfig"], &body(&stand_in)["additionalModelRequestFields"]],
+            [&body(&bedrock)["inferenceConfig"], &body(&bedrock)["additionalModelRequestFields"]],
             [
                 &json!({"maxTokens": 300, "temperature": 0.5, "stopSequences": ["</end>"]}),
                 &json!({"top_k": 40, "thinking": {"type": "disabled", "a": 1, "b": 2, "c": 3}}),
             ]
         );
-        let first = stand_in.requests().last().unwrap().body().to_vec();
+        let first = bedrock.requests().last().unwrap().body().to_vec();
         ask(&model, question()).await.unwrap();
-        assert_eq!(stand_in.requests().last().unwrap().body(), first);
+        assert_eq!(bedrock.requests().last().unwrap().body(), first);
 
         let own = Inference::default()
             .with_max_tokens(60)
@@ -83,7 +83,7 @@ async fn settings_of_the_request_win_over_those_of_the_adapter() {
             .with_model_fields(fields(json!({"top_k": 1, "seed": 7})));
         ask(&model, question().with_inference(own)).await.unwrap();
         assert_eq!(
-            [&body(&stand_in)["inferenceConfig"], &body(&stand_in)["additionalModelRequestFields"]],
+            [&body(&bedrock)["inferenceConfig"], &body(&bedrock)["additionalModelRequestFields"]],
             [
                 &json!({"maxTokens": 60, "topP": 0.25, "stopSequences": ["bye"]}),
                 &json!({"top_k": 1, "seed": 7, "thinking": {"type": "disabled", "a": 1, "b": 2, "c": 3}}),
@@ -94,11 +94,11 @@ async fn settings_of_the_request_win_over_those_of_the_adapter() {
 
 #[tokio::test]
 async fn what_bedrock_would_refuse_is_mended_and_told() {
-    let call = Invocation::new("call_1", "get_parcel", Value::map([("pin", 4711)]).unwrap()).unwrap();
+    let call = ToolCall::new("call_1", "get_parcel", Value::map([("pin", 4711)]).unwrap()).unwrap();
     let mut request = ModelRequest::new(
         [
             messages(|manager| {
-                manager.add_supervisor("You answer.").unwrap();
+                manager.add_system("You answer.").unwrap();
             }),
             messages(|manager| {
                 manager.add_assistant(["Hello".into(), verbale::Content::from(call.clone())]).unwrap();
@@ -118,9 +118,9 @@ async fn what_bedrock_would_refuse_is_mended_and_told() {
         .concat(),
     );
     request.tools = [tool("get_parcel"), tool("get_parcel")].into();
-    let stand_in = StandIn::new();
-    stand_in.reply(Reply::text("On Friday."));
-    let events = ask(&claude(&stand_in), request).await.unwrap();
+    let bedrock = FakeBedrock::new();
+    bedrock.reply(ScriptedReply::text("On Friday."));
+    let events = ask(&claude(&bedrock), request).await.unwrap();
     let ModelEvent::Repaired(repairs) = &events[0] else { panic!("{events:?}") };
     let told: Vec<_> = repairs.iter().map(ToString::to_string).collect();
     let (left_out, told) = told.split_first().unwrap();
@@ -138,43 +138,43 @@ async fn what_bedrock_would_refuse_is_mended_and_told() {
     assert!(!format!("{told:?}").contains("4711"));
     assert_eq!(events[1], text("On"));
     // The stand-in, which refuses what Bedrock refuses, has taken it.
-    assert_eq!((stand_in.counters().requests, stand_in.counters().refused), (1, 0));
-    let roles: Vec<_> = body(&stand_in)["messages"].as_array().unwrap().iter().map(|one| one["role"].clone()).collect();
+    assert_eq!((bedrock.counters().requests, bedrock.counters().refused), (1, 0));
+    let roles: Vec<_> = body(&bedrock)["messages"].as_array().unwrap().iter().map(|one| one["role"].clone()).collect();
     assert_eq!(roles, ["user", "assistant", "user", "assistant", "user"]);
 }
 
 #[tokio::test]
 async fn a_model_with_rules_of_its_own_gets_what_it_takes() {
     let mut manager = MessagesManager::<PlainMessage>::new();
-    let call = Invocation::new("call_1", "get_parcel", Value::Null).unwrap();
+    let call = ToolCall::new("call_1", "get_parcel", Value::Null).unwrap();
     manager.add_user("Where is it?").unwrap();
     manager.add_assistant(["One moment.".into(), verbale::Content::from(call.clone())]).unwrap();
     manager.add_user([call.success(["In Milan."]).into(), verbale::Content::from("Hello?")]).unwrap();
     let mut request = window(&manager);
     request.tools = [tool("get_parcel")].into();
-    let stand_in = StandIn::new();
-    let events = ask(&for_turns(&stand_in, BedrockSettings::new(LLAMA)), request).await.unwrap();
+    let bedrock = FakeBedrock::new();
+    let events = ask(&for_turns(&bedrock, BedrockSettings::new(LLAMA)), request).await.unwrap();
     assert!(matches!(&events[0], ModelEvent::Repaired(repairs) if repairs.len() == 2));
-    assert_eq!(stand_in.requests()[0].messages().len(), 7);
-    assert_eq!(validate(stand_in.requests()[0].input(), &Profile::for_model(LLAMA)), []);
+    assert_eq!(bedrock.requests()[0].messages().len(), 7);
+    assert_eq!(validate(bedrock.requests()[0].input(), &Profile::for_model(LLAMA)), []);
 }
 
 #[test]
 fn model_says_its_id() {
-    assert_eq!(claude(&StandIn::new()).id(), Some(CLAUDE));
+    assert_eq!(claude(&FakeBedrock::new()).id(), Some(CLAUDE));
 }
 
 #[tokio::test]
 async fn what_cannot_be_mended_is_never_sent() {
-    let stand_in = StandIn::new();
-    let invalid = |why: &str| (Failure::Invalid(why.to_owned()), Received::default());
+    let bedrock = FakeBedrock::new();
+    let invalid = |why: &str| (Failure::Invalid(why.to_owned()), Partial::default());
     let mut request = question();
     let mut no_object = tool("get_parcel");
     no_object.input_schema = Value::Null;
     request.tools = [tool("get_time"), no_object].into();
     let why = "ToolSchemaIsObject at toolConfig.tools.1: The value at toolConfig.tools.1.toolSpec.inputSchema.json.type \
                must be one of the following: object.";
-    assert_eq!(fail(&claude(&stand_in), request).await, invalid(why));
+    assert_eq!(fail(&claude(&bedrock), request).await, invalid(why));
 
     let refused = |rule: &str, member: &str, constraint: &str| {
         format!(
@@ -193,16 +193,16 @@ async fn what_cannot_be_mended_is_never_sent() {
         ),
     ] {
         let settings = BedrockSettings::new(CLAUDE).with_inference(inference.clone());
-        assert_eq!(fail(&for_turns(&stand_in, settings), question()).await, invalid(&why));
-        assert_eq!(fail(&claude(&stand_in), question().with_inference(inference)).await, invalid(&why));
+        assert_eq!(fail(&for_turns(&bedrock, settings), question()).await, invalid(&why));
+        assert_eq!(fail(&claude(&bedrock), question().with_inference(inference)).await, invalid(&why));
     }
-    assert_eq!(stand_in.counters().requests, 0);
+    assert_eq!(bedrock.counters().requests, 0);
 }
 
 #[tokio::test]
 async fn an_attachment_whose_kind_is_not_known_is_told_as_a_text() {
     let bytes = || Source::Bytes(b"\x014711".as_slice().into());
-    let result = Invocation::new("call_1", "get_parcel", Value::Null).unwrap();
+    let result = ToolCall::new("call_1", "get_parcel", Value::Null).unwrap();
     let unknown = || Media::new(MediaKind::Image, bytes()).with_prompt_hint("the receipt");
     let mut manager = MessagesManager::<PlainMessage>::new();
     manager.add_user(["Here.".into(), verbale::Content::from(unknown())]).unwrap();
@@ -212,13 +212,13 @@ async fn an_attachment_whose_kind_is_not_known_is_told_as_a_text() {
     manager.add_user(verbale::Content::from(result.success(parts))).unwrap();
     let mut request = window(&manager);
     request.tools = [tool("get_parcel")].into();
-    let stand_in = StandIn::new();
-    let model = for_turns(&stand_in, BedrockSettings::new(CLAUDE).with_cache_points(false));
+    let bedrock = FakeBedrock::new();
+    let model = for_turns(&bedrock, BedrockSettings::new(CLAUDE).with_cache_points(false));
     let events = ask(&model, request).await.unwrap();
     let ModelEvent::Repaired(repairs) = &events[0] else { panic!("{events:?}") };
     let told = format!("{repairs:?}");
     assert!(repairs.len() == 3 && !told.contains("receipt"), "{told}");
-    let body = body(&stand_in);
+    let body = body(&bedrock);
     assert_eq!(
         [&body["messages"][0]["content"], &body["messages"][2]["content"][0]["toolResult"]["content"]],
         [

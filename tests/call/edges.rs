@@ -118,7 +118,7 @@ async fn a_close_that_is_given_up_can_be_made_again_and_loses_nothing() {
     let _reply = call.reply().unwrap();
     pass(500).await;
     assert!(timeout(Duration::from_secs(1), call.close("hangup", Duration::MAX)).await.is_err());
-    assert_eq!(call.open_invocations().len(), 1);
+    assert_eq!(call.open_tool_calls().len(), 1);
     drop(call);
     assert!(writer.flush(Duration::from_secs(5)).await.is_empty());
     assert_eq!(log.read_call(&id).await.unwrap().records.len(), 3);
@@ -170,7 +170,7 @@ async fn times_without_an_end_are_taken() {
         .tool(Tool::raw(spec("quick"), quick))
         .tool(Tool::external(spec("other")))
         .settings(settings)
-        .config(|config| config.with_first_token_within(Duration::MAX).with_tool_within(Duration::MAX))
+        .config(|config| config.with_first_token_timeout(Duration::MAX).with_tool_timeout(Duration::MAX))
         .open()
         .unwrap();
     call.caller_said("Hello").unwrap();
@@ -205,7 +205,7 @@ async fn a_model_that_calls_tools_for_ever_is_stopped() {
     assert!(text.contains("sorry") && end == ReplyEnd::Apologised(None), "{end:?}");
     // The last request offered no tool; what it called all the same has an outcome.
     assert!(model.requests()[2].tools.is_empty());
-    assert!(call.open_invocations().is_empty() && shown(&call)[6].contains("c1-3: NotRun"), "{:?}", shown(&call));
+    assert!(call.open_tool_calls().is_empty() && shown(&call)[6].contains("c1-3: NotRun"), "{:?}", shown(&call));
     assert_eq!(runs.load(Ordering::SeqCst), 2);
 }
 
@@ -349,7 +349,7 @@ async fn the_rule_for_tools_stands_in_the_system_prompt() {
     assert!(prompts.len() > 2 && prompts.iter().all(|prompt| *prompt == prompts[0]));
     assert_eq!((prompts[0].len(), prompts[0][0].as_str()), (2, "You answer the phone."));
     assert!(prompts[0][1].starts_with("Never make a tool call again that"), "{:?}", prompts[0]);
-    assert_eq!(shown(&call)[0], "supervisor \"You answer the phone.\"");
+    assert_eq!(shown(&call)[0], "system \"You answer the phone.\"");
 
     let model = Scripted::default();
     let call = builder(&model).tool(Tool::raw(spec("quick"), quick)).open().unwrap();

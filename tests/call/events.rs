@@ -24,7 +24,7 @@ async fn a_turn_has_all_its_times() {
     call.playback_finished(speech, START_MS + 3_000);
     assert_eq!(
         shown(&call),
-        ["supervisor \"You answer the phone.\"", "user \"How are you?\"", "assistant \"I am fine, and you?\""]
+        ["system \"You answer the phone.\"", "user \"How are you?\"", "assistant \"I am fine, and you?\""]
     );
     let times = |index: usize| {
         call.with_manager(|manager| {

@@ -9,43 +9,43 @@ use aws_sdk_bedrockruntime::Client;
 use serde_json::json;
 use tokio::time::Instant;
 use verbale::Value;
-use verbale::bedrock::stand_in::{Exception, Reply, StandIn};
 use verbale::bedrock::{BedrockModel, BedrockSettings, summary_client, turn_client};
 use verbale::call::{CallBuilder, CallSession, ReplyEnd};
 use verbale::clock::SequentialIds;
 use verbale::memory::ModelSummarizer;
 use verbale::model::{Tool, ToolContext, ToolSpec};
 use verbale::policy::Policy;
+use verbale::testing::{BedrockException, FakeBedrock, ScriptedReply};
 
 use crate::support::{TokioClock, pass, read, shown, turn};
 
 const MODEL_ID: &str = "eu.anthropic.claude-haiku-4-5-20251001-v1:0";
 const ANSWER: &str = "Your balance is twelve euros and fifty cents.";
 
-fn model(stand_in: &StandIn) -> BedrockModel {
-    let client = Client::from_conf(turn_client(stand_in.sdk_config()).build());
+fn model(bedrock: &FakeBedrock) -> BedrockModel {
+    let client = Client::from_conf(turn_client(bedrock.sdk_config()).build());
     BedrockModel::for_turns(client, BedrockSettings::new(MODEL_ID))
 }
 
-fn builder(stand_in: &StandIn) -> CallBuilder {
+fn builder(bedrock: &FakeBedrock) -> CallBuilder {
     let clock = Arc::new(TokioClock(Instant::now()));
-    CallSession::with_model(model(stand_in))
+    CallSession::with_model(model(bedrock))
         .system("You answer the phone of a bank.")
         .clock(clock, Arc::new(SequentialIds::default()))
 }
 
 /// Each fault, and the words that come before it.
-fn faults() -> Vec<(&'static str, Reply, bool)> {
-    let text = || Reply::text(ANSWER);
+fn faults() -> Vec<(&'static str, ScriptedReply, bool)> {
+    let text = || ScriptedReply::text(ANSWER);
     vec![
-        ("throttled", Reply::throttled(), false),
-        ("unavailable", Reply::unavailable(), false),
-        ("internal error", Reply::internal_error(), false),
-        ("access denied", Reply::access_denied(), false),
-        ("validation", Reply::validation("The model does not like it."), false),
-        ("model timeout", Reply::model_timeout(), false),
-        ("model not ready", Reply::model_not_ready(), false),
-        ("bad gateway", Reply::bad_gateway(), false),
+        ("throttled", ScriptedReply::throttled(), false),
+        ("unavailable", ScriptedReply::unavailable(), false),
+        ("internal error", ScriptedReply::internal_error(), false),
+        ("access denied", ScriptedReply::access_denied(), false),
+        ("validation", ScriptedReply::validation("The model does not like it."), false),
+        ("model timeout", ScriptedReply::model_timeout(), false),
+        ("model not ready", ScriptedReply::model_not_ready(), false),
+        ("bad gateway", ScriptedReply::bad_gateway(), false),
         ("hang before", text().hang_before(), false),
         ("hang at once", text().hang_after(0), false),
         ("hang in the answer", text().hang_after(4), true),
@@ -55,13 +55,13 @@ fn faults() -> Vec<(&'static str, Reply, bool)> {
         ("end in the answer", text().end_after(4), true),
         ("malformed at once", text().malformed_after(0), false),
         ("malformed in the answer", text().malformed_after(4), true),
-        ("throttled in the answer", text().exception_after(4, Exception::Throttling), true),
-        ("internal error in the answer", text().exception_after(4, Exception::InternalServer), true),
-        ("model stream error at once", text().exception_after(0, Exception::ModelStreamError), false),
-        ("validation in the answer", text().exception_after(4, Exception::Validation), true),
-        ("unavailable in the answer", text().exception_after(4, Exception::ServiceUnavailable), true),
+        ("throttled in the answer", text().exception_after(4, BedrockException::Throttling), true),
+        ("internal error in the answer", text().exception_after(4, BedrockException::InternalServer), true),
+        ("model stream error at once", text().exception_after(0, BedrockException::ModelStreamError), false),
+        ("validation in the answer", text().exception_after(4, BedrockException::Validation), true),
+        ("unavailable in the answer", text().exception_after(4, BedrockException::ServiceUnavailable), true),
         ("slow", text().first_token_after(Duration::from_secs(60)), false),
-        ("a tool call that is no JSON", Reply::text("").raw_tool_call("c1", "balance", "{\"id\":"), false),
+        ("a tool call that is no JSON", ScriptedReply::text("").raw_tool_call("c1", "balance", "{\"id\":"), false),
     ]
 }
 
@@ -70,11 +70,11 @@ async fn a_fault_in_the_spoken_turn() {
     for (fault, reply, speaks) in faults() {
         let is_broken = Arc::new(AtomicBool::new(false));
         let breaks = is_broken.clone();
-        let stand_in = StandIn::answering(move |_| match breaks.load(Ordering::SeqCst) {
+        let bedrock = FakeBedrock::answering(move |_| match breaks.load(Ordering::SeqCst) {
             true => reply.clone(),
-            false => Reply::text("It is 12.50."),
+            false => ScriptedReply::text("It is 12.50."),
         });
-        let call = builder(&stand_in).open().unwrap();
+        let call = builder(&bedrock).open().unwrap();
         turn(&call, "Hello").await;
         is_broken.store(true, Ordering::SeqCst);
         let begun = Instant::now();
@@ -94,47 +94,47 @@ async fn a_fault_in_the_spoken_turn() {
         // The network is mended.
         is_broken.store(false, Ordering::SeqCst);
         assert_eq!(turn(&call, "My balance, please").await.0, "It is 12.50.", "{fault}");
-        assert_eq!(stand_in.counters().refused, 0, "{fault}");
+        assert_eq!(bedrock.counters().refused, 0, "{fault}");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn bedrock_sees_within_a_millisecond_that_the_caller_broke_in() {
-    let stand_in = StandIn::new();
-    stand_in.reply(Reply::text(ANSWER).between_events(Duration::from_secs(1)));
-    let call = builder(&stand_in).open().unwrap();
+    let bedrock = FakeBedrock::new();
+    bedrock.reply(ScriptedReply::text(ANSWER).between_events(Duration::from_secs(1)));
+    let call = builder(&bedrock).open().unwrap();
     call.caller_said("What is my balance?").unwrap();
     let mut answer = call.reply().unwrap();
     answer.next().await;
-    assert_eq!(stand_in.counters().cancelled, 0);
+    assert_eq!(bedrock.counters().cancelled, 0);
     call.caller_started_speaking(call.now_ms());
-    let seen = stand_in.until(|counters| counters.cancelled == 1);
+    let seen = bedrock.until(|counters| counters.cancelled == 1);
     assert!(tokio::time::timeout(Duration::from_millis(1), seen).await.is_ok());
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_may_pass_is_tried_once_more() {
     for fault in ["throttled", "unavailable", "bad gateway", "cut at once", "end at once", "hang at once"] {
-        let stand_in = StandIn::new();
+        let bedrock = FakeBedrock::new();
         let (_, reply, _) = faults().into_iter().find(|(name, ..)| *name == fault).unwrap();
-        stand_in.reply(reply);
-        stand_in.reply(Reply::text(ANSWER));
-        let call = builder(&stand_in).open().unwrap();
+        bedrock.reply(reply);
+        bedrock.reply(ScriptedReply::text(ANSWER));
+        let call = builder(&bedrock).open().unwrap();
         call.caller_said("What is my balance?").unwrap();
         let begun = Instant::now();
         let (text, end) = read(call.reply().unwrap()).await;
         assert!(matches!(end, ReplyEnd::Complete(_)), "{fault}: {end:?}");
         assert_eq!(text, ANSWER, "{fault}");
         assert!(begun.elapsed() < Duration::from_secs(8), "{fault}");
-        assert_eq!(stand_in.counters().requests, 2, "{fault}");
+        assert_eq!(bedrock.counters().requests, 2, "{fault}");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_fault_in_the_summary() {
     for (fault, reply, _) in faults() {
-        let turns = StandIn::answering(|_| Reply::text(ANSWER));
-        let summaries = StandIn::answering(move |_| reply.clone());
+        let turns = FakeBedrock::answering(|_| ScriptedReply::text(ANSWER));
+        let summaries = FakeBedrock::answering(move |_| reply.clone());
         let client = Client::from_conf(summary_client(summaries.sdk_config()).build());
         let summarizer = ModelSummarizer::new(BedrockModel::for_summaries(client, BedrockSettings::new(MODEL_ID)));
         let policy = Policy::default().without_tokens().with_messages(2..=6).with_keep_turns(1);
@@ -158,15 +158,20 @@ async fn a_fault_in_the_summary() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_with_tools_and_summaries_is_valid_throughout() {
-    let turns = StandIn::answering(|request| {
+    let turns = FakeBedrock::answering(|request| {
         if request.last_text().is_some() && request.number() % 3 == 0 {
-            Reply::text("One moment. ").tool_call(format!("c{}", request.number()), "balance", json!({ "id": 7 }))
+            ScriptedReply::text("One moment. ").tool_call(
+                format!("c{}", request.number()),
+                "balance",
+                json!({ "id": 7 }),
+            )
         } else {
-            Reply::text(ANSWER).usage(400, 12).cached(300, 0)
+            ScriptedReply::text(ANSWER).usage(400, 12).cached(300, 0)
         }
     });
-    let summaries =
-        StandIn::answering(|_| Reply::text("The caller asked for the balance, which is 12.50.").usage(900, 30));
+    let summaries = FakeBedrock::answering(|_| {
+        ScriptedReply::text("The caller asked for the balance, which is 12.50.").usage(900, 30)
+    });
     let client = Client::from_conf(summary_client(summaries.sdk_config()).build());
     let summarizer = ModelSummarizer::new(BedrockModel::for_summaries(client, BedrockSettings::new(MODEL_ID)));
     let policy = Policy::default().without_tokens().with_messages(2..=8).with_keep_turns(1);

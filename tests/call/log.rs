@@ -42,12 +42,12 @@ async fn each_turn_is_logged_and_the_end_is_waited_for() {
     assert!(closed.unstored.is_empty() && closed.not_accepted.is_none(), "{closed:?}");
     let logged = log.read_call(&id()).await.unwrap();
     assert_eq!(logged.records, records(&call));
-    let ending = logged.header.unwrap().ending().cloned().unwrap();
-    assert_eq!((ending.reason.as_ref(), ending.messages), ("hangup", 4));
+    let call_end = logged.header.unwrap().call_end().cloned().unwrap();
+    assert_eq!((call_end.reason.as_ref(), call_end.messages), ("hangup", 4));
     let again = call.close("again", Duration::from_secs(5)).await.unwrap();
     assert!(again.unstored.is_empty());
     let header = log.read_call(&id()).await.unwrap().header.unwrap();
-    assert_eq!(header.ending(), Some(&ending));
+    assert_eq!(header.call_end(), Some(&call_end));
 }
 
 #[tokio::test(start_paused = true)]
@@ -110,7 +110,7 @@ async fn a_call_goes_on_in_another_process() {
     assert_eq!(
         shown(&new),
         [
-            "supervisor \"You answer the phone.\"",
+            "system \"You answer the phone.\"",
             "user \"Transfer it\"",
             "assistant \"One moment. \" call(c1)",
             "user result(c1: OutcomeUnknown)"

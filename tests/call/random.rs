@@ -9,12 +9,12 @@ use std::time::Duration;
 use verbale::call::{CallBuilder, CallSettings, Played, Reply, ReplyEvent, SpeechId, Utterance};
 use verbale::clock::{Randomness, SeededRandomness};
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
-use verbale::message::{InvocationId, InvocationResult, Outcome, ToolName};
+use verbale::message::{Outcome, ToolCallId, ToolName, ToolResult};
 use verbale::model::{
     Failure, ModelRequest, StopReason, SummarizeError, Summarizer, SummaryFuture, Tool, ToolContext, ToolSpec, Wait,
 };
 use verbale::policy::Policy;
-use verbale::{Content, Invocation, Message, MessageWrapper, MessagesManager, Role, Summarizing, Value};
+use verbale::{Content, Message, MessageWrapper, MessagesManager, Role, Summarizing, ToolCall, Value};
 
 use crate::support::{START_MS, Scripted, Step, builder, pass, read};
 
@@ -191,9 +191,9 @@ async fn sequence(seed: u64) {
             }
             11 => {
                 let outcome = Outcome::Success(vec!["done".into()]);
-                let id = InvocationId::new(dice.of(&IDS).unwrap()).unwrap();
+                let id = ToolCallId::new(dice.of(&IDS).unwrap()).unwrap();
                 let tool = ToolName::new(dice.of(&TOOLS).unwrap()).unwrap();
-                call.tool_result(InvocationResult::new(id, tool, outcome));
+                call.tool_result(ToolResult::new(id, tool, outcome));
             }
             12 if dice.below(3) == 0 => drop(replies.pop()),
             _ => pass(dice.below(1_500)).await,
@@ -266,8 +266,8 @@ fn check_nothing_is_lost<'a>(all: &[Message], said: &[String], spoken: impl Iter
 /// Each call has one outcome.
 fn check_outcomes(all: &[Message]) {
     let contents = || all.iter().flat_map(|message| message.contents().iter());
-    let calls: Vec<_> = contents().filter_map(Content::as_invocation).map(Invocation::id).collect();
-    let results: Vec<_> = contents().filter_map(Content::as_result).map(InvocationResult::invocation_id).collect();
+    let calls: Vec<_> = contents().filter_map(Content::as_tool_call).map(ToolCall::id).collect();
+    let results: Vec<_> = contents().filter_map(Content::as_result).map(ToolResult::tool_call_id).collect();
     assert_eq!(calls.iter().collect::<BTreeSet<_>>().len(), calls.len());
     assert_eq!(results.len(), calls.len());
     assert_eq!(results.iter().collect::<BTreeSet<_>>(), calls.iter().collect());
@@ -283,13 +283,13 @@ fn check_request(request: &ModelRequest) {
 fn check_valid(window: &[Message]) {
     assert!(window.first().is_none_or(|first| first.role() == Role::User));
     assert!(window.windows(2).all(|pair| pair[0].role() != pair[1].role()));
-    let mut asked: BTreeSet<&InvocationId> = BTreeSet::new();
+    let mut asked: BTreeSet<&ToolCallId> = BTreeSet::new();
     for message in window {
         assert!(!message.contents().is_empty() && message.contents().texts().all(|text| !text.trim().is_empty()));
         let answered: BTreeSet<_> =
-            message.contents().iter().filter_map(Content::as_result).map(InvocationResult::invocation_id).collect();
+            message.contents().iter().filter_map(Content::as_result).map(ToolResult::tool_call_id).collect();
         assert_eq!(answered, asked);
-        asked = message.contents().iter().filter_map(Content::as_invocation).map(Invocation::id).collect();
+        asked = message.contents().iter().filter_map(Content::as_tool_call).map(ToolCall::id).collect();
     }
     assert!(asked.is_empty());
 }

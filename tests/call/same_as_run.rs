@@ -58,7 +58,7 @@ fn config(config: Config) -> Config {
         .into_iter()
         .fold(config, |config, name| config.with_tool(tool(name)))
         .with_policy(policy)
-        .with_first_token_within(Duration::from_secs(3))
+        .with_first_token_timeout(Duration::from_secs(3))
         .with_max_tool_rounds(2)
 }
 

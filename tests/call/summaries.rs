@@ -228,7 +228,7 @@ async fn the_window_has_a_limit_whatever_becomes_of_summaries() {
     let model = Scripted::new([calls("One moment. ", "c1", "hangs"), words("It runs.")]);
     let call = builder(&model)
         .tool(Tool::raw(spec(), hangs))
-        .config(|c| config(c).with_tool_within(Duration::from_secs(100_000)))
+        .config(|c| config(c).with_tool_timeout(Duration::from_secs(100_000)))
         .open()
         .unwrap();
     call.caller_said("Please").unwrap();

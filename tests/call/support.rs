@@ -11,8 +11,8 @@ use futures_core::Stream;
 use tokio::time::{Instant, Sleep, sleep};
 use verbale::call::{CallBuilder, CallSession, Reply, ReplyEnd, ReplyEvent, SpeechId};
 use verbale::clock::{Clock, SequentialIds};
-use verbale::model::{Failure, Generation, Model, ModelError, ModelEvent, ModelRequest, Received, StopReason, Usage};
-use verbale::{Invocation, MessageWrapper, Value};
+use verbale::model::{Failure, Generation, Model, ModelError, ModelEvent, ModelRequest, Partial, StopReason, Usage};
+use verbale::{MessageWrapper, ToolCall, Value};
 
 /// What a scripted answer does next.
 #[derive(Debug, Clone)]
@@ -117,7 +117,7 @@ impl Stream for Answer {
                     return Poll::Pending;
                 }
                 Some(Step::Say(text)) => ModelEvent::Text(text.into()),
-                Some(Step::Call(id, tool)) => ModelEvent::Invocation(Invocation::new(id, tool, Value::Null).unwrap()),
+                Some(Step::Call(id, tool)) => ModelEvent::ToolCall(ToolCall::new(id, tool, Value::Null).unwrap()),
                 Some(Step::Stop(reason)) => ModelEvent::Stop(reason),
                 Some(Step::Use(output)) => {
                     let mut usage = Usage::default();
@@ -127,7 +127,7 @@ impl Stream for Answer {
                 Some(Step::Fail(failure)) => {
                     self.has_ended = true;
                     self.steps.clear();
-                    return Poll::Ready(Some(Err(ModelError::new(failure, Received::default()))));
+                    return Poll::Ready(Some(Err(ModelError::new(failure, Partial::default()))));
                 }
             };
             return Poll::Ready(Some(Ok(event)));
@@ -218,13 +218,13 @@ pub fn line(message: &verbale::Message) -> String {
     for content in message.contents().iter() {
         match content {
             verbale::Content::Text(text) => line.push_str(&format!(" {:?}", text.as_str())),
-            verbale::Content::Invocation(call) => line.push_str(&format!(" call({})", call.id())),
-            verbale::Content::InvocationResult(result) => {
+            verbale::Content::ToolCall(call) => line.push_str(&format!(" call({})", call.id())),
+            verbale::Content::ToolResult(result) => {
                 let how = match result.outcome() {
                     verbale::message::Outcome::Success(_) => "done".to_owned(),
                     verbale::message::Outcome::Failure(error) => error.error_type().unwrap_or("error").to_owned(),
                 };
-                line.push_str(&format!(" result({}: {how})", result.invocation_id()));
+                line.push_str(&format!(" result({}: {how})", result.tool_call_id()));
             }
             _ => line.push_str(" other"),
         }

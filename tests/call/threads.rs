@@ -42,7 +42,7 @@ async fn an_observer_and_a_tool_may_ask_the_session() {
     let tool = move |_: Value, _: ToolContext| {
         let call = seen.0.get().and_then(std::sync::Weak::upgrade);
         async move {
-            let open = call.map(|call| call.open_invocations().len());
+            let open = call.map(|call| call.open_tool_calls().len());
             Ok(vec![format!("{open:?} open").into()])
         }
     };

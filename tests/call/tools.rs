@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use verbale::call::{Effect, Ignored, ReplyEnd, ReplyEvent};
-use verbale::message::{InvocationId, InvocationResult, Outcome, ToolName};
+use verbale::message::{Outcome, ToolCallId, ToolName, ToolResult};
 use verbale::model::{StopReason, Tool, ToolContext, ToolError, ToolSpec};
 use verbale::{MessageWrapper, Timing, Value};
 
@@ -22,9 +22,9 @@ async fn balance(_: Value, _: ToolContext) -> Done {
     Ok(vec!["12.50".into()])
 }
 
-fn result(id: &str, tool: &str) -> InvocationResult {
+fn result(id: &str, tool: &str) -> ToolResult {
     let outcome = Outcome::Success(vec!["done".into()]);
-    InvocationResult::new(InvocationId::new(id).unwrap(), ToolName::new(tool).unwrap(), outcome)
+    ToolResult::new(ToolCallId::new(id).unwrap(), ToolName::new(tool).unwrap(), outcome)
 }
 
 #[tokio::test(start_paused = true)]
@@ -73,10 +73,10 @@ async fn the_service_runs_a_tool() {
     let call = builder(&model).tool(Tool::external(spec("transfer"))).open().unwrap();
     call.caller_said("Transfer it").unwrap();
     let mut reply = call.reply().unwrap();
-    let Some(ReplyEvent::ToolCalled(invocation)) = reply.next().await else { panic!("no call") };
-    assert_eq!(call.open_invocations(), [invocation]);
+    let Some(ReplyEvent::ToolCalled(tool_call)) = reply.next().await else { panic!("no call") };
+    assert_eq!(call.open_tool_calls(), [tool_call]);
     assert_eq!(call.tool_result(result("c1", "other")), Effect::Ignored(Ignored::OtherTool));
-    assert_eq!(call.tool_result(result("c2", "transfer")), Effect::Ignored(Ignored::UnknownInvocation));
+    assert_eq!(call.tool_result(result("c2", "transfer")), Effect::Ignored(Ignored::UnknownToolCall));
     assert_eq!(call.tool_result(result("c1", "transfer")), Effect::Applied);
     assert_eq!(call.tool_result(result("c1", "transfer")), Effect::Ignored(Ignored::SecondResult));
     assert_eq!(read(reply).await.0, "It is done.");

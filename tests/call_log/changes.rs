@@ -1,8 +1,8 @@
 //! What every `CallLog` owes of calls as a whole, case by case: one writer, endings, holds, expiry.
 
 use verbale::clock::{Clock, ManualClock};
-use verbale::log::{CallChange, CallHeader, CallId, CallLog, Claim, Ending, LogError, LoggedCall, Put};
-use verbale::{MessagesManager, PlainMessage, Record, Tail};
+use verbale::log::{CallChange, CallEnd, CallHeader, CallId, CallLog, LogError, LoggedCall, Put, WriterLease};
+use verbale::{LastMessage, MessagesManager, PlainMessage, Record};
 
 use super::conformance::{call, calls_of, day, first, header, message, put, put_as, read, summary};
 
@@ -25,29 +25,29 @@ async fn read_call(log: &dyn CallLog, call_id: &CallId) -> LoggedCall {
     call
 }
 
-pub async fn open(log: &dyn CallLog, header: &CallHeader) -> Claim {
+pub async fn open(log: &dyn CallLog, header: &CallHeader) -> WriterLease {
     log.open_call(header).await.unwrap();
-    Claim::of(header)
+    WriterLease::of(header)
 }
 
-pub fn ending(reason: &str) -> Ending {
-    Ending::new(1_744_815_900_000, reason, 5, 2).unwrap()
+pub fn call_end(reason: &str) -> CallEnd {
+    CallEnd::new(1_744_815_900_000, reason, 5, 2).unwrap()
 }
 
-fn close(claim: &Claim, reason: &str) -> CallChange {
-    CallChange::Close { claim: claim.clone(), ending: ending(reason) }
+fn close(lease: &WriterLease, reason: &str) -> CallChange {
+    CallChange::Close { lease: lease.clone(), call_end: call_end(reason) }
 }
 
-async fn change(log: &dyn CallLog, claim: &Claim, change: CallChange) -> CallHeader {
-    log.change_call(claim.call_id(), &change).await.unwrap()
+async fn change(log: &dyn CallLog, lease: &WriterLease, change: CallChange) -> CallHeader {
+    log.change_call(lease.call_id(), &change).await.unwrap()
 }
 
 /// That no record is stored, and that the writer is told by whom it is fenced.
-pub async fn is_fenced(log: &dyn CallLog, claim: &Claim, records: &[Record], by: u32) {
+pub async fn is_fenced(log: &dyn CallLog, lease: &WriterLease, records: &[Record], by: u32) {
     for record in records {
-        match log.put_record(claim, record).await.unwrap_err() {
+        match log.put_record(lease, record).await.unwrap_err() {
             LogError::Fenced { call_id, epoch, current } => {
-                assert_eq!((&call_id, epoch, current), (claim.call_id(), claim.epoch(), by));
+                assert_eq!((&call_id, epoch, current), (lease.call_id(), lease.epoch(), by));
             }
             other => panic!("{other:?}"),
         }
@@ -64,7 +64,7 @@ async fn an_older_writer_is_refused_and_told(log: &dyn CallLog) {
     let header = header.unwrap();
     assert_eq!((header.epoch(), header.is_opened_as(&opened)), (2, true));
     assert_eq!(records, stored);
-    let new = Claim::of(&header);
+    let new = WriterLease::of(&header);
     for late in
         [message(4, 1), message(3, 2), message(0, 9), message(2, 2), message(2, 1), summary(2, 2), summary(3, 2)]
     {
@@ -87,26 +87,26 @@ async fn an_older_writer_is_refused_and_told(log: &dyn CallLog) {
 async fn each_writer_has_its_own_epoch(log: &dyn CallLog) {
     let (at_ms, query) = day(51);
     let query = query.with_limit(5);
-    let claims = {
-        let mut claims = vec![open(log, &header("epochs", at_ms)).await];
+    let leases = {
+        let mut leases = vec![open(log, &header("epochs", at_ms)).await];
         for seq in 0..4 {
-            let claim = claims.last().unwrap();
-            put_as(log, claim, &[message(seq, 1)]).await;
-            claims.push(log.resume_call(claim.call_id()).await.unwrap().claim().unwrap());
+            let lease = leases.last().unwrap();
+            put_as(log, lease, &[message(seq, 1)]).await;
+            leases.push(log.resume_call(lease.call_id()).await.unwrap().lease().unwrap());
         }
-        claims
+        leases
     };
-    assert_eq!(claims.iter().map(Claim::epoch).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
-    for old in &claims[..4] {
+    assert_eq!(leases.iter().map(WriterLease::epoch).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
+    for old in &leases[..4] {
         is_fenced(log, old, &[message(4, 1)], 5).await;
         is_fenced(log, old, &[message(0, 2)], 5).await;
     }
-    assert_eq!(put_as(log, &claims[4], &[message(4, 1)]).await, [Put::Written]);
-    is_fenced(log, &claims[3], &[message(4, 2)], 5).await;
-    assert_eq!(read(log, claims[0].call_id()).await, [0, 1, 2, 3, 4].map(|seq| message(seq, 1)));
+    assert_eq!(put_as(log, &leases[4], &[message(4, 1)]).await, [Put::Written]);
+    is_fenced(log, &leases[3], &[message(4, 2)], 5).await;
+    assert_eq!(read(log, leases[0].call_id()).await, [0, 1, 2, 3, 4].map(|seq| message(seq, 1)));
     let listed = calls_of(log, &query).await;
     assert_eq!(listed.iter().map(CallHeader::epoch).collect::<Vec<_>>(), [5]);
-    assert_eq!(read_call(log, claims[0].call_id()).await.header.as_ref(), listed.first());
+    assert_eq!(read_call(log, leases[0].call_id()).await.header.as_ref(), listed.first());
 }
 
 async fn a_conversation_goes_on_in_another_process(log: &dyn CallLog) {
@@ -115,24 +115,25 @@ async fn a_conversation_goes_on_in_another_process(log: &dyn CallLog) {
     manager.add_assistant("Hello!").unwrap();
     manager.add_user("Hi").unwrap();
     manager.add_assistant("How can I help you?").unwrap();
-    put_as(log, &old, manager.changes(Tail::Include).records()).await;
+    put_as(log, &old, manager.changes(LastMessage::Include).records()).await;
     let call = log.resume_call(old.call_id()).await.unwrap();
-    let new = call.claim().unwrap();
+    let new = call.lease().unwrap();
     let mut resumed = MessagesManager::<PlainMessage>::restore(call.records).unwrap();
     assert!(resumed == manager);
 
     manager.add_user("My card is lost").unwrap();
-    let late = manager.changes(Tail::Include).into_records();
+    let late = manager.changes(LastMessage::Include).into_records();
     is_fenced(log, &old, &late, 2).await;
     // Another message in the same place.
     resumed.add_user("My card is gone").unwrap();
     resumed.add_summary("They met.", &resumed.summarizing().unwrap()).unwrap();
-    put_as(log, &new, resumed.changes(Tail::Include).records()).await;
+    put_as(log, &new, resumed.changes(LastMessage::Include).records()).await;
     assert!(MessagesManager::restore(read(log, old.call_id()).await).unwrap() == resumed);
 }
 
 async fn what_was_never_opened_or_is_erased_is_not_changed(log: &dyn CallLog) {
-    let changes = |claim: &Claim| [CallChange::Resume, close(claim, "hangup"), CallChange::Hold, CallChange::Release];
+    let changes =
+        |lease: &WriterLease| [CallChange::Resume, close(lease, "hangup"), CallChange::Hold, CallChange::Release];
     let [unknown, unopened, erased] = ["unknown", "unopened", "erased for good"].map(call);
     put(log, &unopened, &[message(0, 1)]).await;
     for call_id in [&unknown, &unopened] {
@@ -146,18 +147,18 @@ async fn what_was_never_opened_or_is_erased_is_not_changed(log: &dyn CallLog) {
     assert_eq!(read_call(log, &unknown).await, LoggedCall::default());
     assert_eq!(read_call(log, &unopened).await, LoggedCall::new(None, vec![message(0, 1)]));
 
-    let claim = open(log, &header("erased for good", day(53).0)).await;
-    put_as(log, &claim, &[message(0, 1), summary(0, 1), message(1, 1)]).await;
-    let resumed = log.resume_call(&erased).await.unwrap().claim().unwrap();
+    let lease = open(log, &header("erased for good", day(53).0)).await;
+    put_as(log, &lease, &[message(0, 1), summary(0, 1), message(1, 1)]).await;
+    let resumed = log.resume_call(&erased).await.unwrap().lease().unwrap();
     log.erase_call(&erased).await.unwrap();
-    for change in changes(&claim) {
+    for change in changes(&lease) {
         let error = log.change_call(&erased, &change).await.unwrap_err();
         assert!(error.is_erased(), "{error:?}");
     }
     assert!(log.resume_call(&erased).await.unwrap_err().is_erased());
-    for claim in [claim, resumed] {
+    for lease in [lease, resumed] {
         for late in [message(0, 2), message(2, 1), summary(0, 1), summary(1, 2)] {
-            let error = log.put_record(&claim, &late).await.unwrap_err();
+            let error = log.put_record(&lease, &late).await.unwrap_err();
             assert!(error.is_erased(), "{error:?}");
         }
     }
@@ -166,56 +167,56 @@ async fn what_was_never_opened_or_is_erased_is_not_changed(log: &dyn CallLog) {
 
 async fn a_call_ends_once(log: &dyn CallLog) {
     let (at_ms, query) = day(54);
-    let claim = open(log, &header("ended", at_ms)).await;
-    put_as(log, &claim, &[message(0, 1)]).await;
-    let ended = change(log, &claim, close(&claim, "hangup")).await;
-    assert_eq!(ended.ending(), Some(&ending("hangup")));
-    assert_eq!(ended.ending().and_then(Ending::last_seq), Some(4));
+    let lease = open(log, &header("ended", at_ms)).await;
+    put_as(log, &lease, &[message(0, 1)]).await;
+    let ended = change(log, &lease, close(&lease, "hangup")).await;
+    assert_eq!(ended.call_end(), Some(&call_end("hangup")));
+    assert_eq!(ended.call_end().and_then(CallEnd::last_seq), Some(4));
     // The first one stays.
-    assert_eq!(change(log, &claim, close(&claim, "transfer")).await, ended);
+    assert_eq!(change(log, &lease, close(&lease, "transfer")).await, ended);
     assert_eq!(calls_of(log, &query).await, vec![ended.clone()]);
-    assert_eq!(read_call(log, claim.call_id()).await, LoggedCall::new(Some(ended.clone()), vec![message(0, 1)]));
+    assert_eq!(read_call(log, lease.call_id()).await, LoggedCall::new(Some(ended.clone()), vec![message(0, 1)]));
     // To open it again changes nothing.
     log.open_call(&header("ended", at_ms)).await.unwrap();
     assert_eq!(calls_of(log, &query).await, [ended]);
 
-    let resumed = log.resume_call(claim.call_id()).await.unwrap();
-    assert_eq!(resumed.header.as_ref().unwrap().ending(), None);
-    let again = resumed.claim().unwrap();
-    assert!(log.change_call(claim.call_id(), &close(&claim, "hangup")).await.unwrap_err().is_fenced());
+    let resumed = log.resume_call(lease.call_id()).await.unwrap();
+    assert_eq!(resumed.header.as_ref().unwrap().call_end(), None);
+    let again = resumed.lease().unwrap();
+    assert!(log.change_call(lease.call_id(), &close(&lease, "hangup")).await.unwrap_err().is_fenced());
     let ended = change(log, &again, close(&again, "transfer")).await;
-    assert_eq!((ended.epoch(), ended.ending()), (2, Some(&ending("transfer"))));
+    assert_eq!((ended.epoch(), ended.call_end()), (2, Some(&call_end("transfer"))));
     // Who is fenced is told so, though the call has ended.
-    assert!(log.change_call(claim.call_id(), &close(&claim, "hangup")).await.unwrap_err().is_fenced());
+    assert!(log.change_call(lease.call_id(), &close(&lease, "hangup")).await.unwrap_err().is_fenced());
     assert_eq!(calls_of(log, &query).await, [ended]);
 
     let empty = open(log, &header("nothing was said", at_ms)).await;
-    let nothing = Ending::of(&MessagesManager::<PlainMessage>::new(), 7, "no answer").unwrap();
+    let nothing = CallEnd::of(&MessagesManager::<PlainMessage>::new(), 7, "no answer").unwrap();
     assert_eq!((nothing.messages, nothing.last_seq()), (0, None));
-    let closing = CallChange::Close { claim: empty.clone(), ending: nothing.clone() };
-    assert_eq!(change(log, &empty, closing).await.ending(), Some(&nothing));
+    let closing = CallChange::Close { lease: empty.clone(), call_end: nothing.clone() };
+    assert_eq!(change(log, &empty, closing).await.call_end(), Some(&nothing));
 }
 
 async fn what_is_held_is_not_erased(log: &dyn CallLog) {
     let (at_ms, query) = day(55);
     let opened = header("held", at_ms);
-    let claim = open(log, &opened).await;
-    put_as(log, &claim, &[message(0, 1)]).await;
+    let lease = open(log, &opened).await;
+    put_as(log, &lease, &[message(0, 1)]).await;
     for _ in 0..2 {
-        let held = change(log, &claim, CallChange::Hold).await;
+        let held = change(log, &lease, CallChange::Hold).await;
         assert!(held.is_held());
-        let error = log.erase_call(claim.call_id()).await.unwrap_err();
-        assert!(matches!(&error, LogError::Held { call_id } if call_id == claim.call_id()), "{error:?}");
+        let error = log.erase_call(lease.call_id()).await.unwrap_err();
+        assert!(matches!(&error, LogError::Held { call_id } if call_id == lease.call_id()), "{error:?}");
         assert!(!error.is_retryable());
         assert_eq!(calls_of(log, &query).await, [held]);
     }
-    put_as(log, &claim, &[message(1, 1)]).await;
-    assert_eq!(read(log, claim.call_id()).await, [message(0, 1), message(1, 1)]);
+    put_as(log, &lease, &[message(1, 1)]).await;
+    assert_eq!(read(log, lease.call_id()).await, [message(0, 1), message(1, 1)]);
     for _ in 0..2 {
-        assert_eq!(change(log, &claim, CallChange::Release).await, opened);
+        assert_eq!(change(log, &lease, CallChange::Release).await, opened);
     }
-    log.erase_call(claim.call_id()).await.unwrap();
-    assert!(read_call(log, claim.call_id()).await.is_empty());
+    log.erase_call(lease.call_id()).await.unwrap();
+    assert!(read_call(log, lease.call_id()).await.is_empty());
 }
 
 async fn what_has_expired_is_gone(log: &dyn CallLog, clock: &ManualClock) {
@@ -223,9 +224,9 @@ async fn what_has_expired_is_gone(log: &dyn CallLog, clock: &ManualClock) {
     let now_s = clock.now_ms().div_euclid(1_000);
     let [soon, later] =
         [("soon", 10), ("later", 20)].map(|(id, after_s)| header(id, at_ms).with_expires_at(now_s + after_s));
-    let claims = [open(log, &soon).await, open(log, &later).await];
-    for claim in &claims {
-        put_as(log, claim, &[message(0, 1), message(1, 1)]).await;
+    let leases = [open(log, &soon).await, open(log, &later).await];
+    for lease in &leases {
+        put_as(log, lease, &[message(0, 1), message(1, 1)]).await;
     }
     clock.set((now_s + 10) * 1_000 - 1);
     assert_eq!(calls_of(log, &query).await, [soon.clone(), later.clone()]);
@@ -234,14 +235,14 @@ async fn what_has_expired_is_gone(log: &dyn CallLog, clock: &ManualClock) {
     assert_eq!(calls_of(log, &query).await, vec![later.clone()]);
     assert!(read_call(log, soon.call_id()).await.is_empty());
     assert!(matches!(log.resume_call(soon.call_id()).await.unwrap_err(), LogError::NotOpened { .. }));
-    for change in [CallChange::Resume, close(&claims[0], "hangup"), CallChange::Hold, CallChange::Release] {
+    for change in [CallChange::Resume, close(&leases[0], "hangup"), CallChange::Hold, CallChange::Release] {
         let error = log.change_call(soon.call_id(), &change).await.unwrap_err();
         assert!(matches!(error, LogError::NotOpened { .. }), "{error:?}");
     }
     log.erase_call(soon.call_id()).await.unwrap();
 
     // What its next writers write expires with it.
-    let resumed = log.resume_call(later.call_id()).await.unwrap().claim().unwrap();
+    let resumed = log.resume_call(later.call_id()).await.unwrap().lease().unwrap();
     assert_eq!(resumed.expires_at_s(), later.expires_at_s());
     put_as(log, &resumed, &[message(2, 1)]).await;
     assert_eq!(read(log, later.call_id()).await.len(), 3);
@@ -254,28 +255,28 @@ async fn what_is_held_does_not_expire(log: &dyn CallLog, clock: &ManualClock) {
     let (at_ms, query) = day(57);
     let expires_at_s = clock.now_ms().div_euclid(1_000) + 10;
     let opened = header("held for years", at_ms).with_expires_at(expires_at_s);
-    let claim = open(log, &opened).await;
-    put_as(log, &claim, &[message(0, 1), summary(0, 1)]).await;
-    let held = change(log, &claim, CallChange::Hold).await;
+    let lease = open(log, &opened).await;
+    put_as(log, &lease, &[message(0, 1), summary(0, 1)]).await;
+    let held = change(log, &lease, CallChange::Hold).await;
     assert_eq!((held.is_held(), held.expires_at_s()), (true, Some(expires_at_s)));
     clock.advance(3 * 365 * 86_400_000);
     assert_eq!(calls_of(log, &query).await, vec![held.clone()]);
     // Of a claim from before the hold, too.
-    put_as(log, &claim, &[message(1, 1)]).await;
+    put_as(log, &lease, &[message(1, 1)]).await;
     let all = [message(0, 1), summary(0, 1), message(1, 1)];
-    assert_eq!(read_call(log, claim.call_id()).await, LoggedCall::new(Some(held), all.to_vec()));
+    assert_eq!(read_call(log, lease.call_id()).await, LoggedCall::new(Some(held), all.to_vec()));
 
-    let resumed = log.resume_call(claim.call_id()).await.unwrap();
+    let resumed = log.resume_call(lease.call_id()).await.unwrap();
     assert_eq!(resumed.records, all);
-    let new = resumed.claim().unwrap();
+    let new = resumed.lease().unwrap();
     assert_eq!((new.epoch(), new.expires_at_s()), (2, None));
     put_as(log, &new, &[message(2, 1)]).await;
     change(log, &new, close(&new, "hangup")).await;
-    assert_eq!(read(log, claim.call_id()).await.len(), 4);
-    is_fenced(log, &claim, &[message(2, 1)], 2).await;
+    assert_eq!(read(log, lease.call_id()).await.len(), 4);
+    is_fenced(log, &lease, &[message(2, 1)], 2).await;
 
     let released = change(log, &new, CallChange::Release).await;
     assert_eq!((released.is_held(), released.expires_at_s()), (false, Some(expires_at_s)));
-    assert!(read_call(log, claim.call_id()).await.is_empty());
+    assert!(read_call(log, lease.call_id()).await.is_empty());
     assert_eq!(calls_of(log, &query).await, []);
 }

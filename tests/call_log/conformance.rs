@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde_json::json;
 use verbale::clock::ManualClock;
 use verbale::log::{
-    CallHeader, CallId, CallLog, CallPage, CallQuery, Claim, Cursor, Day, LogError, Opening, Put, Tenant,
+    CallHeader, CallId, CallLog, CallPage, CallQuery, Cursor, Day, LogError, Opening, Put, Tenant, WriterLease,
 };
-use verbale::{MessageId, MessagesManager, PlainMessage, Record, Tail};
+use verbale::{LastMessage, MessageId, MessagesManager, PlainMessage, Record};
 
 use super::changes;
 
@@ -64,8 +64,8 @@ fn record(json: serde_json::Value) -> Record {
 }
 
 /// The claim of the first writer of a call whose records do not expire.
-pub fn first(call_id: &CallId) -> Claim {
-    Claim::first(call_id.clone())
+pub fn first(call_id: &CallId) -> WriterLease {
+    WriterLease::first(call_id.clone())
 }
 
 pub async fn read(log: &dyn CallLog, call_id: &CallId) -> Vec<Record> {
@@ -77,10 +77,10 @@ pub async fn put(log: &dyn CallLog, call_id: &CallId, records: &[Record]) -> Vec
     put_as(log, &first(call_id), records).await
 }
 
-pub async fn put_as(log: &dyn CallLog, claim: &Claim, records: &[Record]) -> Vec<Put> {
+pub async fn put_as(log: &dyn CallLog, lease: &WriterLease, records: &[Record]) -> Vec<Put> {
     let mut puts = Vec::with_capacity(records.len());
     for record in records {
-        puts.push(log.put_record(claim, record).await.unwrap());
+        puts.push(log.put_record(lease, record).await.unwrap());
     }
     puts
 }
@@ -136,12 +136,12 @@ async fn a_call_is_read_in_its_order_and_goes_on(log: &dyn CallLog) {
     manager.add_assistant("How can I help you?").unwrap();
     manager.add_summary("They met.", &manager.summarizing().unwrap()).unwrap();
     manager.add_user("My card is lost").unwrap();
-    let changes = manager.changes(Tail::Include);
+    let changes = manager.changes(LastMessage::Include);
     put(log, &call_id, changes.records()).await;
     let mut restored = MessagesManager::restore(read(log, &call_id).await).unwrap();
     assert!(restored == manager);
     restored.add_assistant("I have locked it.").unwrap();
-    put(log, &call_id, restored.changes(Tail::Include).records()).await;
+    put(log, &call_id, restored.changes(LastMessage::Include).records()).await;
     assert!(MessagesManager::restore(read(log, &call_id).await).unwrap() == restored);
 }
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use verbale::clock::ManualClock;
 use verbale::dynamodb::{DynamoLog, Item, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
-use verbale::log::{CallChange, CallHeader, CallLog, CallQuery, Claim, Day, Tenant};
+use verbale::log::{CallChange, CallHeader, CallLog, CallQuery, Day, Tenant, WriterLease};
 
-use super::changes::{ending, open};
+use super::changes::{call_end, open};
 use super::conformance::{START_MS, call, message, put, put_as, read, summary};
 
 /// A log in an empty table in memory.
@@ -90,12 +90,12 @@ async fn a_mark_outlives_the_time_to_live() {
     let clock = Arc::new(ManualClock::new(1_000_000));
     let log = log().await.with_clock(clock.clone());
     let header = CallHeader::new(call("CA1"), START_MS).unwrap().with_expires_at(1_001);
-    let claim = Claim::of(&header);
+    let lease = WriterLease::of(&header);
     log.open_call(&header).await.unwrap();
-    put_as(&log, &claim, &[message(0, 1)]).await;
+    put_as(&log, &lease, &[message(0, 1)]).await;
     log.erase_call(&call("CA1")).await.unwrap();
     clock.advance(2_000);
-    assert!(log.put_record(&claim, &message(0, 2)).await.unwrap_err().is_erased());
+    assert!(log.put_record(&lease, &message(0, 2)).await.unwrap_err().is_erased());
 }
 
 #[tokio::test]
@@ -124,55 +124,55 @@ fn names_of(items: &[Item], name: &str) -> Vec<String> {
 #[tokio::test]
 async fn nothing_of_a_held_call_expires() {
     let (log, client) = log_and_client().await;
-    let claim = open(&log, &CallHeader::new(call("CA1"), START_MS).unwrap().with_expires_at(2_000_000_000)).await;
-    put_as(&log, &claim, &[message(0, 1), summary(0, 1)]).await;
-    log.resume_call(claim.call_id()).await.unwrap();
+    let lease = open(&log, &CallHeader::new(call("CA1"), START_MS).unwrap().with_expires_at(2_000_000_000)).await;
+    put_as(&log, &lease, &[message(0, 1), summary(0, 1)]).await;
+    log.resume_call(lease.call_id()).await.unwrap();
     let all = ["CALL", "MSG#00000000", "MSG#00000000#SUM#0001", "MSG#00000001"];
     let before = items(&client).await;
     assert_eq!(names_of(&before, "expires_at"), all, "header, message, summary, fence");
 
-    log.change_call(claim.call_id(), &CallChange::Hold).await.unwrap();
+    log.change_call(lease.call_id(), &CallChange::Hold).await.unwrap();
     let held = items(&client).await;
     assert_eq!((names_of(&held, "expires_at"), names_of(&held, "expiry").len()), (Vec::new(), 1));
-    let claim =
-        Claim::of(&log.read_call(claim.call_id()).await.unwrap().header.unwrap().with_expires_at(2_000_000_000));
-    assert_eq!(claim.expires_at_s(), None);
+    let lease =
+        WriterLease::of(&log.read_call(lease.call_id()).await.unwrap().header.unwrap().with_expires_at(2_000_000_000));
+    assert_eq!(lease.expires_at_s(), None);
     let spent = log.cost();
-    log.change_call(claim.call_id(), &CallChange::Hold).await.unwrap();
+    log.change_call(lease.call_id(), &CallChange::Hold).await.unwrap();
     assert_eq!((log.cost() - spent).requests, 3, "the header read and written, a query");
 
-    log.change_call(claim.call_id(), &CallChange::Release).await.unwrap();
+    log.change_call(lease.call_id(), &CallChange::Release).await.unwrap();
     assert_eq!(items(&client).await, before);
 }
 
 #[tokio::test]
 async fn what_a_claim_from_before_a_hold_wrote_is_swept_at_the_end() {
     let (log, client) = log_and_client().await;
-    let claim = open(&log, &CallHeader::new(call("CA1"), START_MS).unwrap().with_expires_at(2_000_000_000)).await;
-    put_as(&log, &claim, &[message(0, 1)]).await;
-    let held = log.change_call(claim.call_id(), &CallChange::Hold).await.unwrap();
-    put_as(&log, &claim, &[message(1, 1)]).await;
+    let lease = open(&log, &CallHeader::new(call("CA1"), START_MS).unwrap().with_expires_at(2_000_000_000)).await;
+    put_as(&log, &lease, &[message(0, 1)]).await;
+    let held = log.change_call(lease.call_id(), &CallChange::Hold).await.unwrap();
+    put_as(&log, &lease, &[message(1, 1)]).await;
     assert_eq!(names_of(&items(&client).await, "expires_at"), ["MSG#00000001"]);
-    let close = |claim: &Claim| CallChange::Close { claim: claim.clone(), ending: ending("hangup") };
-    log.change_call(claim.call_id(), &close(&claim)).await.unwrap();
+    let close = |lease: &WriterLease| CallChange::Close { lease: lease.clone(), call_end: call_end("hangup") };
+    log.change_call(lease.call_id(), &close(&lease)).await.unwrap();
     assert_eq!(names_of(&items(&client).await, "expires_at"), Vec::<String>::new());
 
     // And what one from during the hold wrote behind its end.
-    log.change_call(claim.call_id(), &CallChange::Release).await.unwrap();
-    put_as(&log, &Claim::of(&held), &[message(2, 1)]).await;
+    log.change_call(lease.call_id(), &CallChange::Release).await.unwrap();
+    put_as(&log, &WriterLease::of(&held), &[message(2, 1)]).await;
     assert_eq!(names_of(&items(&client).await, "expires_at").len(), 3);
-    log.change_call(claim.call_id(), &close(&Claim::of(&held))).await.unwrap();
+    log.change_call(lease.call_id(), &close(&WriterLease::of(&held))).await.unwrap();
     assert_eq!(names_of(&items(&client).await, "expires_at").len(), 4);
 }
 
 #[tokio::test]
 async fn a_call_that_ended_says_so_in_its_header_for_two_units() {
     let (log, client) = log_and_client().await;
-    let claim = open(&log, &CallHeader::new(call("CA1"), START_MS).unwrap()).await;
-    let claim = log.resume_call(claim.call_id()).await.unwrap().claim().unwrap();
-    let change = CallChange::Close { claim: claim.clone(), ending: ending("hangup") };
+    let lease = open(&log, &CallHeader::new(call("CA1"), START_MS).unwrap()).await;
+    let lease = log.resume_call(lease.call_id()).await.unwrap().lease().unwrap();
+    let change = CallChange::Close { lease: lease.clone(), call_end: call_end("hangup") };
     let spent = log.cost();
-    log.change_call(claim.call_id(), &change).await.unwrap();
+    log.change_call(lease.call_id(), &change).await.unwrap();
     let cost = log.cost() - spent;
     // One for the table, one for the index.
     assert_eq!((cost.requests, cost.write_units as u32), (1, 2));
@@ -194,7 +194,7 @@ async fn a_call_that_ended_says_so_in_its_header_for_two_units() {
     ]);
     let fence = [("pk", "CALL#CA1"), ("sk", "MSG#00000000"), ("entity", "fence"), ("v", "1"), ("epoch", "2")];
     assert_eq!(items(&client).await, [header, item(&fence)]);
-    put_as(&log, &claim, &[message(0, 1)]).await;
+    put_as(&log, &lease, &[message(0, 1)]).await;
     assert_eq!(items(&client).await[1]["epoch"], AttributeValue::N("2".to_owned()));
 }
 

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use proptest::collection;
 use proptest::prelude::*;
 use verbale::Record;
-use verbale::log::{CallChange, CallHeader, CallLog, CallQuery, Claim, LogError, LoggedCall, Put};
+use verbale::log::{CallChange, CallHeader, CallLog, CallQuery, LogError, LoggedCall, Put, WriterLease};
 use verbale::message::Position;
 
-use super::changes::ending;
+use super::changes::call_end;
 use super::conformance::{START_MS, calls_of, first, header, message, put_as, summary, tenant};
 
 /// What may happen to a call. Of a writer it is told how many epochs it lags behind.
@@ -65,14 +65,14 @@ struct Model<'a> {
     seen: Vec<Position>,
     is_erased: bool,
     /// Of epochs 1, 2 …
-    claims: Vec<Claim>,
+    leases: Vec<WriterLease>,
 }
 
 impl<'a> Model<'a> {
     fn new(log: &'a dyn CallLog, name: &str) -> Self {
         let opened = header(name, START_MS).with_tenant(tenant(name));
-        let claims = vec![first(opened.call_id())];
-        Self { log, opened, header: None, records: BTreeMap::new(), seen: Vec::new(), is_erased: false, claims }
+        let leases = vec![first(opened.call_id())];
+        Self { log, opened, header: None, records: BTreeMap::new(), seen: Vec::new(), is_erased: false, leases }
     }
 
     async fn follow(mut self, steps: &[Step]) {
@@ -87,7 +87,7 @@ impl<'a> Model<'a> {
 
     async fn take(&mut self, step: &Step) {
         match step {
-            Step::Put { lag, records } => self.put(&self.claim(*lag), records).await,
+            Step::Put { lag, records } => self.put(&self.lease(*lag), records).await,
             Step::Open => {
                 assert_eq!(self.log.open_call(&self.opened).await.is_err(), self.is_erased);
                 if !self.is_erased {
@@ -101,12 +101,12 @@ impl<'a> Model<'a> {
                 assert_eq!(resumed.as_ref().ok().and_then(|call| call.header.clone()), expected);
                 if let Ok(call) = resumed {
                     assert_eq!(call.records, self.records.values().cloned().collect::<Vec<_>>());
-                    self.claims.extend(call.claim());
+                    self.leases.extend(call.lease());
                 }
                 self.header = expected.or(self.header.take());
             }
             Step::Close { lag, reason } => {
-                self.change(&CallChange::Close { claim: self.claim(*lag), ending: ending(reason) }).await;
+                self.change(&CallChange::Close { lease: self.lease(*lag), call_end: call_end(reason) }).await;
             }
             Step::Hold => self.change(&CallChange::Hold).await,
             Step::Release => self.change(&CallChange::Release).await,
@@ -123,9 +123,9 @@ impl<'a> Model<'a> {
         }
     }
 
-    fn claim(&self, lag: u32) -> Claim {
-        let index = self.claims.len().saturating_sub(1 + lag as usize);
-        self.claims[index].clone()
+    fn lease(&self, lag: u32) -> WriterLease {
+        let index = self.leases.len().saturating_sub(1 + lag as usize);
+        self.leases[index].clone()
     }
 
     fn changed(&self, change: &CallChange) -> Option<CallHeader> {
@@ -138,13 +138,13 @@ impl<'a> Model<'a> {
         self.header = expected.or(self.header.take());
     }
 
-    async fn put(&mut self, claim: &Claim, records: &[Record]) {
-        if self.is_erased || (claim.epoch() as usize) < self.claims.len() {
+    async fn put(&mut self, lease: &WriterLease, records: &[Record]) {
+        if self.is_erased || (lease.epoch() as usize) < self.leases.len() {
             // Of a place that it has never seen a backend only owes that what comes late is not read.
             for record in records {
                 let place = record.position();
                 let is_known = if self.is_erased { self.seen.contains(&place) } else { self.is_fenced(place) };
-                match self.log.put_record(claim, record).await {
+                match self.log.put_record(lease, record).await {
                     Ok(put) => assert!(!is_known, "{put:?}"),
                     // A writer stops at the first one that is refused.
                     Err(error) => return assert!(if self.is_erased { error.is_erased() } else { error.is_fenced() }),
@@ -168,7 +168,7 @@ impl<'a> Model<'a> {
                 self.records.insert(record.position(), record.clone());
             }
         }
-        assert_eq!(put_as(self.log, claim, records).await, expected);
+        assert_eq!(put_as(self.log, lease, records).await, expected);
     }
 
     /// Where an older writer is refused: what there is.

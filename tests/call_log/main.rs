@@ -11,7 +11,7 @@ mod offloading;
 mod old_items;
 mod takeover;
 
-use verbale::log::{JsonLines, MemoryLog, Reach};
+use verbale::log::{FileDurability, JsonLines, MemoryLog};
 
 #[tokio::test]
 async fn memory_keeps_the_contract() {
@@ -21,10 +21,10 @@ async fn memory_keeps_the_contract() {
 
 #[tokio::test]
 async fn files_keep_the_contract() {
-    for reach in [Reach::System, Reach::Disk] {
+    for reach in [FileDurability::System, FileDurability::Disk] {
         let directory = tempfile::tempdir().unwrap();
         let clock = conformance::clock();
-        let log = JsonLines::new(directory.path()).with_reach(reach).with_clock(clock.clone());
+        let log = JsonLines::new(directory.path()).with_durability(reach).with_clock(clock.clone());
         conformance::all(&log, &clock).await;
     }
 }

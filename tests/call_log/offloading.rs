@@ -12,11 +12,11 @@ use verbale::contents::{
 };
 use verbale::dynamodb::{DynamoContents, DynamoLog, Item};
 use verbale::log::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Claim, LogError, LogFuture, LoggedCall, MemoryLog,
-    Offloading, Opening, Put, Remedy,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, LoggedCall, MemoryLog,
+    Offloading, Opening, Put, Remedy, WriterLease,
 };
 use verbale::message::{Media, MediaKind, Source};
-use verbale::{MessagesManager, PlainMessage, Record, Tail};
+use verbale::{LastMessage, MessagesManager, PlainMessage, Record};
 
 use super::conformance::{self, call, day, first, header, message, put, put_as};
 use super::dynamodb::log_and_client;
@@ -103,10 +103,10 @@ impl CallLog for Strict {
         self.log.open_call(header)
     }
 
-    fn put_record<'a>(&'a self, claim: &'a Claim, record: &'a Record) -> LogFuture<'a, Put> {
+    fn put_record<'a>(&'a self, lease: &'a WriterLease, record: &'a Record) -> LogFuture<'a, Put> {
         Box::pin(async move {
             assert_eq!(hydrate(vec![record.clone()], &self.store).await.problems, []);
-            self.log.put_record(claim, record).await
+            self.log.put_record(lease, record).await
         })
     }
 
@@ -259,13 +259,13 @@ async fn what_is_missing_or_corrupt_is_named_and_the_rest_of_the_call_loads() {
     let opened = header("CA1", day(0).0);
     log.open_call(&opened).await.unwrap();
     let mut manager = MessagesManager::<PlainMessage>::new();
-    manager.add_supervisor(PROMPT).unwrap();
+    manager.add_system(PROMPT).unwrap();
     manager.add_user("terms ".repeat(400)).unwrap();
     let picture = Media::new(MediaKind::Image, Source::Bytes(vec![9; 3_000].into()));
     manager.add_assistant("Hello!").unwrap();
     manager.add_user([picture]).unwrap();
     let whole = manager.records();
-    put_as(&log, &Claim::of(&opened), &whole).await;
+    put_as(&log, &WriterLease::of(&opened), &whole).await;
 
     let (prompt, image) = (ContentId::of(PROMPT.as_bytes()), ContentId::of(&[9; 3_000]));
     log.store().unread.lock().unwrap().extend([prompt, image]);
@@ -279,8 +279,8 @@ async fn what_is_missing_or_corrupt_is_named_and_the_rest_of_the_call_loads() {
         // The call goes on; what is missing is written back as it is, and there again once the store is mended.
         let mut restored = MessagesManager::<PlainMessage>::restore(call.records).unwrap();
         restored.entry(&whole[3].id()).unwrap().set_data("seen", true).unwrap();
-        if let Some(claim) = call.header.as_ref().map(Claim::of).filter(|claim| claim.epoch() == 2) {
-            put_as(&log, &claim, restored.changes(Tail::Include).records()).await;
+        if let Some(lease) = call.header.as_ref().map(WriterLease::of).filter(|lease| lease.epoch() == 2) {
+            put_as(&log, &lease, restored.changes(LastMessage::Include).records()).await;
         }
     }
     log.store().unread.lock().unwrap().clear();
@@ -316,7 +316,7 @@ async fn table_says(client: &Client, text: &str) -> bool {
 
 fn with_prompt(words: &str) -> Vec<Record> {
     let mut manager = MessagesManager::<PlainMessage>::new();
-    manager.add_supervisor(PROMPT).unwrap();
+    manager.add_system(PROMPT).unwrap();
     manager.add_user(words.repeat(200)).unwrap();
     manager.records()
 }
@@ -357,7 +357,7 @@ async fn of_an_expired_call_the_contents_go_when_it_is_erased() {
     let log = in_dynamodb(log.with_clock(clock.clone()), client.clone());
     let opened = header("CA1", conformance::START_MS).with_expires_at(conformance::START_MS / 1_000 + 10);
     log.open_call(&opened).await.unwrap();
-    put_as(&log, &Claim::of(&opened), &with_prompt("my pin is 4711 ")).await;
+    put_as(&log, &WriterLease::of(&opened), &with_prompt("my pin is 4711 ")).await;
     clock.advance(1_000_000);
     assert!(log.read_call(&call("CA1")).await.unwrap().is_empty());
     assert!(table_says(&client, "4711").await);

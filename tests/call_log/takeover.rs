@@ -16,10 +16,10 @@ use aws_smithy_runtime_api::client::http::{
 use tokio::sync::oneshot;
 use verbale::Record;
 use verbale::dynamodb::{Cost, DynamoLog};
-use verbale::log::{CallChange, CallHeader, CallId, CallLog, Claim, LogError, LoggedCall, Put};
+use verbale::log::{CallChange, CallHeader, CallId, CallLog, LogError, LoggedCall, Put, WriterLease};
 use verbale::message::Position;
 
-use super::changes::{ending, is_fenced, open};
+use super::changes::{call_end, is_fenced, open};
 use super::conformance::{START_MS, call, header, message, put_as, read, summary};
 use super::dynamodb::{items, log_and_client};
 
@@ -102,17 +102,17 @@ impl Disturbed {
     }
 }
 
-async fn logged() -> (DynamoLog, Client, Claim) {
+async fn logged() -> (DynamoLog, Client, WriterLease) {
     let (log, client) = log_and_client().await;
-    let claim = begin(&log, "CA1").await;
-    (log, client, claim)
+    let lease = begin(&log, "CA1").await;
+    (log, client, lease)
 }
 
 /// A call with messages 0 to 4, of which a summary covers two.
-async fn begin(log: &DynamoLog, id: &str) -> Claim {
-    let claim = open(log, &header(id, START_MS)).await;
-    put_as(log, &claim, &begun()).await;
-    claim
+async fn begin(log: &DynamoLog, id: &str) -> WriterLease {
+    let lease = open(log, &header(id, START_MS)).await;
+    put_as(log, &lease, &begun()).await;
+    lease
 }
 
 fn begun() -> Vec<Record> {
@@ -135,9 +135,9 @@ fn late() -> Vec<Vec<Record>> {
 }
 
 /// Puts records one after the other, as a writer does, up to one that is refused.
-async fn put_in_order(log: &DynamoLog, claim: &Claim, records: &[Record]) -> (usize, Option<LogError>) {
+async fn put_in_order(log: &DynamoLog, lease: &WriterLease, records: &[Record]) -> (usize, Option<LogError>) {
     for (stored, record) in records.iter().enumerate() {
-        if let Err(error) = log.put_record(claim, record).await {
+        if let Err(error) = log.put_record(lease, record).await {
             return (stored, Some(error));
         }
     }
@@ -150,10 +150,10 @@ async fn whatever_an_older_writer_brings_at_any_moment_is_read_by_who_resumes_or
     for (history, records) in late().into_iter().enumerate() {
         for number in 0.. {
             let old = begin(&log, &format!("{history} {number}")).await;
-            let (ghost, claim, put) = (log.clone(), old.clone(), records.clone());
+            let (ghost, lease, put) = (log.clone(), old.clone(), records.clone());
             let (told, outcome) = oneshot::channel();
             let event = Event::Before(Box::pin(async move {
-                told.send(put_in_order(&ghost, &claim, &put).await).unwrap();
+                told.send(put_in_order(&ghost, &lease, &put).await).unwrap();
             }));
             let disturbed = Disturbed::new(&client, number, event);
             let resumed = disturbed.log.resume_call(old.call_id()).await.unwrap();
@@ -189,7 +189,7 @@ async fn whatever_an_older_writer_brings_at_any_moment_is_read_by_who_resumes_or
                 assert_eq!(log.read_call(old.call_id()).await.unwrap(), resumed, "{context}, then {records:?}");
             }
             // The new writer writes over it.
-            let new = resumed.claim().unwrap();
+            let new = resumed.lease().unwrap();
             let next = resumed.records.iter().map(|record| record.position().seq()).max().unwrap() + 1;
             let own = [message(next, 1), message(next + 1, 1), summary(next, 9), message(0, 7)];
             assert_eq!(put_as(&log, &new, &own).await, [Put::Written; 4], "{context}");
@@ -223,7 +223,7 @@ async fn of_two_that_resume_at_once_one_is_fenced() {
             // It had not raised the epoch yet.
             Ok(first) => {
                 assert_eq!(number, 0);
-                is_fenced(&log, &second.claim().unwrap(), &[message(5, 1)], 3).await;
+                is_fenced(&log, &second.lease().unwrap(), &[message(5, 1)], 3).await;
                 (first, 3)
             }
             Err(LogError::Fenced { epoch: 2, current: 3, .. }) => (second, 3),
@@ -231,7 +231,7 @@ async fn of_two_that_resume_at_once_one_is_fenced() {
         };
         is_fenced(&log, &old, &[message(5, 1)], current).await;
         assert_eq!(log.read_call(old.call_id()).await.unwrap(), winner);
-        assert_eq!(put_as(&log, &winner.claim().unwrap(), &[message(5, 1)]).await, [Put::Written]);
+        assert_eq!(put_as(&log, &winner.lease().unwrap(), &[message(5, 1)]).await, [Put::Written]);
     }
 }
 
@@ -260,54 +260,56 @@ async fn a_call_that_is_erased_while_it_is_resumed_stays_so() {
 
 /// Does something to a call with a fault at each of its requests, then again without one.
 async fn can_be_done_again<F: Future<Output = Result<(), LogError>>>(
-    prepare: impl AsyncFn(&DynamoLog, &Claim),
-    act: impl Fn(DynamoLog, Claim) -> F,
+    prepare: impl AsyncFn(&DynamoLog, &WriterLease),
+    act: impl Fn(DynamoLog, WriterLease) -> F,
 ) {
     let expiring = CallHeader::new(call("CA1"), START_MS).unwrap().with_expires_at(9_999_999_999);
     let prepared = async || {
         let (log, client) = log_and_client().await;
-        let claim = open(&log, &expiring).await;
-        put_as(&log, &claim, &begun()).await;
-        prepare(&log, &claim).await;
-        (log, client, claim)
+        let lease = open(&log, &expiring).await;
+        put_as(&log, &lease, &begun()).await;
+        prepare(&log, &lease).await;
+        (log, client, lease)
     };
-    let (log, client, claim) = prepared().await;
-    act(log, claim).await.unwrap();
+    let (log, client, lease) = prepared().await;
+    act(log, lease).await.unwrap();
     let undisturbed = items(&client).await;
     for number in 0.. {
         for event in [Event::Lost, Event::Unanswered] {
-            let (log, client, claim) = prepared().await;
+            let (log, client, lease) = prepared().await;
             let disturbed = Disturbed::new(&client, number, event);
-            let outcome = act(disturbed.log.clone(), claim.clone()).await;
+            let outcome = act(disturbed.log.clone(), lease.clone()).await;
             if !disturbed.has_happened() {
                 assert!(number > 0);
                 return;
             }
             assert!(outcome.unwrap_err().is_retryable(), "request {number}");
-            act(log, claim).await.unwrap();
+            act(log, lease).await.unwrap();
             assert_eq!(items(&client).await, undisturbed, "request {number}");
         }
     }
 }
 
-async fn changed(log: DynamoLog, claim: Claim, change: CallChange) -> Result<(), LogError> {
-    log.change_call(claim.call_id(), &change).await.map(drop)
+async fn changed(log: DynamoLog, lease: WriterLease, change: CallChange) -> Result<(), LogError> {
+    log.change_call(lease.call_id(), &change).await.map(drop)
 }
 
-async fn hold(log: &DynamoLog, claim: &Claim) {
-    changed(log.clone(), claim.clone(), CallChange::Hold).await.unwrap();
+async fn hold(log: &DynamoLog, lease: &WriterLease) {
+    changed(log.clone(), lease.clone(), CallChange::Hold).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_change_that_failed_anywhere_is_made_again() {
-    let nothing = async |_: &DynamoLog, _: &Claim| ();
-    let close = |log, claim: Claim| changed(log, claim.clone(), CallChange::Close { claim, ending: ending("hangup") });
+    let nothing = async |_: &DynamoLog, _: &WriterLease| ();
+    let close = |log, lease: WriterLease| {
+        changed(log, lease.clone(), CallChange::Close { lease, call_end: call_end("hangup") })
+    };
     can_be_done_again(nothing, close).await;
-    can_be_done_again(async |log: &DynamoLog, claim: &Claim| hold(log, claim).await, close).await;
-    can_be_done_again(nothing, |log, claim| changed(log, claim, CallChange::Hold)).await;
-    let held = async |log: &DynamoLog, claim: &Claim| hold(log, claim).await;
-    can_be_done_again(held, |log, claim| changed(log, claim, CallChange::Release)).await;
-    let erase = |log: DynamoLog, claim: Claim| async move { log.erase_call(claim.call_id()).await };
+    can_be_done_again(async |log: &DynamoLog, lease: &WriterLease| hold(log, lease).await, close).await;
+    can_be_done_again(nothing, |log, lease| changed(log, lease, CallChange::Hold)).await;
+    let held = async |log: &DynamoLog, lease: &WriterLease| hold(log, lease).await;
+    can_be_done_again(held, |log, lease| changed(log, lease, CallChange::Release)).await;
+    let erase = |log: DynamoLog, lease: WriterLease| async move { log.erase_call(lease.call_id()).await };
     can_be_done_again(nothing, erase).await;
 }
 
@@ -326,8 +328,8 @@ async fn a_call_whose_resuming_failed_anywhere_is_resumed_again() {
             assert_eq!(read(&log, old.call_id()).await, begun());
             let resumed = log.resume_call(old.call_id()).await.unwrap();
             assert_eq!(resumed.records, begun());
-            is_fenced(&log, &old, &[message(5, 1)], resumed.claim().unwrap().epoch()).await;
-            assert_eq!(put_as(&log, &resumed.claim().unwrap(), &[message(5, 1)]).await, [Put::Written]);
+            is_fenced(&log, &old, &[message(5, 1)], resumed.lease().unwrap().epoch()).await;
+            assert_eq!(put_as(&log, &resumed.lease().unwrap(), &[message(5, 1)]).await, [Put::Written]);
         }
     }
 }
@@ -377,9 +379,9 @@ async fn a_call_is_taken_over_for_the_price_of_its_items_and_logging_it_costs_wh
     // The header twice, each in the table and in the index; a query; 86 items; fences for 78, 79 and the next message.
     assert_eq!((cost.requests, cost.write_units as u32), (2 + 1 + 86 + 3, 2 * 2 + 86 + 3), "{cost}");
     assert!(cost.read_units < 10.0, "{cost}");
-    for claim in [resumed.claim().unwrap(), old] {
+    for lease in [resumed.lease().unwrap(), old] {
         let before = log.cost();
-        let put = log.put_record(&claim, &message(80, 1)).await.unwrap();
+        let put = log.put_record(&lease, &message(80, 1)).await.unwrap();
         let cost = cost_of(before);
         assert_eq!((put, cost.requests, cost.write_units as u32), (Put::Written, 1, 1));
     }

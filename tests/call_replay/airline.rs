@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use aws_sdk_bedrockruntime::Client;
 use tokio::time::{Instant, sleep};
-use verbale::bedrock::stand_in::{Reply, StandIn};
 use verbale::bedrock::{BedrockModel, BedrockSettings, summary_client, turn_client};
 use verbale::call::CallSession;
 use verbale::clock::{Clock, SequentialIds};
@@ -17,7 +16,8 @@ use verbale::memory::ModelSummarizer;
 use verbale::message::{ResultContent, ToolName};
 use verbale::model::{Tool, ToolContext, ToolError, ToolSpec};
 use verbale::policy::{Policy, Tokens};
-use verbale::{Invocation, Value};
+use verbale::testing::{FakeBedrock, ScriptedReply};
+use verbale::{ToolCall, Value};
 
 use crate::START_MS;
 use crate::recording::{Answer, Call, Recording};
@@ -28,8 +28,8 @@ const MODEL_ID: &str = "eu.anthropic.claude-haiku-4-5-20251001-v1:0";
 pub const SUMMARY: &str = "The caller asked the airline for something, and the two talked about it.";
 
 pub struct Airline {
-    pub turns: StandIn,
-    pub summaries: StandIn,
+    pub turns: FakeBedrock,
+    pub summaries: FakeBedrock,
     system: String,
     tools: Vec<String>,
     /// The calls that were not made yet.
@@ -39,12 +39,13 @@ pub struct Airline {
 impl Airline {
     pub fn new(recording: &Recording) -> Self {
         let answers: Mutex<VecDeque<Answer>> = Mutex::new(recording.answers().cloned().collect());
-        let turns = StandIn::answering(move |_| {
+        let turns = FakeBedrock::answering(move |_| {
             let answer = answers.lock().unwrap().pop_front();
             answer.map_or_else(|| panic!("the recording is over"), |answer| reply(&answer))
         });
         // Longer than a sentence is spoken: it comes in the next turn.
-        let summaries = StandIn::answering(|_| Reply::text(SUMMARY).first_token_after(Duration::from_millis(1_500)));
+        let summaries =
+            FakeBedrock::answering(|_| ScriptedReply::text(SUMMARY).first_token_after(Duration::from_millis(1_500)));
         let tools: BTreeSet<String> = recording.calls().map(|call| call.tool.clone()).collect();
         let calls = Arc::new(Mutex::new(recording.calls().cloned().collect()));
         Self { turns, summaries, system: recording.system.clone(), tools: tools.into_iter().collect(), calls }
@@ -63,7 +64,7 @@ impl Airline {
         let config = |config: Config| {
             // The recordings were typed: up to 26 calls follow each other without a word.
             let config = config.with_policy(policy).with_max_window(Tokens::new(1_000_000)).with_max_tool_rounds(27);
-            config.with_first_token_within(Duration::from_secs(60))
+            config.with_first_token_timeout(Duration::from_secs(60))
         };
         let call = CallSession::with_model(model)
             .system(self.system.as_str())
@@ -95,8 +96,8 @@ impl Airline {
         self.tools.iter().position(|known| known == tool.as_str()).unwrap() % 2 == 1
     }
 
-    pub fn act(&self, invocation: &Invocation) -> Result<Vec<ResultContent>, String> {
-        act(&self.calls, invocation.name(), invocation.arguments())
+    pub fn act(&self, tool_call: &ToolCall) -> Result<Vec<ResultContent>, String> {
+        act(&self.calls, tool_call.name(), tool_call.arguments())
     }
 }
 
@@ -111,9 +112,9 @@ fn act(calls: &Mutex<VecDeque<Call>>, tool: &ToolName, arguments: &Value) -> Res
     Ok(vec![call.result.into()])
 }
 
-fn reply(answer: &Answer) -> Reply {
+fn reply(answer: &Answer) -> ScriptedReply {
     let words = NonZeroUsize::new(3).unwrap();
-    let spoken = if answer.text.is_empty() { Reply::default() } else { Reply::text(&*answer.text) };
+    let spoken = if answer.text.is_empty() { ScriptedReply::default() } else { ScriptedReply::text(&*answer.text) };
     let all =
         answer.calls.iter().fold(spoken, |reply, call| reply.tool_call(&*call.id, &*call.tool, call.arguments.clone()));
     all.words_per_piece(words).first_token_after(Duration::from_millis(300)).between_events(Duration::from_millis(20))

@@ -14,13 +14,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::sleep;
-use verbale::bedrock::stand_in::StandIn;
 use verbale::call::{CallSession, Reply, ReplyEnd, ReplyEvent};
-use verbale::conversation::Totals;
+use verbale::conversation::CallMetrics;
 use verbale::dynamodb::{DynamoLog, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, WriterSettings};
-use verbale::message::InvocationError;
+use verbale::message::ToolCallError;
+use verbale::testing::FakeBedrock;
 use verbale::{MessageWrapper, MessagesManager, PlainMessage, Role};
 
 use airline::{Airline, SUMMARY};
@@ -82,11 +82,11 @@ async fn answer(call: &CallSession, airline: &Airline) -> ReplyEnd {
     let speech = reply.speech();
     let end = loop {
         match reply.next().await.unwrap() {
-            ReplyEvent::ToolCalled(invocation) if airline.is_external(invocation.name()) => {
+            ReplyEvent::ToolCalled(tool_call) if airline.is_external(tool_call.name()) => {
                 sleep(Duration::from_millis(200)).await;
-                let result = match airline.act(&invocation) {
-                    Ok(done) => invocation.success(done),
-                    Err(error) => invocation.failure(InvocationError::new(error).unwrap()),
+                let result = match airline.act(&tool_call) {
+                    Ok(done) => tool_call.success(done),
+                    Err(error) => tool_call.failure(ToolCallError::new(error).unwrap()),
                 };
                 assert!(call.tool_result(result).is_applied());
             }
@@ -101,14 +101,14 @@ async fn answer(call: &CallSession, airline: &Airline) -> ReplyEnd {
 }
 
 /// Each was valid, was answered to its end, and was made once.
-fn check_requests(name: &str, stand_in: &StandIn, expected: usize) {
-    let counters = stand_in.counters();
+fn check_requests(name: &str, bedrock: &FakeBedrock, expected: usize) {
+    let counters = bedrock.counters();
     let expected = u64::try_from(expected).unwrap();
     let seen = (counters.requests, counters.refused, counters.finished, counters.cancelled);
     assert_eq!(seen, (expected, 0, expected, 0), "{name}");
 }
 
-fn check_summaries(name: &str, totals: &Totals) {
+fn check_summaries(name: &str, totals: &CallMetrics) {
     assert!(totals.summaries_applied > 0, "{name}: {totals}");
     let wrong = (totals.summaries_replaced, totals.summaries_skipped, totals.summaries_stale, totals.apologies);
     assert_eq!(wrong, (0, 0, 0, 0), "{name}: {totals}");

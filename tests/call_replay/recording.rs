@@ -116,10 +116,10 @@ impl Said {
         match content {
             Content::Text(text) if role == Role::User => Self::Caller(text.as_str().to_owned()),
             Content::Text(text) => Self::Assistant(text.as_str().to_owned()),
-            Content::Invocation(call) => {
+            Content::ToolCall(call) => {
                 Self::Called(call.name().to_string(), Json::try_from(call.arguments().clone()).unwrap())
             }
-            Content::InvocationResult(result) => match result.outcome() {
+            Content::ToolResult(result) => match result.outcome() {
                 Outcome::Success(contents) => {
                     let texts = contents.iter().map(|content| match content {
                         verbale::message::ResultContent::Text(text) => text.as_str(),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use verbale::MessageWrapper;
-use verbale::bedrock::stand_in::Request;
 use verbale::call::CallSession;
+use verbale::testing::ReceivedRequest;
 
 use crate::airline::SUMMARY;
 use crate::recording::{Call, Recording};
@@ -16,7 +16,7 @@ const MOST: usize = 20;
 
 /// Holds each request against the calls that were made before it: each is in the messages with its result, or in the
 /// system prompt with its outcome. Gives how many of the latter there were.
-pub fn check(recording: &Recording, call: &CallSession, requests: &[Arc<Request>]) -> usize {
+pub fn check(recording: &Recording, call: &CallSession, requests: &[Arc<ReceivedRequest>]) -> usize {
     let ids = ids(call);
     assert_eq!(ids.len(), recording.calls().count(), "{}", recording.name);
     let made: Vec<(&String, &Call)> = ids.iter().zip(recording.calls()).collect();
@@ -44,10 +44,10 @@ fn ids(call: &CallSession) -> Vec<String> {
     call.with_manager(|manager| {
         let contents = || manager.meta_messages().iter().flat_map(|message| message.contents().iter());
         let calls: Vec<_> =
-            contents().filter_map(|content| content.as_invocation()).map(|call| call.id().to_string()).collect();
+            contents().filter_map(|content| content.as_tool_call()).map(|call| call.id().to_string()).collect();
         let results: Vec<_> = contents()
             .filter_map(|content| content.as_result())
-            .map(|result| result.invocation_id().to_string())
+            .map(|result| result.tool_call_id().to_string())
             .collect();
         assert_eq!(calls, results);
         assert_eq!(calls.iter().collect::<BTreeSet<_>>().len(), calls.len());
@@ -56,7 +56,7 @@ fn ids(call: &CallSession) -> Vec<String> {
 }
 
 /// The ids of the calls that stand in the messages, each with its result behind it.
-fn shown(request: &Request) -> BTreeSet<&str> {
+fn shown(request: &ReceivedRequest) -> BTreeSet<&str> {
     let blocks = || request.messages().iter().flat_map(|message| &message.content);
     let calls = blocks().filter_map(|block| block.as_tool_use().ok()).map(|call| call.tool_use_id.as_str()).collect();
     let results: BTreeSet<&str> =
@@ -66,7 +66,7 @@ fn shown(request: &Request) -> BTreeSet<&str> {
 }
 
 /// What the system prompt holds behind the instructions, unescaped.
-fn record(request: &Request) -> String {
+fn record(request: &ReceivedRequest) -> String {
     let texts: Vec<&String> = request.system().iter().filter_map(|block| block.as_text().ok()).collect();
     // The instructions and the rule for tools come before it.
     let record = texts.get(2).map(|record| record.as_str()).unwrap_or_default();
@@ -74,7 +74,7 @@ fn record(request: &Request) -> String {
 }
 
 /// The lines about calls, by id.
-fn told(request: &Request) -> BTreeMap<String, Json> {
+fn told(request: &ReceivedRequest) -> BTreeMap<String, Json> {
     let record = record(request);
     let lines = record.lines().filter(|line| line.starts_with(r#"{"id":"#));
     let lines = lines.map(|line| serde_json::from_str::<Json>(line).unwrap());

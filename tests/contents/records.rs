@@ -5,7 +5,7 @@ use proptest::{collection, option};
 use serde_json::{Value as Json, json};
 use verbale::contents::{Blob, ContentId, MemoryStore, Offload, hydrate};
 use verbale::dynamodb::{CallId, from_item, to_item};
-use verbale::{Content, Heard, Provenance, Record, Value};
+use verbale::{Content, Heard, HeardSource, Record, Value};
 
 use super::{Watched, block_on, owner, strategy};
 
@@ -64,7 +64,7 @@ fn content() -> impl Strategy<Value = Json> {
             1 => look_alike().prop_map(|like| json!({"argumentsContent": like, "messageContent": {"size": 1}})),
         ]
     };
-    let result = json!({"type": "invocationResult", "invocationId": "c", "name": "f"});
+    let result = json!({"type": "toolResult", "toolCallId": "c", "name": "f"});
     let failed = result.clone();
     prop_oneof![
         4 => text().prop_map(Json::from),
@@ -72,7 +72,7 @@ fn content() -> impl Strategy<Value = Json> {
         1 => look_alike().prop_map(|like| merged(&[like, json!({"type": "text"})])),
         1 => Just(json!({"type": "hologram", "depth": 3})),
         2 => (strategy::value(), beside()).prop_map(|(value, beside)| {
-            merged(&[json!({"type": "invocation", "id": "c", "name": "f", "arguments": value}), beside])
+            merged(&[json!({"type": "toolCall", "id": "c", "name": "f", "arguments": value}), beside])
         }),
         2 => (collection::vec(part(), 0..4), beside()).prop_map(move |(parts, beside)| {
             merged(&[result.clone(), json!({"content": parts}), beside])
@@ -104,7 +104,7 @@ fn merged(maps: &[Json]) -> Json {
 
 /// Any record, with contents that are worth a store, heard in part now and then.
 fn record() -> impl Strategy<Value = Record> {
-    let heard = option::of((0..400_usize, prop_oneof![Just(Provenance::Estimate), Just(Provenance::WordTiming)]));
+    let heard = option::of((0..400_usize, prop_oneof![Just(HeardSource::Estimate), Just(HeardSource::WordTiming)]));
     (strategy::record(), collection::vec(content(), 0..5), heard).prop_map(|(record, contents, heard)| {
         let mut json = serde_json::to_value(&record).unwrap();
         let message = json["message"].as_object_mut().unwrap();
@@ -182,8 +182,8 @@ proptest! {
         // Of a message heard in part, texts stay where others went before it was.
         let stay = small.heard().is_some() && contents.iter().any(|content| content.get("heard").is_some());
         for content in contents {
-            let is_supervisor = small.role() == verbale::Role::Supervisor;
-            prop_assert!(content.as_str().is_none_or(|text| stay || text.len() < 64 && !is_supervisor), "{content}");
+            let is_system = small.role() == verbale::Role::System;
+            prop_assert!(content.as_str().is_none_or(|text| stay || text.len() < 64 && !is_system), "{content}");
             prop_assert!(is_small(content), "{content}");
             for part in content["content"].as_array().into_iter().flatten() {
                 prop_assert!(is_small(part) && part.as_str().is_none_or(|text| text.len() < 64), "{part}");
@@ -253,7 +253,7 @@ fn a_long_speech_that_the_caller_broke_into_goes_with_what_was_heard() {
     assert_eq!((hydrated.records, hydrated.problems.len()), (vec![small.clone()], 1));
     store.lost.clear();
     let whole = block_on(hydrate([small], &store)).records;
-    assert_eq!(whole[0].heard(), Some(Heard::bytes(711, Provenance::PlaybackTime)));
+    assert_eq!(whole[0].heard(), Some(Heard::bytes(711, HeardSource::PlaybackTime)));
     assert_eq!(whole, [record]);
 }
 
@@ -270,7 +270,7 @@ fn the_record_keeps_id_type_and_size() {
     let json_bytes = serde_json::to_vec(&table).unwrap();
     let (text_id, json_id) = (ContentId::of(long.as_bytes()).to_string(), ContentId::of(&json_bytes).to_string());
     let image_id = ContentId::of(b"hi").to_string();
-    let result = |rest: Json| merged(&[json!({"type": "invocationResult", "invocationId": "c", "name": "f"}), rest]);
+    let result = |rest: Json| merged(&[json!({"type": "toolResult", "toolCallId": "c", "name": "f"}), rest]);
     let text_entries = json!({"contentId": text_id, "mimeType": "text/plain", "size": 1024});
     let json_entries = json!({"contentId": json_id, "mimeType": "application/json", "size": json_bytes.len()});
     for (before, after) in [
@@ -285,8 +285,8 @@ fn the_record_keeps_id_type_and_size() {
             json!({"type": "document", "contentId": image_id, "size": 2, "title": "Terms"}),
         ),
         (
-            json!({"type": "invocation", "id": "c", "name": "f", "arguments": table}),
-            json!({"type": "invocation", "id": "c", "name": "f", "arguments": {}, "argumentsContent": json_entries}),
+            json!({"type": "toolCall", "id": "c", "name": "f", "arguments": table}),
+            json!({"type": "toolCall", "id": "c", "name": "f", "arguments": {}, "argumentsContent": json_entries}),
         ),
         (
             result(json!({"content": ["found", long, {"type": "json", "json": table}]})),
@@ -314,7 +314,7 @@ fn what_is_there_but_not_as_the_record_says_is_a_problem() {
     let id = binary.id().to_string();
     let text = json!({"type": "text", "contentId": id, "mimeType": "text/plain", "size": 2000});
     let wrong_size = json!({"type": "image", "contentId": id, "size": 7});
-    let call = json!({"type": "invocation", "id": "c", "name": "f", "arguments": {},
+    let call = json!({"type": "toolCall", "id": "c", "name": "f", "arguments": {},
         "argumentsContent": {"contentId": id, "mimeType": "application/json", "size": 2000}});
     let record = assistant(json!([text, wrong_size, call]), None);
     let hydrated = block_on(hydrate([record.clone()], &store));

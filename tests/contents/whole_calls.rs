@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use verbale::contents::{Cached, ContentError, ContentId, DirectoryStore, MemoryStore, Offload, hydrate};
-use verbale::message::{Heard, Invocation, Media, MediaKind, Provenance, Source};
+use verbale::message::{Heard, HeardSource, Media, MediaKind, Source, ToolCall};
 use verbale::{MessagesManager, PlainMessage, Record, Value};
 
 use super::{Watched, block_on, owner};
@@ -16,16 +16,16 @@ fn picture() -> Media {
 /// With large texts, instructions, a picture that comes twice, a tool with much to say, and a barge-in.
 fn call() -> MessagesManager<PlainMessage> {
     let mut manager = MessagesManager::<PlainMessage>::new();
-    manager.add_supervisor(INSTRUCTIONS).unwrap();
+    manager.add_system(INSTRUCTIONS).unwrap();
     manager.add_user("I sent you a picture.").unwrap();
     let rows: Vec<u32> = (0..600).collect();
-    let ask = Invocation::new("call_1", "timetable", Value::list(rows.clone()).unwrap()).unwrap();
+    let ask = ToolCall::new("call_1", "timetable", Value::list(rows.clone()).unwrap()).unwrap();
     manager.add_assistant([ask.clone()]).unwrap();
     let found = ask.success([Value::list(rows).unwrap()]);
     manager.add_message(verbale::Role::User, vec![found.into(), verbale::Content::from(picture())]).unwrap();
     let speech = "Saturday at 7:15, Saturday at 10:30, or Sunday at noon. ".repeat(40);
     let mut entry = manager.add_assistant(speech).unwrap();
-    entry.set_heard(Heard::bytes(800, Provenance::WordTiming)).unwrap();
+    entry.set_heard(Heard::bytes(800, HeardSource::WordTiming)).unwrap();
     manager.add_user([picture()]).unwrap();
     manager
 }
@@ -104,7 +104,7 @@ fn a_call_is_restored_without_any_of_its_contents() {
     let hydrated = block_on(hydrate(small.clone(), &MemoryStore::default()));
     assert_eq!((&hydrated.records, hydrated.problems.len()), (&small, 6));
     let restored = MessagesManager::<PlainMessage>::restore(hydrated.records).unwrap();
-    assert!(restored.open_invocations().is_empty(), "the call and its result are still a pair");
+    assert!(restored.open_tool_calls().is_empty(), "the call and its result are still a pair");
 }
 
 #[test]

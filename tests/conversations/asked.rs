@@ -8,8 +8,8 @@ use verbale::clock::{IdSource, ManualClock};
 use verbale::conversation::{Conversation, Conversations, Found, HistoryQuery, LogScope, QueryError, query_log};
 use verbale::dynamodb::{DynamoLog, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
-use verbale::log::{CallHeader, CallId, CallLog, Claim, Day, JsonLines, MemoryLog};
-use verbale::{Contents, MessageId, Role, Tail};
+use verbale::log::{CallHeader, CallId, CallLog, Day, JsonLines, MemoryLog, WriterLease};
+use verbale::{Contents, LastMessage, MessageId, Role};
 
 /// 2025-04-16, 15:03:43.058 UTC.
 pub const START_MS: i64 = 1_744_815_823_058;
@@ -99,9 +99,9 @@ impl Asked {
 pub async fn write(log: &dyn CallLog, conversation: &Conversation) {
     let header = CallHeader::new(conversation.id().clone(), START_MS).unwrap();
     log.open_call(&header).await.unwrap();
-    let changes = conversation.read(|manager| manager.changes(Tail::Include));
+    let changes = conversation.read(|manager| manager.changes(LastMessage::Include));
     for record in changes.records() {
-        log.put_record(&Claim::of(&header), record).await.unwrap();
+        log.put_record(&WriterLease::of(&header), record).await.unwrap();
     }
     conversation.change(|manager| manager.acknowledge(changes.receipt())).unwrap();
 }

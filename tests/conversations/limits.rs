@@ -7,9 +7,7 @@ use proptest::prelude::*;
 use verbale::clock::{ManualClock, SequentialIds};
 use verbale::conversation::{Conversation, Conversations, QueryError, RegistryError};
 use verbale::log::{CallId, CallLog, MemoryLog};
-use verbale::{
-    Content, Invocation, Message, MessageWrapper, MessagesManager, PlainMessage, Prune, Role, Timing, Value,
-};
+use verbale::{Content, Message, MessageWrapper, MessagesManager, PlainMessage, Prune, Role, Timing, ToolCall, Value};
 
 use super::asked::{Asked, START_MS, ScatteredIds, everything, id, texts, write};
 use super::log::Watched;
@@ -106,7 +104,7 @@ fn a_conversation_from_elsewhere_is_limited_as_well() {
 fn a_tool_call_leaves_with_its_result() {
     let conversations = Conversations::new().with_history_limit(3);
     let conversation = conversations.get_or_create(&id("a"));
-    let call = Invocation::new("call_1", "lookup", Value::Null).unwrap();
+    let call = ToolCall::new("call_1", "lookup", Value::Null).unwrap();
     let add = |role: Role, content: Content| {
         conversation.change(|manager| manager.add_message(role, vec![content]).map(|_| ()).unwrap()).unwrap();
         let list: Vec<PlainMessage> = conversation.read(|manager| manager.meta_messages().to_vec());
@@ -130,9 +128,9 @@ fn a_tool_call_leaves_with_its_result() {
 
 fn assert_paired<'a>(messages: impl Iterator<Item = &'a Message>) {
     let contents: Vec<&Content> = messages.flat_map(|message| message.contents().iter()).collect();
-    let calls: BTreeSet<_> = contents.iter().filter_map(|c| c.as_invocation()).map(Invocation::id).collect();
+    let calls: BTreeSet<_> = contents.iter().filter_map(|c| c.as_tool_call()).map(ToolCall::id).collect();
     let results = contents.iter().filter_map(|c| c.as_result());
-    assert!(results.into_iter().all(|result| calls.contains(result.invocation_id())));
+    assert!(results.into_iter().all(|result| calls.contains(result.tool_call_id())));
 }
 
 #[tokio::test]
@@ -217,14 +215,14 @@ fn what_leaves_with_the_change_that_brought_it_is_known() {
     let conversation = Conversations::new().with_history_limit(1).get_or_create(&id("a"));
     conversation
         .change(|manager| {
-            manager.add_supervisor("be kind").unwrap();
+            manager.add_system("be kind").unwrap();
             manager.add_assistant("hello").unwrap();
             manager.add_user("hi").map(drop).unwrap();
         })
         .unwrap();
     assert_eq!(in_memory(&conversation), ["hi"]);
     let known = conversation.metadata();
-    assert_eq!((known.messages, known.roles), (3, [Role::Supervisor, Role::Assistant, Role::User].into()));
+    assert_eq!((known.messages, known.roles), (3, [Role::System, Role::Assistant, Role::User].into()));
 }
 
 #[test]
@@ -232,7 +230,7 @@ fn what_was_pruned_by_hand_is_known_as_well() {
     let clock = ManualClock::new(START_MS);
     let mut manager =
         MessagesManager::<PlainMessage>::with_clock(Arc::new(clock.clone()), Arc::new(SequentialIds::default()));
-    manager.add_supervisor("be kind").unwrap();
+    manager.add_system("be kind").unwrap();
     clock.advance(1);
     manager.add_assistant("hello").unwrap();
     let conversation = Conversation::of(id("a"), manager);
@@ -245,7 +243,7 @@ fn what_was_pruned_by_hand_is_known_as_well() {
     assert_eq!(in_memory(&conversation), ["hi"]);
     let known = conversation.metadata();
     assert_eq!((known.created_ms, known.last_message_ms, known.messages), (Some(START_MS), Some(START_MS + 1), 3));
-    assert_eq!(known.roles, [Role::Supervisor, Role::Assistant, Role::User].into());
+    assert_eq!(known.roles, [Role::System, Role::Assistant, Role::User].into());
 }
 
 #[test]
@@ -255,10 +253,10 @@ fn a_fork_has_metadata_of_its_own() {
     turn(&source, 1);
     let at = source.read(|manager| manager.meta_messages()[2].id());
     let fork = Conversation::of(id("b"), source.change(|manager| manager.fork(&at, "a").unwrap()).unwrap());
-    fork.change(|manager| manager.add_supervisor("be kind").map(|_| ()).unwrap()).unwrap();
+    fork.change(|manager| manager.add_system("be kind").map(|_| ()).unwrap()).unwrap();
     turn(&source, 2);
     assert_eq!((source.metadata().messages, fork.metadata().messages), (6, 4));
-    assert_eq!(fork.metadata().roles, [Role::User, Role::Assistant, Role::Supervisor].into());
+    assert_eq!(fork.metadata().roles, [Role::User, Role::Assistant, Role::System].into());
 
     // Both have what they share: the same ids, told apart by the conversation.
     let conversations = Conversations::new();
@@ -276,7 +274,7 @@ fn a_conversation_that_is_put_in_the_place_of_another_is_known_anew() {
         conversation
     };
     let conversation = make(1);
-    conversation.change(|manager| manager.add_supervisor("be kind").map(drop).unwrap()).unwrap();
+    conversation.change(|manager| manager.add_system("be kind").map(drop).unwrap()).unwrap();
     // All that was known of the old one is covered in the new one.
     let mut other = make(3).read(Clone::clone);
     let summarizing = other.summarizing().unwrap();
@@ -290,7 +288,7 @@ fn a_conversation_that_is_put_in_the_place_of_another_is_known_anew() {
 async fn what_had_left_before_the_conversation_was_made_is_looked_for_in_the_log() {
     let log = Arc::new(Watched::default());
     let conversation = Conversation::new(id("a"));
-    conversation.change(|manager| manager.add_supervisor("be kind").map(drop).unwrap()).unwrap();
+    conversation.change(|manager| manager.add_system("be kind").map(drop).unwrap()).unwrap();
     turn(&conversation, 0);
     turn(&conversation, 1);
     write(&*log, &conversation).await;
@@ -299,7 +297,7 @@ async fn what_had_left_before_the_conversation_was_made_is_looked_for_in_the_log
 
     let conversations = Conversations::new().with_log(log.clone());
     conversations.insert(&Conversation::of(id("a"), manager)).unwrap();
-    let answer = conversations.query_with_log(&everything().with_role(Role::Supervisor)).await.unwrap();
+    let answer = conversations.query_with_log(&everything().with_role(Role::System)).await.unwrap();
     assert_eq!(texts(&answer.found), ["a: be kind"]);
     let known = conversations.metadata(&id("a")).unwrap();
     assert_eq!((known.messages, known.created_ms), (5, None));

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use verbale::contents::MemoryStore;
 use verbale::conversation::{HistoryQuery, LogScope, QueryError, query_log};
 use verbale::log::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Claim, Day, LogError, LogFuture, LoggedCall,
-    MemoryLog, Offloading, Opening, Put, Remedy, Tenant,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Day, LogError, LogFuture, LoggedCall, MemoryLog,
+    Offloading, Opening, Put, Remedy, Tenant, WriterLease,
 };
 use verbale::{MessageId, MessagesManager, PlainMessage, Record, Role};
 
@@ -31,8 +31,8 @@ impl CallLog for Watched {
         self.log.open_call(header)
     }
 
-    fn put_record<'a>(&'a self, claim: &'a Claim, record: &'a Record) -> LogFuture<'a, Put> {
-        self.log.put_record(claim, record)
+    fn put_record<'a>(&'a self, lease: &'a WriterLease, record: &'a Record) -> LogFuture<'a, Put> {
+        self.log.put_record(lease, record)
     }
 
     fn change_call<'a>(&'a self, call_id: &'a CallId, change: &'a CallChange) -> LogFuture<'a, CallHeader> {
@@ -87,7 +87,7 @@ async fn call(log: &dyn CallLog, name: &str, started_ms: i64, tenant: Option<&st
     let mut manager = MessagesManager::<PlainMessage>::new();
     manager.add_user(format!("this is {name}")).unwrap();
     for record in &manager.records() {
-        log.put_record(&Claim::of(&header), record).await.unwrap();
+        log.put_record(&WriterLease::of(&header), record).await.unwrap();
     }
     manager.records()[0].id()
 }
@@ -125,7 +125,7 @@ async fn the_scope_says_which_calls_are_looked_at() {
     let mut manager = MessagesManager::<PlainMessage>::new();
     manager.add_user("this is d").unwrap();
     for record in &manager.records() {
-        log.put_record(&Claim::first(id("d")), record).await.unwrap();
+        log.put_record(&WriterLease::first(id("d")), record).await.unwrap();
     }
 
     let day = |number: i64| Day::of_ms(START_MS + number * DAY_MS);
@@ -190,7 +190,7 @@ async fn contents_that_are_missing_are_told() {
     manager.add_user("terms and conditions ".repeat(100)).unwrap();
     manager.add_assistant("I see.").unwrap();
     for record in &manager.records() {
-        log.put_record(&Claim::of(&header), record).await.unwrap();
+        log.put_record(&WriterLease::of(&header), record).await.unwrap();
     }
     let scope = LogScope::of_calls([id("a")]);
     let asked = everything().with_text("CONDITIONS");

@@ -32,7 +32,7 @@ async fn nothing_is_found_where_nothing_was_said(asked: Asked) {
 
 async fn conversations_do_not_mix(asked: Asked) {
     for (conversation, text) in [("a", "one"), ("b", "two"), ("a", "three"), ("A", "four")] {
-        asked.say(conversation, Role::Supervisor, text);
+        asked.say(conversation, Role::System, text);
     }
     assert_eq!(asked.texts(everything().with_conversation(id("a"))).await, ["a: one", "a: three"]);
     assert_eq!(asked.texts(everything().with_conversation(id("A"))).await, ["A: four"]);
@@ -55,7 +55,7 @@ async fn at_equal_times_ids_decide(asked: Asked) {
     let mut said: Vec<(MessageId, String)> = Vec::new();
     for number in 0..12 {
         let conversation = ["a", "b", "c"][number % 3];
-        let id = asked.say_at_once(conversation, Role::Supervisor, number.to_string());
+        let id = asked.say_at_once(conversation, Role::System, number.to_string());
         said.push((id, format!("{conversation}: {number}")));
     }
     let as_said: Vec<String> = said.iter().map(|(_, text)| text.clone()).collect();
@@ -69,7 +69,7 @@ async fn at_equal_times_ids_decide(asked: Asked) {
 }
 
 async fn fakes_are_never_found_and_roles_when_asked_for(asked: Asked) {
-    asked.say("a", Role::Supervisor, "be kind");
+    asked.say("a", Role::System, "be kind");
     asked.say("a", Role::Assistant, "hello");
     asked.say("a", Role::User, "hi");
     let fake = asked.conversations.get(&id("a")).unwrap().read(|manager| manager.meta_messages()[1].clone());
@@ -80,13 +80,13 @@ async fn fakes_are_never_found_and_roles_when_asked_for(asked: Asked) {
     assert_eq!(asked.texts(everything().with_text("...")).await, [""; 0]);
     assert_eq!(asked.texts(everything().with_role(Role::User)).await, ["a: hi"]);
     assert_eq!(asked.texts(everything().with_role(Role::User).with_role(Role::Assistant)).await, ["a: hello", "a: hi"]);
-    assert_eq!(asked.texts(everything().with_role(Role::Supervisor)).await, ["a: be kind"]);
+    assert_eq!(asked.texts(everything().with_role(Role::System)).await, ["a: be kind"]);
     assert_eq!(asked.texts(everything().with_role(Role::Summary)).await, [""; 0]);
 }
 
 async fn a_range_has_its_begin_and_not_its_end(asked: Asked) {
     for text in ["1", "2", "3", "4"] {
-        asked.say("a", Role::Supervisor, text);
+        asked.say("a", Role::System, text);
     }
     let at = |number: i64| START_MS + number;
     assert_eq!(asked.texts(everything().with_since_ms(at(3))).await, ["a: 3", "a: 4"]);
@@ -99,7 +99,7 @@ async fn a_range_has_its_begin_and_not_its_end(asked: Asked) {
 
 async fn limit_takes_the_first_in_the_order_of_the_query(asked: Asked) {
     for (conversation, text) in [("a", "1"), ("b", "2"), ("a", "3"), ("c", "4"), ("b", "5")] {
-        asked.say(conversation, Role::Supervisor, text);
+        asked.say(conversation, Role::System, text);
     }
     let all = ["a: 1", "b: 2", "a: 3", "c: 4", "b: 5"];
     for count in [0, 1, 2, 4, 5, 6, usize::MAX] {

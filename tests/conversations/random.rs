@@ -8,7 +8,7 @@ use verbale::conversation::{Conversation, Found, HistoryQuery, QueryOrder};
 use verbale::log::CallId;
 use verbale::message::{Outcome, Part, ResultContent};
 use verbale::{
-    Content, Heard, Invocation, Message, MessageId, MessageWrapper, PlainMessage, Provenance, Role, Timing, Value,
+    Content, Heard, HeardSource, Message, MessageId, MessageWrapper, PlainMessage, Role, Timing, ToolCall, Value,
 };
 
 use super::asked::{Asked, Backend, START_MS, id};
@@ -48,7 +48,7 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 fn role() -> impl Strategy<Value = Role> {
-    prop::sample::select(vec![Role::User, Role::User, Role::Assistant, Role::Assistant, Role::Supervisor])
+    prop::sample::select(vec![Role::User, Role::User, Role::Assistant, Role::Assistant, Role::System])
 }
 
 pub fn op() -> impl Strategy<Value = Op> {
@@ -66,7 +66,7 @@ pub fn op() -> impl Strategy<Value = Op> {
 
 pub fn asking() -> impl Strategy<Value = Asking> {
     let maybe = |chance| prop::bool::weighted(chance);
-    let roles = prop::sample::subsequence(vec![Role::User, Role::Assistant, Role::Summary, Role::Supervisor], 0..3);
+    let roles = prop::sample::subsequence(vec![Role::User, Role::Assistant, Role::Summary, Role::System], 0..3);
     let moment = || prop::option::weighted(0.3, 0i64..40);
     (
         prop::option::weighted(0.3, 0..NAMES.len()),
@@ -96,17 +96,17 @@ pub fn apply(asked: &Asked, conversation: &Conversation, op: &Op) {
             .change(|manager| {
                 let messages = manager.meta_messages();
                 let some = |index: &Index| (!messages.is_empty()).then(|| messages[index.index(messages.len())].id());
-                let made = || messages.iter().flat_map(|wrapper| wrapper.contents()).filter_map(Content::as_invocation);
+                let made = || messages.iter().flat_map(|wrapper| wrapper.contents()).filter_map(Content::as_tool_call);
                 // What is refused leaves no trace.
                 match op {
                     Op::Say(role, texts) => drop(manager.add_message(*role, texts.clone())),
                     Op::Call => {
-                        let call = Invocation::new(format!("call_{}", manager.message_count()), "lookup", Value::Null)
-                            .unwrap();
+                        let call =
+                            ToolCall::new(format!("call_{}", manager.message_count()), "lookup", Value::Null).unwrap();
                         drop(manager.add_assistant(vec![Content::from("b"), call.into()]));
                     }
                     Op::Answer(call, text) => {
-                        let made: Vec<Invocation> = made().cloned().collect();
+                        let made: Vec<ToolCall> = made().cloned().collect();
                         if !made.is_empty() {
                             let json = Value::list([text.as_str()]).unwrap();
                             drop(manager.add_user(made[call.index(made.len())].success([ResultContent::from(json)])));
@@ -114,7 +114,7 @@ pub fn apply(asked: &Asked, conversation: &Conversation, op: &Op) {
                     }
                     Op::Hear(message, bytes) => {
                         if let Some(id) = some(message) {
-                            let heard = Heard::bytes(*bytes, Provenance::Estimate);
+                            let heard = Heard::bytes(*bytes, HeardSource::Estimate);
                             drop(manager.entry(&id).unwrap().set_heard(heard));
                         }
                     }
@@ -195,7 +195,7 @@ fn says(part: Part<'_>, text: &str) -> bool {
     for content in part.contents() {
         match content {
             Content::Text(text) => said.push(text.to_string()),
-            Content::InvocationResult(result) => {
+            Content::ToolResult(result) => {
                 let Outcome::Success(contents) = result.outcome() else { panic!("none fails here") };
                 let [ResultContent::Json(Value::List(list))] = contents.as_slice() else { panic!("a list each") };
                 said.extend(list.iter().map(|item| item.as_str().unwrap().to_owned()));

@@ -86,14 +86,14 @@ fn what_is_summarised_in_the_change_that_brought_it_is_known() {
     say(&conversation, Role::User, "hi");
     conversation
         .change(|manager| {
-            manager.add_supervisor("be kind").unwrap();
+            manager.add_system("be kind").unwrap();
             manager.add_assistant("hello").unwrap();
             let summarizing = manager.summarizing().unwrap();
             manager.add_summary("They met.", &summarizing).map(drop).unwrap();
         })
         .unwrap();
     let known = conversation.metadata();
-    let roles = [Role::User, Role::Assistant, Role::Supervisor, Role::Summary];
+    let roles = [Role::User, Role::Assistant, Role::System, Role::Summary];
     assert_eq!((known.messages, known.roles), (4, roles.into()));
 }
 
@@ -140,11 +140,11 @@ fn metadata_tell_of_every_change() {
         .change(|manager| {
             let first = verbale::MessageWrapper::id(&manager.meta_messages()[0]);
             manager.entry(&first).unwrap().set_timing(Timing::Creation, START_MS - 7).unwrap();
-            manager.add_supervisor("be kind").unwrap();
+            manager.add_system("be kind").unwrap();
             manager.add_assistant("how can I help?").map(|_| ()).unwrap();
         })
         .unwrap();
-    let all: BTreeSet<Role> = spoken.into_iter().chain([Role::Supervisor]).collect();
+    let all: BTreeSet<Role> = spoken.into_iter().chain([Role::System]).collect();
     assert_eq!(known(), (Some(START_MS - 7), Some(START_MS + 15), 5, all));
     assert_eq!(updates(), (Some(START_MS + 15), 5));
 
@@ -154,10 +154,10 @@ fn metadata_tell_of_every_change() {
         Arc::new(SequentialIds::starting_at(1_000)),
     );
     for _ in 0..20 {
-        other.add_supervisor("other").unwrap();
+        other.add_system("other").unwrap();
     }
     conversation.change(|manager| *manager = other).unwrap();
-    assert_eq!(known(), (Some(3), Some(3), 20, [Role::Supervisor].into()));
+    assert_eq!(known(), (Some(3), Some(3), 20, [Role::System].into()));
     assert_eq!(updates(), (Some(3), 20));
 }
 

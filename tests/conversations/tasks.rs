@@ -71,9 +71,7 @@ fn who_asks_at_the_same_time_gets_the_same_one() {
                 scope.spawn(move || {
                     barrier.wait();
                     let conversation = conversations.get_or_create(name);
-                    conversation
-                        .change(|manager| manager.add_supervisor(thread.to_string()).map(|_| ()).unwrap())
-                        .unwrap();
+                    conversation.change(|manager| manager.add_system(thread.to_string()).map(|_| ()).unwrap()).unwrap();
                     conversations.create(name.clone()).is_ok()
                 })
             };
@@ -97,7 +95,7 @@ async fn what_many_tasks_say_adds_up() {
             for round in 0..ROUNDS {
                 let name = id(&((task + round) % CONVERSATIONS).to_string());
                 let conversation = conversations.get_or_create(&name);
-                let role = [Role::User, Role::Assistant, Role::Supervisor][round % 3];
+                let role = [Role::User, Role::Assistant, Role::System][round % 3];
                 let text = format!("task {task} round {round}.");
                 let said = conversation.change(|manager| manager.add_message(role, text.as_str()).map(|_| ())).unwrap();
                 said.unwrap();

@@ -1,8 +1,8 @@
 //! Which texts are found, and whatever their case.
 
-use verbale::message::InvocationError;
 use verbale::message::ResultContent;
-use verbale::{Content, Heard, Invocation, Provenance, Role, Value};
+use verbale::message::ToolCallError;
+use verbale::{Content, Heard, HeardSource, Role, ToolCall, Value};
 
 use super::asked::{Asked, Backend, everything, id};
 
@@ -59,7 +59,7 @@ async fn letters_are_compared_by_simple_case_folding(asked: Asked) {
 async fn no_character_has_a_meaning(asked: Asked) {
     let said = [".", "*", ".*", "(", "[a-z]", "\\", "\\d", "^a$", "a|b", "(?i)", "a{2}", "(?-u:\\xFF)", "#", "a b"];
     for text in said {
-        asked.say("a", Role::Supervisor, text);
+        asked.say("a", Role::System, text);
     }
     for text in said {
         let expected: Vec<String> =
@@ -70,7 +70,7 @@ async fn no_character_has_a_meaning(asked: Asked) {
 
 async fn results_of_tools_are_looked_into(asked: Asked) {
     let arguments = Value::map([("name", "in arguments")]).unwrap();
-    let calls = [1, 2].map(|n| Invocation::new(format!("call_{n}"), "lookup", arguments.clone()).unwrap());
+    let calls = [1, 2].map(|n| ToolCall::new(format!("call_{n}"), "lookup", arguments.clone()).unwrap());
     asked.say("a", Role::User, "please look");
     asked.say(
         "a",
@@ -80,7 +80,7 @@ async fn results_of_tools_are_looked_into(asked: Asked) {
     let guests = Value::list(["Okonjo", "Nadia"]).unwrap();
     let json = Value::map([("guests", guests), ("notes", Value::list(["a window seat"]).unwrap())]).unwrap();
     let result = calls[0].success([ResultContent::from("Two adults"), ResultContent::from(json)]);
-    let failure = calls[1].failure(InvocationError::new("the ferry is full").unwrap());
+    let failure = calls[1].failure(ToolCallError::new("the ferry is full").unwrap());
     asked.say("a", Role::User, vec![Content::from("Please!"), result.into(), failure.into()]);
 
     for text in ["two ADULTS", "okonjo", "NADIA", "window", "ferry is FULL", "please!"] {
@@ -110,7 +110,7 @@ async fn what_was_not_heard_is_found(asked: Asked) {
         .get(&id("a"))
         .unwrap()
         .change(|manager| {
-            let heard = Heard::bytes(20, Provenance::WordTiming);
+            let heard = Heard::bytes(20, HeardSource::WordTiming);
             manager.entry(&answer).unwrap().set_heard(heard).unwrap();
         })
         .unwrap();
@@ -121,7 +121,7 @@ async fn what_was_not_heard_is_found(asked: Asked) {
 async fn the_longest_text_is_searched_for(asked: Asked) {
     for (letter, other) in [("k", "\u{212a}"), ("ß", "ẞ"), ("ω", "Ω"), ("(", "(")] {
         let longest = letter.repeat(1_000 / letter.len());
-        asked.say("a", Role::Supervisor, other.repeat(1_000 / letter.len()));
+        asked.say("a", Role::System, other.repeat(1_000 / letter.len()));
         assert_eq!(asked.find(&everything().with_text(longest)).await.unwrap().len(), 1, "{letter}");
     }
 }

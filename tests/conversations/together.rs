@@ -88,10 +88,10 @@ impl Member {
         self.conversation.read(|manager| {
             assert_eq!(manager.message_count(), whole.message_count());
             assert_eq!(manager.summary_count(), whole.summary_count());
-            assert_eq!(manager.open_invocations(), whole.open_invocations());
+            assert_eq!(manager.open_tool_calls(), whole.open_tool_calls());
             assert_eq!(manager.lineage(), whole.lineage());
             assert!(manager.supervisors().eq(whole.supervisors()));
-            assert!(manager.changes(verbale::Tail::Include).is_empty());
+            assert!(manager.changes(verbale::LastMessage::Include).is_empty());
             if manager.pruned() == 0 || manager.last_summary().is_some() {
                 assert_eq!(manager.last_summary(), whole.last_summary());
                 assert_eq!(window(manager), window(&whole));

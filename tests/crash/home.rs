@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use verbale::dynamodb::{DynamoLog, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
-use verbale::log::{LogWriter, Reach, Spool, SpoolSettings, WriterSettings, WriterTask};
+use verbale::log::{FileDurability, LogWriter, Spool, SpoolSettings, WriterSettings, WriterTask};
 
 #[derive(Clone)]
 pub struct Home {
     pub directory: PathBuf,
-    pub reach: Reach,
+    pub reach: FileDurability,
 }
 
 impl Home {
@@ -27,7 +27,7 @@ impl Home {
 
     /// A writer as a service starts it, and its spool.
     pub fn writer(&self, log: Arc<DynamoLog>) -> (LogWriter, WriterTask, Arc<Spool>) {
-        let settings = SpoolSettings::default().with_reach(self.reach);
+        let settings = SpoolSettings::default().with_durability(self.reach);
         let spool = Arc::new(Spool::open(self.directory.join("spool"), settings).unwrap());
         let settings = WriterSettings::default().with_spool(spool.clone()).with_linger(Duration::from_millis(20));
         let (writer, task) = LogWriter::new(log, settings);

@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use tokio::task::JoinSet;
-use verbale::log::{CallHeader, CallId, CallWriter, Ending, LogError, LogWriter, Reach, ResumeError};
-use verbale::{MessageId, MessageWrapper, MessagesManager, PlainMessage, Record, Tail, Timing};
+use verbale::log::{CallEnd, CallHeader, CallId, CallWriter, FileDurability, LogError, LogWriter, ResumeError};
+use verbale::{LastMessage, MessageId, MessageWrapper, MessagesManager, PlainMessage, Record, Timing};
 
 use super::home::Home;
 use super::{HANGS, START_MS};
@@ -45,7 +45,7 @@ impl Life {
     /// This test program, told to lead this life.
     pub fn command(&self) -> Command {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        let reach = if self.home.reach == Reach::Disk { "disk" } else { "system" };
+        let reach = if self.home.reach == FileDurability::Disk { "disk" } else { "system" };
         let log = if self.is_away { "away" } else { "there" };
         command
             .args(["life", "--exact", "--ignored", "--nocapture", "--test-threads=1"])
@@ -59,7 +59,7 @@ impl Life {
     pub fn of_environment() -> Option<Self> {
         let told = std::env::var(VARIABLE).ok()?;
         let [number, reach, log, directory] = told.splitn(4, ' ').collect::<Vec<_>>()[..] else { panic!("{told}") };
-        let reach = if reach == "disk" { Reach::Disk } else { Reach::System };
+        let reach = if reach == "disk" { FileDurability::Disk } else { FileDurability::System };
         let home = Home { directory: PathBuf::from(directory), reach };
         Some(Self { number: number.parse().unwrap(), home, is_away: log == "away" })
     }
@@ -103,12 +103,12 @@ async fn speak(writer: LogWriter, call_id: CallId) {
         {
             manager.add_summary(format!("{call_id} up to {turn}"), &summarizing).unwrap();
         }
-        call.hand_over(&mut manager, Tail::Exclude).unwrap();
+        call.submit(&mut manager, LastMessage::Exclude).unwrap();
         tokio::time::sleep(PAUSE).await;
     }
-    let ending = Ending::of(&manager, START_MS + i64::from(TURNS), "hangup").unwrap();
-    call.finish(&mut manager, ending, HANGS).await.unwrap();
-    while !manager.changes(Tail::Include).is_empty() {
+    let call_end = CallEnd::of(&manager, START_MS + i64::from(TURNS), "hangup").unwrap();
+    call.finish(&mut manager, call_end, HANGS).await.unwrap();
+    while !manager.changes(LastMessage::Include).is_empty() {
         tokio::time::sleep(PAUSE).await;
         call.acknowledge(&mut manager);
         told.tell(&manager);
@@ -141,7 +141,7 @@ impl Told {
 
     /// Tells what is acknowledged and was not told.
     fn tell(&mut self, manager: &Manager) {
-        let changes = manager.changes(Tail::Include);
+        let changes = manager.changes(LastMessage::Include);
         let mut lines = String::new();
         for record in manager.records() {
             let (id, revision) = (record.id(), record.revision());

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use tokio::runtime::Runtime;
 use verbale::clock::{Randomness, SeededRandomness};
-use verbale::log::{CallId, CallLog, Reach};
+use verbale::log::{CallId, CallLog, FileDurability};
 use verbale::{MessageId, MessagesManager, PlainMessage, Record};
 
 use home::Home;
@@ -50,16 +50,16 @@ fn life() {
 
 #[test]
 fn what_is_acknowledged_survives_the_process() {
-    survives(Reach::System, ROUNDS / 2);
+    survives(FileDurability::System, ROUNDS / 2);
 }
 
 #[test]
 fn what_is_acknowledged_survives_the_process_with_syncs() {
-    survives(Reach::Disk, ROUNDS / 2);
+    survives(FileDurability::Disk, ROUNDS / 2);
 }
 
 /// The seed repeats the moments and modes of a run, though not what the machine made of them.
-fn survives(reach: Reach, rounds: u32) {
+fn survives(reach: FileDurability, rounds: u32) {
     let seed = std::env::var("VERBALE_CRASH_SEED").map_or(SEED, |seed| seed.parse().unwrap());
     println!("VERBALE_CRASH_SEED={seed} {reach:?}");
     let chance = SeededRandomness::new(seed);
@@ -141,7 +141,7 @@ async fn look(home: &Home, promises: &Promises, calls: &BTreeSet<CallId>) -> usi
     let task = tokio::spawn(task.run());
     assert_eq!(writer.flush(HANGS).await, []);
     let status = writer.status();
-    assert_eq!((status.stored, status.spooled, status.set_aside), (status.recovered, 0, 0), "{status:?}");
+    assert_eq!((status.stored, status.spooled, status.dead_letters), (status.recovered, 0, 0), "{status:?}");
     let mut seen = 0;
     for call_id in calls {
         let logged = log.read_call(call_id).await.unwrap();
@@ -161,7 +161,7 @@ async fn look(home: &Home, promises: &Promises, calls: &BTreeSet<CallId>) -> usi
     // Without handles the task ends once the spool knows, too.
     drop(writer);
     task.await.unwrap();
-    assert_eq!((spool.pending_bytes(), spool.set_aside_bytes()), (0, 0));
+    assert_eq!((spool.pending_bytes(), spool.dead_letter_bytes()), (0, 0));
     seen
 }
 

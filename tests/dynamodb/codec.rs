@@ -7,7 +7,7 @@ use verbale::dynamodb::{from_attribute, from_item, to_attribute, to_item, to_ite
 use verbale::log::CallLog;
 
 use super::strategy;
-use super::{call, claim, log, message, summary};
+use super::{call, lease, log, message, summary};
 
 fn json(record: &Record) -> String {
     serde_json::to_string(record).unwrap()
@@ -51,7 +51,7 @@ fn any_record_comes_back_from_the_table() {
         number.set(number.get() + 1);
         let call = call(&number.get().to_string());
         let records = runtime.block_on(async {
-            log.put_record(&claim(&number.get().to_string()), &record).await.unwrap();
+            log.put_record(&lease(&number.get().to_string()), &record).await.unwrap();
             log.read_call(&call).await.unwrap().records
         });
         prop_assert!(records == [record.clone()], "{} is not {}", records.first().map(json).unwrap_or_default(), json(&record));

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use verbale::Record;
 use verbale::log::{CallLog, Put};
 
-use super::{call, claim, log, message, summary};
+use super::{call, lease, log, message, summary};
 
 /// Every revision of every message, some of them more than once, shuffled.
 fn history() -> impl Strategy<Value = Vec<Record>> {
@@ -41,7 +41,7 @@ fn any_order_any_number_of_times() {
                 Some(known) if *known == record.revision() => Put::AlreadyThere,
                 _ => Put::Written,
             };
-            let put = runtime.block_on(log.put_record(&claim(&number.get().to_string()), record)).unwrap();
+            let put = runtime.block_on(log.put_record(&lease(&number.get().to_string()), record)).unwrap();
             prop_assert_eq!(put, expected);
             newest.insert(record.position(), record.revision().max(known.copied().unwrap_or_default()));
         }

@@ -15,7 +15,7 @@ use aws_smithy_types::body::SdkBody;
 use verbale::dynamodb::{Creation, DynamoError, DynamoLog, Failure, Table, create_table, log_client};
 use verbale::log::{CallLog, LogError, Remedy};
 
-use super::{call, claim, message};
+use super::{call, lease, message};
 
 type Reply = dyn Fn(&str) -> Result<HttpResponse, ConnectorError> + Send + Sync;
 
@@ -78,7 +78,7 @@ async fn a_failure_says_what_to_do() {
         (log(move || answer(400, refused)), Failure::Refused("ValidationException".into()), Remedy::None),
     ];
     for (log, expected, remedy) in logs {
-        let put = log.put_record(&claim("CA1"), &message(0, 1, "my pin is 4711")).await.unwrap_err();
+        let put = log.put_record(&lease("CA1"), &message(0, 1, "my pin is 4711")).await.unwrap_err();
         let read = log.read_call(&call("CA1")).await.unwrap_err();
         for (error, subject) in [
             (put, "PutItem of MSG#00000000 of call CA1 to table verbale"),
@@ -99,7 +99,7 @@ async fn a_failure_says_what_to_do() {
 async fn what_is_there_is_never_shown_in_an_error() {
     let there = r#"{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"failed",
         "Item":{"pk":{"S":"CALL#CA1"},"sk":{"S":"MSG#00000000"},"secret":{"S":"my pin is 4711"}}}"#;
-    let error = log(move || answer(400, there)).put_record(&claim("CA1"), &message(0, 1, "Hi")).await.unwrap_err();
+    let error = log(move || answer(400, there)).put_record(&lease("CA1"), &message(0, 1, "Hi")).await.unwrap_err();
     assert!(!format!("{error:?}").contains("pin"), "{error:?}");
     assert!(matches!(cause(error), DynamoError::Unreadable { .. }));
 }

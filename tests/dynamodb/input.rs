@@ -5,7 +5,7 @@ use verbale::Record;
 use verbale::dynamodb::DynamoError;
 use verbale::log::{CallId, CallLog, LogError, Remedy};
 
-use super::{call, claim, id, log, message, record};
+use super::{call, id, lease, log, message, record};
 
 fn with_aux(aux: Json) -> Json {
     json!({
@@ -32,7 +32,7 @@ async fn what_is_odd_is_stored_to_the_letter() {
     .map(record);
     for (number, record) in records.into_iter().chain([message(0, 1, &"x".repeat(399 * 1024))]).enumerate() {
         let id = format!("CA#{number}#MSG#0");
-        log.put_record(&claim(&id), &record).await.unwrap();
+        log.put_record(&lease(&id), &record).await.unwrap();
         assert_eq!(log.read_call(&call(&id)).await.unwrap().records, [record], "{number}");
     }
     assert!(log.read_call(&call("CA#")).await.unwrap().is_empty());
@@ -52,7 +52,7 @@ async fn what_cannot_be_stored_is_refused_before_anything_is_written() {
     // Were it sent, there would be no table.
     let nowhere = log().await.with_table("nowhere");
     let too_large = message(0, 1, &"x".repeat(401 * 1024));
-    let error = nowhere.put_record(&claim("CA1"), &too_large).await.unwrap_err();
+    let error = nowhere.put_record(&lease("CA1"), &too_large).await.unwrap_err();
     assert_eq!(error.remedy(), Remedy::None);
     let LogError::Backend { source, .. } = error else { panic!("{error:?}") };
     assert!(matches!(source.downcast_ref(), Some(DynamoError::TooLarge { bytes, .. }) if *bytes > 401 * 1024));

@@ -9,13 +9,13 @@ use serde_json::json;
 use verbale::clock::ManualClock;
 use verbale::dynamodb::{Cost, DynamoLog, MAX_RECORD_BYTES, item_size, to_item};
 use verbale::embedded::EmbeddedDynamo;
-use verbale::log::{CallHeader, CallLog, Claim, LogError, Put};
-use verbale::{MessagesManager, PlainMessage, Record, Tail};
+use verbale::log::{CallHeader, CallLog, LogError, Put, WriterLease};
+use verbale::{LastMessage, MessagesManager, PlainMessage, Record};
 
-use super::{call, claim, id, log, log_in, message, record, summary};
+use super::{call, id, lease, log, log_in, message, record, summary};
 
 async fn puts(log: &DynamoLog, record: &Record) -> Put {
-    log.put_record(&claim("CA1"), record).await.unwrap()
+    log.put_record(&lease("CA1"), record).await.unwrap()
 }
 
 async fn reads(log: &DynamoLog) -> Vec<Record> {
@@ -49,11 +49,11 @@ async fn a_call_is_restored_and_goes_on() {
     manager.add_assistant("How can I help you?").unwrap();
     manager.add_summary("They met.", &manager.summarizing().unwrap()).unwrap();
     manager.add_user("My card is lost").unwrap();
-    puts_all(&log, manager.changes(Tail::Include).records()).await;
+    puts_all(&log, manager.changes(LastMessage::Include).records()).await;
     let mut restored = MessagesManager::<PlainMessage>::restore(reads(&log).await).unwrap();
-    assert!(restored == manager && restored.changes(Tail::Include).is_empty());
+    assert!(restored == manager && restored.changes(LastMessage::Include).is_empty());
     restored.add_assistant("I have locked it.").unwrap();
-    puts_all(&log, restored.changes(Tail::Include).records()).await;
+    puts_all(&log, restored.changes(LastMessage::Include).records()).await;
     assert!(MessagesManager::restore(reads(&log).await).unwrap() == restored);
     assert!(log.read_call(&call("CA2")).await.unwrap().is_empty());
 }
@@ -75,7 +75,7 @@ async fn a_write_that_changes_nothing_costs_what_is_there() {
 async fn two_writers_of_one_call_are_told() {
     let log = log().await;
     puts(&log, &message(0, 2, "the caller's words")).await;
-    let error = log.put_record(&claim("CA1"), &message(0, 2, "other words")).await.unwrap_err();
+    let error = log.put_record(&lease("CA1"), &message(0, 2, "other words")).await.unwrap_err();
     assert!(error.is_conflict() && !error.is_retryable());
     assert_eq!(
         error.to_string(),
@@ -88,7 +88,7 @@ async fn two_writers_of_one_call_are_told() {
             "id": id(7), "seq": 0, "revision": revision,
             "message": {"role": "user", "contents": ["other"]}, "metadata": {"timing": {"creation": 5}},
         }));
-        let error = log.put_record(&claim("CA1"), &other).await.unwrap_err();
+        let error = log.put_record(&lease("CA1"), &other).await.unwrap_err();
         assert!(error.is_conflict());
         assert_eq!(
             error.to_string(),
@@ -125,7 +125,7 @@ async fn calls_do_not_mix() {
     let log = log().await;
     // One id is the beginning of the other; and none is mistaken for a header.
     for name in ["CA", "CA1", "CA#MSG#0", "CALL"] {
-        log.put_record(&claim(name), &message(0, 1, name)).await.unwrap();
+        log.put_record(&lease(name), &message(0, 1, name)).await.unwrap();
     }
     for name in ["CA", "CA1", "CA#MSG#0", "CALL"] {
         assert_eq!(log.read_call(&call(name)).await.unwrap().records, [message(0, 1, name)], "{name}");
@@ -181,7 +181,7 @@ async fn an_item_is_400_kb_at_most() {
     // Were it sent, there would be no table.
     let nowhere = log.with_table("nowhere");
     let too_large = message(0, 1, &"x".repeat(401 * 1024));
-    let error = nowhere.put_record(&claim("CA1"), &too_large).await.unwrap_err();
+    let error = nowhere.put_record(&lease("CA1"), &too_large).await.unwrap_err();
     assert_eq!(error.to_string(), "logging call CA1 failed; the source of this error says why");
     assert_eq!(
         error.source().unwrap().to_string(),
@@ -195,7 +195,7 @@ async fn an_item_is_400_kb_at_most() {
 
 #[tokio::test]
 async fn error_names_the_request_and_the_table() {
-    let error = log().await.with_table("nowhere").put_record(&claim("CA1"), &message(0, 1, "a")).await.unwrap_err();
+    let error = log().await.with_table("nowhere").put_record(&lease("CA1"), &message(0, 1, "a")).await.unwrap_err();
     assert!(matches!(&error, LogError::Backend { .. }), "{error:?}");
     assert_eq!(
         error.source().unwrap().to_string(),
@@ -208,7 +208,7 @@ async fn error_names_the_request_and_the_table() {
 async fn what_has_expired_is_not_read() {
     let clock = Arc::new(ManualClock::new(1_000_999));
     let log = log().await.with_clock(clock.clone());
-    let expiring = Claim::of(&CallHeader::new(call("CA1"), 5).unwrap().with_expires_at(1_001));
+    let expiring = WriterLease::of(&CallHeader::new(call("CA1"), 5).unwrap().with_expires_at(1_001));
     log.put_record(&expiring, &message(0, 1, "a")).await.unwrap();
     puts(&log, &message(1, 1, "b")).await;
     assert_eq!(reads(&log).await, [message(0, 1, "a"), message(1, 1, "b")]);

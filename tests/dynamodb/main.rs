@@ -15,15 +15,15 @@ use serde_json::json;
 use verbale::Record;
 use verbale::dynamodb::{CallId, DynamoLog, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
-use verbale::log::Claim;
+use verbale::log::WriterLease;
 
 fn call(id: &str) -> CallId {
     CallId::new(id).unwrap()
 }
 
 /// The claim of the first writer of a call whose records do not expire.
-fn claim(id: &str) -> Claim {
-    Claim::first(call(id))
+fn lease(id: &str) -> WriterLease {
+    WriterLease::first(call(id))
 }
 
 /// A log in an empty table in memory.

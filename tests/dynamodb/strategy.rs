@@ -103,9 +103,9 @@ fn unknown(known: &'static [&'static str]) -> impl Strategy<Value = BTreeMap<Str
 fn content() -> impl Strategy<Value = Json> {
     prop_oneof![
         4 => "\\PC{0,12}".prop_map(Json::from),
-        1 => value().prop_map(|value| json!({"type": "invocation", "id": "c", "name": "f", "arguments": value})),
+        1 => value().prop_map(|value| json!({"type": "toolCall", "id": "c", "name": "f", "arguments": value})),
         1 => (value(), value()).prop_map(|(a, b)| {
-            json!({"type": "invocationResult", "invocationId": "c", "name": "f",
+            json!({"type": "toolResult", "toolCallId": "c", "name": "f",
                 "content": ["found", {"type": "json", "json": a}, {"type": "json", "json": b}]})
         }),
         1 => bytes().prop_map(|bytes| json!({"type": "image", "bytes": Value::from(bytes), "mimeType": "image/png"})),
@@ -113,7 +113,7 @@ fn content() -> impl Strategy<Value = Json> {
         1 => ("\\PC{0,4}[a-z]", option::of(any::<bool>())).prop_map(|(message, retryable)| {
             let mut error = json!({"type": "Timeout", "message": message});
             retryable.into_iter().for_each(|retryable| error["retryable"] = retryable.into());
-            json!({"type": "invocationResult", "invocationId": "c", "name": "f", "error": error})
+            json!({"type": "toolResult", "toolCallId": "c", "name": "f", "error": error})
         }),
         1 => bush().prop_map(|value| json!({"type": "hologram", "depth": value})),
     ]
@@ -180,7 +180,7 @@ pub fn with_fitting_parts(mut record: Json) -> Json {
 /// Any record: of a message or a summary, with keys, attributes, timings and contents of newer writers.
 pub fn record() -> impl Strategy<Value = Record> {
     let place = prop_oneof![
-        (0..100_000_000u32, prop_oneof![Just("user"), Just("assistant"), Just("supervisor")])
+        (0..100_000_000u32, prop_oneof![Just("user"), Just("assistant"), Just("system")])
             .prop_map(|(seq, role)| (json!({"seq": seq}), role)),
         (0..100_000_000u32, 1..10_000u32)
             .prop_map(|(after, number)| (json!({"after": after, "summary": number}), "summary")),

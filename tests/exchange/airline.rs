@@ -85,7 +85,7 @@ fn nothing_is_lost_and_every_pair_is_intact() {
         let calls: usize = calls.map(Vec::len).sum();
         let first = import(&text);
         for manager in [import(&openai::export(&first).text), converse_again(&first)] {
-            assert_eq!(manager.open_invocations().len(), 0, "{name}");
+            assert_eq!(manager.open_tool_calls().len(), 0, "{name}");
             assert_eq!(pairs(&manager), calls, "{name}");
         }
     }
@@ -105,10 +105,10 @@ fn pairs(manager: &Manager) -> usize {
         .iter()
         .zip(next)
         .map(|(asking, answering)| {
-            let calls = asking.contents().iter().filter_map(Content::as_invocation);
+            let calls = asking.contents().iter().filter_map(Content::as_tool_call);
             let results: Vec<_> = answering.contents().iter().filter_map(Content::as_result).collect();
             let answered = calls.filter(|call| {
-                results.iter().any(|result| result.invocation_id() == call.id() && result.name() == call.name())
+                results.iter().any(|result| result.tool_call_id() == call.id() && result.name() == call.name())
             });
             answered.count()
         })
@@ -130,7 +130,7 @@ fn bedrock_takes_each() {
 
 fn tools(manager: &MessagesManager<BedrockMessage>) -> ToolConfiguration {
     let calls = manager.meta_messages().iter().flat_map(|message| message.contents().iter());
-    let mut names: Vec<&str> = calls.filter_map(Content::as_invocation).map(|call| call.name().as_str()).collect();
+    let mut names: Vec<&str> = calls.filter_map(Content::as_tool_call).map(|call| call.name().as_str()).collect();
     names.sort_unstable();
     names.dedup();
     let schema = || Document::Object([("type".to_owned(), Document::String("object".to_owned()))].into());

@@ -2,8 +2,8 @@
 
 use serde_json::{Value as Json, json};
 use verbale::exchange::{Lost, anthropic};
-use verbale::message::{Document, InvocationError, Media, MediaKind, Outcome, Source};
-use verbale::{Content, Contents, Invocation, Role, Value};
+use verbale::message::{Document, Media, MediaKind, Outcome, Source, ToolCallError};
+use verbale::{Content, Contents, Role, ToolCall, Value};
 
 use crate::formats::{Manager, manager, options, said};
 
@@ -49,9 +49,9 @@ fn conversation_with_tools_goes_in_and_its_window_comes_out() {
     let manager = import(&request).unwrap();
     let said = said(&manager);
     let roles: Vec<Role> = said.iter().map(|(role, _)| *role).collect();
-    assert_eq!(roles, [Role::Supervisor, Role::User, Role::Assistant, Role::User]);
+    assert_eq!(roles, [Role::System, Role::User, Role::Assistant, Role::User]);
     let Outcome::Failure(error) = said[3].1[0].as_result().unwrap().outcome() else { panic!("not a failure") };
-    assert_eq!(*error, InvocationError::new("no answer").unwrap());
+    assert_eq!(*error, ToolCallError::new("no answer").unwrap());
     let (json, losses) = window(&manager);
     assert_eq!(losses, []);
     let text = |text: &str| json!({"type": "text", "text": text});
@@ -88,8 +88,8 @@ fn numbers_stay_exact() {
 #[test]
 fn window_tells_of_what_anthropic_does_not_take() {
     let mut conversation = manager();
-    let call = Invocation::new("a", "f", Value::from(7)).unwrap();
-    conversation.add_supervisor("Be brief.").unwrap();
+    let call = ToolCall::new("a", "f", Value::from(7)).unwrap();
+    conversation.add_system("Be brief.").unwrap();
     conversation.add_assistant([Content::from(call.clone()), "One moment.".into()]).unwrap();
     let sound = Media::new(MediaKind::Audio, Source::Bytes(b"hi".as_slice().into()));
     let stored = Document::new(Source::ContentId("sha256:ab".into()));
@@ -122,7 +122,7 @@ fn other_ways_to_say_it_are_understood() {
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": []}]},
     ]);
     let manager = import(&bare).unwrap();
-    let call = |id: &str, input: Value| Invocation::new(id, "f", input).unwrap();
+    let call = |id: &str, input: Value| ToolCall::new(id, "f", input).unwrap();
     let (first, again) = (call("a", Value::Null), call("a-2", Value::map::<&str, Value>([]).unwrap()));
     let expected: Vec<(Role, Contents)> = vec![
         (Role::User, "Hi".into()),
@@ -136,7 +136,7 @@ fn other_ways_to_say_it_are_understood() {
         json!({"messages": bare, "system": [{"type": "text", "text": "Brief."}, {"type": "text", "text": "Kind."}]});
     assert_eq!(
         said(&import(&list).unwrap())[..2].to_vec(),
-        [(Role::Supervisor, Contents::from("Brief.")), (Role::Supervisor, Contents::from("Kind.")),]
+        [(Role::System, Contents::from("Brief.")), (Role::System, Contents::from("Kind.")),]
     );
 }
 

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 use verbale::exchange::{ExchangeError, Export, Lost, chat};
 use verbale::message::{Media, MediaKind, Source};
-use verbale::{Content, Contents, Invocation, MessageId, MessageWrapper, PlainMessage, Record, Role, Timing, Value};
+use verbale::{Content, Contents, MessageId, MessageWrapper, PlainMessage, Record, Role, Timing, ToolCall, Value};
 
 use crate::formats::options;
 use crate::random::{Manager, conversation};
@@ -112,10 +112,10 @@ fn an_id_stays_with_its_message_where_a_fake_opens() {
 #[test]
 fn what_chat_messages_cannot_say_is_a_loss() {
     let mut manager = Manager::new();
-    let instructions = manager.add_supervisor("Be brief.").unwrap().id();
+    let instructions = manager.add_system("Be brief.").unwrap().id();
     manager.add_user("Pay").unwrap().set_data("bytes", Value::from(vec![1])).unwrap();
     let asked = manager.meta_messages()[1].id();
-    let call = Invocation::new("a", "pay", Value::Null).unwrap();
+    let call = ToolCall::new("a", "pay", Value::Null).unwrap();
     let answer = manager.add_assistant([Content::from("One moment."), call.clone().into()]).unwrap().id();
     let result = manager.add_user(call.success(["paid"])).unwrap().id();
     let export = chat::export([("c", &manager)]);
@@ -125,8 +125,8 @@ fn what_chat_messages_cannot_say_is_a_loss() {
         [
             (instructions, Lost::Instructions),
             (asked, Lost::Value),
-            (answer, Lost::Invocation),
-            (result, Lost::InvocationResult)
+            (answer, Lost::ToolCall),
+            (result, Lost::ToolResult)
         ]
     );
     let json: Json = serde_json::from_str(&export.text).unwrap();

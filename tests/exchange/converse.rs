@@ -3,8 +3,8 @@
 use serde_json::{Value as Json, json};
 use verbale::bedrock::to_json;
 use verbale::exchange::{Lost, converse};
-use verbale::message::{Document, InvocationError, Media, MediaKind, Outcome, ResultContent, Source};
-use verbale::{BedrockMessage, Content, Heard, Invocation, MessageWrapper, MessagesManager, Provenance, Role, Value};
+use verbale::message::{Document, Media, MediaKind, Outcome, ResultContent, Source, ToolCallError};
+use verbale::{BedrockMessage, Content, Heard, HeardSource, MessageWrapper, MessagesManager, Role, ToolCall, Value};
 
 use crate::formats::{Manager, manager, options, said};
 
@@ -78,15 +78,15 @@ fn it_is_what_the_sdk_sends() {
 fn converse_takes_what_is_written() {
     let mut conversation = manager();
     let image = || Media::new(MediaKind::Image, Source::Bytes(b"hi".as_slice().into())).with_mime_type("image/png");
-    conversation.add_supervisor(image()).unwrap();
+    conversation.add_system(image()).unwrap();
     conversation.add_user("Hi").unwrap();
     conversation
         .add_assistant("I am fine, and you?")
         .unwrap()
-        .set_heard(Heard::bytes(4, Provenance::Estimate))
+        .set_heard(Heard::bytes(4, HeardSource::Estimate))
         .unwrap();
     conversation.add_assistant([image().into(), Content::from("Hello?")]).unwrap();
-    conversation.add_supervisor([image().into(), Content::from("Be brief.")]).unwrap();
+    conversation.add_system([image().into(), Content::from("Be brief.")]).unwrap();
     assert_eq!(conversation.meta_messages().len(), 5);
     let (json, losses) = export(&conversation);
     assert_eq!(
@@ -120,19 +120,23 @@ fn other_ways_to_say_it_are_understood() {
     assert_eq!(export(&import(&bare).unwrap()), (json!({"messages": expected}), vec![]));
     let late = json!({"toolConfig": {"tools": []}, "messages": bare, "system": [{"text": "Brief."}, {"cachePoint": {"type": "default"}}]});
     let manager = import(&late).unwrap();
-    assert_eq!(said(&manager)[0].0, Role::Supervisor);
+    assert_eq!(said(&manager)[0].0, Role::System);
     assert_eq!(export(&manager), (json!({"system": [{"text": "Brief."}], "messages": expected}), vec![]));
 }
 
 #[test]
 fn what_cannot_be_said_is_told() {
     let mut conversation = manager();
-    conversation.add_supervisor("Brief.").unwrap();
-    conversation.add_assistant("I am fine, and you?").unwrap().set_heard(Heard::nothing(Provenance::Estimate)).unwrap();
+    conversation.add_system("Brief.").unwrap();
+    conversation
+        .add_assistant("I am fine, and you?")
+        .unwrap()
+        .set_heard(Heard::nothing(HeardSource::Estimate))
+        .unwrap();
     conversation.add_user("What?").unwrap();
-    let call = Invocation::new("a", "f", Value::from(vec![1])).unwrap();
+    let call = ToolCall::new("a", "f", Value::from(vec![1])).unwrap();
     conversation.add_assistant(call.clone()).unwrap();
-    let error = InvocationError::new("no answer").unwrap().with_retryable(true);
+    let error = ToolCallError::new("no answer").unwrap().with_retryable(true);
     let url = || Source::Url("https://e.com".into());
     let here = || Source::Bytes(b"hi".as_slice().into());
     conversation

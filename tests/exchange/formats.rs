@@ -23,7 +23,7 @@ pub const ALL: &[Format] = &[
         import: |json| openai::import_with(json, &options()),
         export: |manager| {
             let export = openai::export(manager);
-            let is_whole = |loss: &Loss| !matches!(loss.what, Lost::Order | Lost::Invocation | Lost::InvocationResult);
+            let is_whole = |loss: &Loss| !matches!(loss.what, Lost::Order | Lost::ToolCall | Lost::ToolResult);
             export.losses.iter().all(is_whole).then_some(export.text)
         },
     },

@@ -47,9 +47,9 @@ fn assert_valid(format: &Format, manager: &Manager) {
         assert_eq!(message.role(), if index % 2 == 0 { Role::User } else { Role::Assistant }, "{window:?}");
         assert!(!message.contents().is_empty() && !message.contents().iter().any(Content::is_blank), "{window:?}");
         let results = message.contents().iter().filter_map(Content::as_result);
-        let answered: HashSet<_> = results.map(|result| result.invocation_id().clone()).collect();
+        let answered: HashSet<_> = results.map(|result| result.tool_call_id().clone()).collect();
         assert_eq!(answered, asked, "{window:?}");
-        let calls = message.contents().iter().filter_map(Content::as_invocation);
+        let calls = message.contents().iter().filter_map(Content::as_tool_call);
         asked = calls.map(|call| call.id().clone()).collect();
     }
     assert!(asked.is_empty(), "{window:?}");

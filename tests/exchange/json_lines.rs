@@ -4,8 +4,8 @@ use std::error::Error;
 
 use proptest::prelude::*;
 use verbale::exchange::{ExchangeError, Lost, json_lines};
-use verbale::message::{Document, Draft, InvocationError, Media, MediaKind, Source};
-use verbale::{Attribute, Content, Contents, Invocation, MessageWrapper, PlainMessage, Record, Role, Timing, Value};
+use verbale::message::{Document, Draft, Media, MediaKind, Source, ToolCallError};
+use verbale::{Attribute, Content, Contents, MessageWrapper, PlainMessage, Record, Role, Timing, ToolCall, Value};
 
 use crate::formats::{clock, ids, options, without_ids};
 use crate::random::{Manager, conversation, parts, said};
@@ -43,7 +43,7 @@ fn merged_messages_are_lines_with_their_own_id_time_and_confidence() {
     let mut manager = Manager::with_clock(clock.clone(), ids());
     let said = |text: &str, id: &str| Draft::new(Role::User, text).with_id(id.parse().unwrap());
     let image = Media::new(MediaKind::Image, Source::Url("https://example.com/a.png".into()));
-    manager.add_supervisor(["Be brief.", "Be kind."]).unwrap();
+    manager.add_system(["Be brief.", "Be kind."]).unwrap();
     let first = said("Hi, there", "01JRZJ166J2WRMF990535EVSQS").with_confidence(0.93_f32.try_into().unwrap());
     manager.add(first).unwrap();
     clock.advance(99_000);
@@ -125,7 +125,7 @@ fn the_document_s_tool_call_reads_with_an_assistant_that_says_nothing() {
 "#;
     let manager = imported(lines).unwrap();
     let location = Value::map([("location", "San Francisco, CA")]).unwrap();
-    let call = Invocation::new("call_123", "get_weather", location).unwrap();
+    let call = ToolCall::new("call_123", "get_weather", location).unwrap();
     let expected: Vec<(Role, Contents)> = vec![
         (Role::User, "What's the weather in SF?".into()),
         (Role::Assistant, call.clone().into()),
@@ -150,11 +150,11 @@ fn documents_results_and_instructions_in_parts_have_their_lines() {
     let kept = Document::new(Source::ContentId("sha256:ab".into())).with_mime_type("text/markdown");
     let scan = Document::new(Source::Bytes(vec![255, 0].into())).with_title("Scan").with_mime_type("application/pdf");
     manager.add_user([Content::from(text.with_title("Terms")), kept.into(), scan.clone().into()]).unwrap();
-    let [find, pay] = ["find", "pay"].map(|tool| Invocation::new(tool, tool, Value::Null).unwrap());
+    let [find, pay] = ["find", "pay"].map(|tool| ToolCall::new(tool, tool, Value::Null).unwrap());
     manager.add_assistant([Content::from(scan), find.clone().into(), pay.clone().into()]).unwrap();
-    let error = InvocationError::new("no answer").unwrap().with_type("Timeout").with_retryable(false);
+    let error = ToolCallError::new("no answer").unwrap().with_type("Timeout").with_retryable(false);
     manager.add_user([Content::from(pay.failure(error)), find.success([Value::from(1), "two".into()]).into()]).unwrap();
-    manager.add_supervisor(["One.", "Two."]).unwrap();
+    manager.add_system(["One.", "Two."]).unwrap();
     let export = json_lines::export(&manager);
     assert_eq!(export.losses, []);
     let lines: Vec<&str> =
@@ -257,8 +257,8 @@ fn a_failed_result_may_say_its_error_twice() {
     let lines = r#"{"role":"invocation","identifier":"a","name":"f","arguments":{},"timestamp":"2025-11-18T10:30:00Z"}
 {"role":"result","invocation_id":"a","content":{"type":"text","text":"no answer"},"error":"no answer","timestamp":"2025-11-18T10:30:00Z"}"#;
     let manager = imported(lines).unwrap();
-    let call = Invocation::new("a", "f", Value::map::<&str, Value>([]).unwrap()).unwrap();
-    let failed = call.failure(InvocationError::new("no answer").unwrap());
+    let call = ToolCall::new("a", "f", Value::map::<&str, Value>([]).unwrap()).unwrap();
+    let failed = call.failure(ToolCallError::new("no answer").unwrap());
     assert_eq!(*manager.records()[2].contents(), Contents::from(failed));
 }
 

@@ -2,8 +2,8 @@
 
 use serde_json::{Value as Json, json};
 use verbale::exchange::{Loss, Lost, openai};
-use verbale::message::{Document, InvocationError, Media, MediaKind, ResultContent, Source};
-use verbale::{Content, Heard, Invocation, MessageWrapper, Provenance, Role, Value};
+use verbale::message::{Document, Media, MediaKind, ResultContent, Source, ToolCallError};
+use verbale::{Content, Heard, HeardSource, MessageWrapper, Role, ToolCall, Value};
 
 use crate::formats::{Manager, manager, options, said};
 
@@ -46,7 +46,7 @@ fn a_conversation_with_tools_goes_there_and_back() {
     let manager = import(&json).unwrap();
     let roles: Vec<Role> = said(&manager).iter().map(|(role, _)| *role).collect();
     let (user, assistant) = (Role::User, Role::Assistant);
-    assert_eq!(roles, [Role::Supervisor, assistant, user, assistant, user, assistant, user]);
+    assert_eq!(roles, [Role::System, assistant, user, assistant, user, assistant, user]);
     let (_, answer) = &said(&manager)[4];
     assert_eq!(answer[0].as_result().unwrap().name().as_str(), "user");
     assert_eq!(answer.len(), 3);
@@ -116,7 +116,7 @@ fn other_ways_to_say_it_are_understood() {
 #[test]
 fn export_writes_complete_pairs_only() {
     let mut conversation = manager();
-    let call = |id: &str| Invocation::new(id, "f", Value::Null).unwrap();
+    let call = |id: &str| ToolCall::new(id, "f", Value::Null).unwrap();
     conversation.add_user("Hi").unwrap();
     conversation.add_assistant([call("a").into(), Content::from("One moment"), call("b").into()]).unwrap();
     conversation.add_user([call("a").success(["1"]).into(), Content::from("Hello?")]).unwrap();
@@ -137,25 +137,25 @@ fn export_writes_complete_pairs_only() {
     assert_eq!(export(&conversation).0, expected);
     let losses = openai::export(&conversation).losses;
     let losses: Vec<_> = losses.iter().map(|loss| (loss.message, loss.what)).collect();
-    assert_eq!(losses, [(ids[1], Lost::Order), (ids[2], Lost::Order), (ids[3], Lost::Invocation)]);
+    assert_eq!(losses, [(ids[1], Lost::Order), (ids[2], Lost::Order), (ids[3], Lost::ToolCall)]);
     comes_back(&import(&expected).unwrap());
 }
 
 #[test]
 fn what_cannot_be_said_is_told() {
     let mut conversation = manager();
-    let call = |id: &str| Invocation::new(id, "f", Value::from(vec![1])).unwrap();
+    let call = |id: &str| ToolCall::new(id, "f", Value::from(vec![1])).unwrap();
     conversation.add_user("Hi").unwrap();
     conversation
         .add_assistant("I am fine, and you?")
         .unwrap()
-        .set_heard(Heard::bytes(9, Provenance::Estimate))
+        .set_heard(Heard::bytes(9, HeardSource::Estimate))
         .unwrap();
     conversation.add_user("What?").unwrap();
     let summarizing = conversation.summarizing().unwrap();
     conversation.add_summary("They greet.", &summarizing).unwrap();
     conversation.add_assistant([call("a"), call("b")]).unwrap();
-    let error = InvocationError::new("no answer").unwrap().with_type("Timeout");
+    let error = ToolCallError::new("no answer").unwrap().with_type("Timeout");
     let data = Value::map([("free", true)]).unwrap();
     let results = [call("a").failure(error), call("b").success([ResultContent::Json(data)])];
     conversation.add_user(results.map(Content::from).to_vec()).unwrap();
@@ -189,9 +189,9 @@ fn what_cannot_be_said_is_told() {
 #[test]
 fn openai_takes_what_is_written() {
     let mut conversation = manager();
-    let call = |id: &str| Invocation::new(id, "f", Value::Null).unwrap();
+    let call = |id: &str| ToolCall::new(id, "f", Value::Null).unwrap();
     let image = || Media::new(MediaKind::Image, Source::Bytes(b"hi".as_slice().into()));
-    conversation.add_supervisor([Content::from("Look at"), image().into()]).unwrap();
+    conversation.add_system([Content::from("Look at"), image().into()]).unwrap();
     conversation.add_user("Hi").unwrap();
     conversation.add_assistant([image().into(), Content::from(call("a")), call("b").into()]).unwrap();
     let seen = [ResultContent::Media(Box::new(image()))];

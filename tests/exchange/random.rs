@@ -8,12 +8,12 @@ use proptest::{collection, option};
 use verbale::clock::{ManualClock, SequentialIds};
 use verbale::exchange::{Lost, converse, openai};
 use verbale::message::{
-    Confidence, Document, Draft, InvocationError, InvocationId, Media, MediaKind, Number, Outcome, ResultContent,
-    Source, ToolName,
+    Confidence, Document, Draft, Media, MediaKind, Number, Outcome, ResultContent, Source, ToolCallError, ToolCallId,
+    ToolName,
 };
 use verbale::{
-    Content, Contents, Heard, Invocation, InvocationResult, MessageId, MessageWrapper, MessagesManager, PlainMessage,
-    Provenance, Record, Role, Value,
+    Content, Contents, Heard, HeardSource, MessageId, MessageWrapper, MessagesManager, PlainMessage, Record, Role,
+    ToolCall, ToolResult, Value,
 };
 
 pub type Manager = MessagesManager<PlainMessage>;
@@ -120,9 +120,9 @@ fn outcome() -> impl Strategy<Value = Outcome> {
     let error = (text(), option::of("Timeout|é"), option::of(any::<bool>())).prop_filter_map(
         "an error says something",
         |(message, kind, retryable)| {
-            let error = InvocationError::new(message).ok()?;
-            let error = kind.into_iter().fold(error, InvocationError::with_type);
-            Some(retryable.into_iter().fold(error, InvocationError::with_retryable))
+            let error = ToolCallError::new(message).ok()?;
+            let error = kind.into_iter().fold(error, ToolCallError::with_type);
+            Some(retryable.into_iter().fold(error, ToolCallError::with_retryable))
         },
     );
     prop_oneof![3 => contents.prop_map(Outcome::Success), 1 => error.prop_map(Outcome::Failure)]
@@ -141,7 +141,7 @@ fn said_surely((role, contents, confidence): (Role, Vec<Content>, Option<Confide
 }
 
 fn op(tools: bool) -> impl Strategy<Value = Op> {
-    let role = prop_oneof![5 => Just(Role::User), 5 => Just(Role::Assistant), 1 => Just(Role::Supervisor)];
+    let role = prop_oneof![5 => Just(Role::User), 5 => Just(Role::Assistant), 1 => Just(Role::System)];
     let calls = collection::vec((option::of(text()), value()), 1..4);
     let answers = collection::vec((any::<Index>(), outcome()), 1..4);
     let with_tools = if tools { 3 } else { 0 };
@@ -170,7 +170,7 @@ struct Play {
     manager: Manager,
     clock: ManualClock,
     calls: usize,
-    open: Vec<(InvocationId, ToolName)>,
+    open: Vec<(ToolCallId, ToolName)>,
 }
 
 impl Play {
@@ -190,7 +190,7 @@ impl Play {
                 for (before, arguments) in parts {
                     self.calls += 1;
                     let tool = ["find", "pay"][self.calls % 2];
-                    let call = Invocation::new(format!("call_{}", self.calls), tool, arguments).unwrap();
+                    let call = ToolCall::new(format!("call_{}", self.calls), tool, arguments).unwrap();
                     self.open.push((call.id().clone(), call.name().clone()));
                     contents.extend(before.map(Content::from));
                     contents.extend([call.into()]);
@@ -205,7 +205,7 @@ impl Play {
                         break;
                     }
                     let (id, name) = self.open.remove(index.index(self.open.len()));
-                    contents.extend([InvocationResult::new(id, name, outcome).into()]);
+                    contents.extend([ToolResult::new(id, name, outcome).into()]);
                 }
                 contents.extend(also.map(Content::from));
                 drop(self.manager.add_user(contents));
@@ -213,7 +213,7 @@ impl Play {
             Op::Hear(bytes) => {
                 let last = self.manager.meta_messages().last().map(verbale::MessageWrapper::id);
                 if let Some(mut entry) = last.and_then(|id| self.manager.entry(&id)) {
-                    drop(entry.set_heard(Heard::bytes(bytes, Provenance::Estimate)));
+                    drop(entry.set_heard(Heard::bytes(bytes, HeardSource::Estimate)));
                 }
             }
             Op::Summarise => {

@@ -2,8 +2,8 @@
 
 use serde_json::{Value as Json, json};
 use verbale::exchange::{anthropic, chat, json_lines, openai, versioned};
-use verbale::message::{Document, InvocationError, Media, MediaKind, Source};
-use verbale::{Content, Contents, Invocation, MessageWrapper, Role, Timing, Value};
+use verbale::message::{Document, Media, MediaKind, Source, ToolCallError};
+use verbale::{Content, Contents, MessageWrapper, Role, Timing, ToolCall, Value};
 
 use crate::formats::{Manager, options, said, without_ids};
 
@@ -39,7 +39,7 @@ fn lines_take_a_text_that_is_in_a_content_store() {
 fn lines_take_a_text_with_an_empty_place_and_an_id() {
     let text = r#"{"role":"supervisor","content":{"type":"text","text":"","mime_type":"text/plain","content_id":"sha256:a1b2c3d4..."},"timestamp":"2025-11-18T10:30:00Z"}"#;
     let stored = Document::new(Source::ContentId("sha256:a1b2c3d4...".into())).with_mime_type("text/plain");
-    assert_eq!(lines(text), vec![(Role::Supervisor, Contents::from(stored))]);
+    assert_eq!(lines(text), vec![(Role::System, Contents::from(stored))]);
 }
 
 #[test]
@@ -59,8 +59,8 @@ fn lines_take_an_image_with_data_and_content_id() {
 fn failed_result_keeps_its_content_behind_the_error() {
     let text = r#"{"role":"invocation","identifier":"call_123","name":"get_weather","arguments":{},"timestamp":"2025-11-18T10:30:00Z"}
 {"role":"result","invocation_id":"call_123","content":{"type":"text","text":"Oslo: 4 degrees"},"error":"Bergen did not answer","timestamp":"2025-11-18T10:30:00Z"}"#;
-    let call = Invocation::new("call_123", "get_weather", Value::map::<&str, Value>([]).unwrap()).unwrap();
-    let error = InvocationError::new("Bergen did not answer\nOslo: 4 degrees").unwrap();
+    let call = ToolCall::new("call_123", "get_weather", Value::map::<&str, Value>([]).unwrap()).unwrap();
+    let error = ToolCallError::new("Bergen did not answer\nOslo: 4 degrees").unwrap();
     let expected: Vec<(Role, Contents)> =
         vec![(Role::Assistant, call.clone().into()), (Role::User, call.failure(error).into())];
     assert_eq!(lines(text), expected);

@@ -1,7 +1,7 @@
 //! What an import takes in size: its own exports, whatever they hold, up to a limit that it names.
 
 use verbale::exchange::{ImportOptions, Problem, anthropic, chat, converse, json_lines, openai, versioned};
-use verbale::{Content, Invocation, PlainMessage, Value};
+use verbale::{Content, PlainMessage, ToolCall, Value};
 
 use crate::formats::{self, Manager, manager, options, said};
 
@@ -10,10 +10,10 @@ fn calls(turns: usize, parallel: usize) -> Manager {
     let mut manager = manager();
     for turn in 0..turns {
         manager.add_user("Look").unwrap();
-        let calls: Vec<Invocation> = (0..parallel)
+        let calls: Vec<ToolCall> = (0..parallel)
             .map(|call| {
                 let arguments = Value::map([("a", Value::list([1, 2, 3]).unwrap())]).unwrap();
-                Invocation::new(format!("c{turn}-{call}"), "f", arguments).unwrap()
+                ToolCall::new(format!("c{turn}-{call}"), "f", arguments).unwrap()
             })
             .collect();
         let results: Vec<Content> = calls.iter().map(|call| call.success([Value::from(1)]).into()).collect();

@@ -5,8 +5,8 @@ use std::error::Error;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 use verbale::exchange::{ExchangeError, Export, Lost, versioned};
-use verbale::message::{Draft, InvocationError, ResultContent};
-use verbale::{Content, Invocation, PlainMessage, Role, Value};
+use verbale::message::{Draft, ResultContent, ToolCallError};
+use verbale::{Content, PlainMessage, Role, ToolCall, Value};
 
 use crate::formats::options;
 use crate::random::{Manager, conversation, said};
@@ -41,9 +41,9 @@ fn example() -> Json {
 #[test]
 fn the_document_s_example_goes_in_and_comes_out() {
     let manager = read(&example()).unwrap();
-    let call = Invocation::new("call_123", "get_weather", Value::map([("location", "Paris")]).unwrap()).unwrap();
+    let call = ToolCall::new("call_123", "get_weather", Value::map([("location", "Paris")]).unwrap()).unwrap();
     let expected: Vec<(Role, verbale::Contents)> = vec![
-        (Role::Supervisor, "You are a helpful assistant".into()),
+        (Role::System, "You are a helpful assistant".into()),
         (Role::Assistant, "Hello! How can I help you today?".into()),
         (Role::User, "What's the weather in Paris?".into()),
         (Role::Assistant, vec![Content::from("I'll check the weather for you"), call.clone().into()].into()),
@@ -78,15 +78,15 @@ fn a_failed_call_and_calls_of_several_rounds_read_as_they_were_made() {
 fn several_calls_at_once_with_words_around_come_back() {
     let mut manager = Manager::new();
     manager.add_user("Move it, and pay").unwrap();
-    let find = Invocation::new("a", "find", Value::map([("id", 7)]).unwrap()).unwrap();
-    let pay = Invocation::new("b", "pay", Value::Null).unwrap();
+    let find = ToolCall::new("a", "find", Value::map([("id", 7)]).unwrap()).unwrap();
+    let pay = ToolCall::new("b", "pay", Value::Null).unwrap();
     let parts: [Content; 5] =
         ["One".into(), find.clone().into(), "moment".into(), pay.clone().into(), "please.".into()];
     manager.add_assistant(parts).unwrap();
-    let error = InvocationError::new("no answer").unwrap().with_type("Timeout").with_retryable(true);
+    let error = ToolCallError::new("no answer").unwrap().with_type("Timeout").with_retryable(true);
     let found = [ResultContent::from("found"), Value::from("a string of data").into()];
     manager.add_user([Content::from(find.success(found)), pay.failure(error).into(), "Well?".into()]).unwrap();
-    manager.add_supervisor(["Be brief.", "Be kind."]).unwrap();
+    manager.add_system(["Be brief.", "Be kind."]).unwrap();
     let json = json!({"version": "1.0", "messages": [
         {"type": "TextMessage", "text": "Move it, and pay", "role": "user"},
         {"type": "ToolCallMessage", "message": "One", "tool_name": "find", "tool_call_id": "a", "arguments": {"id": 7},
@@ -108,7 +108,7 @@ fn several_calls_at_once_with_words_around_come_back() {
 fn a_result_that_comes_late_or_never_keeps_its_place() {
     let mut manager = Manager::new();
     manager.add_user("Pay").unwrap();
-    let [late, never] = ["late", "never"].map(|id| Invocation::new(id, "pay", Value::Null).unwrap());
+    let [late, never] = ["late", "never"].map(|id| ToolCall::new(id, "pay", Value::Null).unwrap());
     manager.add_assistant([Content::from(late.clone()), never.into()]).unwrap();
     manager.add_user("Hello?").unwrap();
     manager.add_assistant("One moment.").unwrap();
@@ -130,16 +130,16 @@ fn a_result_that_comes_late_or_never_keeps_its_place() {
     assert_eq!(written(&manager), json);
     let again = read(&json).unwrap();
     assert_eq!(said(&again.records()), said(&manager.records()));
-    assert_eq!(again.open_invocations().len(), 1);
+    assert_eq!(again.open_tool_calls().len(), 1);
 }
 
 #[test]
 fn bytes_in_arguments_and_what_was_not_heard_are_losses() {
     let mut manager = Manager::new();
     manager.add_user("Pay").unwrap();
-    let call = Invocation::new("a", "pay", Value::from(b"hi".as_slice())).unwrap();
+    let call = ToolCall::new("a", "pay", Value::from(b"hi".as_slice())).unwrap();
     let id = manager.add_assistant([Content::from("One moment."), call.into()]).unwrap().id();
-    let heard = verbale::Heard::bytes(3, verbale::Provenance::Estimate);
+    let heard = verbale::Heard::bytes(3, verbale::HeardSource::Estimate);
     manager.entry(&id).unwrap().set_heard(heard).unwrap();
     let losses: Vec<_> = versioned::export(&manager).losses.iter().map(|loss| (loss.message, loss.what)).collect();
     assert_eq!(losses, [(id, Lost::Unheard), (id, Lost::Value)]);

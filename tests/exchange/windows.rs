@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 use verbale::exchange::{Lost, anthropic, openai};
 use verbale::message::{Decision, Draft, RoleHint};
-use verbale::{Invocation, Role, Value};
+use verbale::{Role, ToolCall, Value};
 
 use crate::formats::{manager, options};
 use crate::random::{Manager, conversation};
@@ -102,7 +102,7 @@ proptest! {
             let decision = RoleHint::ALL.get(hint).map_or(decision.clone(), |hint| decision.with_role_hint(*hint));
             manager.add(Draft::new(role, text.as_str()).with_decision(decision)).unwrap();
             if number % 3 == 0 {
-                let call = Invocation::new(format!("call_{number}"), "f", Value::Null).unwrap();
+                let call = ToolCall::new(format!("call_{number}"), "f", Value::Null).unwrap();
                 manager.add_assistant(call.clone()).unwrap();
                 manager.add_user(call.success(["ok"])).unwrap();
             }
@@ -114,13 +114,13 @@ proptest! {
 #[test]
 fn window_is_what_the_model_gets_now() {
     let mut manager = manager();
-    manager.add_supervisor("Be brief.").unwrap();
+    manager.add_system("Be brief.").unwrap();
     manager.add_user("Hi").unwrap();
     manager.add_assistant("Hello!").unwrap();
     manager.add_user("Is it open?").unwrap();
     let summarizing = manager.summarizing().unwrap();
     let summary = manager.add_summary("They greet.", &summarizing).unwrap().id();
-    let call = Invocation::new("a", "hours", Value::Null).unwrap();
+    let call = ToolCall::new("a", "hours", Value::Null).unwrap();
     manager.add_assistant([verbale::Content::from("One moment."), call.clone().into()]).unwrap();
     manager.add_user("Hello?").unwrap();
     manager.add_user(call.success(["until six"])).unwrap();

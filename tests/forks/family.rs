@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::TestCaseResult;
-use verbale::{Message, MessageWrapper, Record, Tail};
+use verbale::{LastMessage, Message, MessageWrapper, Record};
 
 use super::history::{Manager, Op, World, op};
 use super::window;
@@ -30,7 +30,7 @@ struct Views {
 
 impl Views {
     fn of(manager: &Manager) -> Self {
-        let tails = [Tail::Include, Tail::Exclude];
+        let tails = [LastMessage::Include, LastMessage::Exclude];
         Self {
             records: manager.records(),
             window: window(manager),
@@ -38,7 +38,7 @@ impl Views {
             summarizing: manager.summarizing(),
             changes: tails.into_iter().flat_map(|tail| [manager.changes(tail), manager.new_changes(tail)]).collect(),
             lineage: manager.lineage().into_iter().cloned().collect(),
-            open: manager.open_invocations().iter().map(ToString::to_string).collect(),
+            open: manager.open_tool_calls().iter().map(ToString::to_string).collect(),
             uncovered: manager.uncovered().len(),
         }
     }
@@ -47,7 +47,11 @@ impl Views {
 impl Member {
     /// A fork, and a conversation that was read from its log.
     fn born(mut fork: World) -> Self {
-        assert_eq!(fork.manager.changes(Tail::Include).records(), fork.manager.records(), "its log has none of it");
+        assert_eq!(
+            fork.manager.changes(LastMessage::Include).records(),
+            fork.manager.records(),
+            "its log has none of it"
+        );
         fork.write_all();
         let json: Vec<String> = fork.table.values().map(|record| serde_json::to_string(record).unwrap()).collect();
         let restored = Manager::restore(json.iter().map(|json| serde_json::from_str(json).unwrap())).unwrap();
@@ -58,9 +62,9 @@ impl Member {
     /// Both hold the same; the ids of what was added to each are its own.
     fn check(&self) -> TestCaseResult {
         let (shares, alone) = (&self.shares.manager, &self.alone.manager);
-        prop_assert_eq!(ids_aside(shares), ids_aside(alone));
+        prop_assert_eq!(dead_letter_ids(shares), dead_letter_ids(alone));
         prop_assert_eq!((shares.pruned(), shares.message_count()), (alone.pruned(), alone.message_count()));
-        for tail in [Tail::Include, Tail::Exclude] {
+        for tail in [LastMessage::Include, LastMessage::Exclude] {
             let places = |changes: verbale::Changes| {
                 changes.records().iter().map(|record| (record.position(), record.revision())).collect::<Vec<_>>()
             };
@@ -71,7 +75,7 @@ impl Member {
     }
 }
 
-fn ids_aside(manager: &Manager) -> String {
+fn dead_letter_ids(manager: &Manager) -> String {
     let message = |message: &Message| {
         let heard = message.heard_contents().into_owned();
         let text = serde_json::to_string(&(message.contents(), &heard)).unwrap();

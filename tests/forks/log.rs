@@ -6,8 +6,8 @@ use std::time::Duration;
 use verbale::clock::ManualClock;
 use verbale::dynamodb::{DynamoLog, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
-use verbale::log::{CallHeader, CallId, CallLog, CallQuery, Ending, LogWriter, MemoryLog, WriterSettings};
-use verbale::{Invocation, Tail, Value};
+use verbale::log::{CallEnd, CallHeader, CallId, CallLog, CallQuery, LogWriter, MemoryLog, WriterSettings};
+use verbale::{LastMessage, ToolCall, Value};
 
 use super::history::Manager;
 use super::{id, list, summarise};
@@ -35,30 +35,30 @@ async fn both_are_logged_and_restored(log: Arc<dyn CallLog>, clock: &ManualClock
     // The source is logged, goes on, and is left at a turn that it has logged.
     let mut source = Manager::new();
     let source_log = open("CA1", true);
-    let lookup = Invocation::new("call_1", "lookup", Value::Null).unwrap();
+    let lookup = ToolCall::new("call_1", "lookup", Value::Null).unwrap();
     source.add_assistant("Hello!").unwrap();
     source.add_user("u0").unwrap();
     summarise(&mut source, "S0");
     source.add_assistant(lookup.clone()).unwrap();
-    source_log.hand_over(&mut source, Tail::Include).unwrap();
+    source_log.submit(&mut source, LastMessage::Include).unwrap();
     source.add_user(lookup.success(["yes"])).unwrap();
     source.add_assistant("a1").unwrap();
     summarise(&mut source, "S1");
     source.add_user("u2").unwrap();
-    source_log.hand_over(&mut source, Tail::Exclude).unwrap();
+    source_log.submit(&mut source, LastMessage::Exclude).unwrap();
 
     let asks = id(&source, 4);
     let mut fork = source.fork(&asks, "CA1").unwrap();
     let fork_log = open("CA2", false);
     fork.add_user(lookup.success(["no"])).unwrap();
     fork.add_assistant("b1").unwrap();
-    fork_log.hand_over(&mut fork, Tail::Exclude).unwrap();
+    fork_log.submit(&mut fork, LastMessage::Exclude).unwrap();
     // Each changes what both have, and both log it.
     source.entry(&asks).unwrap().set_data("side", "source").unwrap();
     fork.entry(&asks).unwrap().set_data("side", "fork").unwrap();
     for (manager, call) in [(&mut source, &source_log), (&mut fork, &fork_log)] {
-        let ending = Ending::of(manager, START_MS + 9_000, "hangup").unwrap();
-        call.finish(manager, ending, SOON).await.unwrap();
+        let call_end = CallEnd::of(manager, START_MS + 9_000, "hangup").unwrap();
+        call.finish(manager, call_end, SOON).await.unwrap();
     }
     assert_eq!(writer.flush(SOON).await, []);
     assert!(restored(&*log, "CA1").await == source);

@@ -11,7 +11,7 @@ mod pruning;
 mod rules;
 
 use history::Manager;
-use verbale::{Content, Invocation, Message, MessageId, MessageWrapper, Value};
+use verbale::{Content, Message, MessageId, MessageWrapper, ToolCall, Value};
 
 fn window(manager: &Manager) -> Vec<Message> {
     manager.messages().map(|message| message.message().clone()).collect()
@@ -25,8 +25,8 @@ fn list(manager: &Manager) -> Vec<String> {
 fn shown(message: &Message) -> String {
     let content = |content: &Content| match content {
         Content::Text(text) => text.as_str().to_owned(),
-        Content::Invocation(invocation) => format!("call {}", invocation.id()),
-        Content::InvocationResult(result) => format!("result {}", result.invocation_id()),
+        Content::ToolCall(tool_call) => format!("call {}", tool_call.id()),
+        Content::ToolResult(result) => format!("result {}", result.tool_call_id()),
         other => format!("{other:?}"),
     };
     let contents: Vec<String> = message.contents().iter().map(content).collect();
@@ -43,6 +43,6 @@ fn summarise(manager: &mut Manager, text: &str) {
     manager.add_summary(text, &summarizing).unwrap();
 }
 
-fn invocation(id: &str) -> Invocation {
-    Invocation::new(id, "lookup", Value::Null).unwrap()
+fn tool_call(id: &str) -> ToolCall {
+    ToolCall::new(id, "lookup", Value::Null).unwrap()
 }

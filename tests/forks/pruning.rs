@@ -1,12 +1,12 @@
 //! What goes from memory: rule by rule, and over random histories.
 
 use proptest::prelude::*;
-use verbale::log::Ending;
+use verbale::log::CallEnd;
 use verbale::message::Position;
-use verbale::{ForkError, ManagerError, MessageId, MessageWrapper, Prune, Record, Tail};
+use verbale::{ForkError, LastMessage, ManagerError, MessageId, MessageWrapper, Prune, Record};
 
 use super::history::{Done, Manager, World, history};
-use super::{id, invocation, list, shown, summarise, window};
+use super::{id, list, shown, summarise, tool_call, window};
 
 fn call(turns: usize) -> Manager {
     let mut manager = Manager::new();
@@ -18,7 +18,7 @@ fn call(turns: usize) -> Manager {
 }
 
 fn log_everything(manager: &mut Manager) -> Vec<Record> {
-    manager.acknowledge(manager.changes(Tail::Include).receipt());
+    manager.acknowledge(manager.changes(LastMessage::Include).receipt());
     manager.records()
 }
 
@@ -38,12 +38,12 @@ fn the_oldest_go_and_the_others_stay_what_they_are() {
     let mut entry = manager.add_user("u4").unwrap();
     entry.set_data("k", true).unwrap();
     assert_eq!(entry.message().position(), Position::message(8));
-    assert_eq!(manager.changes(Tail::Include).records().len(), 1);
+    assert_eq!(manager.changes(LastMessage::Include).records().len(), 1);
     assert!(format!("{manager}").contains("\n4   *   [user] {'u2'}"), "{manager}");
 
     // From its log it is whole again.
     let mut records = log;
-    records.extend(manager.changes(Tail::Include).into_records());
+    records.extend(manager.changes(LastMessage::Include).into_records());
     let restored = Manager::restore(records).unwrap();
     assert_eq!(restored.meta_messages()[4..], *manager.meta_messages());
     assert!(restored != manager);
@@ -63,7 +63,7 @@ fn what_the_log_does_not_have_stays() {
     assert_eq!(manager.prune(2, Prune::Anything), 4);
     let late = [&manager.records()[0], &some].into_iter().collect();
     manager.acknowledge(late);
-    assert_eq!(manager.changes(Tail::Include).records().len(), 1);
+    assert_eq!(manager.changes(LastMessage::Include).records().len(), 1);
 
     // What was lost holds back nothing that the log has.
     log_everything(&mut manager);
@@ -73,7 +73,7 @@ fn what_the_log_does_not_have_stays() {
 #[test]
 fn a_call_goes_with_its_result_and_the_caller_s_last_message_stays() {
     let mut manager = call(1);
-    let slow = invocation("slow");
+    let slow = tool_call("slow");
     manager.add_user("u1").unwrap();
     manager.add_assistant(slow.clone()).unwrap();
     manager.add_user("still there?").unwrap();
@@ -87,7 +87,7 @@ fn a_call_goes_with_its_result_and_the_caller_s_last_message_stays() {
     assert_eq!(manager.prune(0, Prune::Anything), 6);
     assert_eq!(list(&manager), ["user: thanks"]);
     let again = manager.add_assistant(slow.clone()).unwrap_err();
-    assert_eq!(again, ManagerError::RepeatedInvocation { id: slow.id().clone() });
+    assert_eq!(again, ManagerError::RepeatedToolCall { id: slow.id().clone() });
 }
 
 #[test]
@@ -119,8 +119,8 @@ fn the_last_summary_stays_and_what_it_does_not_cover() {
     assert_eq!(list(&manager), ["summary: second", "user: u4"]);
     assert_eq!(manager.last_summary().map(MessageWrapper::id), Some(id(&manager, 0)));
     assert_eq!((manager.summary_count(), manager.message_count()), (2, 9));
-    let ending = Ending::of(&manager, 0, "hangup").unwrap();
-    assert_eq!((ending.messages, ending.summaries), (9, 2), "the log has all of them");
+    let call_end = CallEnd::of(&manager, 0, "hangup").unwrap();
+    assert_eq!((call_end.messages, call_end.summaries), (9, 2), "the log has all of them");
 }
 
 #[test]
@@ -212,7 +212,7 @@ proptest! {
             prop_assert_eq!(world.manager.pruned(), before.manager.pruned() + count);
             prop_assert!(window(&before.manager).ends_with(&window(&world.manager)));
             prop_assert_eq!(before.manager.last_summary(), world.manager.last_summary());
-            prop_assert_eq!(before.manager.open_invocations(), world.manager.open_invocations());
+            prop_assert_eq!(before.manager.open_tool_calls(), world.manager.open_tool_calls());
             prop_assert_eq!(before.manager.message_count(), world.manager.message_count());
             prop_assert_eq!(before.manager.lineage(), world.manager.lineage());
 
@@ -226,15 +226,15 @@ proptest! {
             prop_assert_eq!(world.manager.prune(*keep, *which), 0, "it goes as far as it can at once");
 
             // No result without its call, nor the other way round where there is one.
-            let calls: Vec<_> = is.iter().flat_map(|m| m.contents().iter()).filter_map(|c| c.as_invocation()).map(|c| c.id().clone()).collect();
-            let results: Vec<_> = is.iter().flat_map(|m| m.contents().iter()).filter_map(|c| c.as_result()).map(|r| r.invocation_id().clone()).collect();
+            let calls: Vec<_> = is.iter().flat_map(|m| m.contents().iter()).filter_map(|c| c.as_tool_call()).map(|c| c.id().clone()).collect();
+            let results: Vec<_> = is.iter().flat_map(|m| m.contents().iter()).filter_map(|c| c.as_result()).map(|r| r.tool_call_id().clone()).collect();
             prop_assert!(results.iter().all(|id| calls.contains(id)));
-            let open = world.manager.open_invocations();
+            let open = world.manager.open_tool_calls();
             prop_assert!(calls.iter().all(|id| results.contains(id) != open.contains(&id)));
 
             // Of what the log does not know, what is left is told as before.
             let left = |records: &[Record]| records.iter().filter(|r| is.iter().any(|m| m.id() == r.id())).cloned().collect::<Vec<_>>();
-            for tail in [Tail::Include, Tail::Exclude] {
+            for tail in [LastMessage::Include, LastMessage::Exclude] {
                 let (was, is) = (before.manager.changes(tail), world.manager.changes(tail));
                 prop_assert_eq!(left(was.records()), is.records());
                 let (was, is) = (before.manager.new_changes(tail), world.manager.new_changes(tail));

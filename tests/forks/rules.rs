@@ -3,10 +3,10 @@
 use verbale::conversation::Conversation;
 use verbale::log::CallId;
 use verbale::message::ForkedFrom;
-use verbale::{ForkError, ManagerError, MessageWrapper, Role, Tail};
+use verbale::{ForkError, LastMessage, ManagerError, MessageWrapper, Role};
 
 use super::history::Manager;
-use super::{id, invocation, list, shown, summarise, window};
+use super::{id, list, shown, summarise, tool_call, window};
 
 /// Four turns.
 fn call() -> Manager {
@@ -21,7 +21,7 @@ fn call() -> Manager {
 #[test]
 fn a_fork_holds_what_was_before_and_goes_its_own_way() {
     let mut source = call();
-    source.acknowledge(source.changes(Tail::Include).receipt());
+    source.acknowledge(source.changes(LastMessage::Include).receipt());
     let at = id(&source, 3);
     let mut fork = source.fork(&at, "CA1").unwrap();
     assert_eq!(list(&fork), ["user: u0", "assistant: a0", "user: u1", "assistant: a1"]);
@@ -35,9 +35,9 @@ fn a_fork_holds_what_was_before_and_goes_its_own_way() {
     assert_eq!((unmarked.revision(), unmarked.metadata().forked_from()), (1, None));
 
     // A log of its own knows nothing of it yet; the source's knows all.
-    assert_eq!(fork.changes(Tail::Include).records(), fork.records());
-    assert_eq!(fork.new_changes(Tail::Include).records(), fork.records());
-    assert!(source.changes(Tail::Include).is_empty());
+    assert_eq!(fork.changes(LastMessage::Include).records(), fork.records());
+    assert_eq!(fork.new_changes(LastMessage::Include).records(), fork.records());
+    assert!(source.changes(LastMessage::Include).is_empty());
 
     fork.add_user("other").unwrap();
     source.add_user("u4").unwrap();
@@ -116,15 +116,15 @@ fn a_summary_that_read_more_than_both_share_is_foreign_to_the_fork() {
 #[test]
 fn a_call_that_was_answered_behind_the_point_is_open_in_the_fork() {
     let mut source = Manager::new();
-    let call = invocation("call_1");
+    let call = tool_call("call_1");
     source.add_user("u0").unwrap();
     let at = source.add_assistant(["a0".into(), verbale::Content::from(call.clone())]).unwrap().id();
     source.add_user(call.success(["first"])).unwrap();
     let mut fork = source.fork(&at, "CA1").unwrap();
-    assert_eq!(fork.open_invocations(), [call.id()]);
+    assert_eq!(fork.open_tool_calls(), [call.id()]);
     assert_eq!(window(&fork).iter().map(shown).collect::<Vec<_>>(), ["user: u0", "assistant: a0"]);
     fork.add_user(call.success(["second"])).unwrap();
-    assert!(fork.open_invocations().is_empty() && source.open_invocations().is_empty());
+    assert!(fork.open_tool_calls().is_empty() && source.open_tool_calls().is_empty());
     assert_eq!(
         fork.add_user(call.success(["third"])).unwrap_err(),
         ManagerError::SecondResult { id: call.id().clone() }
@@ -134,7 +134,7 @@ fn a_call_that_was_answered_behind_the_point_is_open_in_the_fork() {
     let at = id(&source, 0);
     let mut fork = source.fork(&at, "CA1").unwrap();
     fork.add_assistant(call.clone()).unwrap();
-    assert_eq!(fork.open_invocations(), [call.id()]);
+    assert_eq!(fork.open_tool_calls(), [call.id()]);
 }
 
 #[test]
@@ -144,7 +144,11 @@ fn nothing_is_merged_into_what_both_share() {
     let fork = source.fork(&at, "CA1").unwrap();
     let restored = Manager::restore(fork.records()).unwrap();
     for mut fork in [fork, restored] {
-        assert_eq!(fork.changes(Tail::Exclude), fork.changes(Tail::Include), "nothing more comes into it");
+        assert_eq!(
+            fork.changes(LastMessage::Exclude),
+            fork.changes(LastMessage::Include),
+            "nothing more comes into it"
+        );
         fork.add_user("b").unwrap();
         fork.add_user("c").unwrap();
         assert_eq!(list(&fork)[4..], ["user: u2", "user: b + c"]);
@@ -182,8 +186,8 @@ fn a_message_that_is_edited_is_the_first_of_the_fork_s_own() {
 #[test]
 fn what_somebody_said_can_be_edited_and_nothing_else() {
     let mut source = Manager::new();
-    let supervisor = source.add_supervisor("Be brief.").unwrap().id();
-    let call = invocation("call_1");
+    let supervisor = source.add_system("Be brief.").unwrap().id();
+    let call = tool_call("call_1");
     source.add_assistant("a0").unwrap();
     source.add_user("u0").unwrap();
     source.add_assistant(call.clone()).unwrap();
@@ -193,7 +197,7 @@ fn what_somebody_said_can_be_edited_and_nothing_else() {
     let before = source.clone();
 
     let fork = source.edit(&supervisor, "Be long.", "CA1").unwrap();
-    assert_eq!(list(&fork), ["supervisor: Be long."]);
+    assert_eq!(list(&fork), ["system: Be long."]);
     let fork = source.edit(&result, call.success(["no"]), "CA1").unwrap();
     assert_eq!(list(&fork)[4..], ["assistant: call call_1", "user: result call_1"]);
 
@@ -204,7 +208,7 @@ fn what_somebody_said_can_be_edited_and_nothing_else() {
     let blank = source.edit(&result, " ", "CA1").err();
     assert_eq!(blank, Some(ForkError::Contents(ManagerError::Blank)));
     let misfit = source.edit(&supervisor, call.success(["no"]), "CA1").err();
-    let role = Role::Supervisor;
+    let role = Role::System;
     let content = "the result of a tool call";
     assert_eq!(misfit, Some(ForkError::Contents(ManagerError::WrongRole { role, content })));
     let foreign = id(&Manager::restore(self::call().records()).unwrap(), 0);
@@ -219,7 +223,7 @@ fn a_late_report_about_what_both_share_changes_one_side() {
     let at = id(&source, 7);
     let mut fork = source.fork(&at, "CA1").unwrap();
     let spoken = id(&source, 5);
-    let heard = verbale::Heard::nothing(verbale::Provenance::Estimate);
+    let heard = verbale::Heard::nothing(verbale::HeardSource::Estimate);
     source.entry(&spoken).unwrap().set_heard(heard).unwrap();
     assert_eq!((source.messages().count(), fork.messages().count()), (6, 8));
     assert_eq!(fork.meta_messages()[5].message().heard(), None);
@@ -283,7 +287,7 @@ fn ten_thousand_generations_of_forks_are_cheap() {
     let mut at = id(&generations[0], 7);
     for generation in 0..10_000 {
         let mut fork = generations.last_mut().unwrap().fork(&at, "CA1").unwrap();
-        let call = invocation(&format!("call_{generation}"));
+        let call = tool_call(&format!("call_{generation}"));
         fork.add_assistant(call.clone()).unwrap();
         at = fork.add_user(call.success(["yes"])).unwrap().id();
         generations.push(fork);
@@ -292,14 +296,14 @@ fn ten_thousand_generations_of_forks_are_cheap() {
     drop(generations);
     assert_eq!((last.message_count(), last.lineage().len()), (20_008, 10_000));
     assert!(Manager::restore(last.records()).unwrap() == last);
-    assert!(last.open_invocations().is_empty());
+    assert!(last.open_tool_calls().is_empty());
 }
 
 #[test]
 fn ten_thousand_live_forks_of_one_conversation_are_cheap() {
     let mut source = Manager::new();
     for turn in 0..1_000 {
-        let call = invocation(&format!("call_{turn}"));
+        let call = tool_call(&format!("call_{turn}"));
         source.add_user(format!("u{turn}")).unwrap();
         source.add_assistant(call.clone()).unwrap();
         source.add_user(call.success(["yes"])).unwrap();
@@ -310,7 +314,7 @@ fn ten_thousand_live_forks_of_one_conversation_are_cheap() {
         (0..10_000).map(|number| source.fork(&places[number % places.len()], "CA1").unwrap()).collect();
     for (number, fork) in forks.iter_mut().enumerate() {
         fork.add_user("more").unwrap();
-        assert_eq!(fork.open_invocations().len(), usize::from(number % places.len() == 1));
+        assert_eq!(fork.open_tool_calls().len(), usize::from(number % places.len() == 1));
     }
     for fork in &forks[..3] {
         assert!(Manager::restore(fork.records()).unwrap() == *fork);

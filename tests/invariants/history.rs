@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use verbale::message::{InvocationError, InvocationId, Outcome, Position, ToolName};
+use verbale::message::{Outcome, Position, ToolCallError, ToolCallId, ToolName};
 use verbale::{
-    Attribute, Changes, Content, Contents, ForkError, Heard, Invocation, InvocationResult, ManagerError, Message,
-    MessageId, MessageWrapper, MessagesManager, PlainMessage, Provenance, Prune, Record, Role, Summarizing, Tail,
-    Timing, Value,
+    Attribute, Changes, Content, Contents, ForkError, Heard, HeardSource, LastMessage, ManagerError, Message,
+    MessageId, MessageWrapper, MessagesManager, PlainMessage, Prune, Record, Role, Summarizing, Timing, ToolCall,
+    ToolResult, Value,
 };
 
 pub type Manager = MessagesManager<PlainMessage>;
@@ -47,7 +47,7 @@ pub enum Op {
         taken: Index,
         text: String,
     },
-    TakeChanges(Tail),
+    TakeChanges(LastMessage),
     /// Some changes that were taken at any time before reach the table, in any order.
     Write {
         taken: Index,
@@ -55,7 +55,7 @@ pub enum Op {
         acknowledged: bool,
     },
     /// A background writer gets what is new for it.
-    HandOver(Tail),
+    Submitted(LastMessage),
     /// It is lost with all that it had.
     TakeBack,
     /// Everything is written, and another process goes on.
@@ -113,7 +113,7 @@ pub fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         10 => texts().prop_map(|texts| Op::Say(Role::User, texts)),
         10 => texts().prop_map(|texts| Op::Say(Role::Assistant, texts)),
-        1 => texts().prop_map(|texts| Op::Say(Role::Supervisor, texts)),
+        1 => texts().prop_map(|texts| Op::Say(Role::System, texts)),
         4 => (maybe(), 1usize..3, maybe()).prop_map(|(before, calls, behind)| Op::Call { before, calls, behind }),
         6 => (index(), any::<bool>(), maybe()).prop_map(|(call, fails, also)| Op::Answer { call, fails, also }),
         1 => prop::sample::select(vec![
@@ -125,10 +125,10 @@ pub fn op() -> impl Strategy<Value = Op> {
         4 => (index(), prop::option::of(0usize..12)).prop_map(|(message, bytes)| Op::Hear { message, bytes }),
         4 => (0usize..3).prop_map(|keep| Op::Take { keep }),
         4 => (index(), text()).prop_map(|(taken, text)| Op::Summarise { taken, text }),
-        3 => prop::sample::select(vec![Tail::Include, Tail::Exclude]).prop_map(Op::TakeChanges),
+        3 => prop::sample::select(vec![LastMessage::Include, LastMessage::Exclude]).prop_map(Op::TakeChanges),
         3 => (index(), any::<bool>(), any::<bool>())
             .prop_map(|(taken, reversed, acknowledged)| Op::Write { taken, reversed, acknowledged }),
-        3 => prop::sample::select(vec![Tail::Include, Tail::Exclude]).prop_map(Op::HandOver),
+        3 => prop::sample::select(vec![LastMessage::Include, LastMessage::Exclude]).prop_map(Op::Submitted),
         1 => Just(Op::TakeBack),
         1 => Just(Op::Restore),
         2 => (0usize..12, prop::sample::select(vec![Prune::Logged, Prune::Anything]))
@@ -166,7 +166,7 @@ pub struct World {
     /// The newest revision that was acknowledged.
     pub acknowledged: HashMap<MessageId, u32>,
     /// The newest revision that a writer has.
-    pub handed_over: HashMap<MessageId, u32>,
+    pub submitted: HashMap<MessageId, u32>,
     pub taken: Vec<Taken>,
     pub changes: Vec<Changes>,
     /// What the log holds: of each message its newest written revision.
@@ -200,7 +200,7 @@ impl World {
             was_pruned: false,
             merges: HashMap::new(),
             acknowledged: HashMap::new(),
-            handed_over: HashMap::new(),
+            submitted: HashMap::new(),
             taken: Vec::new(),
             changes: Vec::new(),
             table: BTreeMap::new(),
@@ -267,7 +267,7 @@ impl World {
                     return Done::Nothing;
                 }
                 let call = call(which.index(self.calls));
-                let failure = InvocationError::new("no").unwrap();
+                let failure = ToolCallError::new("no").unwrap();
                 let result = if *fails { call.failure(failure) } else { call.success(["yes"]) };
                 let contents = also.iter().map(Content::from).chain([result.into()]).collect::<Vec<_>>();
                 self.add(Role::User, contents.into())
@@ -301,16 +301,16 @@ impl World {
                 }
                 Done::Nothing
             }
-            Op::HandOver(tail) => {
+            Op::Submitted(tail) => {
                 let changes = self.manager.new_changes(*tail);
                 for record in changes.records() {
-                    self.handed_over.insert(record.id(), record.revision());
+                    self.submitted.insert(record.id(), record.revision());
                 }
-                self.manager.handed_over(&changes.receipt());
+                self.manager.submitted(&changes.receipt());
                 Done::Nothing
             }
             Op::TakeBack => {
-                self.handed_over.clear();
+                self.submitted.clear();
                 self.manager.take_back();
                 Done::Nothing
             }
@@ -352,7 +352,7 @@ impl World {
 
     /// Writes and acknowledges all that is pending.
     pub fn write_all(&mut self) {
-        self.changes.push(self.manager.changes(Tail::Include));
+        self.changes.push(self.manager.changes(LastMessage::Include));
         self.write(self.changes.len() - 1, false, true);
     }
 
@@ -374,10 +374,10 @@ impl World {
 
     fn misfit(&mut self, misfit: Misfit) -> Done {
         let unknown = || {
-            let id = InvocationId::new("nobody").unwrap();
-            InvocationResult::new(id, ToolName::new("lookup").unwrap(), Outcome::Success(Vec::new()))
+            let id = ToolCallId::new("nobody").unwrap();
+            ToolResult::new(id, ToolName::new("lookup").unwrap(), Outcome::Success(Vec::new()))
         };
-        let other = |number: usize| Invocation::new(call(number).id().as_str(), "other", Value::Null).unwrap();
+        let other = |number: usize| ToolCall::new(call(number).id().as_str(), "other", Value::Null).unwrap();
         let (role, content) = match misfit {
             Misfit::UnknownResult => (Role::User, Content::from(unknown())),
             Misfit::CallOfUser => (Role::User, call(self.calls).into()),
@@ -411,7 +411,7 @@ impl World {
 
     fn hear(&mut self, message: &Index, bytes: Option<usize>) -> Done {
         let Some(id) = self.id(message) else { return Done::Nothing };
-        let heard = bytes.map(|bytes| Heard::bytes(bytes, Provenance::WordTiming));
+        let heard = bytes.map(|bytes| Heard::bytes(bytes, HeardSource::WordTiming));
         let result = self.manager.entry(&id).unwrap().set_heard(heard);
         result.map_or_else(Done::Refused, |()| Done::Accepted)
     }
@@ -447,6 +447,6 @@ pub fn said(message: &Message) -> &[Content] {
     if is_said { message.contents() } else { &[] }
 }
 
-fn call(number: usize) -> Invocation {
-    Invocation::new(format!("call_{number}"), "lookup", Value::Null).unwrap()
+fn call(number: usize) -> ToolCall {
+    ToolCall::new(format!("call_{number}"), "lookup", Value::Null).unwrap()
 }

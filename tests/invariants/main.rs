@@ -11,7 +11,7 @@ use history::{Done, Manager, Op, World, history, said};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use verbale::bedrock::{ConverseRequest, Profile, validate};
-use verbale::{Attribute, BedrockMessage, Content, Message, MessageId, MessageWrapper, Record, Role, Tail};
+use verbale::{Attribute, BedrockMessage, Content, LastMessage, Message, MessageId, MessageWrapper, Record, Role};
 
 /// At least so many; `PROPTEST_CASES` can ask for more.
 const CASES: u32 = 1_024;
@@ -37,12 +37,12 @@ fn window(manager: &Manager) -> Vec<Message> {
 }
 
 fn calls(message: &Message) -> Vec<String> {
-    message.contents().iter().filter_map(Content::as_invocation).map(|call| call.id().to_string()).collect()
+    message.contents().iter().filter_map(Content::as_tool_call).map(|call| call.id().to_string()).collect()
 }
 
 fn results(message: &Message) -> Vec<String> {
     let results = message.contents().iter().filter_map(Content::as_result);
-    results.map(|result| result.invocation_id().to_string()).collect()
+    results.map(|result| result.tool_call_id().to_string()).collect()
 }
 
 /// What a provider asks of a list of messages.
@@ -239,14 +239,14 @@ proptest! {
             let acknowledged = |message: &&Message| after.acknowledged.get(&message.id()) == Some(&message.revision());
             let pending: Vec<(MessageId, u32)> =
                 after.messages().filter(|message| !acknowledged(message)).map(|m| (m.id(), m.revision())).collect();
-            let changes = after.manager.changes(Tail::Include);
+            let changes = after.manager.changes(LastMessage::Include);
             prop_assert_eq!(changes.records().iter().map(|r| (r.id(), r.revision())).collect::<Vec<_>>(), pending);
-            let without_tail = after.manager.changes(Tail::Exclude);
+            let without_tail = after.manager.changes(LastMessage::Exclude);
             prop_assert!(changes.records().starts_with(without_tail.records()));
             prop_assert!(changes.records().len() - without_tail.records().len() <= 1);
-            let is_new = |record: &&Record| after.handed_over.get(&record.id()) < Some(&record.revision());
+            let is_new = |record: &&Record| after.submitted.get(&record.id()) < Some(&record.revision());
             let new: Vec<&Record> = changes.records().iter().filter(is_new).collect();
-            let new_changes = after.manager.new_changes(Tail::Include);
+            let new_changes = after.manager.new_changes(LastMessage::Include);
             prop_assert_eq!(new_changes.records().iter().collect::<Vec<_>>(), new);
             last = after.clone();
             Ok(())
@@ -255,7 +255,7 @@ proptest! {
         let records = last.manager.records();
         let in_memory = |record: &Record| records.first().is_some_and(|first| record.position() >= first.position());
         prop_assert_eq!(last.table.into_values().filter(in_memory).collect::<Vec<_>>(), records);
-        prop_assert!(last.manager.changes(Tail::Include).is_empty());
+        prop_assert!(last.manager.changes(LastMessage::Include).is_empty());
     }
 
     #[test]
@@ -286,13 +286,13 @@ proptest! {
         let mut other = World { manager: restored, ..world.clone() };
         for op in &more {
             prop_assert_eq!(other.apply(op), world.apply(op));
-            prop_assert_eq!(ids_aside(&other), ids_aside(&world));
+            prop_assert_eq!(dead_letter_ids(&other), dead_letter_ids(&world));
         }
     }
 }
 
 /// All views, with ids by their place, for messages that are added to both have ids of their own.
-fn ids_aside(world: &World) -> Vec<String> {
+fn dead_letter_ids(world: &World) -> Vec<String> {
     let known =
         |message: &Message| message.metadata().previous_summary().into_iter().chain([message.id()]).collect::<Vec<_>>();
     let ids: Vec<String> = world.messages().flat_map(known).map(|id| id.to_string()).collect();
@@ -304,7 +304,7 @@ fn ids_aside(world: &World) -> Vec<String> {
         format!("{:?}", window(&world.manager).iter().map(|m| (m.role(), m.contents().clone())).collect::<Vec<_>>()),
         format!(
             "{:?}",
-            world.manager.changes(Tail::Exclude).records().iter().map(|r| r.position()).collect::<Vec<_>>()
+            world.manager.changes(LastMessage::Exclude).records().iter().map(|r| r.position()).collect::<Vec<_>>()
         ),
     ];
     views.into_iter().map(by_place).collect()

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
-use verbale::message::InvocationError;
-use verbale::{Content, Invocation, MessageWrapper, Record, Role};
+use verbale::message::ToolCallError;
+use verbale::{Content, MessageWrapper, Record, Role, ToolCall};
 
 use super::history::{Manager, Op, World, history, said};
 use super::{assert_valid, config, window};
@@ -16,7 +16,7 @@ fn without_results(records: &[Record], lost: &[bool]) -> Vec<Record> {
         let contents = json["message"]["contents"].as_array_mut().unwrap();
         if record.role() == Role::User {
             let all = contents.len();
-            contents.retain(|content| content["type"] != "invocationResult" || !lost.next().unwrap());
+            contents.retain(|content| content["type"] != "toolResult" || !lost.next().unwrap());
             if contents.is_empty() {
                 contents.push("lost".into());
             }
@@ -30,10 +30,10 @@ fn without_results(records: &[Record], lost: &[bool]) -> Vec<Record> {
     stored.collect()
 }
 
-fn open_calls(manager: &Manager) -> Vec<Invocation> {
+fn open_calls(manager: &Manager) -> Vec<ToolCall> {
     let contents = manager.meta_messages().iter().flat_map(|message| message.contents().iter());
-    let open = manager.open_invocations();
-    contents.filter_map(Content::as_invocation).filter(|call| open.contains(&call.id())).cloned().collect()
+    let open = manager.open_tool_calls();
+    contents.filter_map(Content::as_tool_call).filter(|call| open.contains(&call.id())).cloned().collect()
 }
 
 fn assert_restores(manager: &Manager) -> TestCaseResult {
@@ -42,7 +42,7 @@ fn assert_restores(manager: &Manager) -> TestCaseResult {
     let restored = restored.map_err(|error| TestCaseError::fail(error.to_string()))?;
     prop_assert!(restored == *manager);
     prop_assert_eq!(window(&restored), window(manager));
-    prop_assert_eq!(restored.open_invocations(), manager.open_invocations());
+    prop_assert_eq!(restored.open_tool_calls(), manager.open_tool_calls());
     prop_assert_eq!(restored.summarizing(), manager.summarizing());
     assert_valid(&window(manager))
 }
@@ -70,7 +70,7 @@ proptest! {
             world = World { manager, said, table: world.table, calls: world.calls, ..World::new() };
             // The service says of each open call that its outcome is unknown.
             for call in open_calls(&world.manager).iter().filter(|_| *marks_unknown) {
-                let unknown = Content::from(call.failure(InvocationError::new("unknown").unwrap()));
+                let unknown = Content::from(call.failure(ToolCallError::new("unknown").unwrap()));
                 world.manager.add_user(unknown.clone()).unwrap();
                 world.said.push(unknown);
             }

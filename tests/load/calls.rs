@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
-use verbale::log::{CallHeader, CallId, CallLog, Ending, LogWriter, Status};
-use verbale::{MessagesManager, PlainMessage, Tail};
+use verbale::log::{CallEnd, CallHeader, CallId, CallLog, LogWriter, Status};
+use verbale::{LastMessage, MessagesManager, PlainMessage};
 
 /// Between two messages of a call: somebody speaks for so long.
 const MESSAGE: Duration = Duration::from_secs(3);
@@ -64,7 +64,7 @@ pub async fn carry(world: Arc<World>) {
 /// The lines begin spread over the time of a message, and in the midst of their calls.
 async fn calls_of_line(world: Arc<World>, line: u32, end: Instant) {
     sleep(MESSAGE * line / world.load.calls).await;
-    let mut endings = JoinSet::new();
+    let mut call_ends = JoinSet::new();
     let mut messages = 1 + line % MESSAGES;
     for number in 0.. {
         let call_id = CallId::new(format!("{line}-{number}")).unwrap();
@@ -72,7 +72,7 @@ async fn calls_of_line(world: Arc<World>, line: u32, end: Instant) {
         let mut manager = Manager::new();
         for message in 0..messages {
             say(&mut manager, message);
-            call.hand_over(&mut manager, Tail::Exclude).unwrap();
+            call.submit(&mut manager, LastMessage::Exclude).unwrap();
             world.seen.messages.fetch_add(1, Ordering::Relaxed);
             world.seen.most_call_bytes.fetch_max(waiting_bytes(&manager), Ordering::Relaxed);
             sleep(MESSAGE).await;
@@ -80,22 +80,22 @@ async fn calls_of_line(world: Arc<World>, line: u32, end: Instant) {
                 break;
             }
         }
-        let world_of_ending = world.clone();
-        endings.spawn(async move {
-            let ending = Ending::of(&manager, START_MS, "hangup").unwrap();
-            call.finish(&mut manager, ending, IN_TIME).await.unwrap();
-            while !manager.changes(Tail::Include).is_empty() {
+        let world_of_call_end = world.clone();
+        call_ends.spawn(async move {
+            let call_end = CallEnd::of(&manager, START_MS, "hangup").unwrap();
+            call.finish(&mut manager, call_end, IN_TIME).await.unwrap();
+            while !manager.changes(LastMessage::Include).is_empty() {
                 sleep(Duration::from_secs(1)).await;
                 call.acknowledge(&mut manager);
             }
-            compare(&world_of_ending, &call_id, &manager).await;
+            compare(&world_of_call_end, &call_id, &manager).await;
         });
         if Instant::now() >= end {
             break;
         }
         messages = MESSAGES;
     }
-    while let Some(done) = endings.join_next().await {
+    while let Some(done) = call_ends.join_next().await {
         done.unwrap();
     }
 }
@@ -110,7 +110,7 @@ fn say(manager: &mut Manager, message: u32) {
 
 /// What was handed over and is not stored, as the writer weighs it.
 fn waiting_bytes(manager: &Manager) -> usize {
-    let (all, new) = (manager.changes(Tail::Include), manager.new_changes(Tail::Include));
+    let (all, new) = (manager.changes(LastMessage::Include), manager.new_changes(LastMessage::Include));
     let waiting = all.records().iter().filter(|record| new.records().iter().all(|new| new.id() != record.id()));
     waiting.map(|record| 256 + record.contents().texts().map(|text| text.len()).sum::<usize>()).sum()
 }
@@ -123,7 +123,7 @@ async fn compare(world: &World, call_id: &CallId, manager: &Manager) {
         // The end is written behind the last record; while the log is away, it cannot be read either. Reads take turns
         // with the writes, so that they are few.
         if let Ok(logged) = world.log.read_call(call_id).await
-            && logged.header.is_some_and(|header| header.ending().is_some())
+            && logged.header.is_some_and(|header| header.call_end().is_some())
         {
             assert!(logged.records == manager.records(), "call {call_id} is not what was said");
             world.seen.compared.fetch_add(1, Ordering::Relaxed);

@@ -163,7 +163,7 @@ async fn watched(world: &Arc<World>, every: Duration) -> Watch {
     let (status, seen) = (world.writer.status(), &world.seen);
     let messages = seen.messages.load(Ordering::Relaxed);
     let most_call_bytes = seen.most_call_bytes.load(Ordering::Relaxed);
-    assert_eq!((status.queued, status.set_aside, status.bytes), (0, 0, 0), "{status:?}");
+    assert_eq!((status.queued, status.dead_letters, status.bytes), (0, 0, 0), "{status:?}");
     assert!(most_call_bytes <= load.max_call_bytes, "{most_call_bytes}");
     assert!(seen.compared.load(Ordering::Relaxed) >= u64::from(load.calls));
     println!(

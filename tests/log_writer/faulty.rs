@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use verbale::Record;
 use verbale::log::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Claim, LogError, LogFuture, LoggedCall, MemoryLog,
-    Opening, Put, Remedy,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, LoggedCall, MemoryLog, Opening,
+    Put, Remedy, WriterLease,
 };
 use verbale::message::Position;
 
@@ -80,11 +80,11 @@ impl CallLog for Faulty {
         })
     }
 
-    fn put_record<'a>(&'a self, claim: &'a Claim, record: &'a Record) -> LogFuture<'a, Put> {
+    fn put_record<'a>(&'a self, lease: &'a WriterLease, record: &'a Record) -> LogFuture<'a, Put> {
         Box::pin(async move {
-            self.pass(claim.call_id()).await?;
+            self.pass(lease.call_id()).await?;
             self.puts.lock().unwrap().push(record.position());
-            self.log.put_record(claim, record).await
+            self.log.put_record(lease, record).await
         })
     }
 

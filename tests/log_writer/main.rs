@@ -13,10 +13,10 @@ use std::time::Duration;
 use faulty::{Faulty, Next};
 use verbale::clock::SeededRandomness;
 use verbale::log::{
-    CallHeader, CallId, CallLog, CallQuery, Claim, Durability, Ending, HandedOver, LogWriter, MemoryLog, NotAccepted,
-    Part, Spool, SpoolMemory, SpoolSettings, Status, WhenFull, WriterSettings,
+    CallEnd, CallHeader, CallId, CallLog, CallQuery, Durability, HandedOver, LogWriter, MemoryLog, NotAccepted, Part,
+    Spool, SpoolMemory, SpoolSettings, Status, WhenFull, WriterLease, WriterSettings,
 };
-use verbale::{MessageWrapper, MessagesManager, PlainMessage, Tail, Timing};
+use verbale::{LastMessage, MessageWrapper, MessagesManager, PlainMessage, Timing};
 
 const START_MS: i64 = 1_744_815_823_058;
 const SOON: Duration = Duration::from_secs(5);
@@ -37,8 +37,8 @@ fn call_id(name: &str) -> CallId {
     CallId::new(name).unwrap()
 }
 
-fn claim(name: &str) -> Claim {
-    Claim::first(call_id(name))
+fn lease(name: &str) -> WriterLease {
+    WriterLease::first(call_id(name))
 }
 
 async fn stored(log: &Faulty, name: &str) -> Manager {
@@ -47,7 +47,7 @@ async fn stored(log: &Faulty, name: &str) -> Manager {
 
 /// Nothing is counted twice, and nothing is missing.
 fn balanced(status: &Status) {
-    let known = status.stored + status.replaced + status.queued + status.spooled + status.set_aside + status.taken;
+    let known = status.stored + status.replaced + status.queued + status.spooled + status.dead_letters + status.taken;
     assert_eq!(status.accepted + status.recovered, known + status.erased, "{status:?}");
 }
 
@@ -61,22 +61,22 @@ async fn a_call_is_written_from_its_header_to_its_end() {
         manager.add_user(format!("user {turn}")).unwrap();
         manager.add_assistant(format!("assistant {turn}")).unwrap();
         let expected = if turn == 0 { 1 } else { 2 };
-        let handed_over = call.hand_over(&mut manager, Tail::Exclude).unwrap();
-        assert_eq!((handed_over.records, handed_over.is_full), (expected, false));
+        let submitted = call.submit(&mut manager, LastMessage::Exclude).unwrap();
+        assert_eq!((submitted.records, submitted.is_full), (expected, false));
         tokio::time::sleep(Duration::from_secs(3)).await;
     }
     call.acknowledge(&mut manager);
-    assert_eq!(manager.changes(Tail::Include).records().len(), 1);
+    assert_eq!(manager.changes(LastMessage::Include).records().len(), 1);
 
-    let ending = Ending::of(&manager, START_MS + 9_000, "hangup").unwrap();
-    call.finish(&mut manager, ending.clone(), SOON).await.unwrap();
+    let call_end = CallEnd::of(&manager, START_MS + 9_000, "hangup").unwrap();
+    call.finish(&mut manager, call_end.clone(), SOON).await.unwrap();
     assert_eq!(writer.flush(SOON).await, []);
     assert!(stored(&log, "CA1").await == manager);
     call.acknowledge(&mut manager);
-    assert!(manager.changes(Tail::Include).is_empty());
+    assert!(manager.changes(LastMessage::Include).is_empty());
     let listed = log.list_calls(&CallQuery::of_day("2025-04-16".parse().unwrap())).await.unwrap().calls;
     assert_eq!(listed.len(), 1);
-    assert_eq!(listed[0].ending(), Some(&ending));
+    assert_eq!(listed[0].call_end(), Some(&call_end));
     let status = writer.status();
     balanced(&status);
     assert_eq!((status.accepted, status.stored, status.written, status.bytes), (6, 6, 6, 0));
@@ -86,13 +86,13 @@ async fn a_call_is_written_from_its_header_to_its_end() {
 async fn a_newer_revision_replaces_the_one_that_waits() {
     let log = Arc::new(Faulty::new());
     let writer = started(&log, settings());
-    let call = writer.call(claim("CA1"));
+    let call = writer.call(lease("CA1"));
     let mut manager = Manager::new();
     manager.add_user("Hi").unwrap();
     let id = manager.add_assistant("Hello!").unwrap().id();
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, START_MS).unwrap();
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await, []);
     let status = writer.status();
     balanced(&status);
@@ -105,7 +105,7 @@ async fn a_log_that_hangs_delays_no_turn_and_no_other_call() {
     let log = Arc::new(Faulty::new());
     log.always(&call_id("poisoned"), Next::Hang);
     let writer = started(&log, settings().with_parallel(2));
-    let (poisoned, healthy) = (writer.call(claim("poisoned")), writer.call(claim("healthy")));
+    let (poisoned, healthy) = (writer.call(lease("poisoned")), writer.call(lease("healthy")));
     let (mut lost, mut manager) = (Manager::new(), Manager::new());
     for turn in 0..20 {
         for manager in [&mut lost, &mut manager] {
@@ -113,8 +113,8 @@ async fn a_log_that_hangs_delays_no_turn_and_no_other_call() {
             manager.add_assistant("yes").unwrap();
         }
         let before = tokio::time::Instant::now();
-        assert_eq!(poisoned.hand_over(&mut lost, Tail::Include).unwrap().records, 2);
-        healthy.hand_over(&mut manager, Tail::Include).unwrap();
+        assert_eq!(poisoned.submit(&mut lost, LastMessage::Include).unwrap().records, 2);
+        healthy.submit(&mut manager, LastMessage::Include).unwrap();
         assert_eq!(before.elapsed(), Duration::ZERO);
         tokio::time::sleep(Duration::from_secs(3)).await;
         assert!(stored(&log, "healthy").await == manager);
@@ -143,15 +143,15 @@ async fn what_finds_no_room_stays_pending_and_comes_with_the_next_turn() {
     for turn in 0..10 {
         manager.add_user(format!("user {turn}")).unwrap();
         manager.add_assistant("x".repeat(100)).unwrap();
-        accepted += call.hand_over(&mut manager, Tail::Include).unwrap().records;
+        accepted += call.submit(&mut manager, LastMessage::Include).unwrap().records;
     }
     let status = writer.status();
     assert_eq!((accepted, status.refused), (3, 9));
     assert!(status.bytes <= 1_000);
-    assert_eq!(manager.new_changes(Tail::Include).records().len(), 17);
+    assert_eq!(manager.new_changes(LastMessage::Include).records().len(), 17);
     log.always(&call_id("CA1"), Next::Go);
-    let ending = Ending::of(&manager, START_MS, "hangup").unwrap();
-    call.finish(&mut manager, ending, Duration::from_secs(60)).await.unwrap();
+    let call_end = CallEnd::of(&manager, START_MS, "hangup").unwrap();
+    call.finish(&mut manager, call_end, Duration::from_secs(60)).await.unwrap();
     assert_eq!(writer.flush(SOON).await, []);
     assert!(stored(&log, "CA1").await == manager);
     balanced(&writer.status());
@@ -159,52 +159,52 @@ async fn what_finds_no_room_stays_pending_and_comes_with_the_next_turn() {
     // The other policy.
     log.always(&call_id("CA2"), Next::Unavailable);
     let writer = started(&log, settings().with_limits(1_000, 1_000).with_when_full(WhenFull::Accept));
-    let call = writer.call(claim("CA2"));
-    assert_eq!(call.hand_over(&mut stored(&log, "CA1").await, Tail::Include).unwrap(), HandedOver::default());
+    let call = writer.call(lease("CA2"));
+    assert_eq!(call.submit(&mut stored(&log, "CA1").await, LastMessage::Include).unwrap(), HandedOver::default());
     let mut manager = Manager::new();
     manager.add_user("x".repeat(5_000)).unwrap();
     manager.add_assistant("x".repeat(5_000)).unwrap();
-    let handed_over = call.hand_over(&mut manager, Tail::Include).unwrap();
-    assert_eq!((handed_over.records, handed_over.is_full), (2, false));
+    let submitted = call.submit(&mut manager, LastMessage::Include).unwrap();
+    assert_eq!((submitted.records, submitted.is_full), (2, false));
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_log_never_takes_is_set_aside_and_stops_nobody() {
+async fn what_the_log_never_takes_is_dead_letter_and_stops_nobody() {
     let log = Arc::new(Faulty::new());
     log.next(&call_id("CA1"), Next::Refuse);
     let writer = started(&log, settings());
-    let call = writer.call(claim("CA1"));
+    let call = writer.call(lease("CA1"));
     let mut manager = Manager::new();
     manager.add_user("secret words").unwrap();
     manager.add_assistant("Hello!").unwrap();
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     let unstored = writer.flush(SOON).await;
     let Part::Record { id, .. } = unstored[0].part else { panic!("{unstored:?}") };
-    assert_eq!((unstored.len(), unstored[0].is_set_aside, id), (1, true, manager.meta_messages()[0].id()));
+    assert_eq!((unstored.len(), unstored[0].is_dead_letter, id), (1, true, manager.meta_messages()[0].id()));
     assert_eq!(log.read_call(&call_id("CA1")).await.unwrap().records.len(), 1);
     balanced(&writer.status());
     assert!(writer.status().bytes > 0);
 
-    let taken = writer.take_set_aside().await.unwrap();
+    let taken = writer.take_dead_letters().await.unwrap();
     assert_eq!((taken.len(), &taken[0].record), (1, &manager.records()[0]));
     assert!(taken[0].reason.contains("refused"), "{}", taken[0].reason);
     assert_eq!(writer.flush(SOON).await, []);
     let status = writer.status();
     balanced(&status);
-    assert_eq!((status.set_aside, status.taken, status.bytes), (0, 1, 0));
+    assert_eq!((status.dead_letters, status.taken, status.bytes), (0, 1, 0));
     assert_eq!(writer.flush(SOON).await, []);
 
     // A newer revision may be taken.
     log.next(&call_id("CA1"), Next::Refuse);
     manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, START_MS).unwrap();
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await.len(), 1);
     manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, START_MS + 1).unwrap();
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await, []);
     assert!(stored(&log, "CA1").await == manager);
     balanced(&writer.status());
-    assert_eq!(writer.status().set_aside, 0);
+    assert_eq!(writer.status().dead_letters, 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -215,7 +215,7 @@ async fn what_a_person_must_mend_is_told_at_once_and_goes_on_when_mended() {
     let call = writer.open(CallHeader::new(call_id("CA1"), START_MS).unwrap()).unwrap();
     let mut manager = Manager::new();
     manager.add_user("Hi").unwrap();
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     while log.attempts() == 0 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
@@ -239,22 +239,22 @@ async fn who_was_taken_over_is_told_so() {
     let call = writer.open(CallHeader::new(call_id("CA1"), START_MS).unwrap()).unwrap();
     let mut manager = Manager::new();
     manager.add_user("Hi").unwrap();
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await, []);
 
     let other = started(&log, settings());
     let (mut restored, resumed) = other.resume::<PlainMessage>(&call_id("CA1"), SOON).await.unwrap();
-    assert_eq!(resumed.claim().epoch(), 2);
+    assert_eq!(resumed.lease().epoch(), 2);
     restored.add_assistant("Hello!").unwrap();
-    resumed.hand_over(&mut restored, Tail::Include).unwrap();
+    resumed.submit(&mut restored, LastMessage::Include).unwrap();
     assert_eq!(other.flush(SOON).await, []);
 
     manager.add_assistant("I am late").unwrap();
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     let unstored = writer.flush(SOON).await;
-    assert!(unstored.len() == 1 && unstored[0].is_set_aside, "{unstored:?}");
+    assert!(unstored.len() == 1 && unstored[0].is_dead_letter, "{unstored:?}");
     manager.add_user("What?").unwrap();
-    let error = call.hand_over(&mut manager, Tail::Include).unwrap_err();
+    let error = call.submit(&mut manager, LastMessage::Include).unwrap_err();
     assert!(matches!(&error, NotAccepted::Over(error) if error.is_fenced()), "{error}");
     assert!(stored(&log, "CA1").await == restored);
     balanced(&writer.status());
@@ -275,7 +275,7 @@ async fn an_erased_call_is_gone_everywhere() {
         let call = writer.open(CallHeader::new(call_id("CA1"), START_MS).unwrap()).unwrap();
         let mut manager = Manager::new();
         manager.add_user("secret words").unwrap();
-        call.hand_over(&mut manager, Tail::Include).unwrap();
+        call.submit(&mut manager, LastMessage::Include).unwrap();
         tokio::time::sleep(SOON).await;
         assert_eq!(memory.contains(b"secret words"), with_spool);
         log.always(&call_id("CA1"), Next::Unavailable);
@@ -287,7 +287,7 @@ async fn an_erased_call_is_gone_everywhere() {
         assert!(!memory.contains(b"secret words"));
         assert!(log.read_call(&call_id("CA1")).await.unwrap().is_empty());
         manager.add_assistant("secret words").unwrap();
-        let error = call.hand_over(&mut manager, Tail::Include).unwrap_err();
+        let error = call.submit(&mut manager, LastMessage::Include).unwrap_err();
         assert!(matches!(&error, NotAccepted::Over(error) if error.is_erased()), "{error}");
         assert_eq!(writer.flush(SOON).await, []);
         balanced(&writer.status());
@@ -310,15 +310,15 @@ async fn what_is_spooled_outlives_the_writer() {
     for turn in 0..50 {
         manager.add_user(format!("user {turn}")).unwrap();
         let id = manager.add_assistant("yes").unwrap().id();
-        call.hand_over(&mut manager, Tail::Include).unwrap();
+        call.submit(&mut manager, LastMessage::Include).unwrap();
         tokio::time::sleep(Duration::from_secs(2)).await;
         manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, START_MS + turn).unwrap();
     }
-    let ending = Ending::of(&manager, START_MS + 100_000, "hangup").unwrap();
-    call.finish(&mut manager, ending.clone(), SOON).await.unwrap();
+    let call_end = CallEnd::of(&manager, START_MS + 100_000, "hangup").unwrap();
+    call.finish(&mut manager, call_end.clone(), SOON).await.unwrap();
     tokio::time::sleep(SOON).await;
     call.acknowledge(&mut manager);
-    assert!(manager.changes(Tail::Include).is_empty(), "all is spooled");
+    assert!(manager.changes(LastMessage::Include).is_empty(), "all is spooled");
     let status = writer.status();
     balanced(&status);
     assert_eq!((status.queued, status.spooled, status.bytes), (0, 100, 0));
@@ -333,7 +333,7 @@ async fn what_is_spooled_outlives_the_writer() {
     let writer = started(&log, settings().with_spool(spool.clone()));
     let (restored, resumed) = writer.resume::<PlainMessage>(&call_id("CA1"), SOON).await.unwrap();
     assert!(restored == manager);
-    assert_eq!(resumed.claim().epoch(), 2);
+    assert_eq!(resumed.lease().epoch(), 2);
     let status = writer.status();
     balanced(&status);
     assert_eq!((status.recovered, status.stored, status.written, status.spooled), (100, 100, 100, 0));
@@ -353,12 +353,12 @@ async fn a_spool_that_is_full_or_fails_delays_nothing() {
             log.always(&call_id("CA1"), Next::Unavailable);
         }
         let writer = started(&log, settings().with_spool(spool));
-        let call = writer.call(claim("CA1"));
+        let call = writer.call(lease("CA1"));
         let mut manager = Manager::new();
         for turn in 0..20 {
             manager.add_user(format!("user {turn}")).unwrap();
             manager.add_assistant("x".repeat(200)).unwrap();
-            call.hand_over(&mut manager, Tail::Include).unwrap();
+            call.submit(&mut manager, LastMessage::Include).unwrap();
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
         assert!(writer.status().unspooled > 0);
@@ -368,7 +368,7 @@ async fn a_spool_that_is_full_or_fails_delays_nothing() {
         assert_eq!(writer.flush(Duration::from_secs(60)).await, []);
         assert!(stored(&log, "CA1").await == manager);
         call.acknowledge(&mut manager);
-        assert!(manager.changes(Tail::Include).is_empty());
+        assert!(manager.changes(LastMessage::Include).is_empty());
         balanced(&writer.status());
     }
 }
@@ -378,10 +378,10 @@ async fn a_writer_without_handles_writes_all_and_ends() {
     let log: Arc<MemoryLog> = Arc::default();
     let (writer, task) = LogWriter::new(log.clone(), settings());
     let task = tokio::spawn(task.run());
-    let call = writer.call(claim("CA1"));
+    let call = writer.call(lease("CA1"));
     let mut manager = Manager::new();
     manager.add_user("Hi").unwrap();
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     drop((call, writer));
     task.await.unwrap();
     assert_eq!(log.read_call(&call_id("CA1")).await.unwrap().records, manager.records());
@@ -392,22 +392,22 @@ async fn a_writer_that_was_stopped_leaves_all_with_the_manager() {
     let log = Arc::new(Faulty::new());
     log.always(&call_id("CA1"), Next::Hang);
     let writer = started(&log, settings());
-    let call = writer.call(claim("CA1"));
+    let call = writer.call(lease("CA1"));
     let mut manager = Manager::new();
     manager.add_user("Hi").unwrap();
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     assert_eq!(writer.stop(SOON).await.len(), 1);
     tokio::time::sleep(SOON).await;
     manager.add_assistant("Hello!").unwrap();
-    assert!(matches!(call.hand_over(&mut manager, Tail::Include), Err(NotAccepted::Stopped)));
-    assert_eq!(manager.changes(Tail::Include).records().len(), 2);
-    assert_eq!(manager.new_changes(Tail::Include).records().len(), 1);
+    assert!(matches!(call.submit(&mut manager, LastMessage::Include), Err(NotAccepted::Stopped)));
+    assert_eq!(manager.changes(LastMessage::Include).records().len(), 2);
+    assert_eq!(manager.new_changes(LastMessage::Include).records().len(), 1);
     manager.take_back();
-    assert_eq!(manager.new_changes(Tail::Include).records().len(), 2);
+    assert_eq!(manager.new_changes(LastMessage::Include).records().len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_left_of_an_older_writer_is_set_aside() {
+async fn what_is_left_of_an_older_writer_is_dead_letter() {
     let memory = SpoolMemory::new();
     let log = Arc::new(Faulty::new());
     let spool = Arc::new(Spool::in_memory(&memory, SpoolSettings::default()).unwrap());
@@ -415,11 +415,11 @@ async fn what_is_left_of_an_older_writer_is_set_aside() {
     let call = writer.open(CallHeader::new(call_id("CA1"), START_MS).unwrap()).unwrap();
     let mut manager = Manager::new();
     manager.add_user("Hi").unwrap();
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await, []);
     log.always(&call_id("CA1"), Next::Unavailable);
     manager.add_assistant("Hello!").unwrap();
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     tokio::time::sleep(SOON).await;
     assert_eq!(writer.status().spooled, 1);
 
@@ -427,17 +427,19 @@ async fn what_is_left_of_an_older_writer_is_set_aside() {
     log.always(&call_id("CA1"), Next::Go);
     let resumed = log.resume_call(&call_id("CA1")).await.unwrap();
     let mut restored = Manager::restore(resumed.records.clone()).unwrap();
-    let other = writer.call(resumed.claim().unwrap());
+    let other = writer.call(resumed.lease().unwrap());
     restored.add_assistant("Good morning!").unwrap();
-    other.hand_over(&mut restored, Tail::Include).unwrap();
+    other.submit(&mut restored, LastMessage::Include).unwrap();
     let unstored = writer.flush(SOON).await;
-    assert!(unstored.len() == 1 && unstored[0].is_set_aside, "{unstored:?}");
+    assert!(unstored.len() == 1 && unstored[0].is_dead_letter, "{unstored:?}");
     manager.add_user("What?").unwrap();
-    assert!(matches!(call.hand_over(&mut manager, Tail::Include), Err(NotAccepted::Over(error)) if error.is_fenced()));
+    assert!(
+        matches!(call.submit(&mut manager, LastMessage::Include), Err(NotAccepted::Over(error)) if error.is_fenced())
+    );
     assert!(stored(&log, "CA1").await == restored);
     let status = writer.status();
     balanced(&status);
-    assert_eq!((status.set_aside, status.spooled), (1, 0));
-    assert_eq!(writer.take_set_aside().await.unwrap().len(), 1);
+    assert_eq!((status.dead_letters, status.spooled), (1, 0));
+    assert_eq!(writer.take_dead_letters().await.unwrap().len(), 1);
     assert_eq!(writer.flush(SOON).await, []);
 }

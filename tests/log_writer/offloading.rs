@@ -9,13 +9,13 @@ use verbale::contents::{Cached, ContentId, ContentStore, MemoryStore};
 use verbale::dynamodb::{DynamoContents, DynamoLog, MAX_ITEM_BYTES, Table, create_table, item_size};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{
-    CallHeader, CallLog, CardNumbers, Ending, LogWriter, MemoryLog, Offloading, Spool, SpoolMemory, SpoolSettings,
+    CallEnd, CallHeader, CallLog, CardNumbers, LogWriter, MemoryLog, Offloading, Spool, SpoolMemory, SpoolSettings,
     redact,
 };
-use verbale::message::{Invocation, Media, MediaKind, Source};
-use verbale::{Content, Record, Role, Tail, Value};
+use verbale::message::{Media, MediaKind, Source, ToolCall};
+use verbale::{Content, LastMessage, Record, Role, Value};
 
-use super::{Manager, START_MS, balanced, call_id, claim, settings};
+use super::{Manager, START_MS, balanced, call_id, lease, settings};
 
 /// A watchdog, and no measurement: the embedded DynamoDB takes real time.
 const LONG: Duration = Duration::from_secs(1_200);
@@ -34,10 +34,10 @@ fn rows() -> Value {
 
 fn large_call() -> Manager {
     let mut manager = Manager::new();
-    manager.add_supervisor(text(0, 50_000)).unwrap();
+    manager.add_system(text(0, 50_000)).unwrap();
     let contents: Vec<Content> = (0..300).map(|number| text(number, 2_048).into()).collect();
     manager.add_message(Role::User, contents).unwrap();
-    let ask = Invocation::new("call_1", "timetable", rows()).unwrap();
+    let ask = ToolCall::new("call_1", "timetable", rows()).unwrap();
     manager.add_assistant([ask.clone()]).unwrap();
     let picture = Source::Bytes((0..5 << 20).map(|at: usize| (at * 31 % 251) as u8).collect());
     let picture = Media::new(MediaKind::Image, picture).with_mime_type("image/png");
@@ -60,13 +60,13 @@ async fn what_is_larger_than_an_item_is_written_and_comes_back_equal() {
     let call = writer.open(CallHeader::new(call_id("CA1"), START_MS).unwrap()).unwrap();
     let mut manager = large_call();
     let whole = manager.records();
-    let ending = Ending::of(&manager, START_MS + 9_000, "hangup").unwrap();
-    call.finish(&mut manager, ending.clone(), LONG).await.unwrap();
+    let call_end = CallEnd::of(&manager, START_MS + 9_000, "hangup").unwrap();
+    call.finish(&mut manager, call_end.clone(), LONG).await.unwrap();
     assert_eq!(writer.flush(LONG).await, []);
     let logged = log.read_call(&call_id("CA1")).await.unwrap();
     assert_eq!(logged.problems, []);
     assert!(logged.records == whole);
-    assert_eq!(logged.header.unwrap().ending(), Some(&ending));
+    assert_eq!(logged.header.unwrap().call_end(), Some(&call_end));
     let mut pages = client.scan().table_name("verbale").into_paginator().send();
     let mut bytes = 0;
     while let Some(page) = pages.next().await {
@@ -84,10 +84,10 @@ async fn what_is_larger_than_an_item_is_written_and_comes_back_equal() {
     let mut other = Manager::with_clock(clock, Arc::new(SequentialIds::default()));
     other.add_user("Hi").unwrap().set_data("trace", text(1, 500_000)).unwrap();
     other.add_assistant("Hello!").unwrap();
-    let call = writer.call(claim("CA2"));
-    call.hand_over(&mut other, Tail::Include).unwrap();
+    let call = writer.call(lease("CA2"));
+    call.submit(&mut other, LastMessage::Include).unwrap();
     let unstored = writer.flush(LONG).await;
-    assert!(unstored.len() == 1 && unstored[0].is_set_aside, "{unstored:?}");
+    assert!(unstored.len() == 1 && unstored[0].is_dead_letter, "{unstored:?}");
     let reason = unstored[0].to_string();
     assert!(
         reason.contains("takes 500167 bytes and an item has room for") && !reason.contains("what was said"),
@@ -106,11 +106,11 @@ async fn what_is_redacted_reaches_no_content_store() {
     let (writer, task) = LogWriter::new(log.clone(), settings().with_spool(spool).with_redactor(Arc::new(CardNumbers)));
     tokio::spawn(task.run());
     let mut manager = Manager::new();
-    manager.add_supervisor("Test with 4111 1111 1111 1111.").unwrap();
+    manager.add_system("Test with 4111 1111 1111 1111.").unwrap();
     manager.add_user(format!("{} 4111 1111", text(0, 2_000))).unwrap();
     manager.add_user(format!("1111 1111 {}", text(1, 2_000))).unwrap();
-    let call = writer.call(claim("CA1"));
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    let call = writer.call(lease("CA1"));
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     assert_eq!(writer.flush(LONG).await, []);
 
     let expected: Vec<Record> = manager.records().iter().map(|record| redact(record, &CardNumbers).unwrap()).collect();
@@ -124,5 +124,5 @@ async fn what_is_redacted_reaches_no_content_store() {
     writer.erase(&call_id("CA1")).await.unwrap();
     assert!(store.is_empty());
     manager.add_user("4111").unwrap();
-    assert!(call.hand_over(&mut manager, Tail::Include).is_err());
+    assert!(call.submit(&mut manager, LastMessage::Include).is_err());
 }

@@ -13,10 +13,10 @@ use verbale::log::{
     CallLog, CardNumbers, Durability, LogWriter, Redaction, Redactor, Redactors, Spool, SpoolMemory, SpoolSettings,
     redact,
 };
-use verbale::{Record, Tail, Timing};
+use verbale::{LastMessage, Record, Timing};
 
 use super::faulty::{Faulty, Next};
-use super::{Manager, SOON, START_MS, balanced, call_id, claim, settings, started, stored};
+use super::{Manager, SOON, START_MS, balanced, call_id, lease, settings, started, stored};
 
 /// All that is traced on this thread.
 #[derive(Clone, Default)]
@@ -66,7 +66,7 @@ async fn a_card_number_reaches_neither_log_nor_spool() {
     let settings = settings().with_redactor(Arc::new(CardNumbers));
     let (writer, task) = LogWriter::new(log.clone(), settings.clone().with_spool(spool(&memory)));
     let task = tokio::spawn(task.run());
-    let call = writer.call(claim("CA1"));
+    let call = writer.call(lease("CA1"));
     let mut manager = Manager::new();
     manager.add_user("My card is 4111 1111").unwrap();
     manager.add_user("1111 1111, is it not?").unwrap();
@@ -77,7 +77,7 @@ async fn a_card_number_reaches_neither_log_nor_spool() {
     let expected: Vec<Record> = said.iter().map(|record| redact(record, &CardNumbers).unwrap()).collect();
     assert!(expected.iter().zip(&said).all(|(redacted, said)| redacted != said), "each holds the number");
 
-    assert_eq!(call.hand_over(&mut manager, Tail::Include).unwrap().records, 4);
+    assert_eq!(call.submit(&mut manager, LastMessage::Include).unwrap().records, 4);
     tokio::time::sleep(SOON).await;
     assert!(writer.status().spooled == 4 && memory.contains(b"The card is") && !memory.contains(b"4111"));
     assert!(manager.records() == said, "the conversation stays as it is");
@@ -119,42 +119,42 @@ async fn what_cannot_be_redacted_is_written_nowhere_and_stops_nobody() {
         let redactor = Redactors::default().with(CardNumbers).with(broken(way, is_mended.clone()));
         let settings = settings().with_redactor(Arc::new(redactor)).with_spool(spool(&memory));
         let writer = started(&log, settings);
-        let call = writer.call(claim("CA1"));
+        let call = writer.call(lease("CA1"));
         let mut manager = Manager::new();
         manager.add_user("Hi").unwrap();
         let id = manager.add_assistant("the secret word").unwrap().id();
         manager.add_user("Thank you").unwrap();
-        call.hand_over(&mut manager, Tail::Include).unwrap();
+        call.submit(&mut manager, LastMessage::Include).unwrap();
         tokio::time::sleep(SOON).await;
         let status = writer.status();
         balanced(&status);
-        assert_eq!((status.spooled, status.set_aside), (2, 1));
+        assert_eq!((status.spooled, status.dead_letters), (2, 1));
         assert!(status.bytes > 0, "it takes its room");
         assert!(memory.contains(b"Thank you") && !memory.contains(b"secret"));
 
         log.always(&call_id("CA1"), Next::Go);
         let unstored = writer.flush(SOON).await;
-        assert!(unstored.len() == 1 && unstored[0].is_set_aside, "{unstored:?}");
+        assert!(unstored.len() == 1 && unstored[0].is_dead_letter, "{unstored:?}");
         assert_eq!(unstored[0].level, Durability::Accepted);
         assert_eq!(logged(&log).await, [0, 2].map(|at| manager.records()[at].clone()));
         call.acknowledge(&mut manager);
-        assert_eq!(manager.changes(Tail::Include).records(), &manager.records()[1..2]);
+        assert_eq!(manager.changes(LastMessage::Include).records(), &manager.records()[1..2]);
 
         // A newer revision takes its place.
         manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, START_MS).unwrap();
-        call.hand_over(&mut manager, Tail::Include).unwrap();
+        call.submit(&mut manager, LastMessage::Include).unwrap();
         writer.flush(SOON).await;
-        let taken = writer.take_set_aside().await.unwrap();
+        let taken = writer.take_dead_letters().await.unwrap();
         assert_eq!((taken.len(), &taken[0].record, taken[0].is_unredacted), (1, &manager.records()[1], true));
         assert!(taken[0].reason.contains(reason), "{}", taken[0].reason);
         assert_eq!(writer.flush(SOON).await, []);
         assert_eq!(writer.status().replaced, 1);
-        assert_eq!((writer.status().set_aside, writer.status().bytes), (0, 0));
+        assert_eq!((writer.status().dead_letters, writer.status().bytes), (0, 0));
         assert_eq!(logged(&log).await.len(), 2);
 
         is_mended.store(true, Ordering::Relaxed);
         manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, START_MS + 1).unwrap();
-        call.hand_over(&mut manager, Tail::Include).unwrap();
+        call.submit(&mut manager, LastMessage::Include).unwrap();
         assert_eq!(writer.flush(SOON).await, []);
         assert!(stored(&log, "CA1").await == manager);
         balanced(&writer.status());
@@ -168,25 +168,25 @@ async fn what_could_not_be_redacted_of_an_erased_call_is_forgotten() {
     let log = Arc::new(Faulty::new());
     let redactor = broken(0, Arc::default());
     let writer = started(&log, settings().with_redactor(Arc::new(redactor)));
-    let call = writer.call(claim("CA1"));
+    let call = writer.call(lease("CA1"));
     let mut manager = Manager::new();
     manager.add_user("the secret word").unwrap();
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(writer.status().set_aside, 1);
+    assert_eq!(writer.status().dead_letters, 1);
     // Handed over before it is known that the call is erased, and taken in behind that.
     let erased_id = call_id("CA1");
-    let (erased, handed_over) = tokio::join!(writer.erase(&erased_id), async {
+    let (erased, submitted) = tokio::join!(writer.erase(&erased_id), async {
         manager.add_assistant("another secret word").unwrap();
-        call.hand_over(&mut manager, Tail::Include).map(|handed_over| handed_over.records)
+        call.submit(&mut manager, LastMessage::Include).map(|submitted| submitted.records)
     });
     erased.unwrap();
-    assert_eq!(handed_over.unwrap(), 1);
+    assert_eq!(submitted.unwrap(), 1);
     assert_eq!(writer.flush(SOON).await, []);
-    assert!(writer.take_set_aside().await.unwrap().is_empty());
+    assert!(writer.take_dead_letters().await.unwrap().is_empty());
     let status = writer.status();
     balanced(&status);
-    assert_eq!((status.set_aside, status.erased, status.bytes), (0, 2, 0));
+    assert_eq!((status.dead_letters, status.erased, status.bytes), (0, 2, 0));
     assert!(log.read_call(&call_id("CA1")).await.unwrap().is_empty());
 }
 

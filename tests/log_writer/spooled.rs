@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use verbale::log::{CallHeader, CallLog, LogWriter, Spool, SpoolMemory, SpoolSettings};
-use verbale::{MessageWrapper, PlainMessage, Tail, Timing};
+use verbale::{LastMessage, MessageWrapper, PlainMessage, Timing};
 
 use super::faulty::{Faulty, Next};
-use super::{Manager, SOON, START_MS, balanced, call_id, claim, settings, started, stored};
+use super::{Manager, SOON, START_MS, balanced, call_id, lease, settings, started, stored};
 
 fn spool(memory: &SpoolMemory, max_bytes: u64) -> Arc<Spool> {
     Arc::new(Spool::in_memory(memory, SpoolSettings::default().with_max_bytes(max_bytes)).unwrap())
@@ -25,18 +25,18 @@ async fn a_commit_that_failed_at_its_last_write_keeps_nothing_back() {
         settings.batch = 1;
         memory.fail_after(Some(writes));
         let writer = started(&log, settings);
-        let call = writer.call(claim("CA1"));
+        let call = writer.call(lease("CA1"));
         let mut manager = Manager::new();
         for turn in 0..3 {
             manager.add_user(format!("user {turn}")).unwrap();
             manager.add_assistant("yes").unwrap();
         }
-        call.hand_over(&mut manager, Tail::Include).unwrap();
+        call.submit(&mut manager, LastMessage::Include).unwrap();
         tokio::time::sleep(Duration::from_secs(30)).await;
         memory.fail_after(None);
         tokio::time::sleep(Duration::from_secs(30)).await;
         manager.add_user("and behind it").unwrap();
-        call.hand_over(&mut manager, Tail::Include).unwrap();
+        call.submit(&mut manager, LastMessage::Include).unwrap();
         let flushed = tokio::time::timeout(SOON * 2, writer.flush(SOON)).await;
         assert_eq!(flushed.expect("the writer goes round in circles"), [], "after {writes} writes");
         tokio::time::sleep(SOON).await;
@@ -55,16 +55,16 @@ async fn a_newer_revision_whose_commit_failed_and_was_done_leaves_nothing_behind
         let log = Arc::new(Faulty::new());
         let spool = spool(&memory, 1 << 20);
         let writer = started(&log, settings().with_spool(spool.clone()));
-        let call = writer.call(claim("CA1"));
+        let call = writer.call(lease("CA1"));
         let mut manager = Manager::new();
         log.always(&call_id("CA1"), Next::Unavailable);
         let id = manager.add_user("Hi").unwrap().id();
-        call.hand_over(&mut manager, Tail::Include).unwrap();
+        call.submit(&mut manager, LastMessage::Include).unwrap();
         tokio::time::sleep(Duration::from_secs(1)).await;
         assert_eq!(writer.status().spooled, 1);
         memory.fail_after(Some(writes));
         manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, START_MS).unwrap();
-        call.hand_over(&mut manager, Tail::Include).unwrap();
+        call.submit(&mut manager, LastMessage::Include).unwrap();
         tokio::time::sleep(Duration::from_millis(1)).await;
         balanced(&writer.status());
         memory.fail_after(None);
@@ -86,13 +86,13 @@ async fn a_newer_revision_whose_commit_failed_and_was_done_leaves_nothing_behind
 async fn a_small_record_does_not_overtake_a_large_one_through_the_spool() {
     let log = Arc::new(Faulty::new());
     let writer = started(&log, settings().with_spool(spool(&SpoolMemory::new(), 1_000)));
-    let call = writer.call(claim("CA1"));
+    let call = writer.call(lease("CA1"));
     let mut manager = Manager::new();
     for text in ["short", &"long ".repeat(1_000), "short", &"long ".repeat(1_000), "short"] {
         manager.add_user(text).unwrap();
         manager.add_assistant("yes").unwrap();
     }
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await, []);
     assert!(log.first_puts().is_sorted(), "{:?}", log.first_puts());
     assert!(stored(&log, "CA1").await == manager);
@@ -106,10 +106,10 @@ async fn what_the_spool_of_an_earlier_task_has_is_acknowledged_again() {
     log.always(&call_id("CA1"), Next::Unavailable);
     let (writer, task) = LogWriter::new(log.clone(), settings().with_spool(spool(&memory, 1 << 20)));
     let task = tokio::spawn(task.run());
-    let call = writer.call(claim("CA1"));
+    let call = writer.call(lease("CA1"));
     let mut manager = Manager::new();
     manager.add_user("Hi").unwrap();
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     tokio::time::sleep(SOON).await;
     task.abort();
     let _ = task.await;
@@ -117,28 +117,28 @@ async fn what_the_spool_of_an_earlier_task_has_is_acknowledged_again() {
 
     // It was spooled, and nobody had told the manager.
     let writer = started(&log, settings().with_spool(spool(&memory.copy(), 1 << 20)));
-    let call = writer.call(claim("CA1"));
+    let call = writer.call(lease("CA1"));
     manager.take_back();
-    assert_eq!(call.hand_over(&mut manager, Tail::Include).unwrap().records, 1);
+    assert_eq!(call.submit(&mut manager, LastMessage::Include).unwrap().records, 1);
     tokio::time::sleep(SOON).await;
     call.acknowledge(&mut manager);
-    assert!(manager.changes(Tail::Include).is_empty());
+    assert!(manager.changes(LastMessage::Include).is_empty());
     balanced(&writer.status());
 }
 
 /// It will never be stored: waiting for it would keep the call from ever going on.
 #[tokio::test(start_paused = true)]
-async fn what_is_set_aside_keeps_no_call_from_being_resumed() {
+async fn what_is_dead_letter_keeps_no_call_from_being_resumed() {
     let log = Arc::new(Faulty::new());
     let writer = started(&log, settings());
     let call = writer.open(CallHeader::new(call_id("CA1"), START_MS).unwrap()).unwrap();
     let mut manager = Manager::new();
     let id = manager.add_user("Hi").unwrap().id();
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await, []);
     log.next(&call_id("CA1"), Next::Refuse);
     manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, START_MS).unwrap();
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await.len(), 1);
     let (restored, _) = writer.resume::<PlainMessage>(&call_id("CA1"), SOON).await.unwrap();
     assert_eq!(restored.meta_messages()[0].id(), id);
@@ -147,17 +147,17 @@ async fn what_is_set_aside_keeps_no_call_from_being_resumed() {
 
 /// The spool has it already, and takes it no second time: a writer that waits for it there waits for ever.
 #[tokio::test(start_paused = true)]
-async fn what_the_spool_has_set_aside_may_be_handed_over_again() {
+async fn what_the_spool_has_set_aside_may_be_submitted_again() {
     let memory = SpoolMemory::new();
     let log = Arc::new(Faulty::new());
     let (writer, task) = LogWriter::new(log.clone(), settings().with_spool(spool(&memory, 1 << 20)));
     let task = tokio::spawn(task.run());
     log.next(&call_id("CA1"), Next::Refuse);
-    let call = writer.call(claim("CA1"));
+    let call = writer.call(lease("CA1"));
     let mut manager = Manager::new();
     manager.add_user("Hi").unwrap();
-    call.hand_over(&mut manager, Tail::Include).unwrap();
-    assert!(writer.flush(SOON).await[0].is_set_aside);
+    call.submit(&mut manager, LastMessage::Include).unwrap();
+    assert!(writer.flush(SOON).await[0].is_dead_letter);
     tokio::time::sleep(SOON).await;
     task.abort();
     let _ = task.await;
@@ -169,13 +169,13 @@ async fn what_the_spool_has_set_aside_may_be_handed_over_again() {
         }
         let memory = memory.copy();
         let writer = started(&log, settings().with_spool(spool(&memory, 1 << 20)));
-        let call = writer.call(claim("CA1"));
+        let call = writer.call(lease("CA1"));
         manager.take_back();
-        assert_eq!(call.hand_over(&mut manager, Tail::Include).unwrap().records, 1);
+        assert_eq!(call.submit(&mut manager, LastMessage::Include).unwrap().records, 1);
         writer.flush(SOON).await;
-        assert_eq!(writer.take_set_aside().await.unwrap().len(), 1);
+        assert_eq!(writer.take_dead_letters().await.unwrap().len(), 1);
         tokio::time::sleep(SOON).await;
-        assert_eq!(writer.take_set_aside().await.unwrap(), []);
+        assert_eq!(writer.take_dead_letters().await.unwrap(), []);
         assert_eq!(writer.flush(SOON).await, []);
         balanced(&writer.status());
     }

@@ -10,8 +10,8 @@ async fn what_flushes_tell_in_an_outage_grows_with_the_calls_not_with_their_squa
     for number in 0..200 {
         let call_id = CallId::new(format!("CA{number}")).unwrap();
         log.set(&call_id, Mode::Unavailable);
-        let call = writer.call(Claim::first(call_id));
-        call.hand_over(&mut said(&["Hi"]), Tail::Include).unwrap();
+        let call = writer.call(WriterLease::first(call_id));
+        call.submit(&mut said(&["Hi"]), LastMessage::Include).unwrap();
         flushes.push(tokio::spawn(async move { call.flush(SECOND).await.len() }));
     }
     let mut told = 0;
@@ -22,16 +22,16 @@ async fn what_flushes_tell_in_an_outage_grows_with_the_calls_not_with_their_squa
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_set_aside_does_not_stop_its_call() {
+async fn what_is_dead_letter_does_not_stop_its_call() {
     let log = Arc::new(Scripted::default());
     log.refuse(0, 1);
     let (writer, _task) = started(&log, settings().with_limits(1_000, 1 << 20));
-    let call = writer.call(Claim::first(ca1()));
+    let call = writer.call(WriterLease::first(ca1()));
     let mut manager = said(&[&"x".repeat(5_000)]);
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await.len(), 1);
     say(&mut manager, &["Hello!"]);
-    assert_eq!(call.hand_over(&mut manager, Tail::Include).unwrap().records, 1);
+    assert_eq!(call.submit(&mut manager, LastMessage::Include).unwrap().records, 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -42,16 +42,16 @@ async fn what_waits_is_bounded_with_its_custom_data() {
     let spool = Arc::new(Spool::in_memory(&memory, room).unwrap());
     let settings = settings().with_spool(spool.clone()).with_limits(100_000, 100_000);
     let (writer, _task) = started(&log, settings);
-    let call = writer.call(Claim::first(ca1()));
+    let call = writer.call(WriterLease::first(ca1()));
     let mut manager = Manager::new();
     for turn in 0..50 {
         say(&mut manager, &[&format!("turn {turn}")]);
         let id = manager.meta_messages()[turn].id();
         manager.entry(&id).unwrap().set_data("trace", "x".repeat(50_000)).unwrap();
     }
-    let handed_over = call.hand_over(&mut manager, Tail::Include).unwrap();
+    let submitted = call.submit(&mut manager, LastMessage::Include).unwrap();
     sleep(SECOND).await;
-    assert!(handed_over.is_full, "{} records of 50,000 bytes each found room in 100,000", handed_over.records);
+    assert!(submitted.is_full, "{} records of 50,000 bytes each found room in 100,000", submitted.records);
     assert!(spool.pending_bytes() <= 100_000, "{} bytes are spooled", spool.pending_bytes());
 }
 
@@ -59,12 +59,12 @@ async fn what_waits_is_bounded_with_its_custom_data() {
 async fn nothing_of_an_erased_call_is_accepted() {
     let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
     let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
-    writer.open(header()).unwrap().hand_over(&mut said(&["Hi"]), Tail::Include).unwrap();
+    writer.open(header()).unwrap().submit(&mut said(&["Hi"]), LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await, []);
-    let silent = writer.call(Claim::first(ca1()));
+    let silent = writer.call(WriterLease::first(ca1()));
     writer.erase(&ca1()).await.unwrap();
     log.set(&ca1(), Mode::Unavailable);
-    let handed_over = silent.hand_over(&mut said(&["secret words"]), Tail::Include);
+    let submitted = silent.submit(&mut said(&["secret words"]), LastMessage::Include);
     sleep(SECOND).await;
-    assert!(handed_over.is_err() || !memory.contains(b"secret words"));
+    assert!(submitted.is_err() || !memory.contains(b"secret words"));
 }

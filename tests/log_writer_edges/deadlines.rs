@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
-use verbale::log::{Durability, Ending, FinishError, LogWriter, Part, ResumeError, Unstored};
-use verbale::{PlainMessage, Tail};
+use verbale::log::{CallEnd, Durability, FinishError, LogWriter, Part, ResumeError, Unstored};
+use verbale::{LastMessage, PlainMessage};
 
 use super::scripted::{Mode, Scripted};
 use super::{LONG, SOON, START_MS, ca1, header, said, settings, started};
@@ -22,14 +22,14 @@ fn is_unanswered(unstored: &[Unstored]) -> bool {
     let [unstored] = unstored else { return false };
     unstored.part == Part::Unknown
         && unstored.level == Durability::Accepted
-        && !unstored.is_set_aside
+        && !unstored.is_dead_letter
         && unstored.error.is_some()
 }
 
 async fn every_wait_ends(writer: &LogWriter) {
     let call = writer.open(header()).unwrap();
     let mut manager = said(&["Hi", "Hello!"]);
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
 
     assert!(is_unanswered(&by_deadline(SOON, call.flush(SOON)).await));
     assert!(is_unanswered(&by_deadline(SOON, writer.flush(SOON)).await));
@@ -40,8 +40,8 @@ async fn every_wait_ends(writer: &LogWriter) {
     assert!(erased.is_err_and(|error| error.is_retryable()));
 
     manager.add_user("And another thing").unwrap();
-    let ending = Ending::of(&manager, START_MS, "hangup").unwrap();
-    let finished = by_deadline(SOON, call.finish(&mut manager, ending, SOON)).await;
+    let call_end = CallEnd::of(&manager, START_MS, "hangup").unwrap();
+    let finished = by_deadline(SOON, call.finish(&mut manager, call_end, SOON)).await;
     assert!(matches!(finished, Err(FinishError::Unfinished { left: 2 })));
     assert!(is_unanswered(&by_deadline(SOON, writer.stop(SOON)).await));
 }
@@ -69,7 +69,7 @@ async fn flush_reports_every_part_at_the_deadline_of_a_running_task() {
     log.set(&ca1(), Mode::Wait);
     let (writer, _task) = started(&log, settings());
     let call = writer.open(header()).unwrap();
-    call.hand_over(&mut said(&["Hi", "Hello!"]), Tail::Include).unwrap();
+    call.submit(&mut said(&["Hi", "Hello!"]), LastMessage::Include).unwrap();
     let unstored = by_deadline(SOON, writer.flush(SOON)).await;
     assert_eq!(unstored.len(), 3, "{unstored:?}");
     assert!(unstored.iter().all(|unstored| unstored.part != Part::Unknown), "{unstored:?}");

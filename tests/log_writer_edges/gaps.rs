@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn is_all_set_aside(unstored: &[Unstored], seqs: &[u32]) -> bool {
-    let found = unstored.iter().filter(|one| one.is_set_aside).filter_map(|one| match one.part {
+fn is_all_dead(unstored: &[Unstored], seqs: &[u32]) -> bool {
+    let found = unstored.iter().filter(|one| one.is_dead_letter).filter_map(|one| match one.part {
         Part::Record { position, .. } => Some(position.seq()),
         _ => None,
     });
@@ -17,13 +17,13 @@ async fn what_is_written_behind_what_was_set_aside_is_told_once_the_call_is_take
     let (writer, _task) = started(&log, settings());
     let call = writer.open(header()).unwrap();
     let mut manager = said(&["Hi", "Hello!"]);
-    call.hand_over(&mut manager, Tail::Include).unwrap();
-    assert!(is_all_set_aside(&writer.flush(SOON).await, &[1]));
+    call.submit(&mut manager, LastMessage::Include).unwrap();
+    assert!(is_all_dead(&writer.flush(SOON).await, &[1]));
     log.resume_call_beside(&ca1()).await;
     say(&mut manager, &["Are you there?", "Yes."]);
-    call.hand_over(&mut manager, Tail::Include).unwrap();
-    assert!(is_all_set_aside(&writer.flush(SOON).await, &[1, 2, 3]));
-    assert!(call.hand_over(&mut manager, Tail::Include).is_err());
+    call.submit(&mut manager, LastMessage::Include).unwrap();
+    assert!(is_all_dead(&writer.flush(SOON).await, &[1, 2, 3]));
+    assert!(call.submit(&mut manager, LastMessage::Include).is_err());
     assert_eq!(log.kept(&ca1()).len(), 1, "nothing lies about behind the fence");
     balanced(&writer.status());
 }
@@ -36,12 +36,12 @@ async fn what_is_written_behind_what_was_set_aside_is_told_if_the_call_is_taken_
     let (writer, _task) = started(&log, settings());
     let call = writer.open(header()).unwrap();
     let mut manager = said(&["Hi", "Hello!"]);
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     writer.flush(SOON).await;
     log.take_over_behind_header_read(1);
     say(&mut manager, &["Are you there?", "Yes."]);
-    call.hand_over(&mut manager, Tail::Include).unwrap();
-    assert!(is_all_set_aside(&writer.flush(SOON).await, &[1, 2, 3]));
+    call.submit(&mut manager, LastMessage::Include).unwrap();
+    assert!(is_all_dead(&writer.flush(SOON).await, &[1, 2, 3]));
     assert_eq!(log.kept(&ca1()).len(), 3);
     assert_eq!(log.read_call(&ca1()).await.unwrap().records.len(), 1);
     balanced(&writer.status());
@@ -55,8 +55,8 @@ async fn a_gap_within_a_batch_is_one_as_well() {
     assert_eq!(writer.flush(SOON).await, []);
     log.refuse(1, 1);
     let mut manager = said(&["Hi", "Hello!", "Are you there?", "Yes."]);
-    call.hand_over(&mut manager, Tail::Include).unwrap();
-    assert!(is_all_set_aside(&writer.flush(SOON).await, &[1]));
+    call.submit(&mut manager, LastMessage::Include).unwrap();
+    assert!(is_all_dead(&writer.flush(SOON).await, &[1]));
     assert_eq!(log.header_reads(), 1);
     assert_eq!(log.read_call(&ca1()).await.unwrap().records.len(), 3);
 }
@@ -69,13 +69,13 @@ async fn a_writer_that_was_started_again_learns_that_it_has_lost_its_call() {
     let (writer, task) = started(&log, settings().with_spool(spool_in(&memory)));
     let call = writer.open(header()).unwrap();
     let mut manager = said(&["Hi"]);
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await, []);
     log.resume_call_beside(&ca1()).await;
     say(&mut manager, &["Hello!"]);
-    call.hand_over(&mut manager, Tail::Include).unwrap();
-    assert!(is_all_set_aside(&writer.flush(SOON).await, &[1]));
-    assert_eq!(writer.take_set_aside().await.unwrap().len(), 1);
+    call.submit(&mut manager, LastMessage::Include).unwrap();
+    assert!(is_all_dead(&writer.flush(SOON).await, &[1]));
+    assert_eq!(writer.take_dead_letters().await.unwrap().len(), 1);
     call.acknowledge(&mut manager);
     sleep(SECOND).await;
     task.abort();
@@ -84,15 +84,16 @@ async fn a_writer_that_was_started_again_learns_that_it_has_lost_its_call() {
 
     for is_opened_again in [true, false] {
         let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory.copy())));
-        let call = if is_opened_again { writer.open(header()).unwrap() } else { writer.call(Claim::first(ca1())) };
+        let call =
+            if is_opened_again { writer.open(header()).unwrap() } else { writer.call(WriterLease::first(ca1())) };
         manager.take_back();
         say(&mut manager, &["Are you there?"]);
         let seqs: Vec<u32> =
-            manager.changes(Tail::Include).records().iter().map(|record| record.position().seq()).collect();
+            manager.changes(LastMessage::Include).records().iter().map(|record| record.position().seq()).collect();
         assert!(seqs[0] > 1, "{seqs:?}");
-        call.hand_over(&mut manager, Tail::Include).unwrap();
-        assert!(is_all_set_aside(&writer.flush(SOON).await, &seqs));
-        assert!(call.hand_over(&mut manager, Tail::Include).is_err());
+        call.submit(&mut manager, LastMessage::Include).unwrap();
+        assert!(is_all_dead(&writer.flush(SOON).await, &seqs));
+        assert!(call.submit(&mut manager, LastMessage::Include).is_err());
         assert_eq!(log.kept(&ca1()).len(), 1, "nothing lies about behind the fence");
         balanced(&writer.status());
     }
@@ -105,11 +106,11 @@ async fn where_all_is_written_in_its_order_no_header_is_read() {
     let (writer, _task) = started(&log, settings());
     let call = writer.open(header()).unwrap();
     let mut manager = said(&["Hi", "Hello!"]);
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await, []);
     let (mut manager, call) = writer.resume::<PlainMessage>(&ca1(), SOON).await.unwrap();
     say(&mut manager, &["Are you there?"]);
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await, []);
     assert_eq!((log.kept(&ca1()).len(), log.header_reads()), (3, 0));
 }

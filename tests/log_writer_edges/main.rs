@@ -19,10 +19,10 @@ use verbale::clock::SeededRandomness;
 use verbale::dynamodb::{DynamoLog, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{
-    CallHeader, CallId, CallLog, Claim, Ending, LogWriter, Part, Spool, SpoolMemory, SpoolSettings, Status, Unstored,
-    WriterSettings,
+    CallEnd, CallHeader, CallId, CallLog, LogWriter, Part, Spool, SpoolMemory, SpoolSettings, Status, Unstored,
+    WriterLease, WriterSettings,
 };
-use verbale::{MessageWrapper, MessagesManager, PlainMessage, Tail, Timing};
+use verbale::{LastMessage, MessageWrapper, MessagesManager, PlainMessage, Timing};
 
 const START_MS: i64 = 1_744_815_823_058;
 const SOON: Duration = Duration::from_secs(5);
@@ -82,7 +82,7 @@ async fn stored(log: &Scripted) -> Manager {
 }
 
 fn balanced(status: &Status) {
-    let known = status.stored + status.replaced + status.queued + status.spooled + status.set_aside + status.taken;
+    let known = status.stored + status.replaced + status.queued + status.spooled + status.dead_letters + status.taken;
     assert_eq!(status.accepted + status.recovered, known + status.erased, "{status:?}");
 }
 
@@ -94,7 +94,7 @@ async fn a_record_that_finds_the_spool_full_is_not_overtaken() {
     let (writer, _task) = started(&log, settings().with_spool(spool));
     let call = writer.open(header()).unwrap();
     let mut manager = said(&["Hi", &"x".repeat(3_000), "Bye"]);
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await, []);
     let order: Vec<u32> = log.kept(&ca1()).iter().map(|kept| kept.seq).collect();
     assert_eq!(order, [0, 1, 2]);
@@ -107,16 +107,16 @@ async fn what_was_set_aside_is_not_lost_when_the_spool_cannot_be_read() {
     let room = SpoolSettings::default().with_max_bytes(0);
     let spool = Arc::new(Spool::in_memory(&memory, room).unwrap());
     let (writer, _task) = started(&log, settings().with_spool(spool.clone()));
-    let call = writer.call(Claim::first(ca1()));
-    call.hand_over(&mut said(&["Hi"]), Tail::Include).unwrap();
+    let call = writer.call(WriterLease::first(ca1()));
+    call.submit(&mut said(&["Hi"]), LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await.len(), 1);
     sleep(SECOND).await;
 
     memory.fail_after(Some(0));
     spool.discard(&[]).unwrap_err();
-    writer.take_set_aside().await.unwrap_err();
+    writer.take_dead_letters().await.unwrap_err();
     memory.fail_after(None);
-    assert_eq!(writer.take_set_aside().await.unwrap().len(), 1);
+    assert_eq!(writer.take_dead_letters().await.unwrap().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -124,15 +124,15 @@ async fn what_was_set_aside_is_not_lost_when_nobody_waits_for_it() {
     let log = Arc::new(Scripted::default());
     log.refuse(0, 1);
     let (writer, _task) = started(&log, settings());
-    let call = writer.call(Claim::first(ca1()));
-    call.hand_over(&mut said(&["Hi"]), Tail::Include).unwrap();
+    let call = writer.call(WriterLease::first(ca1()));
+    call.submit(&mut said(&["Hi"]), LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await.len(), 1);
     {
-        let taking = pin!(writer.take_set_aside());
+        let taking = pin!(writer.take_dead_letters());
         assert!(taking.poll(&mut Context::from_waker(Waker::noop())).is_pending());
     }
     sleep(SECOND).await;
-    assert_eq!(writer.take_set_aside().await.unwrap().len(), 1);
+    assert_eq!(writer.take_dead_letters().await.unwrap().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -140,8 +140,8 @@ async fn a_flush_does_not_say_that_all_is_stored_when_the_task_has_ended() {
     let log = Arc::new(Scripted::default());
     log.set(&ca1(), Mode::Unavailable);
     let (writer, _task) = started(&log, settings());
-    let call = writer.call(Claim::first(ca1()));
-    call.hand_over(&mut said(&["Hi"]), Tail::Include).unwrap();
+    let call = writer.call(WriterLease::first(ca1()));
+    call.submit(&mut said(&["Hi"]), LastMessage::Include).unwrap();
     let other = writer.clone();
     assert_eq!(writer.stop(SOON).await.len(), 1);
     sleep(SECOND).await;
@@ -160,9 +160,9 @@ async fn a_flush_waits_for_what_was_replaced_in_the_spool() {
     let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
     log.set(&ca1(), Mode::Unavailable);
     let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
-    let call = writer.call(Claim::first(ca1()));
+    let call = writer.call(WriterLease::first(ca1()));
     let mut manager = said(&["Hi"]);
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     sleep(SECOND).await;
     let flush = tokio::spawn({
         let writer = writer.clone();
@@ -170,7 +170,7 @@ async fn a_flush_waits_for_what_was_replaced_in_the_spool() {
     });
     sleep(SECOND).await;
     touch(&mut manager, START_MS);
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     sleep(SOON).await;
     log.set(&ca1(), Mode::Go);
     assert_eq!(flush.await.unwrap(), []);
@@ -183,14 +183,14 @@ async fn a_flush_tells_of_what_came_before_it() {
     log.set(&ca1(), Mode::Wait);
     log.set(&other, Mode::Wait);
     let (writer, _task) = started(&log, settings());
-    let (call, later) = (writer.call(Claim::first(ca1())), writer.call(Claim::first(other)));
-    call.hand_over(&mut said(&["Hi"]), Tail::Include).unwrap();
+    let (call, later) = (writer.call(WriterLease::first(ca1())), writer.call(WriterLease::first(other)));
+    call.submit(&mut said(&["Hi"]), LastMessage::Include).unwrap();
     let flush = tokio::spawn({
         let writer = writer.clone();
         async move { writer.flush(LONG).await }
     });
     sleep(Duration::from_millis(10)).await;
-    later.hand_over(&mut said(&["Hi"]), Tail::Include).unwrap();
+    later.submit(&mut said(&["Hi"]), LastMessage::Include).unwrap();
     sleep(Duration::from_millis(10)).await;
     log.set(&ca1(), Mode::Go);
     assert_eq!(flush.await.unwrap(), []);
@@ -200,12 +200,12 @@ async fn a_flush_tells_of_what_came_before_it() {
 async fn a_flush_tells_of_an_ending_that_is_refused() {
     let log = Arc::new(Scripted::default());
     let (writer, _task) = started(&log, settings());
-    let call = writer.call(Claim::first(ca1()));
+    let call = writer.call(WriterLease::first(ca1()));
     let mut manager = said(&["Hi"]);
-    let ending = Ending::of(&manager, START_MS, "hangup").unwrap();
-    call.finish(&mut manager, ending, SOON).await.unwrap();
+    let call_end = CallEnd::of(&manager, START_MS, "hangup").unwrap();
+    call.finish(&mut manager, call_end, SOON).await.unwrap();
     let parts: Vec<Part> = writer.flush(SOON).await.into_iter().map(|one| one.part).collect();
-    assert_eq!(parts, [Part::Ending]);
+    assert_eq!(parts, [Part::CallEnd]);
 }
 
 /// A writer with the old handle of a call, the handle that resumed it, and both of their managers.
@@ -213,15 +213,15 @@ async fn taken_over_here(log: &Arc<Scripted>, memory: &SpoolMemory) -> (LogWrite
     let (writer, task) = started(log, settings().with_spool(spool_in(memory)));
     let call = writer.open(header()).unwrap();
     let mut old = said(&["Hi"]);
-    call.hand_over(&mut old, Tail::Include).unwrap();
+    call.submit(&mut old, LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await, []);
     let (mut new, resumed) = writer.resume::<PlainMessage>(&ca1(), SOON).await.unwrap();
     log.set(&ca1(), Mode::Unavailable);
     say(&mut old, &["I am late"]);
-    call.hand_over(&mut old, Tail::Include).unwrap();
+    call.submit(&mut old, LastMessage::Include).unwrap();
     sleep(Duration::from_millis(5)).await;
     say(&mut new, &["Hello!"]);
-    resumed.hand_over(&mut new, Tail::Include).unwrap();
+    resumed.submit(&mut new, LastMessage::Include).unwrap();
     sleep(SECOND).await;
     (writer, task, new)
 }
@@ -233,7 +233,7 @@ async fn an_old_handle_in_the_same_process_is_fenced() {
     log.set(&ca1(), Mode::Go);
     let unstored = writer.flush(SOON).await;
     balanced(&writer.status());
-    assert!(unstored.len() == 1 && unstored[0].is_set_aside, "{unstored:?}");
+    assert!(unstored.len() == 1 && unstored[0].is_dead_letter, "{unstored:?}");
     assert!(stored(&log).await == new, "{:?}", log.kept(&ca1()));
 }
 
@@ -243,18 +243,18 @@ async fn an_old_handle_that_was_silent_is_fenced() {
     let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
     let call = writer.open(header()).unwrap();
     let mut old = said(&["Hi"]);
-    call.hand_over(&mut old, Tail::Include).unwrap();
+    call.submit(&mut old, LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await, []);
-    let silent = writer.call(call.claim().clone());
+    let silent = writer.call(call.lease().clone());
     let (mut new, resumed) = writer.resume::<PlainMessage>(&ca1(), SOON).await.unwrap();
-    resumed.hand_over(&mut new, Tail::Include).unwrap();
+    resumed.submit(&mut new, LastMessage::Include).unwrap();
     log.set(&ca1(), Mode::Unavailable);
     say(&mut old, &["I am late"]);
     sleep(Duration::from_millis(5)).await;
     say(&mut new, &["Hello!"]);
-    resumed.hand_over(&mut new, Tail::Include).unwrap();
+    resumed.submit(&mut new, LastMessage::Include).unwrap();
     sleep(SECOND).await;
-    let _ = silent.hand_over(&mut old, Tail::Include);
+    let _ = silent.submit(&mut old, LastMessage::Include);
     sleep(SECOND).await;
     log.set(&ca1(), Mode::Go);
     writer.flush(SOON).await;
@@ -276,7 +276,7 @@ async fn what_two_epochs_left_in_the_spool_is_accounted_for() {
     let status = writer.status();
     balanced(&status);
     // The older writer's words were refused before they were spooled, and are pending where they came from.
-    assert_eq!((status.recovered, status.stored, status.set_aside), (1, 1, 0), "{unstored:?}");
+    assert_eq!((status.recovered, status.stored, status.dead_letters), (1, 1, 0), "{unstored:?}");
     assert!(stored(&log).await == new, "{:?}", log.kept(&ca1()));
 }
 
@@ -286,12 +286,12 @@ async fn a_call_does_not_get_the_words_of_another_one_of_its_id() {
     let (writer, _task) = started(&log, settings());
     let call = writer.open(header()).unwrap();
     let mut manager = said(&["Hi, this is Ann"]);
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await, []);
 
     let (other, _task) = started(&log, settings());
     let call = other.open(CallHeader::new(ca1(), START_MS + 60_000).unwrap()).unwrap();
-    call.hand_over(&mut said(&["Hi, this is Bob", "Hello, Bob!"]), Tail::Include).unwrap();
+    call.submit(&mut said(&["Hi, this is Bob", "Hello, Bob!"]), LastMessage::Include).unwrap();
     other.flush(SOON).await;
     assert_eq!(log.read_call(&ca1()).await.unwrap().records, manager.records());
 }
@@ -302,7 +302,7 @@ async fn an_erased_call_is_no_trouble() {
     log.set(&ca1(), Mode::Denied);
     let (writer, _task) = started(&log, settings());
     let call = writer.open(header()).unwrap();
-    call.hand_over(&mut said(&["Hi"]), Tail::Include).unwrap();
+    call.submit(&mut said(&["Hi"]), LastMessage::Include).unwrap();
     sleep(SECOND).await;
     assert_eq!(writer.status().trouble.len(), 1);
     log.set(&ca1(), Mode::Go);
@@ -311,12 +311,12 @@ async fn an_erased_call_is_no_trouble() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_set_aside_does_not_keep_a_call_from_being_resumed() {
+async fn what_is_dead_letter_does_not_keep_a_call_from_being_resumed() {
     let log = Arc::new(Scripted::default());
     log.refuse(1, 1);
     let (writer, _task) = started(&log, settings());
     let call = writer.open(header()).unwrap();
-    call.hand_over(&mut said(&["Hi", "Hello!"]), Tail::Include).unwrap();
+    call.submit(&mut said(&["Hi", "Hello!"]), LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await.len(), 1);
     drop(call);
     assert!(writer.resume::<PlainMessage>(&ca1(), SOON).await.is_ok());
@@ -329,48 +329,48 @@ async fn what_the_spool_has_already_is_acknowledged() {
     let spool = spool_in(&memory);
     let (writer, _task) = started(&log, settings().with_spool(spool.clone()));
     let mut manager = said(&["Hi"]);
-    writer.call(Claim::first(ca1())).hand_over(&mut manager, Tail::Include).unwrap();
+    writer.call(WriterLease::first(ca1())).submit(&mut manager, LastMessage::Include).unwrap();
     assert_eq!(writer.stop(SOON).await.len(), 1);
     sleep(SECOND).await;
 
     // As the error says: start another one, and hand over all that is pending.
     let (writer, _task) = started(&log, settings().with_spool(spool));
-    let call = writer.call(Claim::first(ca1()));
+    let call = writer.call(WriterLease::first(ca1()));
     manager.take_back();
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     log.set(&ca1(), Mode::Go);
     assert_eq!(writer.flush(SOON).await, []);
     call.acknowledge(&mut manager);
-    assert!(manager.changes(Tail::Include).is_empty());
+    assert!(manager.changes(LastMessage::Include).is_empty());
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_another_handle_handed_over_is_acknowledged() {
+async fn what_another_handle_submitted_is_acknowledged() {
     let log = Arc::new(Scripted::default());
     log.set(&ca1(), Mode::Wait);
     let (writer, _task) = started(&log, settings());
     let mut manager = said(&["Hi"]);
-    writer.call(Claim::first(ca1())).hand_over(&mut manager, Tail::Include).unwrap();
-    let call = writer.call(Claim::first(ca1()));
+    writer.call(WriterLease::first(ca1())).submit(&mut manager, LastMessage::Include).unwrap();
+    let call = writer.call(WriterLease::first(ca1()));
     log.set(&ca1(), Mode::Go);
     assert_eq!(writer.flush(SOON).await, []);
     call.acknowledge(&mut manager);
-    assert!(manager.changes(Tail::Include).is_empty());
+    assert!(manager.changes(LastMessage::Include).is_empty());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_newer_revision_that_waits_outlives_the_one_that_is_set_aside() {
+async fn a_newer_revision_that_waits_outlives_the_one_that_is_dead_letter() {
     let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
     log.set(&ca1(), Mode::Wait);
     log.refuse(0, 1);
     let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
-    let call = writer.call(Claim::first(ca1()));
+    let call = writer.call(WriterLease::first(ca1()));
     let mut manager = said(&["Hi"]);
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     sleep(SECOND).await;
     memory.fail_after(Some(0));
     touch(&mut manager, START_MS);
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     sleep(SECOND).await;
     log.set(&ca1(), Mode::Go);
     sleep(SECOND).await;
@@ -386,16 +386,16 @@ async fn a_spool_that_fails_does_not_delay_the_log() {
     let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
     let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
     memory.fail_after(Some(0));
-    let call = writer.call(Claim::first(ca1()));
+    let call = writer.call(WriterLease::first(ca1()));
     let mut manager = Manager::new();
     for turn in 0..12 {
         say(&mut manager, &[&format!("turn {turn}")]);
-        call.hand_over(&mut manager, Tail::Include).unwrap();
+        call.submit(&mut manager, LastMessage::Include).unwrap();
         sleep(Duration::from_secs(11)).await;
     }
     for turn in 0..2 {
         say(&mut manager, &[&format!("last {turn}")]);
-        call.hand_over(&mut manager, Tail::Include).unwrap();
+        call.submit(&mut manager, LastMessage::Include).unwrap();
         sleep(SECOND / 2).await;
     }
     assert_eq!(writer.flush(Duration::from_secs(4)).await, []);
@@ -406,7 +406,7 @@ async fn an_erase_ends_when_the_spool_fails() {
     let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
     let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
     let call = writer.open(header()).unwrap();
-    call.hand_over(&mut said(&["Hi"]), Tail::Include).unwrap();
+    call.submit(&mut said(&["Hi"]), LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await, []);
     memory.fail_after(Some(0));
     assert!(timeout(LONG, writer.erase(&ca1())).await.is_ok());
@@ -427,8 +427,8 @@ async fn a_flush_ends_while_the_spool_cannot_be_read() {
     memory.fail_after(Some(0));
     spool.discard(&[]).unwrap_err();
     let (writer, _task) = started(&log, settings().with_spool(spool));
-    let call = writer.call(Claim::first(ca1()));
-    call.hand_over(&mut said(&["Hi"]), Tail::Include).unwrap();
+    let call = writer.call(WriterLease::first(ca1()));
+    call.submit(&mut said(&["Hi"]), LastMessage::Include).unwrap();
     assert!(timeout(LONG, writer.flush(SOON)).await.is_ok());
 }
 
@@ -437,30 +437,30 @@ async fn records_expire_with_the_header_of_their_call() {
     let log = Arc::new(Scripted::default());
     let (writer, _task) = started(&log, settings());
     let mut manager = said(&["Hi"]);
-    let early = writer.call(Claim::first(ca1()));
-    early.hand_over(&mut manager, Tail::Include).unwrap();
+    let early = writer.call(WriterLease::first(ca1()));
+    early.submit(&mut manager, LastMessage::Include).unwrap();
     let call = writer.open(header().with_expires_at(9_999_999_999)).unwrap();
     say(&mut manager, &["Hello!"]);
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await, []);
     let kept = log.kept(&ca1());
     assert_eq!(kept[1].expires_at_s, Some(9_999_999_999), "{kept:?}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_a_fenced_call_the_newest_revision_is_set_aside() {
+async fn of_a_fenced_call_the_newest_revision_is_dead_letter() {
     let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
     let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
     let call = writer.open(header()).unwrap();
     assert_eq!(writer.flush(SOON).await, []);
     log.set(&ca1(), Mode::Unavailable);
     let mut manager = said(&["Hi"]);
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     sleep(SECOND).await;
     // One revision is in the spool, the next one finds it failing.
     memory.fail_after(Some(0));
     touch(&mut manager, START_MS);
-    call.hand_over(&mut manager, Tail::Include).unwrap();
+    call.submit(&mut manager, LastMessage::Include).unwrap();
     sleep(SECOND).await;
     log.resume_call_beside(&ca1()).await;
     log.set(&ca1(), Mode::Go);
@@ -468,7 +468,7 @@ async fn of_a_fenced_call_the_newest_revision_is_set_aside() {
     memory.fail_after(None);
     sleep(LONG).await;
     balanced(&writer.status());
-    let taken = writer.take_set_aside().await.unwrap();
+    let taken = writer.take_dead_letters().await.unwrap();
     let taken: Vec<u32> = taken.iter().map(|aside| aside.record.revision()).collect();
     assert_eq!(taken, [2]);
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use verbale::Record;
 use verbale::log::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Claim, LogError, LogFuture, LoggedCall, MemoryLog,
-    Opening, Put, Remedy,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, LoggedCall, MemoryLog, Opening,
+    Put, Remedy, WriterLease,
 };
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -104,16 +104,16 @@ impl CallLog for Scripted {
         })
     }
 
-    fn put_record<'a>(&'a self, claim: &'a Claim, record: &'a Record) -> LogFuture<'a, Put> {
+    fn put_record<'a>(&'a self, lease: &'a WriterLease, record: &'a Record) -> LogFuture<'a, Put> {
         Box::pin(async move {
             let (seq, revision) = (record.position().seq(), record.revision());
-            self.pass(claim.call_id()).await?;
+            self.pass(lease.call_id()).await?;
             if self.refused.lock().unwrap().contains(&(seq, revision)) {
                 return Err(LogError::backend("logging a record", Remedy::None, "as told"));
             }
-            let put = self.log.put_record(claim, record).await?;
-            let kept = Kept { seq, revision, epoch: claim.epoch(), expires_at_s: claim.expires_at_s() };
-            self.kept.lock().unwrap().entry(claim.call_id().clone()).or_default().push(kept);
+            let put = self.log.put_record(lease, record).await?;
+            let kept = Kept { seq, revision, epoch: lease.epoch(), expires_at_s: lease.expires_at_s() };
+            self.kept.lock().unwrap().entry(lease.call_id().clone()).or_default().push(kept);
             Ok(put)
         })
     }

@@ -4,16 +4,16 @@ use serde_json::{Value as Json, json};
 use verbale::contents::{
     Blob, Cached, ContentError, ContentId, ContentStore, MemoryStore, Owner, ResolveLimits, resolve,
 };
-use verbale::log::{CallId, CallLog, Claim, MemoryLog, Offloading};
+use verbale::log::{CallId, CallLog, MemoryLog, Offloading, WriterLease};
 use verbale::message::{Document, Media, MediaKind, Source};
-use verbale::{Content, Invocation, Message, MessagesManager, Record, Value};
+use verbale::{Content, Message, MessagesManager, Record, ToolCall, Value};
 
 use super::files::{GIF, PDF, PNG, pdf_of, png_of};
 use super::{Manager, ask, document, image, told, window};
 
 /// A conversation with an image of the caller's and one that a tool found.
 fn conversation() -> Manager {
-    let call = Invocation::new("call_1", "look", Value::map([("colour", "blue ".repeat(400))]).unwrap()).unwrap();
+    let call = ToolCall::new("call_1", "look", Value::map([("colour", "blue ".repeat(400))]).unwrap()).unwrap();
     let mut manager = super::shown(["Like this?".into(), image(PNG).with_prompt_hint("the dress").into()]);
     manager.add_assistant(call.clone()).unwrap();
     let found: [verbale::message::ResultContent; 2] =
@@ -37,16 +37,16 @@ fn sources(messages: &Json) -> Vec<Json> {
 async fn an_image_goes_through_the_store_and_back_and_to_the_model() {
     let manager = conversation();
     let log = Offloading::new(MemoryLog::new(), MemoryStore::default());
-    let claim = Claim::first(CallId::new("CA1").unwrap());
+    let lease = WriterLease::first(CallId::new("CA1").unwrap());
     for record in &manager.records() {
-        log.put_record(&claim, record).await.unwrap();
+        log.put_record(&lease, record).await.unwrap();
     }
     assert_eq!(log.store().len(), 4);
-    let logged = log.read_call(claim.call_id()).await.unwrap();
+    let logged = log.read_call(lease.call_id()).await.unwrap();
     assert!(logged.problems.is_empty() && MessagesManager::restore(logged.records).unwrap() == manager);
 
     // The small records alone: the model is told of what they refer to, and then given it.
-    let small = log.log().read_call(claim.call_id()).await.unwrap().records;
+    let small = log.log().read_call(lease.call_id()).await.unwrap().records;
     assert_eq!(
         serde_json::to_value(&small[0]).unwrap()["message"]["contents"][1],
         json!({"type": "image", "contentId": ContentId::of(PNG).to_string(), "size": PNG.len(), "mimeType": "image/png",
@@ -88,7 +88,7 @@ async fn a_content_is_read_once_however_often_it_is_named() {
     let image = || Content::from(by_id(PNG));
     let pdf = Document::from_content_id(ContentId::of(PDF).to_string()).with_title("Prices");
     let own = Media::from_content_id(MediaKind::Image, "camera/7");
-    let call = Invocation::new("call_1", "look", Value::Null).unwrap();
+    let call = ToolCall::new("call_1", "look", Value::Null).unwrap();
     let mut manager = super::shown([image(), image(), own.clone().into()]);
     manager.add_assistant(call.clone()).unwrap();
     manager.add_user(vec![call.success([by_id(PNG)]).into(), Content::from(pdf.clone())]).unwrap();
@@ -111,11 +111,11 @@ async fn a_content_is_read_once_however_often_it_is_named() {
 async fn what_is_missing_or_not_as_it_was_is_told() {
     let manager = conversation();
     let log = Offloading::new(MemoryLog::new(), MemoryStore::default());
-    let claim = Claim::first(CallId::new("CA1").unwrap());
+    let lease = WriterLease::first(CallId::new("CA1").unwrap());
     for record in &manager.records() {
-        log.put_record(&claim, record).await.unwrap();
+        log.put_record(&lease, record).await.unwrap();
     }
-    let mut small = log.log().read_call(claim.call_id()).await.unwrap().records;
+    let mut small = log.log().read_call(lease.call_id()).await.unwrap().records;
     // A record that another hand wrote says another size.
     let mut json = serde_json::to_value(&small[0]).unwrap();
     json["message"]["contents"][1]["size"] = 7.into();
@@ -168,11 +168,11 @@ async fn the_newest_are_read_within_the_limits() {
     // A size that is known spares the read.
     let mut manager = super::shown([image(png_of(5_000)).into()]);
     let log = Offloading::new(MemoryLog::new(), Cached::new(MemoryStore::default(), 0));
-    let claim = Claim::first(CallId::new("CA1").unwrap());
+    let lease = WriterLease::first(CallId::new("CA1").unwrap());
     for record in &manager.records() {
-        log.put_record(&claim, record).await.unwrap();
+        log.put_record(&lease, record).await.unwrap();
     }
-    manager = Manager::restore(log.log().read_call(claim.call_id()).await.unwrap().records).unwrap();
+    manager = Manager::restore(log.log().read_call(lease.call_id()).await.unwrap().records).unwrap();
     let mut limits = ResolveLimits::default();
     limits.bytes = 4_999;
     assert_eq!(resolve(window(&manager), log.store(), limits).await.problems.len(), 1);

@@ -1,5 +1,5 @@
 //! Images, sound, videos and documents on their way to a model and to the log.
-#![cfg(feature = "test-util")]
+#![cfg(feature = "testing")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "helpers of tests")]
 
 mod contents;
@@ -11,10 +11,10 @@ mod requests;
 use aws_sdk_bedrockruntime::Client;
 use futures_util::StreamExt;
 use serde_json::{Value as Json, json};
-use verbale::bedrock::stand_in::StandIn;
 use verbale::bedrock::{BedrockModel, BedrockSettings, turn_client};
 use verbale::message::{Document, Media};
 use verbale::model::{Model, ModelEvent, ModelRequest, ToolSpec};
+use verbale::testing::FakeBedrock;
 use verbale::{Content, Message, MessageWrapper, MessagesManager, PlainMessage, Value};
 
 const CLAUDE: &str = "eu.anthropic.claude-sonnet-5";
@@ -40,8 +40,8 @@ async fn ask(messages: Vec<Message>) -> (Json, Vec<String>) {
 }
 
 async fn ask_of(model_id: &str, messages: Vec<Message>) -> (Json, Vec<String>) {
-    let stand_in = StandIn::new();
-    let client = Client::from_conf(turn_client(stand_in.sdk_config()).build());
+    let bedrock = FakeBedrock::new();
+    let client = Client::from_conf(turn_client(bedrock.sdk_config()).build());
     let model = BedrockModel::for_turns(client, BedrockSettings::new(model_id).with_cache_points(false));
     let mut request = ModelRequest::new(messages);
     let schema = Value::map([("type", "object")]).unwrap();
@@ -53,8 +53,8 @@ async fn ask_of(model_id: &str, messages: Vec<Message>) -> (Json, Vec<String>) {
             repairs.extend(told.iter().map(ToString::to_string));
         }
     }
-    assert_eq!((stand_in.counters().requests, stand_in.counters().refused), (1, 0));
-    let mut body: Json = serde_json::from_slice(stand_in.requests()[0].body()).unwrap();
+    assert_eq!((bedrock.counters().requests, bedrock.counters().refused), (1, 0));
+    let mut body: Json = serde_json::from_slice(bedrock.requests()[0].body()).unwrap();
     (body["messages"].take(), repairs)
 }
 

@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
 use verbale::message::{Document, Media, MediaKind, ResultContent, Source};
-use verbale::{Content, Invocation, MessageWrapper, Value};
+use verbale::{Content, MessageWrapper, ToolCall, Value};
 
 use super::files::{GIF, HEIC, MP4, PDF, PNG, WAV};
 use super::{Manager, NOVA, ask, ask_of, asked, document, image, told, window};
@@ -86,7 +86,7 @@ async fn each_kind_is_given_or_told() {
 async fn claude_is_given_no_video_and_nothing_from_s3() {
     let in_s3 = |name: &str| Media::from_url(MediaKind::Image, "s3://pictures/1.png").unwrap().with_prompt_hint(name);
     let pdf = Document::from_url("s3://pages/1.pdf").unwrap().with_mime_type("application/pdf").with_title("Terms");
-    let call = Invocation::new("call_1", "look", Value::Null).unwrap();
+    let call = ToolCall::new("call_1", "look", Value::Null).unwrap();
     let mut manager = super::shown(["Look.".into(), Media::video(MP4).unwrap().with_prompt_hint("the walk").into()]);
     manager.add_assistant(call.clone()).unwrap();
     let parts = [in_s3("the dress").with_mime_type("image/png")];
@@ -143,7 +143,7 @@ async fn what_is_said_wrong_of_bytes_is_mended() {
 
 #[tokio::test]
 async fn a_tool_gives_back_what_it_found() {
-    let call = Invocation::new("call_1", "look", Value::Null).unwrap();
+    let call = ToolCall::new("call_1", "look", Value::Null).unwrap();
     let parts: [ResultContent; 3] = [
         image(PNG).with_prompt_hint("the dress").into(),
         Media::from_url(MediaKind::Image, "https://example.com/2.png").unwrap().with_prompt_hint("the hat").into(),

@@ -6,9 +6,9 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use verbale::Value;
-use verbale::bedrock::stand_in::StandIn;
 use verbale::conversation::{Config, ConfigError, Models, Prompt, PromptError};
 use verbale::model::Tool;
+use verbale::testing::FakeBedrock;
 
 use super::model;
 use super::tools::weather;
@@ -17,7 +17,7 @@ const NOVA: &str = "eu.amazon.nova-lite-v1:0";
 const HAIKU: &str = "eu.anthropic.claude-haiku-4-5-20251001-v1:0";
 const ELSEWHERE: &str = "us.anthropic.claude-haiku-4-5-20251001-v1:0";
 
-fn llm(bedrock: &StandIn) -> Prompt {
+fn llm(bedrock: &FakeBedrock) -> Prompt {
     let models = Models::default()
         .with("amazon", "nova", model(bedrock, NOVA))
         .with("anthropic", "haiku", model(bedrock, HAIKU))
@@ -27,7 +27,7 @@ fn llm(bedrock: &StandIn) -> Prompt {
 }
 
 /// The model that is asked.
-async fn asked(bedrock: &StandIn, prompt: &Prompt) -> String {
+async fn asked(bedrock: &FakeBedrock, prompt: &Prompt) -> String {
     prompt.request("Hello?").prompt().await.unwrap();
     bedrock.take_requests()[0].model_id().to_owned()
 }
@@ -43,7 +43,7 @@ fn refused(prompt: &Prompt) -> (ConfigError, String) {
 
 #[tokio::test]
 async fn a_model_is_chosen_by_its_names() {
-    let bedrock = StandIn::new();
+    let bedrock = FakeBedrock::new();
     let llm = llm(&bedrock);
     assert_eq!(asked(&bedrock, &llm).await, NOVA);
     assert_eq!(asked(&bedrock, &llm.provider("anthropic")).await, HAIKU);
@@ -62,27 +62,27 @@ async fn a_model_is_chosen_by_its_names() {
 
 #[tokio::test]
 async fn configuration_comes_as_data_too() {
-    let bedrock = StandIn::new();
+    let bedrock = FakeBedrock::new();
     let llm = llm(&bedrock);
     let settings = BTreeMap::from([
         ("provider".to_owned(), Value::from("elsewhere")),
         ("model".to_owned(), Value::from("haiku")),
-        ("first_token_within_ms".to_owned(), Value::from(1_500)),
-        ("tool_within_ms".to_owned(), Value::from(2_500)),
+        ("first_token_timeout_ms".to_owned(), Value::from(1_500)),
+        ("tool_timeout_ms".to_owned(), Value::from(2_500)),
         ("max_tool_rounds".to_owned(), Value::from(0)),
     ]);
     assert_eq!(asked(&bedrock, &llm.configure(&settings)).await, ELSEWHERE);
     let config = llm.conversation().config();
     assert_eq!((config.provider(), config.model(), config.max_tool_rounds()), (Some("elsewhere"), Some("haiku"), 0));
     let ms = Duration::from_millis;
-    assert_eq!((config.first_token_within(), config.tool_within()), (Some(ms(1_500)), ms(2_500)));
+    assert_eq!((config.first_token_timeout(), config.tool_timeout()), (Some(ms(1_500)), ms(2_500)));
     // What is said once as data and once typed is the same thing.
-    llm.first_token_within(Duration::from_secs(3)).set("first_token_within_ms", 3_000).apply().unwrap();
+    llm.first_token_timeout(Duration::from_secs(3)).set("first_token_timeout_ms", 3_000).apply().unwrap();
 }
 
 #[test]
 fn a_model_that_is_registered_again_keeps_its_place() {
-    let bedrock = StandIn::new();
+    let bedrock = FakeBedrock::new();
     let models = Models::default().with("amazon", "nova", model(&bedrock, NOVA)).with(
         "anthropic",
         "haiku",
@@ -94,7 +94,7 @@ fn a_model_that_is_registered_again_keeps_its_place() {
 
 #[test]
 fn errors_name_the_key() {
-    let llm = llm(&StandIn::new());
+    let llm = llm(&FakeBedrock::new());
     let wrong = |key, expected| ConfigError::WrongValue { key, expected };
     let name = "a name, as a string";
     let wait = "a whole number of milliseconds, from 1";
@@ -109,16 +109,16 @@ fn errors_name_the_key() {
         (llm.set("tools", "get_weather"), ConfigError::UnknownKey { key: "tools".into() }, "tools"),
         (llm.set("model", 4), wrong("model", name), "model"),
         (llm.set("provider", Value::Null), wrong("provider", name), "provider"),
-        (llm.set("first_token_within_ms", "1"), wrong("first_token_within_ms", wait), "first_token_within_ms"),
-        (llm.set("tool_within_ms", -1), wrong("tool_within_ms", wait), "tool_within_ms"),
-        (llm.set("tool_within_ms", Value::try_from(0.5).unwrap()), wrong("tool_within_ms", wait), "tool_within_ms"),
+        (llm.set("first_token_timeout_ms", "1"), wrong("first_token_timeout_ms", wait), "first_token_timeout_ms"),
+        (llm.set("tool_timeout_ms", -1), wrong("tool_timeout_ms", wait), "tool_timeout_ms"),
+        (llm.set("tool_timeout_ms", Value::try_from(0.5).unwrap()), wrong("tool_timeout_ms", wait), "tool_timeout_ms"),
         (llm.set("max_tool_rounds", 1_u64 << 32), wrong("max_tool_rounds", rounds), "max_tool_rounds"),
         (
-            llm.first_token_within(Duration::ZERO),
-            wrong("first_token_within_ms", "more than no time at all"),
-            "first_token_within_ms",
+            llm.first_token_timeout(Duration::ZERO),
+            wrong("first_token_timeout_ms", "more than no time at all"),
+            "first_token_timeout_ms",
         ),
-        (llm.set("tool_within_ms", 0), wrong("tool_within_ms", "more than no time at all"), "tool_within_ms"),
+        (llm.set("tool_timeout_ms", 0), wrong("tool_timeout_ms", "more than no time at all"), "tool_timeout_ms"),
         (llm.provider("nobody"), ConfigError::UnknownProvider { provider: "nobody".into() }, "provider"),
         (llm.model("none"), ConfigError::UnknownModel { model: "none".into() }, "model"),
         (llm.model("haiku"), ConfigError::AmbiguousModel { model: "haiku".into() }, "model"),
@@ -140,8 +140,8 @@ fn errors_name_the_key() {
     let Err(unknown) = llm.set("sys\u{1b}tem", 1).apply() else { panic!("it is applied") };
     assert_eq!(
         unknown.to_string(),
-        "there is no configuration key \"sys\\u{1b}tem\"; the keys are provider, model, first_token_within_ms, \
-         event_within_ms, turn_within_ms, tool_within_ms, max_tool_rounds, temperature, top_p, max_tokens, stop_sequences, \
+        "there is no configuration key \"sys\\u{1b}tem\"; the keys are provider, model, first_token_timeout_ms, \
+         event_timeout_ms, turn_timeout_ms, tool_timeout_ms, max_tool_rounds, temperature, top_p, max_tokens, stop_sequences, \
          model_fields"
     );
 }
@@ -154,7 +154,7 @@ fn two_tools_of_one_name_contradict_each_other_in_one_prompt_only() {
         place: String,
     }
     let other = || Tool::new("get_weather", "The weather of today.", |_: Place, _| async { Ok("?") }).unwrap();
-    let llm = llm(&StandIn::new());
+    let llm = llm(&FakeBedrock::new());
     let (error, key) = refused(&llm.tools([weather(), other()]));
     assert_eq!((error, key.as_str()), (ConfigError::TwoTools { name: weather().name().clone() }, "tools"));
     llm.tools([weather(), weather()]).apply().unwrap();
@@ -167,7 +167,7 @@ fn two_tools_of_one_name_contradict_each_other_in_one_prompt_only() {
 
 #[test]
 fn a_conversation_has_the_configuration_that_it_is_given() {
-    let bedrock = StandIn::new();
+    let bedrock = FakeBedrock::new();
     let config = Config::new(super::models(&bedrock));
     assert_eq!((config.provider(), config.model(), config.tools().len()), (None, None, 0));
     let conversation = llm(&bedrock).conversation().clone().with_config(config);

@@ -82,8 +82,8 @@ proptest! {
                             call = logged(&fork);
                             // A call that is open in the fork gets no result there.
                             let calls: Vec<_> = list(&fork).iter().flat_map(|message| message.contents().to_vec()).collect();
-                            for invocation in calls.iter().filter_map(|content| content.as_invocation()) {
-                                fork.change(|manager| drop(manager.add_user(invocation.success(["unknown"])))).unwrap();
+                            for tool_call in calls.iter().filter_map(|content| content.as_tool_call()) {
+                                fork.change(|manager| drop(manager.add_user(tool_call.success(["unknown"])))).unwrap();
                             }
                             (conversation, summarizing) = (fork, None);
                         }
@@ -96,7 +96,7 @@ proptest! {
                         summarizing = conversation.read(MessagesManager::summarizing);
                     }
                 }
-                assert!(conversation.read(|manager| manager.open_invocations().is_empty()));
+                assert!(conversation.read(|manager| manager.open_tool_calls().is_empty()));
                 assert!(conversation.not_logged().is_none());
             }
             flush(&conversation, &call).await;

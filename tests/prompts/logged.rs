@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use verbale::bedrock::stand_in::{Reply, StandIn};
 use verbale::conversation::{Config, Conversation};
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
 use verbale::model::Tool;
+use verbale::testing::{FakeBedrock, ScriptedReply};
 use verbale::{MessagesManager, PlainMessage};
 
 use super::tools::weather;
@@ -28,8 +28,8 @@ async fn what_is_applied_and_made_is_logged_and_goes_on_elsewhere() {
     let id = CallId::new("CA1").unwrap();
     let call = Arc::new(writer.open(CallHeader::new(id.clone(), 1_744_815_823_058).unwrap()).unwrap());
 
-    let bedrock = StandIn::new();
-    bedrock.reply(Reply::text("One moment.").tool_call("call_1", "get_weather", json!({"town": "Rome"})));
+    let bedrock = FakeBedrock::new();
+    bedrock.reply(ScriptedReply::text("One moment.").tool_call("call_1", "get_weather", json!({"town": "Rome"})));
     let conversation = Conversation::new(id.clone()).with_config(Config::new(models(&bedrock)));
     conversation.continuation().agent("You know the weather.").apply().unwrap();
     conversation.log(call.clone());
@@ -60,7 +60,7 @@ async fn a_log_that_takes_nothing_any_more_is_told_and_stops_nothing() {
     let (writer, task) = LogWriter::new(Arc::new(MemoryLog::default()), WriterSettings::default());
     let call = writer.open(CallHeader::new(CallId::new("CA1").unwrap(), 0).unwrap()).unwrap();
     drop(task);
-    let bedrock = StandIn::new();
+    let bedrock = FakeBedrock::new();
     let conversation = super::prompt(&bedrock).conversation().clone();
     conversation.log(call);
     assert!(conversation.not_logged().is_none(), "there was nothing to log");
@@ -75,7 +75,7 @@ async fn a_log_that_takes_nothing_any_more_is_told_and_stops_nothing() {
 async fn another_writer_takes_what_a_stopped_one_had_not_stored() {
     let header = CallHeader::new(CallId::new("CA1").unwrap(), 0).unwrap();
     let (stopped, task) = LogWriter::new(Arc::new(MemoryLog::default()), WriterSettings::default());
-    let conversation = super::prompt(&StandIn::new()).conversation().clone();
+    let conversation = super::prompt(&FakeBedrock::new()).conversation().clone();
     conversation.log(stopped.open(header.clone()).unwrap());
     conversation.continuation().request("Hello?").apply().unwrap();
     drop(task);
@@ -96,7 +96,7 @@ async fn the_end_of_a_conversation_is_in_its_log_with_all_of_it() {
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default().with_limits(4_000, 1 << 20));
     tokio::spawn(task.run());
     let header = CallHeader::new(CallId::new("CA1").unwrap(), 0).unwrap();
-    let conversation = super::prompt(&StandIn::new()).conversation().clone();
+    let conversation = super::prompt(&FakeBedrock::new()).conversation().clone();
     assert_eq!(conversation.finish("nobody", WITHIN).await.unwrap(), [], "there is no log");
     conversation.log(writer.open(header.clone()).unwrap());
     for _ in 0..20 {
@@ -107,12 +107,12 @@ async fn the_end_of_a_conversation_is_in_its_log_with_all_of_it() {
     assert_eq!(conversation.finish("hangup", WITHIN).await.unwrap(), []);
 
     let call = log.read_call(header.call_id()).await.unwrap();
-    let ending = call.header.as_ref().unwrap().ending().unwrap();
-    assert_eq!((ending.reason.as_ref(), ending.messages), ("hangup", 40));
+    let call_end = call.header.as_ref().unwrap().call_end().unwrap();
+    assert_eq!((call_end.reason.as_ref(), call_end.messages), ("hangup", 40));
     let stored = stored(&log, header.call_id()).await;
     assert!(conversation.read(|manager| *manager == stored));
     assert!(
-        conversation.read(|manager| manager.changes(verbale::Tail::Include).is_empty()),
+        conversation.read(|manager| manager.changes(verbale::LastMessage::Include).is_empty()),
         "it knows what the log has"
     );
     assert_eq!(conversation.finish("again", WITHIN).await.unwrap(), []);

@@ -1,6 +1,6 @@
 //! Prompts as values, and running a conversation: over the model at Bedrock, through the real SDK client, against a
 //! Bedrock in this process.
-#![cfg(feature = "test-util")]
+#![cfg(feature = "testing")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "helpers of tests")]
 
 mod config;
@@ -14,25 +14,25 @@ mod typed;
 mod values;
 
 use aws_sdk_bedrockruntime::Client;
-use verbale::bedrock::stand_in::StandIn;
 use verbale::bedrock::{BedrockModel, BedrockSettings, turn_client};
 use verbale::conversation::{Conversation, Models, Prompt, Run, RunError};
 use verbale::message::{Outcome, ResultContent};
+use verbale::testing::FakeBedrock;
 use verbale::{Content, Message, MessageWrapper, PlainMessage};
 
 const CLAUDE: &str = "eu.anthropic.claude-sonnet-5";
 
-fn model(bedrock: &StandIn, id: &str) -> BedrockModel {
+fn model(bedrock: &FakeBedrock, id: &str) -> BedrockModel {
     let settings = BedrockSettings::new(id).with_cache_points(false);
     BedrockModel::for_turns(Client::from_conf(turn_client(bedrock.sdk_config()).build()), settings)
 }
 
-fn models(bedrock: &StandIn) -> Models {
+fn models(bedrock: &FakeBedrock) -> Models {
     Models::default().with("anthropic", "sonnet", model(bedrock, CLAUDE))
 }
 
 /// An empty prompt to a conversation of its own, over this Bedrock.
-fn prompt(bedrock: &StandIn) -> Prompt {
+fn prompt(bedrock: &FakeBedrock) -> Prompt {
     Prompt::new(models(bedrock))
 }
 
@@ -64,8 +64,8 @@ fn lines(messages: &[Message]) -> Vec<String> {
 fn line(message: &Message) -> String {
     let contents = message.contents().iter().map(|content| match content {
         Content::Text(text) => format!("{:?}", text.as_str()),
-        Content::Invocation(call) => format!("{}({})", call.name(), call.id()),
-        Content::InvocationResult(result) => format!("{}: {}", result.invocation_id(), outcome(result.outcome())),
+        Content::ToolCall(call) => format!("{}({})", call.name(), call.id()),
+        Content::ToolResult(result) => format!("{}: {}", result.tool_call_id(), outcome(result.outcome())),
         Content::Media(media) => media.kind.as_str().to_owned(),
         Content::Document(_) => "document".to_owned(),
         _ => panic!("a content of no kind"),

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use verbale::bedrock::stand_in::{Reply, StandIn};
 use verbale::contents::{Blob, ContentId, ContentStore, MemoryStore, Owner};
 use verbale::conversation::{Config, Conversation, Conversations};
 use verbale::log::CallId;
 use verbale::message::{Media, MediaKind};
+use verbale::testing::{FakeBedrock, ScriptedReply};
 
 use super::models;
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89";
 
-fn last_request(bedrock: &StandIn) -> Json {
+fn last_request(bedrock: &FakeBedrock) -> Json {
     serde_json::from_slice(bedrock.requests().last().unwrap().body()).unwrap()
 }
 
@@ -22,7 +22,7 @@ async fn what_lies_in_a_content_store_is_given_to_the_model_and_not_to_the_conve
     let store = Arc::new(MemoryStore::default());
     let photo = Blob::new(PNG);
     store.put(&photo, &Owner::new("CA1").unwrap()).await.unwrap();
-    let bedrock = StandIn::new();
+    let bedrock = FakeBedrock::new();
     let config = Config::new(models(&bedrock)).with_contents(store);
     let conversation = Conversation::new(CallId::new("CA1").unwrap()).with_config(config);
     let by_id =
@@ -43,13 +43,13 @@ async fn what_lies_in_a_content_store_is_given_to_the_model_and_not_to_the_conve
 
 #[tokio::test]
 async fn instructions_hold_when_they_have_left_memory_and_in_forks_then() {
-    let bedrock = StandIn::new();
+    let bedrock = FakeBedrock::new();
     let conversations = Conversations::new().with_history_limit(4);
     let call = conversations.create(CallId::new("CA1").unwrap()).unwrap();
     let call = call.with_config(Config::new(models(&bedrock)));
     call.continuation().agent("You are a bank.").apply().unwrap();
     for question in ["One?", "Two?", "Three?", "Four?"] {
-        bedrock.reply(Reply::text("Yes."));
+        bedrock.reply(ScriptedReply::text("Yes."));
         call.continuation().request(question).prompt().await.unwrap();
     }
     assert!(call.read(|manager| manager.pruned() > 0 && manager.meta_messages().len() <= 5));

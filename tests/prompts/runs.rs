@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use aws_sdk_bedrockruntime::types::SystemContentBlock;
 use serde_json::json;
-use verbale::bedrock::stand_in::{Reply, StandIn};
 use verbale::conversation::{AskError, Conversation, Prompt, PromptError, RunError};
 use verbale::log::CallId;
 use verbale::message::{Media, MediaKind, Source};
 use verbale::model::Tool;
+use verbale::testing::{FakeBedrock, ScriptedReply};
 use verbale::{Content, ManagerError, MessageWrapper, Timing};
 
 use super::tools::weather;
@@ -16,9 +16,9 @@ use super::{CLAUDE, lines, models, prompt, read, shown};
 
 #[tokio::test(start_paused = true)]
 async fn each_message_is_given_as_it_is_made_and_is_in_the_conversation_then() {
-    let bedrock = StandIn::new();
-    bedrock.reply(Reply::text("Let me see.").tool_call("call_1", "get_weather", json!({"town": "Paris"})));
-    bedrock.reply(Reply::text("It is sunny in Paris."));
+    let bedrock = FakeBedrock::new();
+    bedrock.reply(ScriptedReply::text("Let me see.").tool_call("call_1", "get_weather", json!({"town": "Paris"})));
+    bedrock.reply(ScriptedReply::text("It is sunny in Paris."));
     let conversation =
         prompt(&bedrock).agent("You are helpful.").tool(weather()).request("And in Paris?").apply().unwrap();
     let mut run = conversation.run();
@@ -30,7 +30,7 @@ async fn each_message_is_given_as_it_is_made_and_is_in_the_conversation_then() {
     assert_eq!(
         shown(&conversation),
         [
-            r#"supervisor "You are helpful.""#,
+            r#"system "You are helpful.""#,
             r#"user "And in Paris?""#,
             r#"assistant "Let me see." get_weather(call_1)"#,
             "user call_1: Sunny in Paris",
@@ -48,9 +48,9 @@ async fn each_message_is_given_as_it_is_made_and_is_in_the_conversation_then() {
 
 #[tokio::test(start_paused = true)]
 async fn a_prompt_is_one_request_and_its_text() {
-    let bedrock = StandIn::new();
-    bedrock.reply(Reply::text("A language."));
-    bedrock.reply(Reply::text("Pieces of code."));
+    let bedrock = FakeBedrock::new();
+    bedrock.reply(ScriptedReply::text("A language."));
+    bedrock.reply(ScriptedReply::text("Pieces of code."));
     let llm = prompt(&bedrock).agent(" You are helpful. ").assistant("Hello!");
     assert_eq!(llm.request("What is Python?\n").prompt().await.unwrap(), "A language.");
     let conversation = llm.conversation();
@@ -59,7 +59,7 @@ async fn a_prompt_is_one_request_and_its_text() {
     assert_eq!(
         shown(conversation),
         [
-            r#"supervisor "You are helpful.""#,
+            r#"system "You are helpful.""#,
             r#"user "..." fake"#,
             r#"assistant "Hello!""#,
             r#"user "What is Python?""#,
@@ -73,7 +73,7 @@ async fn a_prompt_is_one_request_and_its_text() {
 
 #[tokio::test(start_paused = true)]
 async fn supervisor_messages_are_the_system_prompt_and_the_last_summary_is_the_record() {
-    let bedrock = StandIn::new();
+    let bedrock = FakeBedrock::new();
     let conversation =
         prompt(&bedrock).agent("You are kind.").request("I am Mia.").assistant("Hi, Mia.").apply().unwrap();
     conversation
@@ -93,10 +93,10 @@ async fn supervisor_messages_are_the_system_prompt_and_the_last_summary_is_the_r
 
 #[tokio::test(start_paused = true)]
 async fn a_continuation_is_taken_and_applied_while_it_runs() {
-    let bedrock = StandIn::new();
-    bedrock.reply(Reply::default().tool_call("call_1", "get_weather", json!({"town": "Rome"})));
-    bedrock.reply(Reply::text("Sunny, and in Oslo it snows.").first_token_after(Duration::from_secs(1)));
-    bedrock.reply(Reply::text("You are welcome."));
+    let bedrock = FakeBedrock::new();
+    bedrock.reply(ScriptedReply::default().tool_call("call_1", "get_weather", json!({"town": "Rome"})));
+    bedrock.reply(ScriptedReply::text("Sunny, and in Oslo it snows.").first_token_after(Duration::from_secs(1)));
+    bedrock.reply(ScriptedReply::text("You are welcome."));
     let conversation = prompt(&bedrock).tool(weather()).request("In Rome?").apply().unwrap();
     let mut run = conversation.run();
     run.next().await.unwrap().unwrap();
@@ -113,7 +113,7 @@ async fn a_continuation_is_taken_and_applied_while_it_runs() {
             r#"user "In Rome?""#,
             "assistant get_weather(call_1)",
             r#"user "And in Oslo?" call_1: Sunny in Rome "Thank you." merged merged"#,
-            r#"supervisor "Be polite.""#,
+            r#"system "Be polite.""#,
             r#"assistant "Sunny, and in Oslo it snows.""#,
         ]
     );
@@ -126,7 +126,7 @@ async fn a_continuation_is_taken_and_applied_while_it_runs() {
 
 #[tokio::test(start_paused = true)]
 async fn one_run_at_a_time() {
-    let bedrock = StandIn::new();
+    let bedrock = FakeBedrock::new();
     let conversation = prompt(&bedrock).request("Are you there?").apply().unwrap();
     let first = conversation.run();
     assert!(matches!(read(conversation.run()).await.1, Some(RunError::AlreadyRunning)));
@@ -148,7 +148,7 @@ async fn one_run_at_a_time() {
 
 #[tokio::test(start_paused = true)]
 async fn there_is_nothing_to_answer_without_a_message() {
-    let bedrock = StandIn::new();
+    let bedrock = FakeBedrock::new();
     let conversation = prompt(&bedrock).agent("You are helpful.").apply().unwrap();
     assert!(matches!(read(conversation.run()).await.1, Some(RunError::NothingToAnswer)));
     let nobody = Conversation::new(CallId::new("CA1").unwrap());
@@ -160,8 +160,8 @@ async fn there_is_nothing_to_answer_without_a_message() {
 
 #[tokio::test(start_paused = true)]
 async fn when_the_model_was_asked_and_had_answered_is_known() {
-    let bedrock = StandIn::new();
-    bedrock.reply(Reply::text("Yes. I am here."));
+    let bedrock = FakeBedrock::new();
+    bedrock.reply(ScriptedReply::text("Yes. I am here."));
     let conversation = prompt(&bedrock).request("Are you there?").apply().unwrap();
     let (said, _) = read(conversation.run()).await;
     let metadata = said[0].metadata();
@@ -172,7 +172,7 @@ async fn when_the_model_was_asked_and_had_answered_is_known() {
 
 #[tokio::test(start_paused = true)]
 async fn images_sound_and_documents_are_user_messages() {
-    let bedrock = StandIn::new();
+    let bedrock = FakeBedrock::new();
     let png = || Media::new(MediaKind::Image, Source::Bytes([1, 2, 3].as_slice().into())).with_mime_type("image/png");
     let sound = || Media::new(MediaKind::Audio, Source::Bytes([4].as_slice().into())).with_mime_type("audio/wav");
     let paper = verbale::message::Document::new(Source::Bytes(b"paid".as_slice().into()))
@@ -191,7 +191,7 @@ async fn images_sound_and_documents_are_user_messages() {
 
 #[tokio::test(start_paused = true)]
 async fn what_a_prompt_refuses_leaves_the_conversation_as_it_was() {
-    let bedrock = StandIn::new();
+    let bedrock = FakeBedrock::new();
     let conversation = prompt(&bedrock).request("Hello?").apply().unwrap();
     let before = (shown(&conversation), format!("{:?}", conversation.config()));
     let blank = conversation.continuation().request("Hello?").assistant(" \n").tool(weather());
@@ -206,8 +206,8 @@ async fn what_a_prompt_refuses_leaves_the_conversation_as_it_was() {
 
 #[tokio::test]
 async fn nothing_shows_what_was_said() {
-    let bedrock = StandIn::new();
-    bedrock.reply(Reply::text("4711 it is.").tool_call("call_1", "get_weather", json!({"town": "4711"})));
+    let bedrock = FakeBedrock::new();
+    bedrock.reply(ScriptedReply::text("4711 it is.").tool_call("call_1", "get_weather", json!({"town": "4711"})));
     let conversation = prompt(&bedrock).agent("Know 4711.").tool(weather()).request("My pin is 4711.").apply().unwrap();
     let next = conversation.continuation().context("4711").set("model", "sonnet");
     let mut run = conversation.run();
@@ -220,7 +220,7 @@ async fn nothing_shows_what_was_said() {
 
 #[tokio::test]
 async fn runs_of_many_conversations_share_nothing() {
-    let bedrock = StandIn::answering(|request| Reply::text(request.last_text().unwrap_or_default()));
+    let bedrock = FakeBedrock::answering(|request| ScriptedReply::text(request.last_text().unwrap_or_default()));
     let models = models(&bedrock);
     let asked = (0..200).map(|number| {
         let models = models.clone();

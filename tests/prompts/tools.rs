@@ -9,10 +9,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use tokio::time::{Instant, sleep};
-use verbale::bedrock::stand_in::{Reply, StandIn};
 use verbale::conversation::RunError;
 use verbale::message::MessageError;
 use verbale::model::{InvalidTool, Tool, ToolContext, ToolError};
+use verbale::testing::{FakeBedrock, ScriptedReply};
 
 use super::{line, lines, prompt, read, shown};
 
@@ -35,8 +35,8 @@ struct Nothing {}
 
 /// What comes of one call of `tool` with `arguments`, as the conversation has it.
 async fn result_of(tool: Tool, arguments: Json) -> String {
-    let bedrock = StandIn::new();
-    bedrock.reply(Reply::default().tool_call("call_1", tool.name().as_str(), arguments));
+    let bedrock = FakeBedrock::new();
+    bedrock.reply(ScriptedReply::default().tool_call("call_1", tool.name().as_str(), arguments));
     let conversation = prompt(&bedrock).tool(tool).request("Do it.").apply().unwrap();
     let (said, error) = read(conversation.run()).await;
     assert!(error.is_none() && said.len() == 3 && bedrock.counters().refused == 0, "{error:?}");
@@ -75,8 +75,8 @@ fn booking() -> Json {
 
 #[tokio::test(start_paused = true)]
 async fn the_model_gets_a_schema_and_the_function_what_fits_it() {
-    let bedrock = StandIn::new();
-    bedrock.reply(Reply::default().tool_call("call_1", "book", booking()));
+    let bedrock = FakeBedrock::new();
+    bedrock.reply(ScriptedReply::default().tool_call("call_1", "book", booking()));
     let (sender, mut booked) = tokio::sync::mpsc::unbounded_channel();
     let book = Tool::new("book", "Books seats.", move |booking: Booking, _| {
         let sender = sender.clone();
@@ -155,8 +155,8 @@ async fn a_tool_without_arguments_takes_none() {
         async { Ok(()) }
     })
     .unwrap();
-    let bedrock = StandIn::new();
-    bedrock.reply(Reply::default().raw_tool_call("call_1", "ring", "").raw_tool_call("call_2", "ring", "null"));
+    let bedrock = FakeBedrock::new();
+    bedrock.reply(ScriptedReply::default().raw_tool_call("call_1", "ring", "").raw_tool_call("call_2", "ring", "null"));
     let conversation = prompt(&bedrock).tool(tool).request("Ring.").apply().unwrap();
     assert!(read(conversation.run()).await.1.is_none());
     assert_eq!(ran.load(Ordering::SeqCst), 2);
@@ -217,9 +217,9 @@ async fn each_tool_has_its_deadline() {
         assert_eq!(result_of(tool, json!({})).await, told);
         assert_eq!(begun.elapsed().as_secs(), after_s);
     }
-    let bedrock = StandIn::new();
-    bedrock.reply(Reply::default().tool_call("call_1", "sleep", json!({})));
-    let prompt = prompt(&bedrock).tool(sleeps(14)).tool_within(Duration::from_secs(1)).request("Sleep.");
+    let bedrock = FakeBedrock::new();
+    bedrock.reply(ScriptedReply::default().tool_call("call_1", "sleep", json!({})));
+    let prompt = prompt(&bedrock).tool(sleeps(14)).tool_timeout(Duration::from_secs(1)).request("Sleep.");
     let (said, _) = read(prompt.apply().unwrap().run()).await;
     assert_eq!(line(&said[1]), format!("user call_1: {late}"));
 }
@@ -230,8 +230,8 @@ async fn several_calls_of_one_answer_run_side_by_side() {
         sleep(Duration::from_secs(5)).await;
         Ok("slept")
     });
-    let bedrock = StandIn::new();
-    let calls = Reply::text("All of it.")
+    let bedrock = FakeBedrock::new();
+    let calls = ScriptedReply::text("All of it.")
         .tool_call("call_1", "sleep", json!({}))
         .tool_call("call_2", "get_weather", json!({"town": "Rome"}))
         .tool_call("call_3", "no_such_tool", json!({}))
@@ -263,16 +263,18 @@ async fn several_calls_of_one_answer_run_side_by_side() {
 
 #[tokio::test(start_paused = true)]
 async fn behind_the_last_round_no_tools_are_offered() {
-    let bedrock = StandIn::answering(|request| match request.tools() {
-        [] => Reply::text("That is all I know."),
-        _ => Reply::default().tool_call(format!("c{}", request.number()), "get_weather", json!({"town": "Rome"})),
+    let bedrock = FakeBedrock::answering(|request| match request.tools() {
+        [] => ScriptedReply::text("That is all I know."),
+        _ => {
+            ScriptedReply::default().tool_call(format!("c{}", request.number()), "get_weather", json!({"town": "Rome"}))
+        }
     });
     let ask = prompt(&bedrock).tool(weather()).max_tool_rounds(2).request("Ask on.");
     assert_eq!(ask.prompt().await.unwrap(), "That is all I know.");
     assert_eq!(bedrock.counters().requests, 3);
 
-    let stubborn = StandIn::answering(|request| {
-        Reply::default().tool_call(format!("c{}", request.number()), "get_weather", json!({"town": "Rome"}))
+    let stubborn = FakeBedrock::answering(|request| {
+        ScriptedReply::default().tool_call(format!("c{}", request.number()), "get_weather", json!({"town": "Rome"}))
     });
     let conversation = prompt(&stubborn).tool(weather()).max_tool_rounds(1).request("Ask on.").apply().unwrap();
     let (said, error) = read(conversation.run()).await;
@@ -284,15 +286,15 @@ async fn behind_the_last_round_no_tools_are_offered() {
             "user c1: NotRun: The tool was not run: too many were called for one answer. (false)"
         ]
     );
-    assert!(conversation.read(|manager| manager.open_invocations().is_empty()));
+    assert!(conversation.read(|manager| manager.open_tool_calls().is_empty()));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_whose_id_was_used_before_gets_one_of_its_own() {
-    let bedrock = StandIn::new();
+    let bedrock = FakeBedrock::new();
     let long = "x".repeat(64);
     for _ in 0..3 {
-        let call = || Reply::default().tool_call(&long, "get_weather", json!({"town": "Rome"}));
+        let call = || ScriptedReply::default().tool_call(&long, "get_weather", json!({"town": "Rome"}));
         bedrock.reply(call().tool_call(&long, "get_weather", json!({"town": "Oslo"})));
     }
     let conversation = prompt(&bedrock).tool(weather()).request("Go.").apply().unwrap();
@@ -305,8 +307,8 @@ async fn a_call_whose_id_was_used_before_gets_one_of_its_own() {
 
 #[tokio::test(start_paused = true)]
 async fn a_tool_that_was_never_offered_is_not_run() {
-    let bedrock = StandIn::new();
-    bedrock.reply(Reply::default().tool_call("call_1", "get_weather", json!({"town": "Rome"})));
+    let bedrock = FakeBedrock::new();
+    bedrock.reply(ScriptedReply::default().tool_call("call_1", "get_weather", json!({"town": "Rome"})));
     let conversation = prompt(&bedrock).request("Go.").apply().unwrap();
     let (said, error) = read(conversation.run()).await;
     assert!(error.is_none(), "{error:?}");

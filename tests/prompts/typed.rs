@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use verbale::bedrock::stand_in::{Reply, StandIn};
 use verbale::conversation::AskError;
+use verbale::testing::{FakeBedrock, ScriptedReply};
 
 use super::{prompt, shown};
 
@@ -18,9 +18,9 @@ const SECRET: &str = "4711-4711";
 
 #[tokio::test(start_paused = true)]
 async fn answer_is_read_as_its_type() {
-    let bedrock = StandIn::new();
-    bedrock.reply(Reply::text(r#"{"intent": "refund", "refund_cents": 1250}"#));
-    bedrock.reply(Reply::text("```json\n{\"intent\": \"chat\"}\n```"));
+    let bedrock = FakeBedrock::new();
+    bedrock.reply(ScriptedReply::text(r#"{"intent": "refund", "refund_cents": 1250}"#));
+    bedrock.reply(ScriptedReply::text("```json\n{\"intent\": \"chat\"}\n```"));
     let llm = prompt(&bedrock).request("What did the caller want?");
     let outcome: Outcome = llm.prompt_for().await.unwrap();
     assert_eq!(outcome, Outcome { intent: "refund".into(), refund_cents: Some(1_250) });
@@ -38,9 +38,9 @@ async fn answer_is_read_as_its_type() {
 
 #[tokio::test(start_paused = true)]
 async fn misfit_is_repaired_once() {
-    let bedrock = StandIn::new();
-    bedrock.reply(Reply::text("The caller wanted a refund."));
-    bedrock.reply(Reply::text(r#"{"intent": "refund"}"#));
+    let bedrock = FakeBedrock::new();
+    bedrock.reply(ScriptedReply::text("The caller wanted a refund."));
+    bedrock.reply(ScriptedReply::text(r#"{"intent": "refund"}"#));
     let llm = prompt(&bedrock).request("What did the caller want?");
     let outcome: Outcome = llm.prompt_for().await.unwrap();
     assert_eq!(outcome.intent, "refund");
@@ -49,7 +49,7 @@ async fn misfit_is_repaired_once() {
     assert!(shown[2].contains("Your last answer does not fit the JSON Schema."), "{}", shown[2]);
 
     for _ in 0..2 {
-        bedrock.reply(Reply::text(format!(r#"{{"intent": "refund", "refund_cents": "{SECRET}"}}"#)));
+        bedrock.reply(ScriptedReply::text(format!(r#"{{"intent": "refund", "refund_cents": "{SECRET}"}}"#)));
     }
     let error = prompt(&bedrock).request("And now?").prompt_for::<Outcome>().await.unwrap_err();
     let AskError::Misfit(misfit) = error else { panic!("{error}") };

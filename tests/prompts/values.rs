@@ -3,9 +3,9 @@
 
 use proptest::prelude::*;
 use serde_json::json;
-use verbale::bedrock::stand_in::{Reply, StandIn};
 use verbale::conversation::{Models, Prompt};
-use verbale::{Content, Message, MessageWrapper, PlainMessage, Tail, Value};
+use verbale::testing::{FakeBedrock, ScriptedReply};
+use verbale::{Content, LastMessage, Message, MessageWrapper, PlainMessage, Value};
 
 use super::tools::weather;
 use super::{model, prompt, shown};
@@ -95,13 +95,13 @@ impl Expected {
                 Delta::Say(_, text) if text.trim().is_empty() => return None,
                 Delta::Say(speaker, text) => {
                     let role = match speaker {
-                        Speaker::Agent => "supervisor",
+                        Speaker::Agent => "system",
                         Speaker::Assistant => "assistant",
                         Speaker::Context | Speaker::Request => "user",
                     };
                     let said = (role, text.trim().to_owned());
                     // Instructions are not repeated.
-                    if role != "supervisor" || !next.said.contains(&said) {
+                    if role != "system" || !next.said.contains(&said) {
                         next.said.push(said);
                     }
                 }
@@ -165,7 +165,7 @@ proptest! {
 
     #[test]
     fn values_stay_and_the_conversation_is_what_was_applied(actions in actions()) {
-        let bedrock = StandIn::new();
+        let bedrock = FakeBedrock::new();
         let all = REGISTERED.into_iter();
         let models = all.fold(Models::default(), |models, (provider, name)| models.with(provider, name, model(&bedrock, name)));
         let empty = Prompt::new(models);
@@ -192,7 +192,7 @@ proptest! {
 
 /// Applies a value: all of it, or, where it is refused, nothing.
 fn apply((prompt, deltas): &(Prompt, Vec<Delta>), expected: &mut Expected) -> Result<(), TestCaseError> {
-    let snapshot = || prompt.conversation().read(|manager| (manager.clone(), manager.changes(Tail::Include)));
+    let snapshot = || prompt.conversation().read(|manager| (manager.clone(), manager.changes(LastMessage::Include)));
     let before = snapshot();
     match expected.with(deltas) {
         Some(next) => {
@@ -224,11 +224,11 @@ pub fn step() -> impl Strategy<Value = Step> {
 }
 
 /// Calls two tools on every third request, and breaks off on every fourth.
-pub fn bedrock() -> StandIn {
-    StandIn::answering(|request| {
+pub fn bedrock() -> FakeBedrock {
+    FakeBedrock::answering(|request| {
         let number = request.number();
-        let reply = Reply::text(format!("answer {number}"));
-        let call = |reply: Reply, id| reply.tool_call(id, "get_weather", json!({"town": "Rome"}));
+        let reply = ScriptedReply::text(format!("answer {number}"));
+        let call = |reply: ScriptedReply, id| reply.tool_call(id, "get_weather", json!({"town": "Rome"}));
         let reply = if number % 3 == 1 { call(call(reply, "call_1"), "call_2") } else { reply };
         if number % 4 == 3 { reply.cut_after(3) } else { reply }
     })
@@ -262,7 +262,7 @@ proptest! {
                 }
                 // The tools of a run that was dropped finish.
                 tokio::time::sleep(std::time::Duration::from_secs(1)).await;
-                prop_assert!(conversation.read(|manager| manager.open_invocations().is_empty()));
+                prop_assert!(conversation.read(|manager| manager.open_tool_calls().is_empty()));
             }
             prop_assert_eq!(bedrock.counters().refused, 0);
             Ok(())

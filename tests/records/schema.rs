@@ -67,7 +67,7 @@ fn what_is_no_record_is_invalid_and_refused() {
     let content = |wrong| broken("/message/contents/0", wrong);
     let aux = |wrong| broken("/metadata/aux/a", wrong);
     let result = |key: &str, wrong| {
-        let mut result = json!({"type": "invocationResult", "invocationId": "a", "name": "f"});
+        let mut result = json!({"type": "toolResult", "toolCallId": "a", "name": "f"});
         result[key] = wrong;
         content(result)
     };
@@ -109,8 +109,8 @@ fn what_is_no_record_is_invalid_and_refused() {
         content(json!({"type": "image", "bytes": "aGk="})),
         content(json!({"type": "image", "url": "u", "contentId": "c"})),
         content(json!({"type": "document", "url": "u", "title": 4})),
-        content(json!({"type": "invocation", "id": "not an id!", "name": "f", "arguments": {}})),
-        content(json!({"type": "invocation", "id": "a", "name": "f"})),
+        content(json!({"type": "toolCall", "id": "not an id!", "name": "f", "arguments": {}})),
+        content(json!({"type": "toolCall", "id": "a", "name": "f"})),
         result("depth", json!(4)),
         result("content", json!("found")),
         result("content", json!([{"type": "json"}])),
@@ -143,7 +143,7 @@ fn what_a_newer_writer_added_is_valid() {
         {"type": "hologram", "depth": {"$bytes": "aGk="}},
         {"type": "text", "contentId": "sha256:ab", "mimeType": "text/plain", "size": 2048},
         {"type": "image", "url": "https://e.com/i", "detail": "high"},
-        {"type": "invocationResult", "invocationId": "c", "name": "f", "content": [{"type": "hologram"}]},
+        {"type": "toolResult", "toolCallId": "c", "name": "f", "content": [{"type": "hologram"}]},
     ]);
     let newer = [
         with(message(), "/epoch", Some(json!(2))),

@@ -1,10 +1,9 @@
-//! Records as every version wrote them, a call for each in a file beside this one.
+//! Records of schema version 1, a call in each file: a later version of the library reads, restores and writes them
+//! unchanged.
 //!
-//! - `v1.jsonl`: messages, summaries, media, tool calls, custom data; contents kept elsewhere, in the form that a log gets.
-//! - `v2.jsonl`: steps, policies, hints and forks as well.
-//! - `v3.jsonl`: parts of merged messages as well.
-//!
-//! A version that adds to the form adds a file.
+//! - `v1_contents.jsonl`: messages, summaries, media, tool calls, custom data, and references to stored contents.
+//! - `v1_decisions.jsonl`: steps, policies, hints and forks.
+//! - `v1_parts.jsonl`: the parts of merged messages.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +13,7 @@ use verbale::{MessagesManager, PlainMessage, Record};
 use crate::schema::validator;
 
 #[test]
-fn records_of_every_version_read_restore_and_write_as_they_were() {
+fn stored_records_read_restore_and_write_unchanged() {
     let validator = validator();
     let mut files = 0;
     for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/records")).unwrap() {

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use verbale::clock::SeededRandomness;
 use verbale::log::{
-    CallHeader, CallLog, CallWriter, Ending, HandedOver, LogWriter, Spool, SpoolMemory, SpoolSettings, Status,
+    CallEnd, CallHeader, CallLog, CallWriter, HandedOver, LogWriter, Spool, SpoolMemory, SpoolSettings, Status,
     WriterSettings,
 };
-use verbale::{MessagesManager, PlainMessage, Tail};
+use verbale::{LastMessage, MessagesManager, PlainMessage};
 
 use super::conformance::{START_MS, call};
 use super::dynamo::{Dynamo, Fault, FaultPlan, Scope, Window};
@@ -40,27 +40,27 @@ async fn turns(
     call: &CallWriter,
     manager: &mut Manager,
 ) -> (Vec<HandedOver>, Duration) {
-    let (mut handed_over, mut lag) = (Vec::new(), Duration::ZERO);
+    let (mut submitted, mut lag) = (Vec::new(), Duration::ZERO);
     for turn in 0..count {
         manager.add_user(format!("user {turn}")).unwrap();
         manager.add_assistant("yes").unwrap();
-        handed_over.push(call.hand_over(manager, Tail::Include).unwrap());
+        submitted.push(call.submit(manager, LastMessage::Include).unwrap());
         tokio::time::sleep(Duration::from_secs(10)).await;
         lag = lag.max(writer.status().lag);
     }
-    (handed_over, lag)
+    (submitted, lag)
 }
 
 async fn finished(dynamo: &Dynamo, writer: &LogWriter, call_writer: &CallWriter, manager: &mut Manager) -> Status {
-    let ending = Ending::of(manager, START_MS + 1, "hangup").unwrap();
-    call_writer.finish(manager, ending.clone(), HOURS).await.unwrap();
+    let call_end = CallEnd::of(manager, START_MS + 1, "hangup").unwrap();
+    call_writer.finish(manager, call_end.clone(), HOURS).await.unwrap();
     assert_eq!(writer.flush(HOURS).await, []);
     dynamo.set_plan(FaultPlan::none());
     let log = verbale::dynamodb::DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock()));
     // A new client learns how far its clock is off by its first request.
-    let _ = log.read_call(call_writer.claim().call_id()).await;
-    let logged = log.read_call(call_writer.claim().call_id()).await.unwrap();
-    assert_eq!(logged.header.unwrap().ending(), Some(&ending));
+    let _ = log.read_call(call_writer.lease().call_id()).await;
+    let logged = log.read_call(call_writer.lease().call_id()).await.unwrap();
+    assert_eq!(logged.header.unwrap().call_end(), Some(&call_end));
     assert!(Manager::restore(logged.records).unwrap() == *manager);
     writer.status()
 }
@@ -92,9 +92,9 @@ async fn a_turn_does_the_same_work_while_dynamodb_is_a_black_hole() {
         let (dynamo, writer) = writer(outage(), spool).await;
         let (call, mut manager) = opened(&writer, "CA1");
         let before = tokio::time::Instant::now();
-        let (handed_over, lag) = turns(60, &writer, &call, &mut manager).await;
+        let (submitted, lag) = turns(60, &writer, &call, &mut manager).await;
         // As many records are made and sent, whatever waits; and no time goes by in it.
-        assert_eq!(handed_over, expected);
+        assert_eq!(submitted, expected);
         assert_eq!(before.elapsed(), Duration::from_secs(600));
         assert_eq!(lag, Duration::from_secs(600));
         assert_eq!(writer.status().bytes == 0, with_spool, "what is spooled takes no memory");
@@ -116,7 +116,7 @@ async fn a_bad_neighbour_slows_nobody() {
         for name in ["poisoned", "hot"] {
             let (call, mut manager) = opened(&writer, name);
             manager.add_user("Hi").unwrap();
-            call.hand_over(&mut manager, Tail::Include).unwrap();
+            call.submit(&mut manager, LastMessage::Include).unwrap();
             others.push((call, manager));
         }
         let (call, mut manager) = opened(&writer, "healthy");
@@ -124,13 +124,13 @@ async fn a_bad_neighbour_slows_nobody() {
         for turn in 0..20 {
             manager.add_user(format!("user {turn}")).unwrap();
             manager.add_assistant("yes").unwrap();
-            call.hand_over(&mut manager, Tail::Include).unwrap();
-            let handed_over = tokio::time::Instant::now();
-            while !manager.changes(Tail::Include).is_empty() {
+            call.submit(&mut manager, LastMessage::Include).unwrap();
+            let submitted = tokio::time::Instant::now();
+            while !manager.changes(LastMessage::Include).is_empty() {
                 tokio::time::sleep(Duration::from_millis(1)).await;
                 call.acknowledge(&mut manager);
             }
-            slowest = slowest.max(handed_over.elapsed());
+            slowest = slowest.max(submitted.elapsed());
         }
         lags.push(slowest);
         drop((dynamo, others));
@@ -145,12 +145,12 @@ async fn what_a_person_must_mend_is_loud_at_once_and_goes_on_by_itself() {
         let (dynamo, writer) = writer(plan, None).await;
         let (call, mut manager) = opened(&writer, "CA1");
         manager.add_user("Hi").unwrap();
-        call.hand_over(&mut manager, Tail::Include).unwrap();
+        call.submit(&mut manager, LastMessage::Include).unwrap();
         tokio::time::sleep(Duration::from_millis(1)).await;
         assert_eq!((dynamo.journal().count(fault), writer.status().trouble.len()), (1, 1), "{fault:?}");
         tokio::time::sleep(HOURS + Duration::from_secs(31)).await;
         let status = finished(&dynamo, &writer, &call, &mut manager).await;
-        assert_eq!((status.stored, status.trouble.len(), status.set_aside), (1, 0, 0), "{fault:?}");
+        assert_eq!((status.stored, status.trouble.len(), status.dead_letters), (1, 0, 0), "{fault:?}");
     }
 }
 

@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 use aws_sdk_bedrockruntime::Client;
-use verbale::bedrock::stand_in::StandIn;
 use verbale::bedrock::{BedrockModel, BedrockSettings};
 use verbale::call::{CallSession, Effect, Ignored};
+use verbale::testing::FakeBedrock;
 use verbale::{MessageWrapper, Role};
 
 const PIECES: [(&str, &str); 4] = [
@@ -25,7 +25,7 @@ fn the_pages_have_the_code_that_is_run() {
 
 /// A call whose model says `Yes, I am here.`
 fn call() -> CallSession {
-    let client = Client::from_conf(StandIn::new().sdk_config().build());
+    let client = Client::from_conf(FakeBedrock::new().sdk_config().build());
     CallSession::with_model(BedrockModel::for_turns(client, BedrockSettings::new("a.model"))).open().unwrap()
 }
 
@@ -165,7 +165,7 @@ mod amazon_connect {
         let call = call();
         let heard = json!([{"transcription": "Are you there?", "transcriptionConfidence": 0.75}]);
         let event =
-            json!({"invocationSource": "DialogCodeHook", "inputTranscript": "Are you there?", "transcriptions": heard});
+            json!({"toolCallSource": "DialogCodeHook", "inputTranscript": "Are you there?", "transcriptions": heard});
         let answer = json!({
             "sessionState": {"dialogAction": {"type": "ElicitIntent"}},
             "messages": [{"contentType": "PlainText", "content": "Yes, I am here."}],

@@ -16,7 +16,7 @@ use std::fmt;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value as Json};
-use verbale::message::{Invocation, InvocationError, InvocationResult, Text, Value, is_blank};
+use verbale::message::{Text, ToolCall, ToolCallError, ToolResult, Value, is_blank};
 
 use super::error::{Problem, Refused, without_position};
 use super::fields::Fields;
@@ -52,7 +52,7 @@ struct Conversation {
     events: Vec<Event>,
     messages: usize,
     /// By the id in the file the last call that has it, and whether that waits for its result.
-    calls: HashMap<String, (Invocation, Wait)>,
+    calls: HashMap<String, (ToolCall, Wait)>,
     /// The ids that were given to calls.
     used: HashSet<String>,
     refused: Option<Problem>,
@@ -67,7 +67,7 @@ enum Wait {
 impl Conversation {
     fn message(&mut self, message: Fields<'_>) -> Result<(), Problem> {
         match message.text("role")? {
-            "system" => self.say(content(message)?, |text| EventKind::Supervisor(text.into()), |_| UNSPOKEN_MS),
+            "system" => self.say(content(message)?, |text| EventKind::System(text.into()), |_| UNSPOKEN_MS),
             "user" => self.say(content(message)?, |text| EventKind::Caller(text.into()), spoken_ms),
             "assistant" => return self.assistant(message),
             "tool" => return self.result(message),
@@ -95,17 +95,17 @@ impl Conversation {
         Ok(())
     }
 
-    fn call(&mut self, call: Fields<'_>) -> Result<Invocation, Problem> {
+    fn call(&mut self, call: Fields<'_>) -> Result<ToolCall, Problem> {
         let id = call.text("id")?;
         let function = call.object("function")?;
         if self.calls.get(id).is_some_and(|(_, wait)| *wait == Wait::Waiting) {
             return Err(Problem::CallTwice);
         }
         let name = function.text("name")?;
-        let invocation = Invocation::new(self.unused(id), name, arguments(function.text("arguments")?)?)?;
-        self.used.insert(invocation.id().as_str().to_owned());
-        self.calls.insert(id.to_owned(), (invocation.clone(), Wait::Waiting));
-        Ok(invocation)
+        let tool_call = ToolCall::new(self.unused(id), name, arguments(function.text("arguments")?)?)?;
+        self.used.insert(tool_call.id().as_str().to_owned());
+        self.calls.insert(id.to_owned(), (tool_call.clone(), Wait::Waiting));
+        Ok(tool_call)
     }
 
     /// The id, or one made of it where an earlier call has it: a model's provider refuses the same id twice.
@@ -149,9 +149,9 @@ fn arguments(text: &str) -> Result<Value, Problem> {
     if json.is_object() { Ok(Value::try_from(json)?) } else { Err(Problem::ArgumentsNotAnObject) }
 }
 
-fn result_of(call: &Invocation, content: Option<&str>) -> Result<InvocationResult, Problem> {
+fn result_of(call: &ToolCall, content: Option<&str>) -> Result<ToolResult, Problem> {
     match content {
-        Some(text) if text.starts_with("Error:") => Ok(call.failure(InvocationError::new(text)?)),
+        Some(text) if text.starts_with("Error:") => Ok(call.failure(ToolCallError::new(text)?)),
         content => Ok(call.success(Vec::from_iter(content))),
     }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::de::IgnoredAny;
-use verbale::message::{Invocation, InvocationResult, Text};
+use verbale::message::{Text, ToolCall, ToolResult};
 
 pub use error::ScriptError;
 use error::{Problem, Refused};
@@ -37,18 +37,18 @@ pub struct Event {
 #[derive(Debug, Clone, PartialEq)]
 pub enum EventKind {
     /// The assistant gets instructions.
-    Supervisor(Text),
+    System(Text),
     /// The caller says something, with words in it.
     Caller(Text),
     /// The assistant says something, calls tools, or both.
     Agent {
         text: Option<Text>,
-        calls: Vec<Invocation>,
+        calls: Vec<ToolCall>,
         /// For how long it was played until the caller broke in; `None` where nobody did.
         played_ms: Option<u64>,
     },
     /// A tool that was called has answered.
-    ToolResult(InvocationResult),
+    ToolResult(ToolResult),
 }
 
 impl Script {

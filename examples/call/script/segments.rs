@@ -82,7 +82,7 @@ fn mark_barge_ins(events: &mut [Event]) {
                     *played_ms = Some(event.start_ms.abs_diff(agent.start_ms));
                 }
             }
-            EventKind::Supervisor(_) | EventKind::ToolResult(_) => {}
+            EventKind::System(_) | EventKind::ToolResult(_) => {}
         }
     }
 }

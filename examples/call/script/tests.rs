@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use verbale::message::{InvocationError, Outcome};
+use verbale::message::{Outcome, ToolCallError};
 
 use super::*;
 
@@ -29,8 +29,8 @@ fn agent(start_ms: i64, end_ms: i64, text: &str, played_ms: Option<u64>) -> Even
     Event { start_ms, end_ms, kind: EventKind::Agent { text: Some(text.into()), calls: Vec::new(), played_ms } }
 }
 
-fn invocation(id: &str) -> Invocation {
-    Invocation::new(id, "find", serde_json::from_str::<verbale::Value>(r#"{"nr": 7}"#).unwrap()).unwrap()
+fn tool_call(id: &str) -> ToolCall {
+    ToolCall::new(id, "find", serde_json::from_str::<verbale::Value>(r#"{"nr": 7}"#).unwrap()).unwrap()
 }
 
 /// A chat of these messages, one to a line, from line 2 on.
@@ -125,10 +125,10 @@ fn a_chat_has_a_steady_clock() {
     assert_eq!(
         parsed(&text),
         Ok(vec![
-            event(0, 250, EventKind::Supervisor("You book ferries.".into())),
+            event(0, 250, EventKind::System("You book ferries.".into())),
             event(750, 2_350, EventKind::Caller("Is there a ferry".into())),
-            event(2_850, 3_100, EventKind::Agent { text: None, calls: vec![invocation("a")], played_ms: None }),
-            event(3_600, 3_850, EventKind::ToolResult(invocation("a").success([r#"{"nr":  7}"#]))),
+            event(2_850, 3_100, EventKind::Agent { text: None, calls: vec![tool_call("a")], played_ms: None }),
+            event(3_600, 3_850, EventKind::ToolResult(tool_call("a").success([r#"{"nr":  7}"#]))),
             agent(start + 4_350, start + 4_750, "Yes.", None),
         ])
     );
@@ -145,7 +145,7 @@ fn results_are_kept_to_the_letter_and_errors_are_failures() {
     };
     assert_eq!(outcome("Errors: none "), Outcome::Success(vec!["Errors: none ".into()]));
     assert_eq!(outcome(""), Outcome::Success(vec![]));
-    let error = InvocationError::new("Error: not enough seats").unwrap();
+    let error = ToolCallError::new("Error: not enough seats").unwrap();
     assert_eq!(outcome("Error: not enough seats"), Outcome::Failure(error));
 }
 

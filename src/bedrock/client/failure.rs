@@ -12,10 +12,10 @@ use aws_sdk_bedrockruntime::types::error::ConverseStreamOutputError as Exception
 use aws_smithy_types::event_stream::RawMessage;
 
 use super::refusal::Refusal;
-use crate::model::{Failure, ModelError, Received, Wait};
+use crate::model::{Failure, ModelError, Partial, Wait};
 
 /// Before the answer.
-pub(super) fn of_send<E>(error: SdkError<E, HttpResponse>, received: Received, waited: Duration) -> ModelError
+pub(super) fn of_send<E>(error: SdkError<E, HttpResponse>, received: Partial, waited: Duration) -> ModelError
 where
     E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
 {
@@ -54,7 +54,7 @@ where
 /// In the answer. An exception there has neither a code of its own nor the id of the request.
 pub(super) fn of_stream(
     error: SdkError<Exception, RawMessage>,
-    received: Received,
+    received: Partial,
     request_id: Option<&str>,
 ) -> ModelError {
     match error {
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_stream_that_ends_within_an_event_is_cut() {
-        let received = Received { text_bytes: 7, invocations: 1 };
+        let received = Partial { text_bytes: 7, tool_calls: 1 };
         let broken = |raw| of_stream(SdkError::response_error("4711", raw), received, None);
         for (raw, failure) in [
             (RawMessage::Invalid(Some(Bytes::from_static(b"4711"))), Failure::Cut),

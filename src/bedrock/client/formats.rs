@@ -26,7 +26,7 @@ pub(super) fn tell_attachments(message: &Message, repairs: &mut Vec<Repair>) {
             }
             Content::Media(media) => tell(media.kind.with_article(), of_media(media)),
             Content::Document(document) => tell("a document", of_document(document)),
-            Content::InvocationResult(result) => {
+            Content::ToolResult(result) => {
                 let Outcome::Success(parts) = result.outcome() else { continue };
                 for part in parts {
                     match part {
@@ -36,7 +36,7 @@ pub(super) fn tell_attachments(message: &Message, repairs: &mut Vec<Repair>) {
                     }
                 }
             }
-            Content::Text(_) | Content::Invocation(_) | Content::Unknown(_) => {}
+            Content::Text(_) | Content::ToolCall(_) | Content::Unknown(_) => {}
         }
     }
 }

@@ -45,14 +45,14 @@ use answer::Answer;
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use aws_sdk_bedrockruntime::Client;
 /// use futures_util::StreamExt;
-/// use verbale::bedrock::stand_in::{Reply, StandIn};
+/// use verbale::testing::{ScriptedReply, FakeBedrock};
 /// use verbale::bedrock::{BedrockModel, BedrockSettings, turn_client};
 /// use verbale::model::{Model, ModelEvent, ModelRequest, StopReason};
 /// use verbale::{BedrockMessage, MessageWrapper, MessagesManager};
 ///
 /// // A Bedrock in this process; `turn_client` shows how the real one is reached.
-/// let bedrock = StandIn::new();
-/// bedrock.reply(Reply::text("It arrives on Friday."));
+/// let bedrock = FakeBedrock::new();
+/// bedrock.reply(ScriptedReply::text("It arrives on Friday."));
 /// let client = Client::from_conf(turn_client(bedrock.sdk_config()).build());
 /// let model = BedrockModel::for_turns(client, BedrockSettings::new("eu.anthropic.claude-sonnet-5"));
 ///

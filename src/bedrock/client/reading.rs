@@ -11,8 +11,8 @@ use aws_smithy_types::Document;
 use serde_json::Value as Json;
 
 use crate::bedrock::document::from_document;
-use crate::message::{Invocation, Text, Value};
-use crate::model::{Failure, ModelEvent, Received, StopReason, Usage};
+use crate::message::{Text, ToolCall, Value};
+use crate::model::{Failure, ModelEvent, Partial, StopReason, Usage};
 
 /// What was read of an answer so far.
 ///
@@ -22,7 +22,7 @@ pub(super) struct Reading {
     open: BTreeMap<i32, OpenCall>,
     /// Why a tool call could not be read. It only counts once it is known that the answer was not cut there.
     unreadable: Option<String>,
-    received: Received,
+    received: Partial,
     has_begun: bool,
 }
 
@@ -32,7 +32,7 @@ struct OpenCall {
 }
 
 impl Reading {
-    pub(super) fn received(&self) -> Received {
+    pub(super) fn received(&self) -> Partial {
         self.received
     }
 
@@ -93,7 +93,7 @@ impl Reading {
             });
         }
         // Texts and calls count as received once they are handed on, and here that is with the rest.
-        events.push(self.stop(&output.stop_reason).inspect_err(|_| self.received = Received::default())?);
+        events.push(self.stop(&output.stop_reason).inspect_err(|_| self.received = Partial::default())?);
         events.extend(output.usage.as_ref().map(usage).map(ModelEvent::Usage));
         Ok(events)
     }
@@ -104,11 +104,11 @@ impl Reading {
     }
 
     fn call(&mut self, id: String, name: String, arguments: Result<Value, String>) -> Option<ModelEvent> {
-        let call = arguments.and_then(|arguments| Invocation::new(id, name, arguments).map_err(|why| why.to_string()));
+        let call = arguments.and_then(|arguments| ToolCall::new(id, name, arguments).map_err(|why| why.to_string()));
         match call {
             Ok(call) => {
-                self.received.invocations += 1;
-                Some(ModelEvent::Invocation(call))
+                self.received.tool_calls += 1;
+                Some(ModelEvent::ToolCall(call))
             }
             Err(why) => {
                 self.unreadable.get_or_insert(why);

@@ -5,8 +5,8 @@ use serde_json::{Value as Json, json};
 use super::super::json::to_json;
 use super::*;
 use crate::message::{
-    Contents, Document, Invocation, InvocationError, InvocationId, InvocationResult, Media, MediaKind, MessageId,
-    Outcome, Position, ResultContent, Source, ToolName, Value,
+    Contents, Document, Media, MediaKind, MessageId, Outcome, Position, ResultContent, Source, ToolCall, ToolCallError,
+    ToolCallId, ToolName, ToolResult, Value,
 };
 
 fn message(role: Role, contents: impl Into<Contents>) -> BedrockMessage {
@@ -31,8 +31,8 @@ fn url(url: &str) -> Source {
     Source::Url(url.into())
 }
 
-fn call() -> Invocation {
-    Invocation::new("call_1", "get_user", Value::map([("id", 7)]).unwrap()).unwrap()
+fn call() -> ToolCall {
+    ToolCall::new("call_1", "get_user", Value::map([("id", 7)]).unwrap()).unwrap()
 }
 
 #[test]
@@ -58,14 +58,14 @@ fn blank_texts_and_what_a_newer_version_knows_are_left_out() {
 
 #[test]
 fn summaries_and_supervisors_are_refused() {
-    for role in [Role::Summary, Role::Supervisor] {
+    for role in [Role::Summary, Role::System] {
         let error = message(role, "x").to_raw().unwrap_err();
         assert!(matches!(error, BedrockError::NotSpoken { role: refused, .. } if refused == role), "{error}");
     }
 }
 
 #[test]
-fn media_of_a_known_format_are_handed_over() {
+fn media_of_a_known_format_are_submitted() {
     let contents = vec![
         Content::from(Media::new(MediaKind::Image, bytes()).with_mime_type("image/png")),
         Media::new(MediaKind::Image, url("s3://calls/1.jpg")).with_mime_type("image/jpeg").into(),
@@ -84,7 +84,7 @@ fn media_of_a_known_format_are_handed_over() {
 }
 
 #[test]
-fn documents_are_handed_over_beside_a_text() {
+fn documents_are_submitted_beside_a_text() {
     let document = || Document::new(bytes()).with_title("Terms, 2024.pdf").with_mime_type("application/pdf");
     let block = json!({"document": {"format": "pdf", "name": "Terms 2024 pdf", "source": {"bytes": "AQI="}}});
     assert_eq!(raw(Role::User, vec![document().into(), Content::from("Look")]), json!([block, {"text": "Look"}]));
@@ -212,13 +212,13 @@ fn calls_have_an_object_as_input() {
         (Value::from("Mia"), json!({"arguments": "Mia"})),
         (7.into(), json!({"arguments": 7})),
     ] {
-        let call = Invocation::new("call_1", "get_user", arguments).unwrap();
+        let call = ToolCall::new("call_1", "get_user", arguments).unwrap();
         assert_eq!(raw(Role::Assistant, call)[0]["toolUse"]["input"], input);
     }
 }
 
-fn result(outcome: Outcome) -> InvocationResult {
-    InvocationResult::new(InvocationId::new("call_1").unwrap(), ToolName::new("get_user").unwrap(), outcome)
+fn result(outcome: Outcome) -> ToolResult {
+    ToolResult::new(ToolCallId::new("call_1").unwrap(), ToolName::new("get_user").unwrap(), outcome)
 }
 
 fn success(contents: impl IntoIterator<Item = ResultContent>) -> Json {
@@ -258,7 +258,7 @@ fn a_result_of_nothing_is_an_empty_object() {
 
 #[test]
 fn an_error_tells_what_is_known_of_it() {
-    let error = || InvocationError::new("no answer").unwrap();
+    let error = || ToolCallError::new("no answer").unwrap();
     for (error, text) in [
         (error(), "no answer"),
         (error().with_type("Timeout"), "Timeout: no answer"),
@@ -274,7 +274,7 @@ fn an_error_tells_what_is_known_of_it() {
 
 #[test]
 fn results_come_first_in_their_message() {
-    let second = Invocation::new("call_2", "get_user", Value::Null).unwrap();
+    let second = ToolCall::new("call_2", "get_user", Value::Null).unwrap();
     let contents = vec![
         Content::from("Are you there?"),
         call().success(["a"]).into(),

@@ -7,8 +7,7 @@ use ulid::Ulid;
 use super::{BuildError, LastStep};
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
 use crate::message::{
-    Content, Decision, Document, Draft, IntoValue, Invocation, Media, MediaKind, MessageError, Role, RoleHint, Step,
-    Text,
+    Content, Decision, Document, Draft, IntoValue, Media, MediaKind, MessageError, Role, RoleHint, Step, Text, ToolCall,
 };
 
 /// One message, part by part, in the order in which the parts are added.
@@ -31,7 +30,7 @@ use crate::message::{
 ///
 /// let mut asks = MessageBuilder::next_step(manager.meta_messages().last());
 /// asks.policy("stylist").add_text("One moment.");
-/// let call = asks.add_invocation("find_dress", Value::map([("colour", "blue")])?)?;
+/// let call = asks.add_tool_call("find_dress", Value::map([("colour", "blue")])?)?;
 /// manager.add(asks.to_draft()?)?;
 /// let found = ResultBuilder::response_to(&call).success("two pictures");
 /// manager.add(found)?;
@@ -141,20 +140,20 @@ impl MessageBuilder {
     /// [`ResultBuilder`](super::ResultBuilder). Until the result is there, no model sees the call.
     ///
     /// Errors: a name that Bedrock refuses; arguments that are no [`Value`](crate::Value).
-    pub fn add_invocation(
+    pub fn add_tool_call(
         &mut self,
         name: impl Into<Text>,
         arguments: impl IntoValue,
-    ) -> Result<Invocation, MessageError> {
+    ) -> Result<ToolCall, MessageError> {
         let id = Ulid(self.ids.next_id(self.clock.now_ms()));
-        let invocation = Invocation::new(format!("call_{id}"), name, arguments)?;
-        self.add(invocation.clone());
-        Ok(invocation)
+        let tool_call = ToolCall::new(format!("call_{id}"), name, arguments)?;
+        self.add(tool_call.clone());
+        Ok(tool_call)
     }
 
     /// The tool call that was added last.
-    pub fn last_invocation(&self) -> Option<&Invocation> {
-        self.contents.iter().rev().find_map(Content::as_invocation)
+    pub fn last_tool_call(&self) -> Option<&ToolCall> {
+        self.contents.iter().rev().find_map(Content::as_tool_call)
     }
 
     /// Says who speaks, where the parts do not: the assistant in a text, say.
@@ -191,7 +190,7 @@ impl MessageBuilder {
     }
 
     fn role_of_parts(&self) -> Role {
-        if self.last_invocation().is_some() { Role::Assistant } else { Role::User }
+        if self.last_tool_call().is_some() { Role::Assistant } else { Role::User }
     }
 
     fn check(&self, role: Role) -> Result<(), BuildError> {
@@ -200,8 +199,8 @@ impl MessageBuilder {
         }
         for content in &self.contents {
             let (content, wanted) = match content {
-                Content::Invocation(_) => ("a tool call", Role::Assistant),
-                Content::InvocationResult(_) => ("the result of a tool call", Role::User),
+                Content::ToolCall(_) => ("a tool call", Role::Assistant),
+                Content::ToolResult(_) => ("the result of a tool call", Role::User),
                 _ => continue,
             };
             if role != wanted {

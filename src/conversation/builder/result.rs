@@ -2,8 +2,8 @@
 
 use super::LastStep;
 use crate::message::{
-    Content, Decision, Draft, Invocation, InvocationError, InvocationResult, Message, MessageError, ResultContents,
-    Role, RoleHint, Text,
+    Content, Decision, Draft, Message, MessageError, ResultContents, Role, RoleHint, Text, ToolCall, ToolCallError,
+    ToolResult,
 };
 
 /// The message with the result of one tool call: the user's, of the call's step, with the call's id and tool, whatever
@@ -20,7 +20,7 @@ use crate::message::{
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let mut asks = MessageBuilder::next_step(Step::new(3));
-/// let call = asks.add_invocation("get_parcel", Value::map([("number", 17)])?)?;
+/// let call = asks.add_tool_call("get_parcel", Value::map([("number", 17)])?)?;
 /// let answer = ResultBuilder::response_to(&call);
 /// let late = answer.policy(ResultBuilder::RUNTIME).error("Timeout", "no answer within 5 s", true)?;
 ///
@@ -31,7 +31,7 @@ use crate::message::{
 /// ```
 #[derive(Debug, Clone)]
 pub struct ResultBuilder {
-    call: Invocation,
+    call: ToolCall,
     decision: Decision,
 }
 
@@ -40,7 +40,7 @@ impl ResultBuilder {
     pub const RUNTIME: &str = "runtime";
 
     /// The answer to a call. It is of the step of the call, which is found when the draft is added.
-    pub fn response_to(call: &Invocation) -> Self {
+    pub fn response_to(call: &ToolCall) -> Self {
         let decision = Decision::default().with_policy(call.name().as_str()).with_role_hint(RoleHint::Tool);
         Self { call: call.clone(), decision }
     }
@@ -54,12 +54,12 @@ impl ResultBuilder {
 
     /// The answers to the calls of a message, one each, in their order.
     pub fn responses_to(message: &Message) -> impl Iterator<Item = Self> {
-        let calls = message.contents().iter().filter_map(Content::as_invocation);
+        let calls = message.contents().iter().filter_map(Content::as_tool_call);
         calls.map(move |call| Self::response_to(call).of_step(message))
     }
 
     /// The call that it answers.
-    pub fn invocation(&self) -> &Invocation {
+    pub fn tool_call(&self) -> &ToolCall {
         &self.call
     }
 
@@ -70,7 +70,7 @@ impl ResultBuilder {
         self
     }
 
-    /// The draft of what the tool gave back, as [`Invocation::success`] takes it.
+    /// The draft of what the tool gave back, as [`ToolCall::success`] takes it.
     pub fn success(self, contents: impl Into<ResultContents>) -> Draft {
         let result = self.call.success(contents);
         self.draft(result)
@@ -85,12 +85,12 @@ impl ResultBuilder {
         message: impl Into<Text>,
         retryable: bool,
     ) -> Result<Draft, MessageError> {
-        let error = InvocationError::new(message)?.with_type(error_type).with_retryable(retryable);
+        let error = ToolCallError::new(message)?.with_type(error_type).with_retryable(retryable);
         let result = self.call.failure(error);
         Ok(self.draft(result))
     }
 
-    fn draft(self, result: InvocationResult) -> Draft {
+    fn draft(self, result: ToolResult) -> Draft {
         Draft::new(Role::User, result).with_decision(self.decision)
     }
 }

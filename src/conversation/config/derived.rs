@@ -13,15 +13,15 @@ impl Config {
         let (provider, model) = self.choice.as_ref().map(|(provider, model)| (provider, model)).unzip();
         let chosen = self.models.find(provider, model).ok();
         let patience = Duration::from_secs(if is_call { 8 } else { 60 });
-        let first_token_within = self.first_token_within.unwrap_or(patience);
+        let first_token_timeout = self.first_token_timeout.unwrap_or(patience);
         Setup {
             model: chosen.map(|chosen| (chosen.name.clone(), chosen.model.clone())),
             tools: self.tools.clone(),
             inference: self.inference.clone(),
-            first_token_within,
-            event_within: self.event_within.unwrap_or(first_token_within),
-            turn_within: self.turn_within,
-            tool_within: self.tool_within,
+            first_token_timeout,
+            event_timeout: self.event_timeout.unwrap_or(first_token_timeout),
+            turn_timeout: self.turn_timeout,
+            tool_timeout: self.tool_timeout,
             attempts: self.attempts,
             max_tool_rounds: self.max_tool_rounds,
             max_window: self.max_window,
@@ -48,10 +48,10 @@ impl Config {
             choice: self.choice(said.provider.as_ref(), said.model.as_ref())?,
             tools: said.tools.into_iter().fold(tools, |tools, tool| tools.with(tool)),
             inference: said.inference.or(&self.inference),
-            first_token_within: said.first_token_within.or(self.first_token_within),
-            event_within: said.event_within.or(self.event_within),
-            turn_within: said.turn_within.or(self.turn_within),
-            tool_within: said.tool_within.unwrap_or(self.tool_within),
+            first_token_timeout: said.first_token_timeout.or(self.first_token_timeout),
+            event_timeout: said.event_timeout.or(self.event_timeout),
+            turn_timeout: said.turn_timeout.or(self.turn_timeout),
+            tool_timeout: said.tool_timeout.unwrap_or(self.tool_timeout),
             max_tool_rounds: said.max_tool_rounds.unwrap_or(self.max_tool_rounds),
             ..self.clone()
         })

@@ -16,7 +16,7 @@ pub use models::Models;
 pub(super) use setting::{Setting, Wait};
 
 use crate::contents::ContentStore;
-use crate::memory::Extractive;
+use crate::memory::ExtractiveSummarizer;
 use crate::message::{Text, ToolName};
 use crate::model::{Inference, Summarizer, Tool};
 use crate::policy::{Policy, Tokens};
@@ -31,10 +31,10 @@ use crate::turn::Tools;
 /// | --- | --- | --- |
 /// | `provider`, `model` | which of the [`Models`] is asked, by their names | the first one |
 /// | `tools` | the functions that the model may call; never data | none |
-/// | `first_token_within_ms` | how long the model may take until the first words of a turn | 8,000 in a call, 60,000 in a run |
-/// | `event_within_ms` | how long the model may be silent after that | the same |
-/// | `turn_within_ms` | how long a whole turn may take, tools included | no limit |
-/// | `tool_within_ms` | how long a tool without a deadline of its own may take | 15,000 |
+/// | `first_token_timeout_ms` | how long the model may take until the first words of a turn | 8,000 in a call, 60,000 in a run |
+/// | `event_timeout_ms` | how long the model may be silent after that | the same |
+/// | `turn_timeout_ms` | how long a whole turn may take, tools included | no limit |
+/// | `tool_timeout_ms` | how long a tool without a deadline of its own may take | 15,000 |
 /// | `max_tool_rounds` | how often the model may call tools in one turn; then it is asked without them | 5 |
 /// | `temperature`, `top_p`, `max_tokens`, `stop_sequences`, `model_fields` | the [`Inference`] settings | the model's |
 ///
@@ -52,17 +52,17 @@ pub struct Config {
     choice: Option<(Text, Text)>,
     tools: Tools,
     inference: Inference,
-    first_token_within: Option<Duration>,
-    event_within: Option<Duration>,
-    turn_within: Option<Duration>,
-    tool_within: Duration,
+    first_token_timeout: Option<Duration>,
+    event_timeout: Option<Duration>,
+    turn_timeout: Option<Duration>,
+    tool_timeout: Duration,
     max_tool_rounds: u32,
     attempts: u32,
     max_window: Tokens,
     contents: Option<Arc<dyn ContentStore>>,
     pub(super) policy: Policy,
     pub(super) summarizer: Arc<dyn Summarizer>,
-    pub(super) summary_within: Duration,
+    pub(super) summary_timeout: Duration,
     pub(super) summary_backoff: Duration,
 }
 
@@ -74,17 +74,17 @@ impl Config {
             choice: None,
             tools: Tools::default(),
             inference: Inference::default(),
-            first_token_within: None,
-            event_within: None,
-            turn_within: None,
-            tool_within: Duration::from_secs(15),
+            first_token_timeout: None,
+            event_timeout: None,
+            turn_timeout: None,
+            tool_timeout: Duration::from_secs(15),
             max_tool_rounds: 5,
             attempts: 2,
             max_window: Tokens::new(16_000),
             contents: None,
             policy: Policy::default(),
-            summarizer: Arc::new(Extractive::default()),
-            summary_within: Duration::from_secs(30),
+            summarizer: Arc::new(ExtractiveSummarizer::default()),
+            summary_timeout: Duration::from_secs(30),
             summary_backoff: Duration::from_secs(10),
         }
     }
@@ -117,26 +117,26 @@ impl Config {
 
     /// Sets how long the model may take until the first words of a turn. The time that tools take does not count.
     #[must_use]
-    pub fn with_first_token_within(self, within: Duration) -> Self {
-        Self { first_token_within: Some(within), ..self }
+    pub fn with_first_token_timeout(self, within: Duration) -> Self {
+        Self { first_token_timeout: Some(within), ..self }
     }
 
     /// Sets how long the model may be silent after its first words. Default: as long as until the first words.
     #[must_use]
-    pub fn with_event_within(self, within: Duration) -> Self {
-        Self { event_within: Some(within), ..self }
+    pub fn with_event_timeout(self, within: Duration) -> Self {
+        Self { event_timeout: Some(within), ..self }
     }
 
     /// Sets how long a whole turn may take, tools included. Default: no limit.
     #[must_use]
-    pub fn with_turn_within(self, within: Duration) -> Self {
-        Self { turn_within: Some(within), ..self }
+    pub fn with_turn_timeout(self, within: Duration) -> Self {
+        Self { turn_timeout: Some(within), ..self }
     }
 
     /// Sets how long a tool without a deadline of its own may take; 15 s by default. After it, its outcome is unknown.
     #[must_use]
-    pub fn with_tool_within(self, within: Duration) -> Self {
-        Self { tool_within: within, ..self }
+    pub fn with_tool_timeout(self, within: Duration) -> Self {
+        Self { tool_timeout: within, ..self }
     }
 
     /// Sets how often the model may call tools in one turn; 5 by default. Then it is asked without tools; a call that it
@@ -166,7 +166,7 @@ impl Config {
         Self { max_window: tokens, ..self }
     }
 
-    /// Sets what makes the summaries; [`Extractive`] by default, which also replaces a summariser that fails.
+    /// Sets what makes the summaries; [`ExtractiveSummarizer`] by default, which also replaces a summariser that fails.
     #[must_use]
     pub fn with_summarizer(self, summarizer: impl Summarizer + 'static) -> Self {
         Self { summarizer: Arc::new(summarizer), ..self }
@@ -174,8 +174,8 @@ impl Config {
 
     /// Sets how long a summary may take; 30 s by default.
     #[must_use]
-    pub fn with_summary_within(self, within: Duration) -> Self {
-        Self { summary_within: within, ..self }
+    pub fn with_summary_timeout(self, within: Duration) -> Self {
+        Self { summary_timeout: within, ..self }
     }
 
     /// Sets how long the summariser rests after it failed; 10 s by default, doubled with each further failure, up to 5 min.
@@ -205,13 +205,13 @@ impl Config {
     }
 
     /// How long the model may take until the first words of a turn, if that was set.
-    pub fn first_token_within(&self) -> Option<Duration> {
-        self.first_token_within
+    pub fn first_token_timeout(&self) -> Option<Duration> {
+        self.first_token_timeout
     }
 
     /// How long a tool without a deadline of its own may take.
-    pub fn tool_within(&self) -> Duration {
-        self.tool_within
+    pub fn tool_timeout(&self) -> Duration {
+        self.tool_timeout
     }
 
     /// How often the model may call tools in one turn.
@@ -235,10 +235,10 @@ impl fmt::Debug for Config {
             .field("provider", &self.provider())
             .field("model", &self.model())
             .field("tools", &self.tools)
-            .field("first_token_within", &self.first_token_within)
-            .field("event_within", &self.event_within)
-            .field("turn_within", &self.turn_within)
-            .field("tool_within", &self.tool_within)
+            .field("first_token_timeout", &self.first_token_timeout)
+            .field("event_timeout", &self.event_timeout)
+            .field("turn_timeout", &self.turn_timeout)
+            .field("tool_timeout", &self.tool_timeout)
             .field("max_tool_rounds", &self.max_tool_rounds)
             .field("policy", &self.policy)
             .field("has_contents", &self.contents.is_some())

@@ -8,10 +8,10 @@ use crate::model::{Inference, Tool};
 
 pub(super) const PROVIDER: &str = "provider";
 pub(super) const MODEL: &str = "model";
-const FIRST_TOKEN: &str = "first_token_within_ms";
-const EVENT: &str = "event_within_ms";
-const TURN: &str = "turn_within_ms";
-const TOOL: &str = "tool_within_ms";
+const FIRST_TOKEN: &str = "first_token_timeout_ms";
+const EVENT: &str = "event_timeout_ms";
+const TURN: &str = "turn_timeout_ms";
+const TOOL: &str = "tool_timeout_ms";
 const MAX_TOOL_ROUNDS: &str = "max_tool_rounds";
 const TEMPERATURE: &str = "temperature";
 const TOP_P: &str = "top_p";
@@ -147,10 +147,10 @@ fn map(key: &'static str, value: &Value) -> Result<Map, ConfigError> {
 pub(super) struct Said {
     pub provider: Option<Text>,
     pub model: Option<Text>,
-    pub first_token_within: Option<Duration>,
-    pub event_within: Option<Duration>,
-    pub turn_within: Option<Duration>,
-    pub tool_within: Option<Duration>,
+    pub first_token_timeout: Option<Duration>,
+    pub event_timeout: Option<Duration>,
+    pub turn_timeout: Option<Duration>,
+    pub tool_timeout: Option<Duration>,
     pub max_tool_rounds: Option<u32>,
     pub inference: Inference,
     pub tools: Vec<Tool>,
@@ -168,10 +168,10 @@ impl Said {
                 Setting::Wait(wait, within) if within.is_zero() => wrong(wait.key(), "more than no time at all"),
                 Setting::Wait(wait, within) => {
                     let slot = match wait {
-                        Wait::FirstToken => &mut said.first_token_within,
-                        Wait::Event => &mut said.event_within,
-                        Wait::Turn => &mut said.turn_within,
-                        Wait::Tool => &mut said.tool_within,
+                        Wait::FirstToken => &mut said.first_token_timeout,
+                        Wait::Event => &mut said.event_timeout,
+                        Wait::Turn => &mut said.turn_timeout,
+                        Wait::Tool => &mut said.tool_timeout,
                     };
                     say(slot, within, wait.key())
                 }

@@ -102,7 +102,7 @@ fn finder(text: &Text) -> Result<Regex, QueryError> {
 fn has_text(contents: &[Content], is_it: &impl Fn(&str) -> bool) -> bool {
     contents.iter().any(|content| match content {
         Content::Text(text) => is_it(text),
-        Content::InvocationResult(result) => match result.outcome() {
+        Content::ToolResult(result) => match result.outcome() {
             Outcome::Success(contents) => contents.iter().any(|content| match content {
                 ResultContent::Text(text) => is_it(text),
                 ResultContent::Json(value) => has_string(value, is_it),

@@ -24,7 +24,7 @@ const AT_ONCE: usize = 8;
 ///
 /// ```
 /// use verbale::conversation::{HistoryQuery, LogScope, query_log};
-/// use verbale::log::{CallHeader, CallId, CallLog, Claim, MemoryLog};
+/// use verbale::log::{CallHeader, CallId, CallLog, WriterLease, MemoryLog};
 /// use verbale::{MessagesManager, PlainMessage};
 ///
 /// # async fn asked() -> Result<(), Box<dyn std::error::Error>> {
@@ -34,7 +34,7 @@ const AT_ONCE: usize = 8;
 /// let mut manager = MessagesManager::<PlainMessage>::new();
 /// manager.add_user("Where is my order?")?;
 /// for record in manager.records() {
-///     log.put_record(&Claim::of(&header), &record).await?;
+///     log.put_record(&WriterLease::of(&header), &record).await?;
 /// }
 ///
 /// let scope = LogScope::of_days(["2025-04-16".parse()?]);

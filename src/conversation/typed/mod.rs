@@ -26,13 +26,13 @@ impl Prompt {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # use aws_sdk_bedrockruntime::Client;
-    /// # use verbale::bedrock::stand_in::{Reply, StandIn};
+    /// # use verbale::testing::{ScriptedReply, FakeBedrock};
     /// # use verbale::bedrock::{BedrockModel, BedrockSettings, turn_client};
     /// use schemars::JsonSchema;
     /// use serde::Deserialize;
     /// use verbale::conversation::{Models, Prompt};
-    /// # let bedrock = StandIn::new();
-    /// # bedrock.reply(Reply::text(r#"{"intent": "complaint", "is_urgent": true}"#));
+    /// # let bedrock = FakeBedrock::new();
+    /// # bedrock.reply(ScriptedReply::text(r#"{"intent": "complaint", "is_urgent": true}"#));
     /// # let client = Client::from_conf(turn_client(bedrock.sdk_config()).build());
     /// # let haiku = BedrockModel::for_turns(client, BedrockSettings::new("eu.anthropic.claude-haiku-4-5"));
     ///

@@ -140,7 +140,7 @@ fn a_tool_call() {
         json!({
             "id": "01JRZJ1675E4S7Y4ZD7RNWNXWB", "seq": 4, "revision": 1,
             "message": {"role": "assistant", "contents": [{
-                "type": "invocation", "id": "call_1", "name": "get_user",
+                "type": "toolCall", "id": "call_1", "name": "get_user",
                 "arguments": {"id": {"$number": "12345678901234567890123456789012345678"}, "photo": {"$bytes": "aGk="},
                     "tags": ["a", "b"], "note": ""},
             }]},
@@ -161,7 +161,7 @@ fn a_tool_call() {
                     (
                         "contents",
                         list([map([
-                            ("type", text("invocation")),
+                            ("type", text("toolCall")),
                             ("id", text("call_1")),
                             ("name", text("get_user")),
                             (

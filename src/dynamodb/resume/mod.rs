@@ -30,7 +30,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use super::change::not_there;
 use super::write::Written;
 use super::{DynamoError, DynamoLog, Item, from_item, header, item, names};
-use crate::log::{CallHeader, CallId, Claim, LogError, LoggedCall};
+use crate::log::{CallHeader, CallId, LogError, LoggedCall, WriterLease};
 use fencing::Fencing;
 
 /// A call whose older writers are fenced.
@@ -59,11 +59,15 @@ impl DynamoLog {
 
     pub(super) async fn take_over(&self, call_id: &CallId) -> Result<Taken, DynamoError> {
         let header = self.raise_epoch(call_id).await?;
-        let fencing =
-            Fencing { log: self, call_id, epoch: header.epoch(), expires_at_s: Claim::of(&header).expires_at_s() };
+        let fencing = Fencing {
+            log: self,
+            call_id,
+            epoch: header.epoch(),
+            expires_at_s: WriterLease::of(&header).expires_at_s(),
+        };
         let items = fencing.run().await?;
         let header = self.finish(call_id, header.epoch()).await?;
-        self.settle_expiry(&header, &Claim::of(&header)).await?;
+        self.settle_expiry(&header, &WriterLease::of(&header)).await?;
         Ok(Taken { header, items })
     }
 

@@ -11,7 +11,7 @@ use crate::exchange::wrong::JsonKind;
 use crate::exchange::{media, plain};
 use crate::manager::MessagesManager;
 use crate::message::{
-    Content, InvocationError, MediaKind, MessageWrapper, Outcome, ResultContent, Role, Source, Text, is_blank,
+    Content, MediaKind, MessageWrapper, Outcome, ResultContent, Role, Source, Text, ToolCallError, is_blank,
 };
 
 #[derive(Deserialize)]
@@ -82,7 +82,7 @@ fn add_instructions<W: MessageWrapper>(intake: &mut Intake<W>, node: &Node<'_, '
     for instruction in parts(node)? {
         match instruction {
             ResultContent::Text(text) if is_blank(&text) => {}
-            ResultContent::Text(text) => intake.add(node, Role::Supervisor, vec![text.into()])?,
+            ResultContent::Text(text) => intake.add(node, Role::System, vec![text.into()])?,
             _ => return Err(node.invalid("`system` holds texts")),
         }
     }
@@ -144,7 +144,7 @@ fn failure(node: &Node<'_, '_>, contents: Vec<ResultContent>) -> Result<Outcome,
         _ => Err(node.error(Problem::not_kept("media or a document in an error"))),
     });
     let message = texts.collect::<Result<Vec<_>, _>>()?.join("\n");
-    InvocationError::new(message).map(Outcome::Failure).map_err(|error| node.error(error))
+    ToolCallError::new(message).map(Outcome::Failure).map_err(|error| node.error(error))
 }
 
 /// Reads a string, or a list of texts, images and documents.

@@ -6,8 +6,8 @@ use crate::exchange::json::Json;
 use crate::exchange::window::{is_web, known_image, unavailable};
 use crate::manager::MessagesManager;
 use crate::message::{
-    Content, Document, Invocation, InvocationResult, Media, MediaKind, MessageId, MessageWrapper, Outcome,
-    ResultContent, Role, Source, Value, is_blank,
+    Content, Document, Media, MediaKind, MessageId, MessageWrapper, Outcome, ResultContent, Role, Source, ToolCall,
+    ToolResult, Value, is_blank,
 };
 
 /// A user message that opens the window where an assistant would.
@@ -43,7 +43,7 @@ pub(super) fn window<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export 
     let mut turns: Vec<(Role, Blocks<'_>)> = Vec::new();
     for message in window.iter().map(|wrapper| wrapper.message()) {
         let role = match role_for_provider(message) {
-            Role::Supervisor | Role::Summary => message.role(),
+            Role::System | Role::Summary => message.role(),
             spoken => spoken,
         };
         if turns.is_empty() && role == Role::Assistant {
@@ -75,8 +75,8 @@ fn block<'a>(content: &'a Content, role: Role, of: MessageId, losses: &mut Losse
         // Only the user sends images and documents.
         Content::Media(media) => (Order::Said, media_block(media, role == Role::User, of, losses)),
         Content::Document(document) => (Order::Said, document_block(document, role == Role::User, of, losses)),
-        Content::Invocation(call) => (Order::Call, call_block(call, of, losses)),
-        Content::InvocationResult(result) => (Order::Result, result_block(result, of, losses)),
+        Content::ToolCall(call) => (Order::Call, call_block(call, of, losses)),
+        Content::ToolResult(result) => (Order::Result, result_block(result, of, losses)),
         Content::Unknown(_) => {
             losses.note(of, Lost::Unknown);
             return None;
@@ -84,7 +84,7 @@ fn block<'a>(content: &'a Content, role: Role, of: MessageId, losses: &mut Losse
     })
 }
 
-fn call_block<'a>(call: &'a Invocation, of: MessageId, losses: &mut Losses) -> Json<'a> {
+fn call_block<'a>(call: &'a ToolCall, of: MessageId, losses: &mut Losses) -> Json<'a> {
     let input = match call.arguments() {
         Value::Null => Json::object([]),
         arguments @ Value::Map(_) => losses.plain(of, arguments),
@@ -98,7 +98,7 @@ fn call_block<'a>(call: &'a Invocation, of: MessageId, losses: &mut Losses) -> J
     ])
 }
 
-fn result_block<'a>(result: &'a InvocationResult, of: MessageId, losses: &mut Losses) -> Json<'a> {
+fn result_block<'a>(result: &'a ToolResult, of: MessageId, losses: &mut Losses) -> Json<'a> {
     let (content, is_error) = match result.outcome() {
         Outcome::Success(contents) => {
             let told: Vec<_> = contents.iter().filter_map(|content| result_part(content, of, losses)).collect();
@@ -113,7 +113,7 @@ fn result_block<'a>(result: &'a InvocationResult, of: MessageId, losses: &mut Lo
     };
     Json::object([
         ("type", Some("tool_result".into())),
-        ("tool_use_id", Some(result.invocation_id().as_str().into())),
+        ("tool_use_id", Some(result.tool_call_id().as_str().into())),
         ("content", (!content.is_empty()).then_some(Json::List(content))),
         ("is_error", is_error),
     ])

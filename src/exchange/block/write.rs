@@ -25,8 +25,8 @@ pub(in crate::exchange) fn write<'a>(
         Content::Text(text) => return Some(text_block(text.as_str())),
         Content::Media(media) => return Some(media_block(media, naming, of, losses)),
         Content::Document(document) => return Some(document_block(document, naming, of, losses)),
-        Content::Invocation(_) => Lost::Invocation,
-        Content::InvocationResult(_) => Lost::InvocationResult,
+        Content::ToolCall(_) => Lost::ToolCall,
+        Content::ToolResult(_) => Lost::ToolResult,
         Content::Unknown(_) => Lost::Unknown,
     };
     losses.note(of, lost);

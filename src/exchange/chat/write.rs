@@ -23,7 +23,7 @@ pub(super) fn conversations<'a, W: MessageWrapper + 'a>(
 
 fn write(messages: &mut Items, conversation: &str, message: &Message, contents: &[Content], losses: &mut Losses) {
     let of = message.id();
-    if message.role() == Role::Supervisor {
+    if message.role() == Role::System {
         return losses.note(of, Lost::Instructions);
     }
     let told: Vec<&Content> = contents.iter().filter(|content| losses.says_something(of, content)).collect();
@@ -51,5 +51,5 @@ fn write(messages: &mut Items, conversation: &str, message: &Message, contents: 
 }
 
 fn is_of_tools(content: &Content) -> bool {
-    content.as_invocation().is_some() || content.as_result().is_some()
+    content.as_tool_call().is_some() || content.as_result().is_some()
 }

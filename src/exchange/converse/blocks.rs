@@ -12,7 +12,7 @@ use crate::exchange::intake::{CallId, Intake, Tool};
 use crate::exchange::node::Node;
 use crate::exchange::{media, plain};
 use crate::message::{
-    Content, Document, InvocationError, Media, MediaKind, MessageWrapper, Outcome, ResultContent, Source, Text,
+    Content, Document, Media, MediaKind, MessageWrapper, Outcome, ResultContent, Source, Text, ToolCallError,
 };
 
 const BLOCKS: &[&str] = &[
@@ -122,9 +122,9 @@ fn part(kind: &str, node: &Node<'_, '_>) -> Result<ResultContent, ExchangeError>
     })
 }
 
-fn failure(node: &Node<'_, '_>, contents: &[ResultContent]) -> Result<InvocationError, ExchangeError> {
+fn failure(node: &Node<'_, '_>, contents: &[ResultContent]) -> Result<ToolCallError, ExchangeError> {
     match contents {
-        [ResultContent::Text(text)] => InvocationError::new(text.clone()).map_err(|error| node.error(error)),
+        [ResultContent::Text(text)] => ToolCallError::new(text.clone()).map_err(|error| node.error(error)),
         _ => Err(node.error(Problem::not_kept("an error that is told in anything but one text"))),
     }
 }

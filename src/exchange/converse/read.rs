@@ -31,7 +31,7 @@ pub(super) fn conversation<W: MessageWrapper>(
 
 fn add_instruction<W: MessageWrapper>(intake: &mut Intake<W>, node: &Node<'_, '_>) -> Result<(), ExchangeError> {
     match node.one_of(&["text", "cachePoint", "guardContent"])? {
-        ("text", text) => intake.add(node, Role::Supervisor, vec![text.text()?.into()]),
+        ("text", text) => intake.add(node, Role::System, vec![text.text()?.into()]),
         ("cachePoint", _) => Ok(()),
         _ => Err(node.error(Problem::not_kept("`guardContent`"))),
     }

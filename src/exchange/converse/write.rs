@@ -6,8 +6,8 @@ use crate::exchange::export::{Export, Losses, Lost, each_said, role_name};
 use crate::exchange::json::{Items, Json};
 use crate::manager::MessagesManager;
 use crate::message::{
-    Content, Document, InvocationResult, Media, MediaKind, Message, MessageId, MessageWrapper, Outcome, ResultContent,
-    Role, Source,
+    Content, Document, Media, MediaKind, Message, MessageId, MessageWrapper, Outcome, ResultContent, Role, Source,
+    ToolResult,
 };
 
 /// Converse knows no document without a name.
@@ -20,7 +20,7 @@ pub(super) fn conversation<W: MessageWrapper>(manager: &MessagesManager<W>) -> E
     let mut turn: Option<(Role, Items)> = None;
     let mut is_opening = true;
     each_said(manager, &mut losses, |message, contents, losses| {
-        is_opening &= message.role() == Role::Supervisor;
+        is_opening &= message.role() == Role::System;
         if is_opening {
             return write_blocks(&mut system, message, &contents, losses);
         }
@@ -54,11 +54,11 @@ fn write_blocks(blocks: &mut Items, message: &Message, contents: &[Content], los
             Content::Text(text) => Ok(wire::text(text)),
             Content::Media(media) => write_media(media, of, losses),
             Content::Document(document) => write_document(document, of, losses),
-            Content::Invocation(call) => {
+            Content::ToolCall(call) => {
                 let input = losses.plain(of, call.arguments());
                 Ok(wire::one("toolUse", wire::tool_use(call.id().as_str(), call.name().as_str(), input)))
             }
-            Content::InvocationResult(result) => Ok(wire::one("toolResult", write_result(result, of, losses))),
+            Content::ToolResult(result) => Ok(wire::one("toolResult", write_result(result, of, losses))),
             Content::Unknown(_) => Err(Lost::Unknown),
         };
         match block {
@@ -68,7 +68,7 @@ fn write_blocks(blocks: &mut Items, message: &Message, contents: &[Content], los
     }
 }
 
-fn write_result<'a>(result: &'a InvocationResult, of: MessageId, losses: &mut Losses) -> Json<'a> {
+fn write_result<'a>(result: &'a ToolResult, of: MessageId, losses: &mut Losses) -> Json<'a> {
     let (content, status) = match result.outcome() {
         Outcome::Success(contents) => {
             (contents.iter().filter_map(|content| write_content(content, of, losses)).collect(), "success")
@@ -80,7 +80,7 @@ fn write_result<'a>(result: &'a InvocationResult, of: MessageId, losses: &mut Lo
             (Json::List(vec![wire::text(error.message())]), "error")
         }
     };
-    wire::tool_result(result.invocation_id().as_str(), content, Some(status))
+    wire::tool_result(result.tool_call_id().as_str(), content, Some(status))
 }
 
 fn write_content<'a>(content: &'a ResultContent, of: MessageId, losses: &mut Losses) -> Option<Json<'a>> {

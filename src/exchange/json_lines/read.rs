@@ -29,9 +29,9 @@ struct Typed {
 enum Kind {
     User,
     Assistant,
-    Supervisor,
+    System,
     Document,
-    Invocation,
+    ToolCall,
     Result,
 }
 
@@ -39,18 +39,18 @@ impl Kind {
     const fn role(self) -> Role {
         match self {
             Self::User | Self::Document | Self::Result => Role::User,
-            Self::Assistant | Self::Invocation => Role::Assistant,
-            Self::Supervisor => Role::Supervisor,
+            Self::Assistant | Self::ToolCall => Role::Assistant,
+            Self::System => Role::System,
         }
     }
 
     const fn keys(self) -> &'static [&'static str] {
         match self {
-            Self::User | Self::Assistant | Self::Supervisor => {
+            Self::User | Self::Assistant | Self::System => {
                 &["role", "content", "timestamp", "message_id", "confidence"]
             }
             Self::Document => &["role", "title", "content", "timestamp", "message_id", "confidence"],
-            Self::Invocation => &["role", "identifier", "name", "arguments", "timestamp", "message_id", "confidence"],
+            Self::ToolCall => &["role", "identifier", "name", "arguments", "timestamp", "message_id", "confidence"],
             Self::Result => &[
                 "role",
                 "invocation_id",
@@ -79,7 +79,7 @@ struct Line<'a> {
     name: Option<Tool>,
     #[serde(default, deserialize_with = "plain::present")]
     arguments: Option<&'a RawValue>,
-    invocation_id: Option<CallId>,
+    tool_call_id: Option<CallId>,
     error: Option<Text>,
     error_type: Option<Text>,
     retryable: Option<bool>,
@@ -178,23 +178,21 @@ impl<'a, W: MessageWrapper> Lines<'a, W> {
         let content = line.content.map(|content| node.under("content", content));
         Ok(Some(match kind {
             Kind::Document => vec![read_document(&node.need("content", content)?, line.title)?.into()],
-            Kind::Invocation => {
+            Kind::ToolCall => {
                 let (CallId(id), Tool(name)) =
                     (node.need("identifier", line.identifier)?, node.need("name", line.name)?);
                 let arguments = node.under("arguments", node.need("arguments", line.arguments)?);
                 vec![self.intake.call(node, id, name, plain::read(&arguments)?)?.into()]
             }
             Kind::Result => {
-                let CallId(id) = node.need("invocation_id", line.invocation_id)?;
+                let CallId(id) = node.need("invocation_id", line.tool_call_id)?;
                 let contents = content.map(|content| one_or_more(&content, block::read_of_result)).transpose()?;
                 let failure = Failure { message: line.error, kind: line.error_type, retryable: line.retryable };
                 let outcome = failure.outcome(node, contents)?;
                 vec![self.intake.result(node, &id, node.need("content", outcome)?)?.into()]
             }
             Kind::Assistant if content.is_none() => return Ok(None),
-            Kind::User | Kind::Assistant | Kind::Supervisor => {
-                one_or_more(&node.need("content", content)?, block::read)?
-            }
+            Kind::User | Kind::Assistant | Kind::System => one_or_more(&node.need("content", content)?, block::read)?,
         }))
     }
 }

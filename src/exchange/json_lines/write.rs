@@ -7,9 +7,7 @@ use crate::exchange::block::{self, Naming};
 use crate::exchange::export::{Losses, Lost};
 use crate::exchange::failure;
 use crate::exchange::json::Json;
-use crate::message::{
-    Content, Document, Invocation, InvocationResult, Message, MessageId, Outcome, Part, Role, Source, Value,
-};
+use crate::message::{Content, Document, Message, MessageId, Outcome, Part, Role, Source, ToolCall, ToolResult, Value};
 
 /// Writes the lines of the heard contents of a message.
 pub(super) fn message(lines: &mut String, message: &Message, contents: &[Content], losses: &mut Losses) {
@@ -40,8 +38,8 @@ fn write_part(lines: &mut String, message: &Message, part: Part<'_>, contents: &
     }
     for content in told {
         match content {
-            Content::Invocation(call) => line("invocation", invocation(call, of, losses)),
-            Content::InvocationResult(answer) => line("result", result(answer, of, losses)),
+            Content::ToolCall(call) => line("invocation", tool_call(call, of, losses)),
+            Content::ToolResult(answer) => line("result", result(answer, of, losses)),
             Content::Document(document) if role == Role::User => line("document", reference(document, of, losses)),
             content => {
                 line(role.as_str(), Json::object([("content", block::write(content, Naming::Unnamed, of, losses))]))
@@ -50,7 +48,7 @@ fn write_part(lines: &mut String, message: &Message, part: Part<'_>, contents: &
     }
 }
 
-fn invocation<'a>(call: &'a Invocation, of: MessageId, losses: &mut Losses) -> Json<'a> {
+fn tool_call<'a>(call: &'a ToolCall, of: MessageId, losses: &mut Losses) -> Json<'a> {
     losses.note_some(of, Lost::Unknown, &call.unknown);
     Json::object([
         ("identifier", Some(call.id().as_str().into())),
@@ -59,7 +57,7 @@ fn invocation<'a>(call: &'a Invocation, of: MessageId, losses: &mut Losses) -> J
     ])
 }
 
-fn result<'a>(result: &'a InvocationResult, of: MessageId, losses: &mut Losses) -> Json<'a> {
+fn result<'a>(result: &'a ToolResult, of: MessageId, losses: &mut Losses) -> Json<'a> {
     losses.note_some(of, Lost::Unknown, &result.unknown);
     let outcome = match result.outcome() {
         Outcome::Failure(error) => failure::entries(error, of, losses),
@@ -72,7 +70,7 @@ fn result<'a>(result: &'a InvocationResult, of: MessageId, losses: &mut Losses) 
             Json::object([("content", Some(content))])
         }
     };
-    Json::object([("invocation_id", Some(result.invocation_id().as_str().into()))]).and(outcome)
+    Json::object([("invocation_id", Some(result.tool_call_id().as_str().into()))]).and(outcome)
 }
 
 /// A document of the user's.

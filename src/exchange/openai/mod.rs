@@ -48,7 +48,7 @@ pub fn import_with<W: MessageWrapper>(
 
 /// Exports the whole conversation as a list of chat messages that OpenAI takes.
 ///
-/// - Supervisor messages are `system`. A message of several texts has them as parts.
+/// - System messages are `system`. A message of several texts has them as parts.
 /// - Only complete pairs are written: a call whose result exists, with the result directly after its message as a
 ///   `tool` message. An empty result is `""`.
 /// - The [role hint](crate::message::Decision::role_hint) of a message without calls and results is its role, unless it

@@ -143,7 +143,7 @@ pub(super) fn part<'a>(
         Content::Media(media) => (media_part(media, fit, of, losses), media.kind.as_str(), Lost::Media),
         Content::Document(document) => (document_part(document, fit, of, losses), "document", Lost::Document),
         // Calls and results are no parts.
-        Content::Invocation(_) | Content::InvocationResult(_) => return None,
+        Content::ToolCall(_) | Content::ToolResult(_) => return None,
         Content::Unknown(_) => {
             losses.note(of, Lost::Unknown);
             return None;

@@ -75,7 +75,7 @@ fn add<W: MessageWrapper>(intake: &mut Intake<W>, node: &Node<'_, '_>) -> Result
     let message: Message<'_> = node.object_of(&["role", "content", "name", "tool_calls", "tool_call_id", "refusal"])?;
     let role = match message.role {
         Speaker::Tool => return add_result(intake, node, message),
-        Speaker::System => Role::Supervisor,
+        Speaker::System => Role::System,
         Speaker::User => Role::User,
         Speaker::Assistant => Role::Assistant,
     };
@@ -145,6 +145,6 @@ fn as_result(content: Content) -> Option<ResultContent> {
         Content::Text(text) => Some(ResultContent::Text(text)),
         Content::Media(media) => Some(ResultContent::Media(media)),
         Content::Document(document) => Some(ResultContent::Document(document)),
-        Content::Invocation(_) | Content::InvocationResult(_) | Content::Unknown(_) => None,
+        Content::ToolCall(_) | Content::ToolResult(_) | Content::Unknown(_) => None,
     }
 }

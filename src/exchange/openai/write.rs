@@ -9,8 +9,7 @@ use crate::exchange::json::{Items, Json};
 use crate::exchange::window::{Fit, unavailable};
 use crate::manager::MessagesManager;
 use crate::message::{
-    Content, Invocation, InvocationId, InvocationResult, Message, MessageId, MessageWrapper, Outcome, ResultContent,
-    is_blank,
+    Content, Message, MessageId, MessageWrapper, Outcome, ResultContent, ToolCall, ToolCallId, ToolResult, is_blank,
 };
 
 pub(super) fn conversation<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
@@ -38,34 +37,34 @@ struct Chat<'m> {
     items: Items,
     fit: Fit,
     /// The result of each answered call: its number in the list, and the message that holds it.
-    results: HashMap<&'m InvocationId, (usize, MessageId, &'m InvocationResult)>,
+    results: HashMap<&'m ToolCallId, (usize, MessageId, &'m ToolResult)>,
     /// How often somebody spoke.
     turns: usize,
     /// The turn after which each result was written.
-    written: HashMap<&'m InvocationId, usize>,
+    written: HashMap<&'m ToolCallId, usize>,
 }
 
 impl<'m> Chat<'m> {
     fn new(fit: Fit, messages: impl Iterator<Item = &'m Message>) -> Self {
         let results = messages.flat_map(|message| message.contents().iter().map(|content| (message.id(), content)));
         let results = results.filter_map(|(of, content)| Some((of, content.as_result()?)));
-        let numbered = results.enumerate().map(|(at, (of, result))| (result.invocation_id(), (at, of, result)));
+        let numbered = results.enumerate().map(|(at, (of, result))| (result.tool_call_id(), (at, of, result)));
         Self { items: Items::default(), fit, results: numbered.collect(), turns: 0, written: HashMap::new() }
     }
 
     /// Writes what was said in a message, then the results of its calls.
     fn write(&mut self, message: &Message, contents: &[Content], losses: &mut Losses) {
         let (of, role) = (message.id(), role_for_provider(message));
-        let (mut said, mut calls): (Vec<Json<'_>>, Vec<&Invocation>) = (Vec::new(), Vec::new());
+        let (mut said, mut calls): (Vec<Json<'_>>, Vec<&ToolCall>) = (Vec::new(), Vec::new());
         for content in contents {
             match content {
-                Content::Invocation(call) if self.results.contains_key(call.id()) => calls.push(call),
-                Content::Invocation(_) => losses.note(of, Lost::Invocation),
-                Content::InvocationResult(result) => {
+                Content::ToolCall(call) if self.results.contains_key(call.id()) => calls.push(call),
+                Content::ToolCall(_) => losses.note(of, Lost::ToolCall),
+                Content::ToolResult(result) => {
                     // It was written right after its call.
-                    let turn = self.written.get(result.invocation_id());
+                    let turn = self.written.get(result.tool_call_id());
                     if turn != Some(&self.turns) || !said.is_empty() {
-                        losses.note(of, if turn.is_none() { Lost::InvocationResult } else { Lost::Order });
+                        losses.note(of, if turn.is_none() { Lost::ToolResult } else { Lost::Order });
                     }
                 }
                 content => {
@@ -90,12 +89,12 @@ impl<'m> Chat<'m> {
         let mut results: Vec<_> = calls.iter().filter_map(|call| self.results.get(call.id()).copied()).collect();
         results.sort_unstable_by_key(|(at, ..)| *at);
         for (_, of, result) in results {
-            self.written.insert(result.invocation_id(), self.turns);
+            self.written.insert(result.tool_call_id(), self.turns);
             self.items.push(&self.result(result, of, losses));
         }
     }
 
-    fn result<'a>(&self, result: &'a InvocationResult, of: MessageId, losses: &mut Losses) -> Json<'a> {
+    fn result<'a>(&self, result: &'a ToolResult, of: MessageId, losses: &mut Losses) -> Json<'a> {
         let content = match result.outcome() {
             Outcome::Success(contents) => {
                 let told = contents.iter().filter_map(|content| self.part_of_result(content, of, losses)).collect();
@@ -116,7 +115,7 @@ impl<'m> Chat<'m> {
         };
         Json::object([
             ("role", Some("tool".into())),
-            ("tool_call_id", Some(result.invocation_id().as_str().into())),
+            ("tool_call_id", Some(result.tool_call_id().as_str().into())),
             ("content", Some(content)),
         ])
     }
@@ -139,7 +138,7 @@ impl<'m> Chat<'m> {
     }
 }
 
-fn write_call<'a>(call: &'a Invocation, of: MessageId, losses: &mut Losses) -> Json<'a> {
+fn write_call<'a>(call: &'a ToolCall, of: MessageId, losses: &mut Losses) -> Json<'a> {
     let arguments = losses.plain(of, call.arguments()).to_string();
     let function =
         Json::object([("name", Some(call.name().as_str().into())), ("arguments", Some(Json::text(arguments)))]);

@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 
 use crate::manager::MessagesManager;
-use crate::message::{Content, InvocationId, InvocationResult, MessageWrapper, Role};
+use crate::message::{Content, MessageWrapper, Role, ToolCallId, ToolResult};
 
 /// The results that open the user message right after their calls, in the order of the calls: a reader puts them there
 /// when it finds them beside the calls.
-pub(super) fn results<W: MessageWrapper>(manager: &MessagesManager<W>) -> HashMap<&InvocationId, &InvocationResult> {
+pub(super) fn results<W: MessageWrapper>(manager: &MessagesManager<W>) -> HashMap<&ToolCallId, &ToolResult> {
     let mut inline = HashMap::new();
     // The calls of the assistant's last answer, and from where on they may be answered.
-    let mut asked: Vec<&InvocationId> = Vec::new();
+    let mut asked: Vec<&ToolCallId> = Vec::new();
     let mut from = 0;
     let mut last = None;
     for message in manager.all().map(W::message).filter(|message| !message.is_fake()) {
@@ -25,12 +25,12 @@ pub(super) fn results<W: MessageWrapper>(manager: &MessagesManager<W>) -> HashMa
         // Calls are always heard.
         for content in message.contents() {
             match content {
-                Content::Invocation(invocation) => asked.push(invocation.id()),
-                Content::InvocationResult(result) => {
+                Content::ToolCall(tool_call) => asked.push(tool_call.id()),
+                Content::ToolResult(result) => {
                     let left = asked.get(from..).unwrap_or_default();
-                    match left.iter().position(|id| *id == result.invocation_id()) {
+                    match left.iter().position(|id| *id == result.tool_call_id()) {
                         Some(at) => {
-                            inline.insert(result.invocation_id(), &**result);
+                            inline.insert(result.tool_call_id(), &**result);
                             from += at + 1;
                         }
                         None => from = asked.len(),

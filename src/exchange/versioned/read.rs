@@ -12,9 +12,7 @@ use crate::exchange::options::ImportOptions;
 use crate::exchange::plain;
 use crate::exchange::wrong::JsonKind;
 use crate::manager::{ManagerError, MessagesManager};
-use crate::message::{
-    Content, InvocationResult, MediaKind, MessageWrapper, Outcome, ResultContent, Role, Text, is_blank,
-};
+use crate::message::{Content, MediaKind, MessageWrapper, Outcome, ResultContent, Role, Text, ToolResult, is_blank};
 
 /// Nothing is known of other versions: they are refused before anything else.
 #[derive(Deserialize)]
@@ -152,7 +150,7 @@ impl<W: MessageWrapper> Items<W> {
         let Typed { r#type: kind, role: speaker, continues } = node.object()?;
         let role = Role::from(speaker);
         let fits = match kind {
-            Kind::Agent => role == Role::Supervisor,
+            Kind::Agent => role == Role::System,
             Kind::Call => role == Role::Assistant,
             Kind::Result => role == Role::User,
             _ => true,
@@ -181,7 +179,7 @@ impl<W: MessageWrapper> Items<W> {
 
     /// Adds the message before, which is complete.
     fn next(&mut self, node: &Node<'_, '_>) -> Result<(), ExchangeError> {
-        for (role, contents) in [(Role::User, &mut self.answers), (Role::Supervisor, &mut self.instructions)] {
+        for (role, contents) in [(Role::User, &mut self.answers), (Role::System, &mut self.instructions)] {
             if !contents.is_empty() {
                 self.intake.add(node, role, std::mem::take(contents))?;
             }
@@ -190,7 +188,7 @@ impl<W: MessageWrapper> Items<W> {
     }
 
     fn add(&mut self, node: &Node<'_, '_>, role: Role, mut contents: Vec<Content>) -> Result<(), ExchangeError> {
-        if role != Role::Supervisor {
+        if role != Role::System {
             return self.intake.add(node, role, contents);
         }
         if contents.iter().all(Content::is_blank) {
@@ -207,7 +205,7 @@ impl<W: MessageWrapper> Items<W> {
             (node.need("tool_call_id", item.tool_call_id)?, node.need("tool_name", item.tool_name)?);
         let arguments = plain::read(&node.under("arguments", node.need("arguments", item.arguments)?))?;
         let call = self.intake.call(node, id, name, arguments)?;
-        let result = outcome.map(|outcome| InvocationResult::new(call.id().clone(), call.name().clone(), outcome));
+        let result = outcome.map(|outcome| ToolResult::new(call.id().clone(), call.name().clone(), outcome));
         let said = item.message.filter(|message| !is_blank(message)).map(Content::from);
         self.add(node, Role::Assistant, said.into_iter().chain([call.into()]).collect())?;
         self.answers.extend(result.map(Content::from));

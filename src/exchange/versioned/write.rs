@@ -6,14 +6,13 @@ use crate::exchange::export::{Losses, Lost, role_name};
 use crate::exchange::json::{self, Json};
 use crate::exchange::{block, failure};
 use crate::message::{
-    Content, Invocation, InvocationId, InvocationResult, MediaKind, Message, MessageId, Outcome, ResultContent, Role,
-    Text, Value,
+    Content, MediaKind, Message, MessageId, Outcome, ResultContent, Role, Text, ToolCall, ToolCallId, ToolResult, Value,
 };
 
 /// The items, written message by message.
 pub(super) struct Items<'m> {
     list: json::Items,
-    inline: HashMap<&'m InvocationId, &'m InvocationResult>,
+    inline: HashMap<&'m ToolCallId, &'m ToolResult>,
     /// Who spoke last.
     role: Option<Role>,
     /// Whether the next item has to say that it continues the last one.
@@ -22,7 +21,7 @@ pub(super) struct Items<'m> {
 
 impl<'m> Items<'m> {
     /// Writes `inline` results beside their calls.
-    pub fn new(inline: HashMap<&'m InvocationId, &'m InvocationResult>) -> Self {
+    pub fn new(inline: HashMap<&'m ToolCallId, &'m ToolResult>) -> Self {
         Self { list: json::Items::default(), inline, role: None, continues: false }
     }
 
@@ -46,13 +45,13 @@ impl<'m> Items<'m> {
         // A text right before a call is part of the call's item.
         let mut before: Option<&Text> = None;
         for content in told {
-            if let (Some(before), None) = (before, content.as_invocation()) {
+            if let (Some(before), None) = (before, content.as_tool_call()) {
                 self.text(role, before);
             }
             match content {
                 Content::Text(_) | Content::Unknown(_) => {}
-                Content::Invocation(call) => self.call(before, call, of, losses),
-                Content::InvocationResult(result) => self.result(result, of, losses),
+                Content::ToolCall(call) => self.call(before, call, of, losses),
+                Content::ToolResult(result) => self.result(result, of, losses),
                 Content::Media(media) => {
                     let kind = match media.kind {
                         MediaKind::Image => "ImageMessage",
@@ -73,11 +72,11 @@ impl<'m> Items<'m> {
     }
 
     fn text(&mut self, role: Role, text: &Text) {
-        let kind = if role == Role::Supervisor { "AgentMessage" } else { "TextMessage" };
+        let kind = if role == Role::System { "AgentMessage" } else { "TextMessage" };
         self.item(kind, role, Json::object([("text", Some(text.into()))]));
     }
 
-    fn call(&mut self, before: Option<&Text>, call: &Invocation, of: MessageId, losses: &mut Losses) {
+    fn call(&mut self, before: Option<&Text>, call: &ToolCall, of: MessageId, losses: &mut Losses) {
         losses.note_some(of, Lost::Unknown, &call.unknown);
         let entries = Json::object([
             ("message", Some(before.map_or("", Text::as_str).into())),
@@ -91,13 +90,13 @@ impl<'m> Items<'m> {
         self.continues = true;
     }
 
-    fn result(&mut self, result: &InvocationResult, of: MessageId, losses: &mut Losses) {
-        if self.inline.contains_key(result.invocation_id()) {
+    fn result(&mut self, result: &ToolResult, of: MessageId, losses: &mut Losses) {
+        if self.inline.contains_key(result.tool_call_id()) {
             return;
         }
         let entries = Json::object([
             ("tool_name", Some(result.name().as_str().into())),
-            ("tool_call_id", Some(result.invocation_id().as_str().into())),
+            ("tool_call_id", Some(result.tool_call_id().as_str().into())),
         ]);
         self.item("ToolResultMessage", Role::User, entries.and(outcome_entries(result, of, losses)));
     }
@@ -111,7 +110,7 @@ impl<'m> Items<'m> {
     }
 }
 
-fn outcome_entries<'a>(result: &'a InvocationResult, of: MessageId, losses: &mut Losses) -> Json<'a> {
+fn outcome_entries<'a>(result: &'a ToolResult, of: MessageId, losses: &mut Losses) -> Json<'a> {
     losses.note_some(of, Lost::Unknown, &result.unknown);
     let contents = match result.outcome() {
         Outcome::Success(contents) => contents,

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Claim, LogError, LogFuture, LoggedCall, Opening, Put,
-    Remedy,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, LoggedCall, Opening, Put,
+    Remedy, WriterLease,
 };
 use crate::clock::{Clock, SystemClock};
 use crate::message::Record;
@@ -20,7 +20,7 @@ use call_file::{CallFile, sync_directory};
 
 /// How far what was put has come when the log says so.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Reach {
+pub enum FileDurability {
     /// To the operating system: it survives the process, whatever ends it, but not the loss of the host.
     #[default]
     System,
@@ -50,7 +50,7 @@ pub enum Reach {
 #[derive(Debug)]
 pub struct JsonLines {
     directory: PathBuf,
-    reach: Reach,
+    durability: FileDurability,
     // The threads of this process wait for each other; a file's lock keeps other processes away.
     turn: Mutex<()>,
     clock: Arc<dyn Clock>,
@@ -61,7 +61,7 @@ impl JsonLines {
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self {
             directory: directory.into(),
-            reach: Reach::default(),
+            durability: FileDurability::default(),
             turn: Mutex::default(),
             clock: Arc::new(SystemClock),
         }
@@ -69,8 +69,8 @@ impl JsonLines {
 
     /// The same with another reach.
     #[must_use]
-    pub fn with_reach(mut self, reach: Reach) -> Self {
-        self.reach = reach;
+    pub fn with_durability(mut self, durability: FileDurability) -> Self {
+        self.durability = durability;
         self
     }
 
@@ -96,19 +96,19 @@ impl JsonLines {
         let mut file = CallFile::open(self.path(header.call_id()), header.call_id()).map_err(failed)?;
         let opening = file.call.opening(header)?;
         if opening == Opening::Opened {
-            lines::of_header(header).and_then(|line| file.append(&line, self.reach)).map_err(failed)?;
+            lines::of_header(header).and_then(|line| file.append(&line, self.durability)).map_err(failed)?;
         }
         Ok(opening)
     }
 
-    fn put(&self, claim: &Claim, record: &Record) -> Result<Put, LogError> {
-        let call_id = claim.call_id();
+    fn put(&self, lease: &WriterLease, record: &Record) -> Result<Put, LogError> {
+        let call_id = lease.call_id();
         let failed = |error| failed("logging", call_id, error);
         let _turn = self.turn();
         let mut file = CallFile::open(self.path(call_id), call_id).map_err(failed)?;
-        let put = file.call.put(claim, record)?;
+        let put = file.call.put(lease, record)?;
         if put == Put::Written {
-            lines::of_record(record).and_then(|line| file.append(&line, self.reach)).map_err(failed)?;
+            lines::of_record(record).and_then(|line| file.append(&line, self.durability)).map_err(failed)?;
         }
         Ok(put)
     }
@@ -119,7 +119,7 @@ impl JsonLines {
         let mut file = CallFile::open(self.path(call_id), call_id).map_err(failed)?;
         let header = file.call.changed(call_id, change, self.now_s())?;
         if file.call.header() != Some(&header) {
-            lines::of_header(&header).and_then(|line| file.append(&line, self.reach)).map_err(failed)?;
+            lines::of_header(&header).and_then(|line| file.append(&line, self.durability)).map_err(failed)?;
         }
         Ok(header)
     }
@@ -175,8 +175,8 @@ impl CallLog for JsonLines {
         Box::pin(async move { self.open(header) })
     }
 
-    fn put_record<'a>(&'a self, claim: &'a Claim, record: &'a Record) -> LogFuture<'a, Put> {
-        Box::pin(async move { self.put(claim, record) })
+    fn put_record<'a>(&'a self, lease: &'a WriterLease, record: &'a Record) -> LogFuture<'a, Put> {
+        Box::pin(async move { self.put(lease, record) })
     }
 
     fn change_call<'a>(&'a self, call_id: &'a CallId, change: &'a CallChange) -> LogFuture<'a, CallHeader> {

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 use serde_json::json;
 
 use super::*;
-use crate::log::{Ending, Tenant};
+use crate::log::{CallEnd, Tenant};
 
 fn ready<T>(mut future: std::pin::Pin<Box<dyn Future<Output = T> + Send + '_>>) -> T {
     match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
@@ -59,9 +59,9 @@ fn the_last_header_counts_and_one_of_the_earlier_form_reads() {
     fs::write(log.path(&call()), old).unwrap();
     let opened = CallHeader::new(call(), 7).unwrap();
     assert_eq!(ready(log.open_call(&opened)).unwrap(), Opening::AlreadyOpen);
-    let claim = ready(log.resume_call(&call())).unwrap().claim().unwrap();
-    let ending = Ending::new(9, "hangup", 2, 1).unwrap();
-    for change in [CallChange::Close { claim, ending }, CallChange::Hold, CallChange::Hold] {
+    let lease = ready(log.resume_call(&call())).unwrap().lease().unwrap();
+    let call_end = CallEnd::new(9, "hangup", 2, 1).unwrap();
+    for change in [CallChange::Close { lease, call_end }, CallChange::Hold, CallChange::Hold] {
         ready(log.change_call(&call(), &change)).unwrap();
     }
     let header = |state: &str| format!("{{\"call\":{{\"id\":\"CA1\",\"started\":7,\"epoch\":2{state}}},\"v\":1}}\n");
@@ -71,7 +71,7 @@ fn the_last_header_counts_and_one_of_the_earlier_form_reads() {
 
     let listed = ready(log.list_calls(&CallQuery::of_day(opened.day()))).unwrap().calls;
     assert_eq!(listed, [ready(log.read_call(&call())).unwrap().header.unwrap()]);
-    assert!(listed[0].is_held() && listed[0].epoch() == 2 && listed[0].ending().is_some());
+    assert!(listed[0].is_held() && listed[0].epoch() == 2 && listed[0].call_end().is_some());
 }
 
 #[test]
@@ -89,7 +89,7 @@ const ERASED_FILE: &str = "{\"erased\":true}\n";
 #[test]
 fn a_line_torn_anywhere_is_never_read_and_mended_by_the_next_write() {
     let directory = tempfile::tempdir().unwrap();
-    let log = JsonLines::new(directory.path()).with_reach(Reach::Disk);
+    let log = JsonLines::new(directory.path()).with_durability(FileDurability::Disk);
     put(&log, &[message(0, 1)]);
     let whole = fs::read(log.path(&call())).unwrap();
     put(&log, &[message(1, 1)]);

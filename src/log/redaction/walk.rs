@@ -6,8 +6,8 @@ use super::RedactionError;
 use super::redact::Redacting;
 use crate::contents::ContentId;
 use crate::message::{
-    Content, Document, Invocation, InvocationError, InvocationResult, List, Map, Media, MessageError, Metadata,
-    Outcome, ResultContent, Source, Text, Value,
+    Content, Document, List, Map, Media, MessageError, Metadata, Outcome, ResultContent, Source, Text, ToolCall,
+    ToolCallError, ToolResult, Value,
 };
 
 impl Redacting<'_> {
@@ -16,8 +16,8 @@ impl Redacting<'_> {
             Content::Text(text) => self.text(text)?.map(Content::Text),
             Content::Media(media) => self.media(media)?.map(Content::from),
             Content::Document(document) => self.document(document)?.map(Content::from),
-            Content::Invocation(invocation) => self.invocation(invocation)?.map(Content::from),
-            Content::InvocationResult(result) => self.result(result)?.map(Content::from),
+            Content::ToolCall(tool_call) => self.tool_call(tool_call)?.map(Content::from),
+            Content::ToolResult(result) => self.result(result)?.map(Content::from),
             Content::Unknown(map) => self.map(map)?.map(|map| Content::Unknown(Box::new(map))),
         })
     }
@@ -53,16 +53,16 @@ impl Redacting<'_> {
         })
     }
 
-    fn invocation(&self, invocation: &Invocation) -> Result<Option<Invocation>, RedactionError> {
-        let mut redacted = Lazy::new(invocation);
-        redacted.set(self.value(invocation.arguments())?, |invocation, arguments| {
-            *invocation = invocation.clone().with_arguments(arguments);
+    fn tool_call(&self, tool_call: &ToolCall) -> Result<Option<ToolCall>, RedactionError> {
+        let mut redacted = Lazy::new(tool_call);
+        redacted.set(self.value(tool_call.arguments())?, |tool_call, arguments| {
+            *tool_call = tool_call.clone().with_arguments(arguments);
         });
-        redacted.set(self.unknown(&invocation.unknown)?, |invocation, unknown| invocation.unknown = Some(unknown));
+        redacted.set(self.unknown(&tool_call.unknown)?, |tool_call, unknown| tool_call.unknown = Some(unknown));
         Ok(redacted.changed)
     }
 
-    fn result(&self, result: &InvocationResult) -> Result<Option<InvocationResult>, RedactionError> {
+    fn result(&self, result: &ToolResult) -> Result<Option<ToolResult>, RedactionError> {
         let outcome = match result.outcome() {
             Outcome::Success(parts) => self.each(parts, |part| self.part(part))?.map(Outcome::Success),
             Outcome::Failure(error) => self.error(error)?.map(Outcome::Failure),
@@ -85,7 +85,7 @@ impl Redacting<'_> {
         })
     }
 
-    fn error(&self, error: &InvocationError) -> Result<Option<InvocationError>, RedactionError> {
+    fn error(&self, error: &ToolCallError) -> Result<Option<ToolCallError>, RedactionError> {
         let mut redacted = Lazy::new(error);
         if let Some(message) = self.text(error.message())? {
             redacted.set(Some(self.valid(error.with_message(message))?), |error, said| *error = said);
@@ -198,5 +198,5 @@ impl<'a, T: Clone> Lazy<'a, T> {
 /// Whether bytes of this MIME type are text, whatever its parameters say.
 fn is_text(mime_type: &str) -> bool {
     let name = mime_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    name.starts_with("text/") || ["/json", "+json", "/xml", "+xml"].iter().any(|ending| name.ends_with(ending))
+    name.starts_with("text/") || ["/json", "+json", "/xml", "+xml"].iter().any(|call_end| name.ends_with(call_end))
 }

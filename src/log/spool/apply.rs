@@ -8,10 +8,10 @@ use super::change::{RecordKey, SpoolChange};
 use super::error::Fault;
 use super::row::CallRow;
 use super::tables::{
-    CALLS, IS_SCRUB_DUE, META, NEXT_CALL, PENDING_BYTES, Place, RECORDS, SET_ASIDE, SET_ASIDE_BYTES, Totals, place,
-    places_of, to_json,
+    CALLS, DEAD_LETTER_BYTES, DEAD_LETTERS, IS_SCRUB_DUE, META, NEXT_CALL, PENDING_BYTES, Place, RECORDS, Totals,
+    place, places_of, to_json,
 };
-use crate::log::{CallId, Claim};
+use crate::log::{CallId, WriterLease};
 use crate::message::Record;
 
 /// Makes all of the changes, or none.
@@ -30,7 +30,7 @@ struct Tables<'a> {
     meta: Table<'a, &'static str, u64>,
     calls: Table<'a, &'static str, (u64, &'static [u8])>,
     records: Table<'a, Place, (u32, &'static [u8])>,
-    set_aside: Table<'a, Place, (u32, &'static str, &'static [u8])>,
+    dead_letters: Table<'a, Place, (u32, &'static str, &'static [u8])>,
     /// The calls that are changed.
     touched: BTreeMap<CallId, Option<Call>>,
     next_call: u64,
@@ -47,12 +47,12 @@ impl<'a> Tables<'a> {
     fn open(transaction: &'a WriteTransaction) -> Result<Self, Fault> {
         let meta = transaction.open_table(META)?;
         let number = |name| Ok::<_, Fault>(meta.get(name)?.map_or(0, |number| number.value()));
-        let totals = Totals { pending_bytes: number(PENDING_BYTES)?, set_aside_bytes: number(SET_ASIDE_BYTES)? };
+        let totals = Totals { pending_bytes: number(PENDING_BYTES)?, dead_letter_bytes: number(DEAD_LETTER_BYTES)? };
         Ok(Self {
             next_call: number(NEXT_CALL)?,
             calls: transaction.open_table(CALLS)?,
             records: transaction.open_table(RECORDS)?,
-            set_aside: transaction.open_table(SET_ASIDE)?,
+            dead_letters: transaction.open_table(DEAD_LETTERS)?,
             touched: BTreeMap::new(),
             meta,
             totals,
@@ -61,25 +61,25 @@ impl<'a> Tables<'a> {
 
     fn change(&mut self, change: &SpoolChange) -> Result<(), Fault> {
         match change {
-            SpoolChange::Open(header) => self.claimed(&Claim::of(header))?.row.opening = Some(header.into()),
-            SpoolChange::Opened(claim) => {
-                if let Some(call) = self.call(claim.call_id())? {
-                    call.row.take_claim(claim);
+            SpoolChange::Open(header) => self.claimed(&WriterLease::of(header))?.row.opening = Some(header.into()),
+            SpoolChange::Opened(lease) => {
+                if let Some(call) = self.call(lease.call_id())? {
+                    call.row.take_lease(lease);
                     (call.row.opening, call.is_changed) = (None, true);
                 }
             }
-            SpoolChange::Close(claim, ending) => self.claimed(claim)?.row.ending = Some(ending.into()),
+            SpoolChange::Close(lease, call_end) => self.claimed(lease)?.row.call_end = Some(call_end.into()),
             SpoolChange::Closed(call_id) => {
                 if let Some(call) = self.call(call_id)? {
-                    (call.row.ending, call.is_changed) = (None, true);
+                    (call.row.call_end, call.is_changed) = (None, true);
                 }
             }
-            SpoolChange::Put(claim, record) => self.put(claim, record)?,
+            SpoolChange::Put(lease, record) => self.put(lease, record)?,
             SpoolChange::Shipped(call_id, key) => drop(self.take(call_id, key)?),
-            SpoolChange::SetAside { call_id, key, reason } => {
+            SpoolChange::DeadLetter { call_id, key, reason } => {
                 if let Some((place, json)) = self.take(call_id, key)? {
-                    self.totals.set_aside_bytes += json.len() as u64;
-                    self.set_aside.insert(place, (key.revision, reason.as_ref(), json.as_slice()))?;
+                    self.totals.dead_letter_bytes += json.len() as u64;
+                    self.dead_letters.insert(place, (key.revision, reason.as_ref(), json.as_slice()))?;
                 }
             }
             SpoolChange::Discard(call_id, key) => self.discard(call_id, key)?,
@@ -88,21 +88,21 @@ impl<'a> Tables<'a> {
         Ok(())
     }
 
-    fn put(&mut self, claim: &Claim, record: &Record) -> Result<(), Fault> {
+    fn put(&mut self, lease: &WriterLease, record: &Record) -> Result<(), Fault> {
         let key = RecordKey::of(record);
-        let place = place(self.claimed(claim)?.number, &key);
+        let place = place(self.claimed(lease)?.number, &key);
         let spooled = self.records.get(place)?.map(|found| (found.value().0, found.value().1.len()));
-        let set_aside = self.set_aside.get(place)?.map(|found| (found.value().0, found.value().2.len()));
-        if [spooled, set_aside].into_iter().flatten().any(|(revision, _)| revision >= key.revision) {
+        let dead_letters = self.dead_letters.get(place)?.map(|found| (found.value().0, found.value().2.len()));
+        if [spooled, dead_letters].into_iter().flatten().any(|(revision, _)| revision >= key.revision) {
             return Ok(());
         }
         let json = to_json(record)?;
         self.records.insert(place, (key.revision, json.as_slice()))?;
         self.totals.pending_bytes += json.len() as u64;
         self.totals.pending_bytes -= spooled.map_or(0, |(_, bytes)| bytes as u64);
-        if let Some((_, bytes)) = set_aside {
-            self.set_aside.remove(place)?;
-            self.totals.set_aside_bytes -= bytes as u64;
+        if let Some((_, bytes)) = dead_letters {
+            self.dead_letters.remove(place)?;
+            self.totals.dead_letter_bytes -= bytes as u64;
         }
         Ok(())
     }
@@ -121,10 +121,10 @@ impl<'a> Tables<'a> {
     fn discard(&mut self, call_id: &CallId, key: &RecordKey) -> Result<(), Fault> {
         let Some(call) = self.call(call_id)? else { return Ok(()) };
         let place = place(call.number, key);
-        let found = self.set_aside.get(place)?.filter(|found| found.value().0 == key.revision);
+        let found = self.dead_letters.get(place)?.filter(|found| found.value().0 == key.revision);
         let Some(bytes) = found.map(|found| found.value().2.len()) else { return Ok(()) };
-        self.set_aside.remove(place)?;
-        self.totals.set_aside_bytes -= bytes as u64;
+        self.dead_letters.remove(place)?;
+        self.totals.dead_letter_bytes -= bytes as u64;
         Ok(())
     }
 
@@ -133,17 +133,17 @@ impl<'a> Tables<'a> {
         self.meta.insert(IS_SCRUB_DUE, 1)?;
         let Some(call) = self.call(call_id)? else { return Ok(()) };
         let places = places_of(call.number);
-        let (mut pending_bytes, mut set_aside_bytes) = (0, 0);
+        let (mut pending_bytes, mut dead_letter_bytes) = (0, 0);
         self.records.retain_in(places.clone(), |_, (_, json)| {
             pending_bytes += json.len() as u64;
             false
         })?;
-        self.set_aside.retain_in(places, |_, (_, _, json)| {
-            set_aside_bytes += json.len() as u64;
+        self.dead_letters.retain_in(places, |_, (_, _, json)| {
+            dead_letter_bytes += json.len() as u64;
             false
         })?;
         self.totals.pending_bytes -= pending_bytes;
-        self.totals.set_aside_bytes -= set_aside_bytes;
+        self.totals.dead_letter_bytes -= dead_letter_bytes;
         self.touched.insert(call_id.clone(), None);
         self.calls.remove(call_id.as_str())?;
         Ok(())
@@ -165,13 +165,13 @@ impl<'a> Tables<'a> {
     }
 
     /// A call, with this claim unless it has a newer one; whoever asks for it changes it.
-    fn claimed(&mut self, claim: &Claim) -> Result<&mut Call, Fault> {
+    fn claimed(&mut self, lease: &WriterLease) -> Result<&mut Call, Fault> {
         let next = self.next_call;
-        let is_new = self.call(claim.call_id())?.is_none();
+        let is_new = self.call(lease.call_id())?.is_none();
         self.next_call += u64::from(is_new);
-        let call = self.touched.entry(claim.call_id().clone()).or_default();
-        let call = call.get_or_insert_with(|| Call { number: next, row: CallRow::of(claim), is_changed: true });
-        call.row.take_claim(claim);
+        let call = self.touched.entry(lease.call_id().clone()).or_default();
+        let call = call.get_or_insert_with(|| Call { number: next, row: CallRow::of(lease), is_changed: true });
+        call.row.take_lease(lease);
         call.is_changed = true;
         Ok(call)
     }
@@ -181,9 +181,9 @@ impl<'a> Tables<'a> {
         for (call_id, call) in &self.touched {
             let Some(Call { number, row, is_changed }) = call else { continue };
             let is_done = row.opening.is_none()
-                && row.ending.is_none()
+                && row.call_end.is_none()
                 && self.records.range(places_of(*number))?.next().is_none()
-                && self.set_aside.range(places_of(*number))?.next().is_none();
+                && self.dead_letters.range(places_of(*number))?.next().is_none();
             if is_done {
                 self.calls.remove(call_id.as_str())?;
             } else if *is_changed {
@@ -192,7 +192,7 @@ impl<'a> Tables<'a> {
         }
         self.meta.insert(NEXT_CALL, self.next_call)?;
         self.meta.insert(PENDING_BYTES, self.totals.pending_bytes)?;
-        self.meta.insert(SET_ASIDE_BYTES, self.totals.set_aside_bytes)?;
+        self.meta.insert(DEAD_LETTER_BYTES, self.totals.dead_letter_bytes)?;
         Ok(self.totals)
     }
 }

@@ -1,8 +1,8 @@
-//! What is changed in a spool, and what is found in it: [`SpoolChange`], [`SpooledCall`], [`SetAside`].
+//! What is changed in a spool, and what is found in it: [`SpoolChange`], [`SpooledCall`], [`DeadLetter`].
 
 use std::fmt;
 
-use crate::log::{CallHeader, CallId, Claim, Ending};
+use crate::log::{CallEnd, CallHeader, CallId, WriterLease};
 use crate::message::{MessageId, Position, Record};
 
 /// A change of what a spool holds. Made twice in a row, it is as if made once.
@@ -13,18 +13,18 @@ pub(crate) enum SpoolChange {
     /// The call is still to be opened in the log.
     Open(CallHeader),
     /// The log has opened or resumed it: that is done, and this is the claim.
-    Opened(Claim),
+    Opened(WriterLease),
     /// The call's ending is still to be written.
-    Close(Claim, Ending),
+    Close(WriterLease, CallEnd),
     /// It is written.
     Closed(CallId),
     /// A record is still to be stored. It takes the place of older revisions of its message, of one that was set aside
     /// too; beside the same or a newer revision nothing changes.
-    Put(Claim, Record),
+    Put(WriterLease, Record),
     /// A record is stored: it goes, if it still has this revision.
     Shipped(CallId, RecordKey),
     /// A record cannot be stored: it is not shipped any more, if it still has this revision, and kept.
-    SetAside {
+    DeadLetter {
         /// The call.
         call_id: CallId,
         /// The record.
@@ -60,21 +60,21 @@ impl RecordKey {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SpooledCall {
     /// Who writes it.
-    pub claim: Claim,
+    pub lease: WriterLease,
     /// With what it is still to be opened.
     pub opening: Option<CallHeader>,
     /// How it ended, where that is still to be written.
-    pub ending: Option<Ending>,
+    pub call_end: Option<CallEnd>,
     /// What is still to be stored, by position, with its bytes as JSON.
     pub records: Vec<(RecordKey, u64)>,
     /// What was set aside, likewise.
-    pub set_aside: Vec<(RecordKey, u64)>,
+    pub dead_letters: Vec<(RecordKey, u64)>,
 }
 
 /// A record that the log does not take.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct SetAside {
+pub struct DeadLetter {
     /// The call.
     pub call_id: CallId,
     /// Why the log does not take it.
@@ -87,9 +87,9 @@ pub struct SetAside {
 }
 
 /// Which record and why, not the words.
-impl fmt::Debug for SetAside {
+impl fmt::Debug for DeadLetter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SetAside")
+        f.debug_struct("DeadLetter")
             .field("call_id", &self.call_id)
             .field("reason", &self.reason)
             .field("key", &RecordKey::of(&self.record))

@@ -9,7 +9,7 @@ use redb::backends::FileBackend;
 use redb::{Builder, Database, StorageBackend};
 
 use super::error::{Fault, SpoolErrorKind, io_fault};
-use crate::log::Reach;
+use crate::log::FileDurability;
 
 /// How much of a spool is kept in memory, in bytes.
 const CACHE: usize = 16 << 20;
@@ -47,13 +47,13 @@ pub(super) fn open(backend: impl StorageBackend) -> Result<Database, Fault> {
 pub(super) struct FileHome {
     path: PathBuf,
     fresh: PathBuf,
-    reach: Reach,
+    reach: FileDurability,
     /// A file of its own, since the spool's own file is replaced; locked as long as this is open.
     _lock: File,
 }
 
 impl FileHome {
-    pub fn new(path: PathBuf, reach: Reach) -> Result<Self, Fault> {
+    pub fn new(path: PathBuf, reach: FileDurability) -> Result<Self, Fault> {
         if let Some(folder) = path.parent() {
             let mut builder = DirBuilder::new();
             #[cfg(unix)]
@@ -111,7 +111,7 @@ impl Home for FileHome {
     fn keep_fresh(&self) -> io::Result<()> {
         fs::rename(&self.fresh, &self.path)?;
         match self.path.parent() {
-            Some(folder) if cfg!(unix) && self.reach == Reach::Disk => {
+            Some(folder) if cfg!(unix) && self.reach == FileDurability::Disk => {
                 let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
                 File::open(folder)?.sync_all()
             }
@@ -142,7 +142,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 #[derive(Debug)]
 struct FileStore {
     file: FileBackend,
-    reach: Reach,
+    reach: FileDurability,
 }
 
 impl StorageBackend for FileStore {
@@ -160,8 +160,8 @@ impl StorageBackend for FileStore {
 
     fn sync_data(&self) -> io::Result<()> {
         match self.reach {
-            Reach::System => Ok(()),
-            Reach::Disk => self.file.sync_data(),
+            FileDurability::System => Ok(()),
+            FileDurability::Disk => self.file.sync_data(),
         }
     }
 

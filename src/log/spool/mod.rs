@@ -22,7 +22,7 @@ use redb::Database;
 
 use super::CallId;
 use crate::message::Record;
-pub use change::SetAside;
+pub use change::DeadLetter;
 pub(crate) use change::{RecordKey, SpoolChange, SpooledCall};
 use error::{Fault, io_fault};
 pub use error::{SpoolError, SpoolErrorKind};
@@ -35,11 +35,11 @@ use tables::Totals;
 ///
 /// A change passes three levels of durability: *accepted*, in the memory of the writer; *spooled*, in this file;
 /// *stored*, in the log. What is spooled survives kill -9, and the loss of the host with
-/// [`Reach::Disk`](super::Reach::Disk); it is there when the file is opened again, and nothing is ever there by half.
+/// [`FileDurability::Disk`](super::FileDurability::Disk); it is there when the file is opened again, and nothing is ever there by half.
 /// Of each message the newest revision is kept, and no other.
 ///
 /// The file and the one beside it that says it is in use (`….lock`) are for their owner alone (0600), a directory that
-/// is made for them as well (0700). One process has it open at a time. With [`Reach::System`](super::Reach::System)
+/// is made for them as well (0700). One process has it open at a time. With [`FileDurability::System`](super::FileDurability::System)
 /// the loss of the host may damage the file: it is then [refused](SpoolErrorKind::Damaged), never half read.
 ///
 /// What has been shipped is freed, and overwritten by what comes next; until then its bytes may be in the file. A file
@@ -61,7 +61,7 @@ pub struct Spool {
     /// `None` after an error: opened again by who comes next.
     database: Mutex<Option<Database>>,
     pending_bytes: AtomicU64,
-    set_aside_bytes: AtomicU64,
+    dead_letter_bytes: AtomicU64,
 }
 
 impl Spool {
@@ -82,8 +82,8 @@ impl Spool {
     }
 
     fn in_home(home: Box<dyn Home>, settings: SpoolSettings) -> Result<Self, SpoolError> {
-        let (pending_bytes, set_aside_bytes) = Default::default();
-        let spool = Self { home, settings, database: Mutex::default(), pending_bytes, set_aside_bytes };
+        let (pending_bytes, dead_letter_bytes) = Default::default();
+        let spool = Self { home, settings, database: Mutex::default(), pending_bytes, dead_letter_bytes };
         spool.with_database(|_| Ok(()))?;
         Ok(spool)
     }
@@ -94,26 +94,26 @@ impl Spool {
     }
 
     /// How many bytes of records were set aside, as JSON. Never waits.
-    pub fn set_aside_bytes(&self) -> u64 {
-        self.set_aside_bytes.load(Ordering::Relaxed)
+    pub fn dead_letter_bytes(&self) -> u64 {
+        self.dead_letter_bytes.load(Ordering::Relaxed)
     }
 
     /// Whether so many bytes of records more stay within [`max_bytes`](SpoolSettings::max_bytes), with what was set
     /// aside. Nothing is refused where they do not.
     pub(crate) fn has_room_for(&self, bytes: u64) -> bool {
-        self.pending_bytes().saturating_add(self.set_aside_bytes()).saturating_add(bytes) <= self.settings.max_bytes
+        self.pending_bytes().saturating_add(self.dead_letter_bytes()).saturating_add(bytes) <= self.settings.max_bytes
     }
 
     /// Records that the log does not take, at most so many, by call and position: look at them, keep them elsewhere,
     /// then [discard](Self::discard) them.
-    pub fn set_aside(&self, most: usize) -> Result<Vec<SetAside>, SpoolError> {
-        self.with_database(|database| read::set_aside(database, most))
+    pub fn dead_letters(&self, most: usize) -> Result<Vec<DeadLetter>, SpoolError> {
+        self.with_database(|database| read::dead_letters(database, most))
     }
 
     /// Removes records that were set aside. One that is not there, or at another revision, is left alone.
-    pub fn discard(&self, set_aside: &[SetAside]) -> Result<(), SpoolError> {
-        let discard = |one: &SetAside| SpoolChange::Discard(one.call_id.clone(), RecordKey::of(&one.record));
-        self.commit(&set_aside.iter().map(discard).collect::<Vec<_>>())
+    pub fn discard(&self, dead_letters: &[DeadLetter]) -> Result<(), SpoolError> {
+        let discard = |one: &DeadLetter| SpoolChange::Discard(one.call_id.clone(), RecordKey::of(&one.record));
+        self.commit(&dead_letters.iter().map(discard).collect::<Vec<_>>())
     }
 
     /// Whether what it does waits for a disk, and belongs on a thread where that is allowed.
@@ -181,7 +181,7 @@ impl Spool {
 
     fn set_totals(&self, totals: Totals) {
         self.pending_bytes.store(totals.pending_bytes, Ordering::Relaxed);
-        self.set_aside_bytes.store(totals.set_aside_bytes, Ordering::Relaxed);
+        self.dead_letter_bytes.store(totals.dead_letter_bytes, Ordering::Relaxed);
     }
 }
 
@@ -191,7 +191,7 @@ impl fmt::Debug for Spool {
             .field("path", &self.home.path())
             .field("settings", &self.settings)
             .field("pending_bytes", &self.pending_bytes())
-            .field("set_aside_bytes", &self.set_aside_bytes())
+            .field("dead_letter_bytes", &self.dead_letter_bytes())
             .finish_non_exhaustive()
     }
 }

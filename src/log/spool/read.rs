@@ -2,11 +2,11 @@
 
 use redb::{Database, ReadableDatabase, ReadableTable};
 
-use super::change::{SetAside, SpooledCall};
+use super::change::{DeadLetter, SpooledCall};
 use super::error::Fault;
 use super::row::{CallRow, unreadable};
-use super::tables::{CALLS, RECORDS, SET_ASIDE, key, places_of, record};
-use crate::log::{CallHeader, CallId, Ending};
+use super::tables::{CALLS, DEAD_LETTERS, RECORDS, key, places_of, record};
+use crate::log::{CallEnd, CallHeader, CallId};
 use crate::message::Record;
 
 /// The first records of a call, at most so many and of so many bytes, one at least.
@@ -36,28 +36,28 @@ pub(super) fn batch(
 /// All calls of which something is to be done, by id.
 pub(super) fn calls(database: &Database) -> Result<Vec<SpooledCall>, Fault> {
     let transaction = database.begin_read()?;
-    let (records, set_aside) = (transaction.open_table(RECORDS)?, transaction.open_table(SET_ASIDE)?);
+    let (records, dead_letters) = (transaction.open_table(RECORDS)?, transaction.open_table(DEAD_LETTERS)?);
     let mut calls = Vec::new();
     for entry in transaction.open_table(CALLS)?.iter()? {
         let (id, value) = entry?;
         let (id, (number, json)) = (call_id(id.value())?, value.value());
         let row = CallRow::read(json)?;
         let mut call = SpooledCall {
-            claim: row.claim(&id),
+            lease: row.lease(&id),
             opening: row.opening.map(CallHeader::try_from).transpose().map_err(|_| unreadable())?,
-            ending: row.ending.map(Ending::try_from).transpose().map_err(|_| unreadable())?,
+            call_end: row.call_end.map(CallEnd::try_from).transpose().map_err(|_| unreadable())?,
             records: Vec::new(),
-            set_aside: Vec::new(),
+            dead_letters: Vec::new(),
         };
         for entry in records.range(places_of(number))? {
             let (place, value) = entry?;
             let (revision, json) = value.value();
             call.records.push((key(place.value(), revision), json.len() as u64));
         }
-        for entry in set_aside.range(places_of(number))? {
+        for entry in dead_letters.range(places_of(number))? {
             let (place, value) = entry?;
             let (revision, _, json) = value.value();
-            call.set_aside.push((key(place.value(), revision), json.len() as u64));
+            call.dead_letters.push((key(place.value(), revision), json.len() as u64));
         }
         calls.push(call);
     }
@@ -65,9 +65,9 @@ pub(super) fn calls(database: &Database) -> Result<Vec<SpooledCall>, Fault> {
 }
 
 /// What was set aside, at most so many, by call and position.
-pub(super) fn set_aside(database: &Database, most: usize) -> Result<Vec<SetAside>, Fault> {
+pub(super) fn dead_letters(database: &Database, most: usize) -> Result<Vec<DeadLetter>, Fault> {
     let transaction = database.begin_read()?;
-    let table = transaction.open_table(SET_ASIDE)?;
+    let table = transaction.open_table(DEAD_LETTERS)?;
     let mut found = Vec::new();
     for entry in transaction.open_table(CALLS)?.iter()? {
         let (id, value) = entry?;
@@ -76,7 +76,7 @@ pub(super) fn set_aside(database: &Database, most: usize) -> Result<Vec<SetAside
             let (_, value) = entry?;
             let (_, reason, json) = value.value();
             let (call_id, reason) = (call_id.clone(), reason.into());
-            found.push(SetAside { call_id, reason, record: record(json)?, is_unredacted: false });
+            found.push(DeadLetter { call_id, reason, record: record(json)?, is_unredacted: false });
         }
     }
     Ok(found)

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::Fault;
-use crate::log::stored::{StoredEnding, StoredHeader};
-use crate::log::{CallId, Claim};
+use crate::log::stored::{StoredCallEnd, StoredHeader};
+use crate::log::{CallId, WriterLease};
 
 /// A call without its records. Keys that are absent have no value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -16,12 +16,12 @@ pub(super) struct CallRow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opening: Option<StoredHeader>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ending: Option<StoredEnding>,
+    pub call_end: Option<StoredCallEnd>,
 }
 
 impl CallRow {
-    pub fn of(claim: &Claim) -> Self {
-        Self { epoch: claim.epoch(), expires_at_s: claim.expires_at_s(), opening: None, ending: None }
+    pub fn of(lease: &WriterLease) -> Self {
+        Self { epoch: lease.epoch(), expires_at_s: lease.expires_at_s(), opening: None, call_end: None }
     }
 
     pub fn read(json: &[u8]) -> Result<Self, Fault> {
@@ -33,14 +33,14 @@ impl CallRow {
     }
 
     /// Takes a claim over, unless it is older.
-    pub fn take_claim(&mut self, claim: &Claim) {
-        if claim.epoch() >= self.epoch {
-            (self.epoch, self.expires_at_s) = (claim.epoch(), claim.expires_at_s());
+    pub fn take_lease(&mut self, lease: &WriterLease) {
+        if lease.epoch() >= self.epoch {
+            (self.epoch, self.expires_at_s) = (lease.epoch(), lease.expires_at_s());
         }
     }
 
-    pub fn claim(&self, call_id: &CallId) -> Claim {
-        Claim::restored(call_id.clone(), self.epoch, self.expires_at_s)
+    pub fn lease(&self, call_id: &CallId) -> WriterLease {
+        WriterLease::restored(call_id.clone(), self.epoch, self.expires_at_s)
     }
 }
 

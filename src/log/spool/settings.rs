@@ -1,13 +1,13 @@
 //! [`SpoolSettings`]: how large a spool grows, and what its changes survive.
 
-use crate::log::Reach;
+use crate::log::FileDurability;
 
 /// How large a spool grows, and what its changes survive.
 ///
 /// ```
-/// use verbale::log::{Reach, SpoolSettings};
+/// use verbale::log::{FileDurability, SpoolSettings};
 ///
-/// let settings = SpoolSettings::default().with_max_bytes(64 << 20).with_reach(Reach::Disk);
+/// let settings = SpoolSettings::default().with_max_bytes(64 << 20).with_durability(FileDurability::Disk);
 /// assert_eq!(settings.max_bytes, 64 << 20);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,14 +16,14 @@ pub struct SpoolSettings {
     /// How many bytes of records it holds, as JSON; 1 GiB. Records that find it full go straight to the log. The file is
     /// about twice as large, and shrinks when the spool is closed or opened.
     pub max_bytes: u64,
-    /// What a change survives once it is spooled: the process ([`Reach::System`]), or the loss of the host as well
-    /// ([`Reach::Disk`]: an `fdatasync` for each commit, and a commit holds all changes that have gathered).
-    pub reach: Reach,
+    /// What a change survives once it is spooled: the process ([`FileDurability::System`]), or the loss of the host as well
+    /// ([`FileDurability::Disk`]: an `fdatasync` for each commit, and a commit holds all changes that have gathered).
+    pub reach: FileDurability,
 }
 
 impl Default for SpoolSettings {
     fn default() -> Self {
-        Self { max_bytes: 1 << 30, reach: Reach::default() }
+        Self { max_bytes: 1 << 30, reach: FileDurability::default() }
     }
 }
 
@@ -37,7 +37,7 @@ impl SpoolSettings {
 
     /// The same with another reach.
     #[must_use]
-    pub fn with_reach(mut self, reach: Reach) -> Self {
+    pub fn with_durability(mut self, reach: FileDurability) -> Self {
         self.reach = reach;
         self
     }

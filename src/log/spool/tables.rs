@@ -15,7 +15,7 @@ pub(super) const CALLS: TableDefinition<&str, (u64, &[u8])> = TableDefinition::n
 /// What is still to be stored: revision, and the record as JSON.
 pub(super) const RECORDS: TableDefinition<Place, (u32, &[u8])> = TableDefinition::new("records");
 /// What was set aside: revision, reason, and the record as JSON.
-pub(super) const SET_ASIDE: TableDefinition<Place, (u32, &str, &[u8])> = TableDefinition::new("set_aside");
+pub(super) const DEAD_LETTERS: TableDefinition<Place, (u32, &str, &[u8])> = TableDefinition::new("set_aside");
 
 /// In [`META`]: the format of all of this.
 const FORMAT: &str = "format";
@@ -23,8 +23,8 @@ const FORMAT: &str = "format";
 pub(super) const NEXT_CALL: &str = "next_call";
 /// In [`META`]: how many bytes of JSON there are in [`RECORDS`].
 pub(super) const PENDING_BYTES: &str = "pending_bytes";
-/// In [`META`]: the same of [`SET_ASIDE`].
-pub(super) const SET_ASIDE_BYTES: &str = "set_aside_bytes";
+/// In [`META`]: the same of [`DEAD_LETTERS`].
+pub(super) const DEAD_LETTER_BYTES: &str = "dead_letter_bytes";
 /// In [`META`]: not 0 while the file may hold bytes of an erased call.
 pub(super) const IS_SCRUB_DUE: &str = "is_scrub_due";
 
@@ -64,7 +64,7 @@ pub(super) fn record(json: &[u8]) -> Result<Record, Fault> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Totals {
     pub pending_bytes: u64,
-    pub set_aside_bytes: u64,
+    pub dead_letter_bytes: u64,
 }
 
 /// What is to be known of a spool that was just opened.
@@ -86,7 +86,7 @@ pub(super) fn look(database: &Database) -> Result<Opened, Fault> {
         VERSION => {}
         version => return Err(Fault::of(SpoolErrorKind::NewerFormat { version })),
     }
-    let totals = Totals { pending_bytes: number(PENDING_BYTES)?, set_aside_bytes: number(SET_ASIDE_BYTES)? };
+    let totals = Totals { pending_bytes: number(PENDING_BYTES)?, dead_letter_bytes: number(DEAD_LETTER_BYTES)? };
     let is_empty = transaction.open_table(CALLS)?.is_empty()?;
     Ok(Opened { totals, is_scrub_due: is_empty || number(IS_SCRUB_DUE)? != 0 })
 }
@@ -96,11 +96,11 @@ pub(super) fn fill(database: &Database, from: Option<&Database>) -> Result<(), F
     let transaction = database.begin_write()?;
     {
         let (mut meta, mut calls) = (transaction.open_table(META)?, transaction.open_table(CALLS)?);
-        let (mut records, mut set_aside) = (transaction.open_table(RECORDS)?, transaction.open_table(SET_ASIDE)?);
+        let (mut records, mut dead_letters) = (transaction.open_table(RECORDS)?, transaction.open_table(DEAD_LETTERS)?);
         meta.insert(FORMAT, VERSION)?;
         if let Some(from) = from {
             let from = from.begin_read()?;
-            for number in [NEXT_CALL, PENDING_BYTES, SET_ASIDE_BYTES] {
+            for number in [NEXT_CALL, PENDING_BYTES, DEAD_LETTER_BYTES] {
                 if let Some(value) = from.open_table(META)?.get(number)? {
                     meta.insert(number, value.value())?;
                 }
@@ -113,9 +113,9 @@ pub(super) fn fill(database: &Database, from: Option<&Database>) -> Result<(), F
                 let (key, value) = entry?;
                 records.insert(key.value(), value.value())?;
             }
-            for entry in from.open_table(SET_ASIDE)?.iter()? {
+            for entry in from.open_table(DEAD_LETTERS)?.iter()? {
                 let (key, value) = entry?;
-                set_aside.insert(key.value(), value.value())?;
+                dead_letters.insert(key.value(), value.value())?;
             }
         }
     }

@@ -8,14 +8,14 @@ use std::slice;
 use serde_json::json;
 
 use super::*;
-use crate::log::{CallHeader, Claim, Ending, Remedy, Tenant};
+use crate::log::{CallEnd, CallHeader, Remedy, Tenant, WriterLease};
 
 fn call(id: &str) -> CallId {
     CallId::new(id).unwrap()
 }
 
-fn claim(id: &str) -> Claim {
-    Claim::first(call(id))
+fn lease(id: &str) -> WriterLease {
+    WriterLease::first(call(id))
 }
 
 fn record(seq: u32, revision: u32, text: &str) -> Record {
@@ -36,15 +36,15 @@ fn summary(after: u32, number: u32) -> Record {
 }
 
 fn put(id: &str, record: &Record) -> SpoolChange {
-    SpoolChange::Put(claim(id), record.clone())
+    SpoolChange::Put(lease(id), record.clone())
 }
 
 fn shipped(id: &str, record: &Record) -> SpoolChange {
     SpoolChange::Shipped(call(id), RecordKey::of(record))
 }
 
-fn put_aside(id: &str, record: &Record) -> SpoolChange {
-    SpoolChange::SetAside { call_id: call(id), key: RecordKey::of(record), reason: "too large".into() }
+fn put_dead_letter(id: &str, record: &Record) -> SpoolChange {
+    SpoolChange::DeadLetter { call_id: call(id), key: RecordKey::of(record), reason: "too large".into() }
 }
 
 fn index(record: &Record) -> (RecordKey, u64) {
@@ -122,9 +122,11 @@ fn what_was_set_aside_is_not_shipped_and_kept_until_it_is_discarded() {
     let [first, second] = [1, 2].map(|revision| record(0, revision, "private words"));
     let [next, last] = [record(1, 1, "next"), record(2, 1, "last")];
     spool.commit(&[put("CA", &first), put("CA", &next), put("CB", &last)]).unwrap();
-    spool.commit(&[put_aside("CA", &first), put_aside("CA", &second), put_aside("CB", &last)]).unwrap();
+    spool
+        .commit(&[put_dead_letter("CA", &first), put_dead_letter("CA", &second), put_dead_letter("CB", &last)])
+        .unwrap();
     spool.commit(&[put("CA", &first)]).unwrap();
-    let aside = |id, record: &Record| SetAside {
+    let aside = |id, record: &Record| DeadLetter {
         call_id: call(id),
         reason: "too large".into(),
         record: record.clone(),
@@ -132,20 +134,20 @@ fn what_was_set_aside_is_not_shipped_and_kept_until_it_is_discarded() {
     };
     for spool in [&spool, &after_crash(&memory)] {
         assert_eq!(batch(spool, "CA"), slice::from_ref(&next));
-        assert_eq!(spool.set_aside(9).unwrap(), [aside("CA", &first), aside("CB", &last)]);
-        assert_eq!(spool.set_aside(1).unwrap(), [aside("CA", &first)]);
-        assert_eq!((spool.pending_bytes(), spool.set_aside_bytes()), (bytes([&next]), bytes([&first, &last])));
+        assert_eq!(spool.dead_letters(9).unwrap(), [aside("CA", &first), aside("CB", &last)]);
+        assert_eq!(spool.dead_letters(1).unwrap(), [aside("CA", &first)]);
+        assert_eq!((spool.pending_bytes(), spool.dead_letter_bytes()), (bytes([&next]), bytes([&first, &last])));
         let calls = spool.calls().unwrap();
-        assert_eq!((&calls[0].records, &calls[0].set_aside), (&vec![index(&next)], &vec![index(&first)]));
+        assert_eq!((&calls[0].records, &calls[0].dead_letters), (&vec![index(&next)], &vec![index(&first)]));
     }
-    assert!(!format!("{:?}{spool:?}", spool.set_aside(9).unwrap()).contains("private"));
+    assert!(!format!("{:?}{spool:?}", spool.dead_letters(9).unwrap()).contains("private"));
 
     // A newer revision may fit, and the old one is not needed any more.
     spool.commit(&[put("CA", &second)]).unwrap();
     assert_eq!(batch(&spool, "CA"), [second, next]);
-    assert_eq!(spool.set_aside(9).unwrap(), [aside("CB", &last)]);
+    assert_eq!(spool.dead_letters(9).unwrap(), [aside("CB", &last)]);
     spool.discard(&[aside("CA", &first), aside("CB", &last)]).unwrap();
-    assert_eq!((spool.set_aside(9).unwrap(), spool.set_aside_bytes()), (vec![], 0));
+    assert_eq!((spool.dead_letters(9).unwrap(), spool.dead_letter_bytes()), (vec![], 0));
     assert_eq!(spool.calls().unwrap().len(), 1);
 }
 
@@ -154,25 +156,25 @@ fn a_call_is_there_while_something_is_to_be_done() {
     let (memory, spool) = in_memory();
     let header = CallHeader::new(call("CA"), 7).unwrap().with_tenant(Tenant::new("A bank").unwrap());
     let header = header.with_expires_at(900);
-    let ending = Ending::new(8, "hangup", 1, 0).unwrap();
-    let held = header.clone().with_state(3, Some(ending.clone()), true);
+    let call_end = CallEnd::new(8, "hangup", 1, 0).unwrap();
+    let held = header.clone().with_state(3, Some(call_end.clone()), true);
     let hello = record(0, 1, "Hello");
     spool.commit(&[SpoolChange::Open(header.clone()), SpoolChange::Open(held.clone())]).unwrap();
-    spool.commit(&[SpoolChange::Close(claim("CA"), ending.clone()), put("CA", &hello)]).unwrap();
+    spool.commit(&[SpoolChange::Close(lease("CA"), call_end.clone()), put("CA", &hello)]).unwrap();
     let mut whole = SpooledCall {
-        claim: Claim::of(&held),
+        lease: WriterLease::of(&held),
         opening: Some(held),
-        ending: Some(ending),
+        call_end: Some(call_end),
         records: vec![index(&hello)],
-        set_aside: vec![],
+        dead_letters: vec![],
     };
     assert_eq!(after_crash(&memory).calls().unwrap(), [whole.clone()]);
 
-    let newer = Claim::restored(call("CA"), 4, Some(5));
-    spool.commit(&[SpoolChange::Opened(newer.clone()), SpoolChange::Opened(claim("nobody"))]).unwrap();
-    (whole.claim, whole.opening) = (newer, None);
+    let newer = WriterLease::restored(call("CA"), 4, Some(5));
+    spool.commit(&[SpoolChange::Opened(newer.clone()), SpoolChange::Opened(lease("nobody"))]).unwrap();
+    (whole.lease, whole.opening) = (newer, None);
     assert_eq!(spool.calls().unwrap(), [whole.clone()]);
-    spool.commit(&[shipped("CA", &hello), SpoolChange::Opened(claim("CA"))]).unwrap();
+    spool.commit(&[shipped("CA", &hello), SpoolChange::Opened(lease("CA"))]).unwrap();
     whole.records.clear();
     assert_eq!(after_crash(&memory).calls().unwrap(), [whole]);
     spool.commit(&[SpoolChange::Closed(call("CA")), SpoolChange::Closed(call("nobody"))]).unwrap();
@@ -184,7 +186,7 @@ fn there_is_room_up_to_the_limit_with_what_was_set_aside() {
     let hello = record(0, 1, "Hello");
     let settings = SpoolSettings::default().with_max_bytes(2 * bytes([&hello]));
     let spool = Spool::in_memory(&SpoolMemory::new(), settings).unwrap();
-    spool.commit(&[put("CA", &hello), put("CB", &hello), put_aside("CB", &hello)]).unwrap();
+    spool.commit(&[put("CA", &hello), put("CB", &hello), put_dead_letter("CB", &hello)]).unwrap();
     assert!(spool.has_room_for(0) && !spool.has_room_for(1));
     spool.commit(&[shipped("CA", &hello)]).unwrap();
     assert!(spool.has_room_for(bytes([&hello])) && !spool.has_room_for(bytes([&hello]) + 1));

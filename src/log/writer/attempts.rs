@@ -26,7 +26,7 @@ impl WriterTask {
             if let Some(step) = state.next_step(self.settings.batch) {
                 state.is_busy = true;
                 let has_gap = state.gap != Gap::None || !is_spool_known;
-                let attempt = self.attempts.clone().make(state.claim.clone(), has_gap, step);
+                let attempt = self.attempts.clone().make(state.lease.clone(), has_gap, step);
                 let id = self.running.spawn(attempt).id();
                 self.keys.insert(id, key);
             }
@@ -41,7 +41,7 @@ impl WriterTask {
         let Some(key) = self.keys.remove(&id) else { return };
         let Some(state) = self.calls.get_mut(&key) else { return };
         state.is_busy = false;
-        let claim = state.claim.clone();
+        let lease = state.lease.clone();
         match outcome {
             Some(Outcome::Opened(result)) => self.opened(&key, result),
             Some(Outcome::Put { records, is_spooled, stored, failed }) => {
@@ -53,11 +53,11 @@ impl WriterTask {
             Some(Outcome::Closed(result)) => self.closed(&key, result),
             Some(Outcome::Erased(result)) => self.erased(&key, result),
             Some(Outcome::Unread(error)) => {
-                let operation = format!("reading call {} in the spool", claim.call_id());
+                let operation = format!("reading call {} in the spool", lease.call_id());
                 self.failed(&key, LogError::backend(operation, Remedy::Operator, error));
             }
             None => {
-                let operation = format!("writing call {}", claim.call_id());
+                let operation = format!("writing call {}", lease.call_id());
                 self.failed(&key, LogError::backend(operation, Remedy::Operator, "the log panicked"));
             }
         }
@@ -95,8 +95,8 @@ impl WriterTask {
         let opening = self.calls.get_mut(key).and_then(|state| state.opening.take());
         if let Some((number, _)) = opening {
             self.settle_number(number);
-            if let Some(claim) = self.calls.get(key).map(|state| state.claim.clone()) {
-                self.note(SpoolChange::Opened(claim));
+            if let Some(lease) = self.calls.get(key).map(|state| state.lease.clone()) {
+                self.note(SpoolChange::Opened(lease));
             }
         }
     }
@@ -107,17 +107,17 @@ impl WriterTask {
             Err(error) if error.is_erased() => self.forget(key, error),
             Err(error) if error.is_fenced() => self.fence(key, error),
             Err(error) => {
-                self.refuse_part(key, Part::Ending, &error);
-                self.ending_is_settled(key);
+                self.refuse_part(key, Part::CallEnd, &error);
+                self.call_end_is_settled(key);
             }
-            Ok(()) => self.ending_is_settled(key),
+            Ok(()) => self.call_end_is_settled(key),
         }
         self.succeeded(key);
     }
 
-    pub(super) fn ending_is_settled(&mut self, key: &Key) {
-        let ending = self.calls.get_mut(key).and_then(|state| state.ending.take());
-        if let Some((number, _)) = ending {
+    pub(super) fn call_end_is_settled(&mut self, key: &Key) {
+        let call_end = self.calls.get_mut(key).and_then(|state| state.call_end.take());
+        if let Some((number, _)) = call_end {
             self.settle_number(number);
             self.note(SpoolChange::Closed(key.0.clone()));
         }
@@ -218,7 +218,7 @@ impl WriterTask {
         let has_newer = state.has_newer(record);
         if let Some(waiting) = self.take_waiting(key, record) {
             let weighed = Weighed { record: waiting.record, bytes: waiting.bytes };
-            self.put_aside(&waiting.call, weighed, reason.clone());
+            self.put_dead_letter(&waiting.call, weighed, reason.clone());
         }
         if self.take_spooled(key, record) {
             if has_newer {
@@ -227,7 +227,7 @@ impl WriterTask {
                 self.shared.count(|status| status.replaced += 1);
                 self.note(SpoolChange::Shipped(key.0.clone(), record));
             } else {
-                self.set_aside_in_spool(key, record, reason);
+                self.dead_letters_in_spool(key, record, reason);
             }
         }
     }

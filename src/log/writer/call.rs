@@ -8,24 +8,24 @@ use tokio::time::Instant;
 
 use super::shared::{CallShared, Weighed};
 use super::{Durability, NotAccepted, Part, Unstored};
-use crate::log::{CallHeader, CallId, Claim, Ending, LogError, RecordKey};
+use crate::log::{CallEnd, CallHeader, CallId, LogError, RecordKey, WriterLease};
 use crate::message::{Position, Record};
 
 /// Which call, and which of its writers.
 pub(super) type Key = (CallId, u32);
 
-pub(super) fn key_of(claim: &Claim) -> Key {
-    (claim.call_id().clone(), claim.epoch())
+pub(super) fn key_of(lease: &WriterLease) -> Key {
+    (lease.call_id().clone(), lease.epoch())
 }
 
 /// What the task knows of one call: what is still to be written of it, and when the next attempt is due.
 pub(super) struct CallState {
-    pub claim: Claim,
+    pub lease: WriterLease,
     /// Of its handles what they share with the task. Usually there is one.
     pub handles: Vec<Arc<CallShared>>,
     /// With the number of each part in the order in which all parts of all calls were accepted.
     pub opening: Option<(u64, CallHeader)>,
-    pub ending: Option<(u64, Ending)>,
+    pub call_end: Option<(u64, CallEnd)>,
     /// In memory: the newest revision of each message.
     pub waiting: BTreeMap<Position, Waiting>,
     /// In the spool, likewise.
@@ -81,7 +81,7 @@ pub(super) enum Step {
     Open(CallHeader),
     Put(Vec<Record>),
     PutSpooled,
-    Close(Ending),
+    Close(CallEnd),
     Erase,
 }
 
@@ -98,12 +98,12 @@ pub(super) enum Arrival {
 }
 
 impl CallState {
-    pub fn new(claim: Claim) -> Self {
+    pub fn new(lease: WriterLease) -> Self {
         Self {
-            claim,
+            lease,
             handles: Vec::new(),
             opening: None,
-            ending: None,
+            call_end: None,
             waiting: BTreeMap::new(),
             spooled: BTreeMap::new(),
             gap: Gap::Unknown,
@@ -120,7 +120,7 @@ impl CallState {
         if !self.handles.iter().any(|known| Arc::ptr_eq(known, handle)) {
             self.handles.push(handle.clone());
             // What it was opened with may have come later than the first handle.
-            self.claim = handle.claim.clone();
+            self.lease = handle.lease.clone();
         }
         if self.gap == Gap::Unknown {
             self.gap = handle.gap;
@@ -135,7 +135,7 @@ impl CallState {
         let of_memory = self.waiting.get(&position).map(|waiting| (waiting.record.id(), waiting.record.revision()));
         for (found, found_revision) in of_spool.into_iter().chain(of_memory) {
             if found != id {
-                let call_id = self.claim.call_id().clone();
+                let call_id = self.lease.call_id().clone();
                 return Arrival::Conflict(LogError::OtherMessage { call_id, position, id, found });
             }
             if found_revision >= revision {
@@ -187,8 +187,8 @@ impl CallState {
             let ready = self.waiting.values().take(batch.max(1));
             return Some(Step::Put(ready.map(|waiting| waiting.record.clone()).collect()));
         }
-        let ending = self.ending.as_ref().filter(|_| self.waiting.is_empty());
-        opening.or_else(|| ending.map(|(_, ending)| Step::Close(ending.clone())))
+        let call_end = self.call_end.as_ref().filter(|_| self.waiting.is_empty());
+        opening.or_else(|| call_end.map(|(_, call_end)| Step::Close(call_end.clone())))
     }
 
     /// Whether nothing is left to do for it, and nobody will bring more.
@@ -198,7 +198,7 @@ impl CallState {
 
     pub fn has_work(&self) -> bool {
         self.opening.is_some()
-            || self.ending.is_some()
+            || self.call_end.is_some()
             || !self.erasing.is_empty()
             || !self.waiting.is_empty()
             || !self.spooled.is_empty()
@@ -228,10 +228,10 @@ impl CallState {
     /// What was accepted up to a number, and is not stored.
     pub fn unstored(&self, up_to: u64) -> impl Iterator<Item = Unstored> {
         let part = |part, level| Unstored {
-            call_id: Some(self.claim.call_id().clone()),
+            call_id: Some(self.lease.call_id().clone()),
             part,
             level,
-            is_set_aside: false,
+            is_dead_letter: false,
             error: self.error.as_deref().map(|error| super::reason_of(error)),
         };
         let is_before = move |number: &u64| *number <= up_to;
@@ -241,8 +241,8 @@ impl CallState {
         let spooled = spooled.map(move |spooled| part(Part::of(spooled.key), Durability::Spooled));
         let waiting = self.waiting.values().filter(move |waiting| is_before(&waiting.number));
         let waiting = waiting.map(move |waiting| part(Part::of(RecordKey::of(&waiting.record)), Durability::Accepted));
-        let ending = self.ending.iter().filter(move |(number, _)| is_before(number));
-        let ending = ending.map(move |_| part(Part::Ending, Durability::Accepted));
-        opening.chain(spooled).chain(waiting).chain(ending)
+        let call_end = self.call_end.iter().filter(move |(number, _)| is_before(number));
+        let call_end = call_end.map(move |_| part(Part::CallEnd, Durability::Accepted));
+        opening.chain(spooled).chain(waiting).chain(call_end)
     }
 }

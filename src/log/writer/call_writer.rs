@@ -10,8 +10,8 @@ use super::call::Gap;
 use super::shared::{CallShared, Order, Orders, Shared, Weighed};
 use super::{Durability, Unstored, unpoisoned};
 use crate::clock::from_now;
-use crate::log::{CallHeader, Claim, Ending, LogError};
-use crate::manager::{MessagesManager, Receipt, Tail};
+use crate::log::{CallEnd, CallHeader, LogError, WriterLease};
+use crate::manager::{LastMessage, MessagesManager, Receipt};
 use crate::message::{MessageWrapper, Record};
 
 /// The way of one call into the log. Drop it when the call is over: what was accepted is written all the same.
@@ -36,7 +36,7 @@ pub struct HandedOver {
 #[non_exhaustive]
 pub enum NotAccepted {
     /// Another process has resumed the call, or the call was erased. What was accepted and not yet stored was
-    /// [set aside](super::SetAside), or forgotten with the call.
+    /// [set aside](super::DeadLetter), or forgotten with the call.
     #[error("{0}")]
     Over(Arc<LogError>),
     /// The writer was stopped.
@@ -47,8 +47,8 @@ pub enum NotAccepted {
 }
 
 impl CallWriter {
-    pub(super) fn new(claim: Claim, gap: Gap, shared: Arc<Shared>, orders: Orders) -> Self {
-        let call = Arc::new(CallShared::new(claim, gap));
+    pub(super) fn new(lease: WriterLease, gap: Gap, shared: Arc<Shared>, orders: Orders) -> Self {
+        let call = Arc::new(CallShared::new(lease, gap));
         // Without a task nothing is accepted, and that is told.
         let _ = orders.send(Order::Begin(call.clone()));
         Self { call, shared, orders }
@@ -60,8 +60,8 @@ impl CallWriter {
     }
 
     /// The right with which it is written.
-    pub fn claim(&self) -> &Claim {
-        &self.call.claim
+    pub fn lease(&self) -> &WriterLease {
+        &self.call.lease
     }
 
     /// Tells the manager what the log has, and takes what it has to say: what changed since the last time.
@@ -70,21 +70,21 @@ impl CallWriter {
     /// `tail` as in [`changes`](MessagesManager::changes). What finds no room stays pending in the manager.
     ///
     /// Errors: another process has resumed the call, it was erased, or the writer was stopped; all stays pending.
-    pub fn hand_over<W: MessageWrapper>(
+    pub fn submit<W: MessageWrapper>(
         &self,
         manager: &mut MessagesManager<W>,
-        tail: Tail,
+        tail: LastMessage,
     ) -> Result<HandedOver, NotAccepted> {
         self.acknowledge(manager);
         if let Some(over) = self.call.over.get() {
             return Err(over.clone());
         }
-        let mut handed_over = HandedOver::default();
+        let mut submitted = HandedOver::default();
         let (mut receipt, mut records, mut bytes) = (Receipt::new(), Vec::new(), 0);
         for record in manager.new_records(tail) {
             let weighed = Weighed { bytes: weight(&record), record };
             if !self.shared.take(&self.call, weighed.bytes) {
-                handed_over.is_full = true;
+                submitted.is_full = true;
                 self.shared.count(|status| status.refused += 1);
                 break;
             }
@@ -92,9 +92,9 @@ impl CallWriter {
             receipt.add(&weighed.record);
             records.push(weighed);
         }
-        handed_over.records = records.len();
+        submitted.records = records.len();
         if records.is_empty() {
-            return Ok(handed_over);
+            return Ok(submitted);
         }
         let number = records.len();
         self.shared.count(|status| status.accepted += number as u64);
@@ -108,12 +108,12 @@ impl CallWriter {
         if self.shared.acknowledge_at == Durability::Accepted {
             manager.acknowledge(receipt);
         } else {
-            manager.handed_over(&receipt);
+            manager.submitted(&receipt);
         }
-        Ok(handed_over)
+        Ok(submitted)
     }
 
-    /// Tells the manager what the log has: [`hand_over`](Self::hand_over) does so first.
+    /// Tells the manager what the log has: [`submit`](Self::submit) does so first.
     pub fn acknowledge<W: MessageWrapper>(&self, manager: &mut MessagesManager<W>) {
         let receipt = std::mem::take(&mut *unpoisoned(&self.call.receipts));
         if !receipt.is_empty() {
@@ -124,31 +124,31 @@ impl CallWriter {
     /// Waits until all that was accepted of this call before is stored, and tells what is not, within a time: nothing,
     /// if all is well. Otherwise as [`LogWriter::flush`](super::LogWriter::flush).
     pub async fn flush(&self, within: Duration) -> Vec<Unstored> {
-        super::flush::flush(&self.orders, &self.shared, Some(self.call.claim.call_id().clone()), within).await
+        super::flush::flush(&self.orders, &self.shared, Some(self.call.lease.call_id().clone()), within).await
     }
 
     /// Hands over all that is left of a call, waiting for room, and writes down how it ended. That it is accepted is
     /// what this waits for, not that it is stored: see [`flush`](Self::flush).
     ///
-    /// Errors: as [`hand_over`](Self::hand_over), or no room in time; what was accepted is, and it can be tried again.
+    /// Errors: as [`submit`](Self::submit), or no room in time; what was accepted is, and it can be tried again.
     pub async fn finish<W: MessageWrapper>(
         &self,
         manager: &mut MessagesManager<W>,
-        ending: Ending,
+        call_end: CallEnd,
         within: Duration,
     ) -> Result<(), FinishError> {
         let until = from_now(within);
         loop {
             // Registered before the look, so that room made in between is not missed.
             let room = self.shared.room.notified();
-            if !self.hand_over(manager, Tail::Include)?.is_full {
+            if !self.submit(manager, LastMessage::Include)?.is_full {
                 break;
             }
             if Instant::now() > until || timeout_at(until, room).await.is_err() {
-                return Err(FinishError::Unfinished { left: manager.new_records(Tail::Include).count() });
+                return Err(FinishError::Unfinished { left: manager.new_records(LastMessage::Include).count() });
             }
         }
-        let sent = self.orders.send(Order::Close(self.call.clone(), ending));
+        let sent = self.orders.send(Order::Close(self.call.clone(), call_end));
         sent.map_err(|_| NotAccepted::Stopped.into())
     }
 }
@@ -182,6 +182,6 @@ impl Drop for CallWriter {
 
 impl fmt::Debug for CallWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallWriter").field("claim", &self.call.claim).finish_non_exhaustive()
+        f.debug_struct("CallWriter").field("claim", &self.call.lease).finish_non_exhaustive()
     }
 }

@@ -76,7 +76,7 @@ impl WriterTask {
     /// Has all that waits attempted now.
     pub(super) fn hurry(&mut self, of: Option<&CallId>) {
         let waits = self.calls_of(of).filter(|state| state.has_work());
-        let keys: Vec<Key> = waits.map(|state| key_of(&state.claim)).collect();
+        let keys: Vec<Key> = waits.map(|state| key_of(&state.lease)).collect();
         for key in keys {
             self.schedule(&key, Duration::ZERO);
         }
@@ -106,12 +106,12 @@ impl WriterTask {
     /// What was accepted up to a number and is not stored, of one call or of all; and what is set aside.
     pub(super) fn unstored(&self, of: Option<&CallId>, up_to: u64) -> Vec<Unstored> {
         let is_of = |call_id: &CallId| of.is_none_or(|of| of == call_id);
-        let aside = self.unstored_aside().filter(|unstored| unstored.call_id.as_ref().is_some_and(is_of));
+        let aside = self.unstored_dead_letters().filter(|unstored| unstored.call_id.as_ref().is_some_and(is_of));
         let unknown = (!self.is_spool_known()).then_some(Unstored {
             call_id: None,
             part: Part::Spool,
             level: Durability::Spooled,
-            is_set_aside: false,
+            is_dead_letter: false,
             error: None,
         });
         unknown.into_iter().chain(self.calls_of(of).flat_map(|state| state.unstored(up_to))).chain(aside).collect()

@@ -13,8 +13,8 @@
 //! ```
 //! use std::sync::Arc;
 //! use std::time::Duration;
-//! use verbale::log::{CallHeader, CallId, CallLog, Ending, LogWriter, MemoryLog, WriterSettings};
-//! use verbale::{MessagesManager, PlainMessage, Tail};
+//! use verbale::log::{CallHeader, CallId, CallLog, CallEnd, LogWriter, MemoryLog, WriterSettings};
+//! use verbale::{MessagesManager, PlainMessage, LastMessage};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -26,10 +26,10 @@
 //! let call = writer.open(CallHeader::new(call_id.clone(), 1_744_815_823_058)?)?;
 //! let mut manager = MessagesManager::<PlainMessage>::new();
 //! manager.add_user("Hi, there")?;
-//! call.hand_over(&mut manager, Tail::Exclude)?; // at the end of each turn
+//! call.submit(&mut manager, LastMessage::Exclude)?; // at the end of each turn
 //! manager.add_assistant("Hello!")?;
 //!
-//! let ending = Ending::of(&manager, 1_744_815_829_000, "hangup")?;
+//! let ending = CallEnd::of(&manager, 1_744_815_829_000, "hangup")?;
 //! call.finish(&mut manager, ending, Duration::from_secs(5)).await?;
 //! assert!(call.flush(Duration::from_secs(5)).await.is_empty()); // all of it is stored
 //! assert!(MessagesManager::restore(log.read_call(&call_id).await?.records)? == manager);
@@ -38,10 +38,10 @@
 //! # Ok(()) }
 //! ```
 
-mod aside;
 mod attempts;
 mod call;
 mod call_writer;
+mod dead_letters;
 mod flush;
 mod level;
 mod operation;
@@ -70,7 +70,7 @@ pub use status::{Status, Trouble};
 pub use task::WriterTask;
 pub use unstored::{Part, Unstored};
 
-use super::{CallHeader, CallId, CallLog, Claim, LogError, RecordKey, Remedy, SetAside, Spool, SpoolError};
+use super::{CallHeader, CallId, CallLog, DeadLetter, LogError, RecordKey, Remedy, Spool, SpoolError, WriterLease};
 use crate::clock::from_now;
 use crate::manager::{MessagesManager, RestoreError};
 use crate::message::MessageWrapper;
@@ -115,7 +115,7 @@ impl LogWriter {
     ///
     /// Errors: the writer was stopped.
     pub fn open(&self, header: CallHeader) -> Result<CallWriter, NotAccepted> {
-        let call = self.call(Claim::of(&header));
+        let call = self.call(WriterLease::of(&header));
         call.open(header)?;
         Ok(call)
     }
@@ -128,12 +128,12 @@ impl LogWriter {
     ///
     /// A manager belongs to its handle, which tells it what the log has: with another one,
     /// [take back](MessagesManager::take_back) first what was handed over.
-    pub fn call(&self, claim: Claim) -> CallWriter {
-        self.call_behind(claim, Gap::Unknown)
+    pub fn call(&self, lease: WriterLease) -> CallWriter {
+        self.call_behind(lease, Gap::Unknown)
     }
 
-    fn call_behind(&self, claim: Claim, gap: Gap) -> CallWriter {
-        CallWriter::new(claim, gap, self.shared.clone(), self.orders.clone())
+    fn call_behind(&self, lease: WriterLease, gap: Gap) -> CallWriter {
+        CallWriter::new(lease, gap, self.shared.clone(), self.orders.clone())
     }
 
     /// Goes on with a call that another process, or an earlier life of this one, was writing: writes what the spool
@@ -149,7 +149,7 @@ impl LogWriter {
     ) -> Result<(MessagesManager<W>, CallWriter), ResumeError> {
         let until = from_now(within);
         let mut unstored = self.flush_of(Some(call_id.clone()), within).await;
-        unstored.retain(|unstored| !unstored.is_set_aside);
+        unstored.retain(|unstored| !unstored.is_dead_letter);
         if !unstored.is_empty() {
             return Err(ResumeError::Unstored { call_id: call_id.clone(), unstored });
         }
@@ -159,10 +159,10 @@ impl LogWriter {
         for problem in &logged.problems {
             tracing::error!(?call_id, %problem, error = %problem.error, "a call goes on without one of its contents");
         }
-        let claim = logged.claim().ok_or_else(|| LogError::NotOpened { call_id: call_id.clone() })?;
+        let lease = logged.lease().ok_or_else(|| LogError::NotOpened { call_id: call_id.clone() })?;
         let manager = MessagesManager::restore(logged.records)
             .map_err(|source| ResumeError::NoConversation { call_id: call_id.clone(), source })?;
-        Ok((manager, self.call_behind(claim, Gap::None)))
+        Ok((manager, self.call_behind(lease, Gap::None)))
     }
 
     /// Waits until all that was accepted before, of all calls, is stored, and tells what is not, within a time: nothing,
@@ -200,15 +200,15 @@ impl LogWriter {
     /// it is to be asked again until there are none.
     ///
     /// Errors: the spool cannot be read; what it holds is still there.
-    pub async fn take_set_aside(&self) -> Result<Vec<SetAside>, SpoolError> {
+    pub async fn take_dead_letters(&self) -> Result<Vec<DeadLetter>, SpoolError> {
         let (reply, answer) = oneshot::channel();
-        let sent = self.orders.send(Order::ReadSetAside { reply });
+        let sent = self.orders.send(Order::ReadDeadLetters { reply });
         let mut shown = match sent {
             Ok(()) => answer_by(from_now(LONGEST_ANSWER), answer).await.given().unwrap_or_default(),
             Err(_) => Vec::new(),
         };
         if let Some(spool) = self.spool.clone() {
-            shown.extend(spooling::aside(spool, |spool| spool.set_aside(SET_ASIDE_AT_ONCE)).await?);
+            shown.extend(spooling::aside(spool, |spool| spool.dead_letters(DEAD_LETTERS_AT_ONCE)).await?);
         }
         let taken = shown.iter().map(|aside| (aside.call_id.clone(), RecordKey::of(&aside.record)));
         // Of a task that has ended, the spool gives them out again.
@@ -264,7 +264,7 @@ pub enum ResumeError {
 
 /// How long the task may take for an answer that has no deadline of its caller.
 const LONGEST_ANSWER: Duration = Duration::from_secs(300);
-const SET_ASIDE_AT_ONCE: usize = 1_000;
+const DEAD_LETTERS_AT_ONCE: usize = 1_000;
 
 /// An error and what is behind it, in one line.
 fn reason_of(error: &dyn std::error::Error) -> Box<str> {

@@ -24,26 +24,26 @@ impl WriterTask {
                     self.settle_number(older);
                 }
                 self.note(SpoolChange::Open(header));
-                self.schedule(&key_of(&call.claim), Duration::ZERO);
+                self.schedule(&key_of(&call.lease), Duration::ZERO);
             }
             Order::Records(call, records) => {
                 self.state(&call);
                 for weighed in records {
                     self.arrive(&call, weighed);
                 }
-                self.schedule_if_idle(&key_of(&call.claim), self.patience());
+                self.schedule_if_idle(&key_of(&call.lease), self.patience());
             }
-            Order::Close(call, ending) => {
+            Order::Close(call, call_end) => {
                 let number = self.number();
                 let state = self.state(&call);
-                if let Some((older, _)) = state.ending.replace((number, ending.clone())) {
+                if let Some((older, _)) = state.call_end.replace((number, call_end.clone())) {
                     self.settle_number(older);
                 }
-                self.note(SpoolChange::Close(call.claim.clone(), ending));
-                self.schedule_if_idle(&key_of(&call.claim), self.patience());
+                self.note(SpoolChange::Close(call.lease.clone(), call_end));
+                self.schedule_if_idle(&key_of(&call.lease), self.patience());
             }
             Order::Gone(call) => {
-                let key = key_of(&call.claim);
+                let key = key_of(&call.lease);
                 if let Some(state) = self.calls.get_mut(&key) {
                     state.handles.retain(|handle| !Arc::ptr_eq(handle, &call));
                     self.settle(&key);
@@ -54,25 +54,25 @@ impl WriterTask {
                 self.flushes.push(Flush { of, up_to: self.last_number, until, reply });
             }
             Order::Erase { call_id, reply } => self.erase(call_id, reply),
-            Order::ReadSetAside { reply } => self.give_aside(reply),
+            Order::ReadDeadLetters { reply } => self.give_dead_letters(reply),
             Order::Taken(taken) => self.taken(taken),
             Order::Stop => {}
         }
     }
 
     fn state(&mut self, call: &Arc<CallShared>) -> &mut CallState {
-        let key = key_of(&call.claim);
+        let key = key_of(&call.lease);
         if !self.calls.contains_key(&key) {
             self.fence_older(&key);
         }
         self.refuse_if_over(call);
-        let state = self.calls.entry(key).or_insert_with(|| CallState::new(call.claim.clone()));
+        let state = self.calls.entry(key).or_insert_with(|| CallState::new(call.lease.clone()));
         state.know(call);
         state
     }
 
     fn arrive(&mut self, call: &Arc<CallShared>, mut weighed: Weighed) {
-        let key = key_of(&call.claim);
+        let key = key_of(&call.lease);
         // It was handed over before its call was over.
         let over = call.over.get();
         if matches!(over, Some(NotAccepted::Over(error)) if error.is_erased()) {
@@ -83,13 +83,13 @@ impl WriterTask {
         let redacted = self.settings.redactor.as_deref().map(|redactor| redact(&weighed.record, redactor));
         match redacted.transpose() {
             Ok(redacted) => weighed.record = redacted.unwrap_or(weighed.record),
-            Err(error) => return self.put_unredacted_aside(call, weighed, &error),
+            Err(error) => return self.put_unredacted_dead_letter(call, weighed, &error),
         }
         if let Some(over) = over {
             let reason = reason_of(over);
-            return self.put_aside(call, weighed, reason);
+            return self.put_dead_letter(call, weighed, reason);
         }
-        self.supersede_aside(&key.0, &weighed.record);
+        self.supersede_dead_letter(&key.0, &weighed.record);
         let number = self.number();
         let position = weighed.record.position();
         let takes_it = self.spooling.as_ref().is_some_and(Spooling::takes_records);
@@ -109,7 +109,7 @@ impl WriterTask {
             }
             Arrival::Conflict(error) => {
                 self.settle_number(number);
-                self.put_aside(call, weighed, reason_of(&error));
+                self.put_dead_letter(call, weighed, reason_of(&error));
             }
         }
     }

@@ -9,7 +9,7 @@ use super::call::{CallState, Key, key_of};
 use super::shared::{CallShared, Erased};
 use super::{NotAccepted, WriterTask};
 use crate::log::spool::SpoolChange;
-use crate::log::{CallId, Claim, LogError};
+use crate::log::{CallId, LogError, WriterLease};
 
 impl WriterTask {
     /// Another process goes on with the call: nothing of it will be taken from here.
@@ -22,7 +22,7 @@ impl WriterTask {
         }
         self.mended(Some(&key.0));
         self.header_is_settled(key);
-        self.ending_is_settled(key);
+        self.call_end_is_settled(key);
     }
 
     /// The call was resumed, here: the log would refuse what is left of its older writers.
@@ -37,7 +37,7 @@ impl WriterTask {
 
     /// The call was erased, or resumed, here: what another handle of it brings now is refused.
     pub(super) fn refuse_if_over(&mut self, call: &CallShared) {
-        let (call_id, epoch) = key_of(&call.claim);
+        let (call_id, epoch) = key_of(&call.lease);
         if self.erased.contains(&call_id) {
             let _ = call.over.set(NotAccepted::Over(Arc::new(LogError::Erased { call_id })));
             return;
@@ -67,8 +67,8 @@ impl WriterTask {
             }
         }
         self.header_is_settled(key);
-        self.ending_is_settled(key);
-        self.forget_aside(&key.0);
+        self.call_end_is_settled(key);
+        self.forget_dead_letters(&key.0);
         self.mended(Some(&key.0));
         self.note(SpoolChange::Forget(key.0.clone()));
     }
@@ -77,8 +77,8 @@ impl WriterTask {
     pub(super) fn erase(&mut self, call_id: CallId, reply: oneshot::Sender<Result<(), LogError>>) {
         let epochs = self.calls.keys().filter(|(of, _)| *of == call_id);
         // The newest writer's records are on their way, if any are.
-        let key = epochs.max().cloned().unwrap_or_else(|| key_of(&Claim::first(call_id.clone())));
-        let state = self.calls.entry(key.clone()).or_insert_with(|| CallState::new(Claim::first(call_id)));
+        let key = epochs.max().cloned().unwrap_or_else(|| key_of(&WriterLease::first(call_id.clone())));
+        let state = self.calls.entry(key.clone()).or_insert_with(|| CallState::new(WriterLease::first(call_id)));
         state.erasing.push(reply);
         self.schedule(&key, Duration::ZERO);
     }

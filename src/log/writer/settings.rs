@@ -42,7 +42,7 @@ pub struct WriterSettings {
     pub spool: Option<Arc<Spool>>,
     /// Finds what must not be written. Each record is [redacted](crate::log::redact) by the task, before it is spooled or
     /// put; the conversation stays as it is. One that cannot be redacted is written nowhere: it is
-    /// [set aside](crate::log::SetAside::is_unredacted) in memory, and lost with the process. Headers and endings, which
+    /// [set aside](crate::log::DeadLetter::is_unredacted) in memory, and lost with the process. Headers and endings, which
     /// hold nothing that was said, are written as they are, and so is what an earlier process spooled without a redactor.
     pub redactor: Option<Arc<dyn Redactor>>,
 }

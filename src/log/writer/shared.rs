@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::call::Gap;
 use super::status::{Counters, Status};
 use super::{Durability, NotAccepted, Part, Unstored, WhenFull, unpoisoned};
-use crate::log::{CallHeader, CallId, Claim, Ending, LogError, RecordKey, Remedy, SetAside};
+use crate::log::{CallEnd, CallHeader, CallId, DeadLetter, LogError, RecordKey, Remedy, WriterLease};
 use crate::manager::Receipt;
 use crate::message::Record;
 
@@ -20,7 +20,7 @@ pub(super) enum Order {
     /// The header of a call is to be written.
     Open(Arc<CallShared>, CallHeader),
     Records(Arc<CallShared>, Vec<Weighed>),
-    Close(Arc<CallShared>, Ending),
+    Close(Arc<CallShared>, CallEnd),
     /// The handle of a call is gone.
     Gone(Arc<CallShared>),
     /// To be answered when all that came before is durable, or at the deadline.
@@ -34,8 +34,8 @@ pub(super) enum Order {
         reply: oneshot::Sender<Result<(), LogError>>,
     },
     /// What is set aside in memory is to be shown. It stays there until it is known to be taken.
-    ReadSetAside {
-        reply: oneshot::Sender<Vec<SetAside>>,
+    ReadDeadLetters {
+        reply: oneshot::Sender<Vec<DeadLetter>>,
     },
     Taken(Vec<(CallId, RecordKey)>),
     Stop,
@@ -45,15 +45,15 @@ impl Order {
     /// What would have been written.
     pub fn unstored(&self) -> Vec<Unstored> {
         let part = |call: &CallShared, part| Unstored {
-            call_id: Some(call.claim.call_id().clone()),
+            call_id: Some(call.lease.call_id().clone()),
             part,
             level: Durability::Accepted,
-            is_set_aside: false,
+            is_dead_letter: false,
             error: None,
         };
         match self {
             Self::Open(call, _) => vec![part(call, Part::Header)],
-            Self::Close(call, _) => vec![part(call, Part::Ending)],
+            Self::Close(call, _) => vec![part(call, Part::CallEnd)],
             Self::Records(call, records) => {
                 let key = |weighed: &Weighed| Part::of(RecordKey::of(&weighed.record));
                 records.iter().map(|weighed| part(call, key(weighed))).collect()
@@ -110,7 +110,7 @@ pub(super) struct Shared {
 
 /// What the handle of a call and the task share.
 pub(super) struct CallShared {
-    pub claim: Claim,
+    pub lease: WriterLease,
     /// Whether the log lacks something of the call.
     pub gap: Gap,
     pub bytes: AtomicUsize,
@@ -121,8 +121,8 @@ pub(super) struct CallShared {
 }
 
 impl CallShared {
-    pub fn new(claim: Claim, gap: Gap) -> Self {
-        Self { claim, gap, bytes: AtomicUsize::new(0), receipts: Mutex::default(), over: OnceLock::new() }
+    pub fn new(lease: WriterLease, gap: Gap) -> Self {
+        Self { lease, gap, bytes: AtomicUsize::new(0), receipts: Mutex::default(), over: OnceLock::new() }
     }
 }
 

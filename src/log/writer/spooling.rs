@@ -133,8 +133,9 @@ impl WriterTask {
             // What comes behind one that found no room goes behind it to the log, too.
             // The spool keeps one revision of a message, and may have set this one aside.
             let at = (key.0.clone(), position, waiting.record.id());
-            let is_aside = self.set_aside.get(&at).is_some_and(|kept| kept.is_in_spool(waiting.record.revision()));
-            if past.contains(&key) || is_aside || !spooling.spool.has_room_for(bytes + waiting.bytes as u64) {
+            let is_dead_letter =
+                self.dead_letters.get(&at).is_some_and(|kept| kept.is_in_spool(waiting.record.revision()));
+            if past.contains(&key) || is_dead_letter || !spooling.spool.has_room_for(bytes + waiting.bytes as u64) {
                 past.insert(key);
                 continue;
             }
@@ -145,7 +146,7 @@ impl WriterTask {
         let mut changes = commit.notes.clone();
         for (key, record) in &commit.records {
             if let Some(state) = self.calls.get(key) {
-                changes.push(SpoolChange::Put(state.claim.clone(), record.clone()));
+                changes.push(SpoolChange::Put(state.lease.clone(), record.clone()));
             }
         }
         if !changes.is_empty() {

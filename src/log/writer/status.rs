@@ -10,7 +10,7 @@ use crate::log::{CallId, LogError};
 
 /// What a [`LogWriter`](super::LogWriter) has done, has still to do, and what keeps it from it.
 ///
-/// Of records, `accepted` (and `recovered`) is the sum of `stored`, `replaced`, `queued`, `spooled`, `set_aside`,
+/// Of records, `accepted` (and `recovered`) is the sum of `stored`, `replaced`, `queued`, `spooled`, `dead_letters`,
 /// `taken` and `erased`, at every moment at which the writer is idle, and within the one being handed over else.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
@@ -27,8 +27,8 @@ pub struct Status {
     pub queued: u64,
     /// Records that wait in the spool.
     pub spooled: u64,
-    /// Records that are [set aside](super::SetAside).
-    pub set_aside: u64,
+    /// Records that are [set aside](super::DeadLetter).
+    pub dead_letters: u64,
     /// Records that were set aside and then taken.
     pub taken: u64,
     /// Records of calls that were erased before they were stored.

@@ -10,8 +10,8 @@ use tokio::sync::mpsc;
 use tokio::task::{Id, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
-use super::aside::AllAside;
 use super::call::{CallState, Key};
+use super::dead_letters::DeadLetters;
 use super::flush::Flush;
 use super::operation::{Attempts, Outcome};
 use super::shared::{Order, Shared};
@@ -37,7 +37,7 @@ pub struct WriterTask {
     pub(super) outstanding: BTreeMap<u64, Instant>,
     pub(super) last_number: u64,
     pub(super) flushes: Vec<Flush>,
-    pub(super) set_aside: AllAside,
+    pub(super) dead_letters: DeadLetters,
     /// Calls that were erased, here: nothing more is taken in of them.
     pub(super) erased: BTreeSet<CallId>,
     /// Headers and endings that the log refused.
@@ -69,7 +69,7 @@ impl WriterTask {
             outstanding: BTreeMap::new(),
             last_number: 0,
             flushes: Vec::new(),
-            set_aside: AllAside::new(),
+            dead_letters: DeadLetters::new(),
             erased: BTreeSet::new(),
             refused: VecDeque::new(),
         }

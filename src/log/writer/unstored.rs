@@ -21,7 +21,7 @@ pub struct Unstored {
     /// How far it has come.
     pub level: Durability,
     /// Whether it was set aside, and is not tried any more.
-    pub is_set_aside: bool,
+    pub is_dead_letter: bool,
     /// Why the last attempt failed, if there was one.
     pub error: Option<Box<str>>,
 }
@@ -42,7 +42,7 @@ pub enum Part {
         revision: u32,
     },
     /// How it ended.
-    Ending,
+    CallEnd,
     /// Whatever the spool holds from an earlier life of the process: it cannot be read yet.
     Spool,
     /// Any part: the writer's task did not answer by the deadline, so it is not known which parts are stored.
@@ -59,7 +59,7 @@ impl Unstored {
     /// The task that knows more did not answer by the deadline.
     pub(super) fn unanswered(call_id: Option<CallId>) -> Self {
         let error = Some(NO_ANSWER.into());
-        Self { call_id, part: Part::Unknown, level: Durability::Accepted, is_set_aside: false, error }
+        Self { call_id, part: Part::Unknown, level: Durability::Accepted, is_dead_letter: false, error }
     }
 }
 
@@ -68,7 +68,7 @@ impl fmt::Display for Unstored {
         match self.part {
             Part::Header => f.write_str("the header")?,
             Part::Record { id, revision, .. } => write!(f, "revision {revision} of message {id}")?,
-            Part::Ending => f.write_str("the ending")?,
+            Part::CallEnd => f.write_str("the ending")?,
             Part::Spool => f.write_str("what the spool holds")?,
             Part::Unknown => f.write_str("a part")?,
         }

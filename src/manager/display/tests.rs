@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use crate::clock::{IdSource, ManualClock, SequentialIds};
 use crate::message::{
-    Content, Decision, Draft, Heard, Invocation, MessageId, PlainMessage, Provenance, Role, RoleHint, Step, Timing,
+    Content, Decision, Draft, Heard, HeardSource, MessageId, PlainMessage, Role, RoleHint, Step, Timing, ToolCall,
     Value,
 };
-use crate::{MessageWrapper, MessagesManager, Tail};
+use crate::{LastMessage, MessageWrapper, MessagesManager};
 
 type Manager = MessagesManager<PlainMessage>;
 
@@ -53,7 +53,7 @@ fn the_seed_s_sample_prints_line_by_line() {
     manager.add_summary("...", &summarizing).unwrap();
     clock.advance(1);
     manager.add_assistant("How can I help you?").unwrap();
-    let changes = manager.changes(Tail::Exclude);
+    let changes = manager.changes(LastMessage::Exclude);
     assert_eq!(changes.records().len(), 6);
     manager.acknowledge(changes.receipt());
     manager.add_assistant("Are you still there?").unwrap();
@@ -61,7 +61,7 @@ fn the_seed_s_sample_prints_line_by_line() {
     let mut entry = manager.add_user("Yes, but I do not need help!").unwrap();
     entry.set_data("stopped", true).unwrap();
     entry.now(Timing::PlayStart);
-    let changes = manager.changes(Tail::Include);
+    let changes = manager.changes(LastMessage::Include);
     assert_eq!(changes.records().len(), 2);
     insta::assert_snapshot!("pending", manager.to_string());
     manager.acknowledge(changes.receipt());
@@ -73,11 +73,11 @@ fn the_seed_s_sample_prints_line_by_line() {
 fn the_print_shows_what_was_heard_and_no_escape_sequence() {
     let ids = Arc::new(SequentialIds::starting_at(1));
     let mut manager = Manager::with_clock(Arc::new(ManualClock::new(5)), ids);
-    manager.add_supervisor("Be \"kind\".").unwrap();
+    manager.add_system("Be \"kind\".").unwrap();
     manager.add_user("it's '\u{1b}[31mred'} \u{202e}\n0  [assistant] {'no'").unwrap();
-    let call = Invocation::new("c1", "lookup", Value::map([("of", "a\tb")]).unwrap()).unwrap();
+    let call = ToolCall::new("c1", "lookup", Value::map([("of", "a\tb")]).unwrap()).unwrap();
     let mut entry = manager.add_assistant([Content::from("Let me look"), call.clone().into()]).unwrap();
-    entry.set_heard(Heard::bytes(6, Provenance::WordTiming)).unwrap();
+    entry.set_heard(Heard::bytes(6, HeardSource::WordTiming)).unwrap();
     manager.add_user(call.success(["12.50"])).unwrap();
     insta::assert_snapshot!(manager.to_string());
 }

@@ -105,7 +105,7 @@ impl Format {
             Role::User => self.tags.user = tag.into(),
             Role::Assistant => self.tags.assistant = tag.into(),
             Role::Summary => self.tags.summary = tag.into(),
-            Role::Supervisor => {}
+            Role::System => {}
         }
         self.with_openings()
     }

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use serde_json::Value as Json;
 
 use super::*;
-use crate::message::{Content, Contents, Invocation, Media, MediaKind, PlainMessage, Source, Value, is_harmful};
-use crate::{MessagesManager, Provenance};
+use crate::message::{Content, Contents, Media, MediaKind, PlainMessage, Source, ToolCall, Value, is_harmful};
+use crate::{HeardSource, MessagesManager};
 
 fn manager() -> MessagesManager<PlainMessage> {
     MessagesManager::new()
@@ -14,10 +14,10 @@ fn manager() -> MessagesManager<PlainMessage> {
 fn after_a_tool_call() -> Summarizing {
     let mut manager = manager();
     manager.add_user("What is my balance?").unwrap();
-    let call = Invocation::new("call_1", "balance", Value::map([("account", 7)]).unwrap()).unwrap();
-    let failing = Invocation::new("call_2", "rate", Value::map([("of", "EUR")]).unwrap()).unwrap();
+    let call = ToolCall::new("call_1", "balance", Value::map([("account", 7)]).unwrap()).unwrap();
+    let failing = ToolCall::new("call_2", "rate", Value::map([("of", "EUR")]).unwrap()).unwrap();
     manager.add_assistant([Content::from("One moment."), call.clone().into(), failing.clone().into()]).unwrap();
-    let error = crate::message::InvocationError::new("no answer").unwrap().with_type("Timeout");
+    let error = crate::message::ToolCallError::new("no answer").unwrap().with_type("Timeout");
     let image = Media::new(MediaKind::Image, Source::Bytes([1; 30].into())).with_prompt_hint("a receipt");
     manager
         .add_user(vec![call.success(["12.50"]).into(), failing.failure(error).into(), Content::from(image)])
@@ -46,11 +46,11 @@ fn the_form_for_models_is_json_lines() {
     let expected = concat!(
         r#"{"user":["What is my balance?"]}"#,
         "\n",
-        r#"{"assistant":["One moment.",{"arguments":{"account":7},"id":"call_1","name":"balance","type":"invocation"},"#,
-        r#"{"arguments":{"of":"EUR"},"id":"call_2","name":"rate","type":"invocation"}]}"#,
+        r#"{"assistant":["One moment.",{"arguments":{"account":7},"id":"call_1","name":"balance","type":"toolCall"},"#,
+        r#"{"arguments":{"of":"EUR"},"id":"call_2","name":"rate","type":"toolCall"}]}"#,
         "\n",
-        r#"{"user":[{"content":["12.50"],"invocationId":"call_1","name":"balance","type":"invocationResult"},"#,
-        r#"{"error":{"message":"no answer","type":"Timeout"},"invocationId":"call_2","name":"rate","type":"invocationResult"},"#,
+        r#"{"user":[{"content":["12.50"],"toolCallId":"call_1","name":"balance","type":"toolResult"},"#,
+        r#"{"error":{"message":"no answer","type":"Timeout"},"toolCallId":"call_2","name":"rate","type":"toolResult"},"#,
         r#"{"bytes":30,"promptHint":"a receipt","type":"image"}]}"#,
         "\n",
         r#"{"assistant":["It is 12.50."]}"#,
@@ -98,7 +98,7 @@ fn a_summary_is_told_what_was_heard() {
     let mut manager = manager();
     manager.add_user("Hi").unwrap();
     let mut entry = manager.add_assistant("It costs ten euros").unwrap();
-    entry.set_heard(crate::Heard::bytes(8, Provenance::Estimate)).unwrap();
+    entry.set_heard(crate::Heard::bytes(8, HeardSource::Estimate)).unwrap();
     let summarizing = manager.summarizing().unwrap();
     assert_eq!(summarizing.to_string(), "[User]: Hi\n[Assistant]: It costs");
     assert_eq!(summarizing.for_model(), "{\"user\":[\"Hi\"]}\n{\"assistant\":[\"It costs\"]}\n");
@@ -171,7 +171,7 @@ proptest! {
         let mut manager = manager();
         for (turn, texts) in said.iter().enumerate() {
             let _ = manager.add_user(texts.clone());
-            let call = Invocation::new(format!("call_{turn}"), "f", arguments.as_str()).unwrap();
+            let call = ToolCall::new(format!("call_{turn}"), "f", arguments.as_str()).unwrap();
             manager.add_assistant([Content::from("ok"), call.clone().into()]).unwrap();
             manager.add_user(call.success([arguments.as_str()])).unwrap();
             manager.add_assistant("so").unwrap();

@@ -1,15 +1,15 @@
 //! Tool calls, their results and media as a line of text.
 
-use crate::message::{Content, Invocation, InvocationResult, Outcome, ResultContent, Source};
+use crate::message::{Content, Outcome, ResultContent, Source, ToolCall, ToolResult};
 
 /// `name (id) arguments`
-pub(super) fn call(invocation: &Invocation) -> String {
-    format!("{} ({}) {}", invocation.name(), invocation.id(), json(invocation.arguments()))
+pub(super) fn call(tool_call: &ToolCall) -> String {
+    format!("{} ({}) {}", tool_call.name(), tool_call.id(), json(tool_call.arguments()))
 }
 
 /// `name (id) "text" {"json":1}`, or `name (id) failed: type: message`.
-pub(super) fn result(result: &InvocationResult) -> String {
-    let mut out = format!("{} ({})", result.name(), result.invocation_id());
+pub(super) fn result(result: &ToolResult) -> String {
+    let mut out = format!("{} ({})", result.name(), result.tool_call_id());
     match result.outcome() {
         Outcome::Success(contents) if contents.is_empty() => out.push_str(" done"),
         Outcome::Success(contents) => {

@@ -25,12 +25,12 @@ impl<'a, O: Write> Writer<'a, O> {
         let mut said: Vec<Cow<'_, str>> = Vec::with_capacity(contents.len());
         for content in contents.iter() {
             let text: Cow<'_, str> = match content {
-                Content::Invocation(invocation) => {
+                Content::ToolCall(tool_call) => {
                     self.said(message.role(), &mut said)?;
-                    self.line(&tags.call, &call(invocation))?;
+                    self.line(&tags.call, &call(tool_call))?;
                     continue;
                 }
-                Content::InvocationResult(answer) => {
+                Content::ToolResult(answer) => {
                     self.said(message.role(), &mut said)?;
                     self.line(&tags.result, &result(answer))?;
                     continue;
@@ -61,7 +61,7 @@ impl<'a, O: Write> Writer<'a, O> {
         self.start(match role {
             Role::Summary => &tags.summary,
             Role::User => &tags.user,
-            Role::Assistant | Role::Supervisor => &tags.assistant,
+            Role::Assistant | Role::System => &tags.assistant,
         })?;
         let mut rest = texts.as_slice();
         while let [text, behind @ ..] = rest {

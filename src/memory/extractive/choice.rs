@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::Extractive;
+use super::ExtractiveSummarizer;
 use super::transcript::{ENOUGH, Fact, Speaker, Transcript};
 
 /// The share of tools, and of the assistant's words, in percent, before the others have had theirs.
@@ -14,7 +14,7 @@ const NEWER: u64 = 50;
 pub(super) const GAP: usize = 3;
 
 /// What is kept, fact by fact.
-pub(super) fn choose(transcript: &Transcript, settings: &Extractive) -> Vec<bool> {
+pub(super) fn choose(transcript: &Transcript, settings: &ExtractiveSummarizer) -> Vec<bool> {
     let mut ranked: Vec<(u64, usize)> =
         transcript.facts.iter().enumerate().map(|(index, fact)| (priority(transcript, fact), index)).collect();
     ranked.sort_unstable_by_key(|rank| std::cmp::Reverse(*rank));
@@ -57,7 +57,7 @@ enum Shares {
 
 struct Choice<'a> {
     transcript: &'a Transcript,
-    settings: &'a Extractive,
+    settings: &'a ExtractiveSummarizer,
     kept: Vec<bool>,
     /// The terms of what is kept.
     known: HashSet<u64>,

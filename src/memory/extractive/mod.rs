@@ -1,4 +1,4 @@
-//! [`Extractive`]: a summary without a model, of what was said itself.
+//! [`ExtractiveSummarizer`]: a summary without a model, of what was said itself.
 //!
 //! The summary before and the messages since become one row of turns (`transcript`), cleaned (`clean`) and cut into
 //! clauses (`clauses`); tool calls become a line each (`tools`, `fields`). Each clause is weighed (`weight`, `lexicon`, `hash`),
@@ -41,13 +41,13 @@ const NOTHING: &str = "(nothing of note was said)";
 /// digits are known all the same. It never fails, and its text is never blank.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Extractive {
+pub struct ExtractiveSummarizer {
     max_chars: usize,
     max_turn_chars: usize,
 }
 
 /// 1,200 characters, at most 300 of them from one turn.
-impl Default for Extractive {
+impl Default for ExtractiveSummarizer {
     fn default() -> Self {
         Self { max_chars: 1_200, max_turn_chars: 300 }
     }
@@ -56,7 +56,7 @@ impl Default for Extractive {
 /// Of a summary; the longest clause with all around it is shorter.
 const LEAST_CHARS: usize = 200;
 
-impl Extractive {
+impl ExtractiveSummarizer {
     /// The same with another length of the summary, in characters: 200 or more.
     #[must_use]
     pub fn with_max_chars(mut self, chars: usize) -> Self {
@@ -89,7 +89,7 @@ impl Extractive {
     }
 }
 
-impl Summarizer for Extractive {
+impl Summarizer for ExtractiveSummarizer {
     fn summarize<'a>(&'a self, summarizing: &'a Summarizing) -> SummaryFuture<'a> {
         Box::pin(std::future::ready(Ok(self.summary(summarizing).into())))
     }

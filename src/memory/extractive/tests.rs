@@ -8,8 +8,8 @@ use serde_json::Value as Json;
 
 use super::*;
 use crate::message::{
-    Content, Contents, Document, Heard, Invocation, InvocationError, Media, MediaKind, Message, Position, Provenance,
-    Role, Source, Value, is_blank,
+    Content, Contents, Document, Heard, HeardSource, Media, MediaKind, Message, Position, Role, Source, ToolCall,
+    ToolCallError, Value, is_blank,
 };
 
 fn message(role: Role, contents: impl Into<Contents>) -> Message {
@@ -25,12 +25,12 @@ fn assistant(contents: impl Into<Contents>) -> Message {
 }
 
 fn summary_of(messages: impl Into<Vec<Message>>) -> String {
-    Extractive::default().summary(&Summarizing::new(None, messages.into()))
+    ExtractiveSummarizer::default().summary(&Summarizing::new(None, messages.into()))
 }
 
 fn next_summary(previous: &str, messages: impl Into<Vec<Message>>) -> String {
     let previous = message(Role::Summary, previous);
-    Extractive::default().summary(&Summarizing::new(Some(previous), messages.into()))
+    ExtractiveSummarizer::default().summary(&Summarizing::new(Some(previous), messages.into()))
 }
 
 /// A summary every 10 messages or a little more, at the start of a turn.
@@ -41,7 +41,7 @@ fn rolling(messages: &[Message]) -> String {
     while !rest.is_empty() {
         let end = (10.min(rest.len())..rest.len()).find(|at| says(&rest[*at])).unwrap_or(rest.len());
         let (part, behind) = rest.split_at(end);
-        let text = Extractive::default().summary(&Summarizing::new(previous, part.to_vec()));
+        let text = ExtractiveSummarizer::default().summary(&Summarizing::new(previous, part.to_vec()));
         previous = Some(message(Role::Summary, text));
         rest = behind;
     }
@@ -81,7 +81,7 @@ fn harper_valley(path: &Path) -> Vec<Message> {
 fn tau_airline(path: &Path) -> Vec<Message> {
     let conversation: Json = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     let mut found: Vec<Message> = Vec::new();
-    let mut calls: Vec<Invocation> = Vec::new();
+    let mut calls: Vec<ToolCall> = Vec::new();
     for said in conversation["messages"].as_array().unwrap() {
         let text = said["content"].as_str().unwrap_or_default();
         match said["role"].as_str().unwrap() {
@@ -98,7 +98,7 @@ fn tau_airline(path: &Path) -> Vec<Message> {
                     let function = &call["function"];
                     let arguments: Json = serde_json::from_str(function["arguments"].as_str().unwrap()).unwrap();
                     let (id, name) = (call["id"].as_str().unwrap(), function["name"].as_str().unwrap());
-                    calls.push(Invocation::new(id, name, Value::try_from(arguments).unwrap()).unwrap());
+                    calls.push(ToolCall::new(id, name, Value::try_from(arguments).unwrap()).unwrap());
                     contents.extend(calls.last().cloned().map(Content::from));
                 }
                 found.push(assistant(contents));
@@ -216,7 +216,7 @@ fn every_recorded_call_fits_and_is_the_same_each_time() {
             _ => continue,
         };
         for chars in [200, 400, 1_200, 4_000] {
-            let extractive = Extractive::default().with_max_chars(chars);
+            let extractive = ExtractiveSummarizer::default().with_max_chars(chars);
             let summarizing = Summarizing::new(None, messages.clone());
             let summary = extractive.summary(&summarizing);
             assert!(!is_blank(&summary) && summary.chars().count() <= chars, "{name}: {summary}");
@@ -227,9 +227,9 @@ fn every_recorded_call_fits_and_is_the_same_each_time() {
 
 #[test]
 fn it_reads_like_this() {
-    let book = Invocation::new("call-1", "book_table", Value::map([("guests", 4)]).unwrap()).unwrap();
-    let again = Invocation::new("call-2", "book_table", Value::map([("guests", 6)]).unwrap()).unwrap();
-    let full = InvocationError::new("no table for 6 at 20:00").unwrap();
+    let book = ToolCall::new("call-1", "book_table", Value::map([("guests", 4)]).unwrap()).unwrap();
+    let again = ToolCall::new("call-2", "book_table", Value::map([("guests", 6)]).unwrap()).unwrap();
+    let full = ToolCallError::new("no table for 6 at 20:00").unwrap();
     let summary = summary_of([
         assistant("Hello! How can I help you?"),
         caller(["[noise] hi my name is anna", "i would like a table for four"]),
@@ -291,7 +291,7 @@ fn early_facts_stay_and_nothing_grows_or_nests() {
 fn where_there_is_too_much_the_newest_and_weightiest_stay() {
     let mut summary = summary_of([caller("My name is Jennifer Brown and my customer number is KD-48213.")]);
     for round in 0..20 {
-        let charge = Invocation::new("call", "charge_card", Value::map([("amount", 100 + round)]).unwrap()).unwrap();
+        let charge = ToolCall::new("call", "charge_card", Value::map([("amount", 100 + round)]).unwrap()).unwrap();
         let receipt = format!(r#"{{"receipt": "R-{:04}", "status": "paid"}}"#, 7_000 + round);
         let messages = [
             caller(format!("I would like to order {} boxes of part AX{:03} now.", 20 + round, 500 + round)),
@@ -333,7 +333,7 @@ fn nobody_speaks_for_another() {
 #[test]
 fn what_was_not_heard_is_not_told() {
     let mut reply = assistant("Your balance is 71 dollars, and your PIN is 4711.");
-    reply.set_heard(Some(Heard::bytes(26, Provenance::WordTiming)));
+    reply.set_heard(Some(Heard::bytes(26, HeardSource::WordTiming)));
     let summary = summary_of([caller("what is my balance"), reply]);
     assert!(summary.contains("71 dollars") && !summary.contains("4711"), "{summary}");
 }
@@ -362,7 +362,7 @@ fn a_summary_is_never_blank() {
 
 #[test]
 fn calls_without_a_result_are_told_in_their_order() {
-    let call = |id: &str| Invocation::new(id, format!("fetch_{id}"), Value::map([("id", id)]).unwrap()).unwrap();
+    let call = |id: &str| ToolCall::new(id, format!("fetch_{id}"), Value::map([("id", id)]).unwrap()).unwrap();
     let messages = [
         assistant([Content::from(call("a")), call("b").into(), call("c").into()]),
         caller(call("a").success(["found"])),
@@ -412,7 +412,7 @@ proptest! {
     ) {
         let messages = said.into_iter().map(|(is_caller, text)| if is_caller { caller(text) } else { assistant(text) });
         let previous = previous.map(|text| message(Role::Summary, text));
-        let extractive = Extractive::default().with_max_chars(chars);
+        let extractive = ExtractiveSummarizer::default().with_max_chars(chars);
         let summarizing = Summarizing::new(previous, messages.collect());
         let summary = extractive.summary(&summarizing);
         prop_assert_eq!(&extractive.summary(&summarizing), &summary);

@@ -6,7 +6,7 @@ use super::clean::is_invisible;
 use super::fields::{self, Field};
 use super::hash::Hash;
 use super::weight::{Term, Weight};
-use crate::message::{Invocation, InvocationResult, Outcome, ResultContent, is_blank};
+use crate::message::{Outcome, ResultContent, ToolCall, ToolResult, is_blank};
 
 /// A line is at most so many characters, and shorter once it has been in a summary: what matters most stands in front.
 pub(super) const LONGEST: usize = 150;
@@ -20,14 +20,9 @@ const VALUES: usize = 4;
 
 /// The line of a call, and of its result where there is one. `told` counts, by their hashes, how often values were told
 /// in such lines: those that were stand further back.
-pub(super) fn line(
-    invocation: Option<&Invocation>,
-    result: Option<&InvocationResult>,
-    told: &mut HashMap<u64, u32>,
-) -> String {
-    let name =
-        result.map(InvocationResult::name).or(invocation.map(Invocation::name)).map_or("tool", |name| name.as_str());
-    let arguments = invocation.map(|invocation| fields::of_value(invocation.arguments())).unwrap_or_default();
+pub(super) fn line(tool_call: Option<&ToolCall>, result: Option<&ToolResult>, told: &mut HashMap<u64, u32>) -> String {
+    let name = result.map(ToolResult::name).or(tool_call.map(ToolCall::name)).map_or("tool", |name| name.as_str());
+    let arguments = tool_call.map(|tool_call| fields::of_value(tool_call.arguments())).unwrap_or_default();
     let Some(result) = result else {
         return joined(format!("{name} pending"), None, items(Vec::new(), arguments, told));
     };

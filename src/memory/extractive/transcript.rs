@@ -9,7 +9,7 @@ use super::hash::Hash;
 use super::weight::{Term, Weight, weigh};
 use super::{fields, tools};
 use crate::manager::Summarizing;
-use crate::message::{Content, Invocation, InvocationId, InvocationResult, Message, Role};
+use crate::message::{Content, Message, Role, ToolCall, ToolCallId, ToolResult};
 
 /// Whose line it is. The labels are what makes a summary readable for the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,19 +97,19 @@ impl Transcript {
             }
         }
         // With the number of each call, for the order of those that stay open.
-        let mut open: HashMap<&InvocationId, (usize, &Invocation)> = HashMap::new();
+        let mut open: HashMap<&ToolCallId, (usize, &ToolCall)> = HashMap::new();
         let mut calls = 0;
         for message in summarizing.messages() {
             transcript.hear(message);
             for content in message.contents() {
                 match content {
-                    Content::Invocation(invocation) => {
-                        open.insert(invocation.id(), (calls, invocation));
+                    Content::ToolCall(tool_call) => {
+                        open.insert(tool_call.id(), (calls, tool_call));
                         calls += 1;
                     }
-                    Content::InvocationResult(result) => {
-                        let invocation = open.remove(result.invocation_id()).map(|(_, invocation)| invocation);
-                        transcript.tool(invocation, Some(result));
+                    Content::ToolResult(result) => {
+                        let tool_call = open.remove(result.tool_call_id()).map(|(_, tool_call)| tool_call);
+                        transcript.tool(tool_call, Some(result));
                     }
                     Content::Media(media) => {
                         transcript.attach(media.kind.as_str(), media.prompt_hint.as_deref());
@@ -121,8 +121,8 @@ impl Transcript {
         }
         let mut pending: Vec<_> = open.into_values().collect();
         pending.sort_by_key(|(number, _)| *number);
-        for (_, invocation) in pending {
-            transcript.tool(Some(invocation), None);
+        for (_, tool_call) in pending {
+            transcript.tool(Some(tool_call), None);
         }
         (0..transcript.turns.len()).for_each(|turn| transcript.weigh(turn));
         transcript
@@ -180,8 +180,8 @@ impl Transcript {
         }
     }
 
-    fn tool(&mut self, invocation: Option<&Invocation>, result: Option<&InvocationResult>) {
-        let line = tools::line(invocation, result, &mut self.told);
+    fn tool(&mut self, tool_call: Option<&ToolCall>, result: Option<&ToolResult>) {
+        let line = tools::line(tool_call, result, &mut self.told);
         self.add(Speaker::Tool, line, false);
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::Value as Json;
 
 use crate::manager::{json_on_one_line, without_bytes};
-use crate::message::{Content, Invocation, InvocationId, InvocationResult, Outcome, ToolName};
+use crate::message::{Content, Outcome, ToolCall, ToolCallId, ToolName, ToolResult};
 
 /// What became of a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -61,7 +61,7 @@ impl ToolState {
 /// A tool call and what became of it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ToolUse {
-    id: InvocationId,
+    id: ToolCallId,
     tool: ToolName,
     state: ToolState,
     called_at_ms: i64,
@@ -72,20 +72,20 @@ pub struct ToolUse {
 }
 
 impl ToolUse {
-    pub(super) fn new(invocation: &Invocation, at_ms: i64, max_bytes: usize) -> Self {
+    pub(super) fn new(tool_call: &ToolCall, at_ms: i64, max_bytes: usize) -> Self {
         Self {
-            id: invocation.id().clone(),
-            tool: invocation.name().clone(),
+            id: tool_call.id().clone(),
+            tool: tool_call.name().clone(),
             state: ToolState::Running,
             called_at_ms: at_ms,
             finished_at_ms: None,
-            arguments: bounded(json(&invocation.clone().into(), "arguments"), max_bytes),
+            arguments: bounded(json(&tool_call.clone().into(), "arguments"), max_bytes),
             outcome: None,
         }
     }
 
     /// What pairs the call with its result.
-    pub fn id(&self) -> &InvocationId {
+    pub fn id(&self) -> &ToolCallId {
         &self.id
     }
 
@@ -109,7 +109,7 @@ impl ToolUse {
         self.finished_at_ms
     }
 
-    pub(super) fn finish(&mut self, result: &InvocationResult, at_ms: i64, max_bytes: usize) {
+    pub(super) fn finish(&mut self, result: &ToolResult, at_ms: i64, max_bytes: usize) {
         let (state, key) = match result.outcome() {
             Outcome::Success(_) => (ToolState::Succeeded { told: false }, "content"),
             Outcome::Failure(_) => (ToolState::Failed { told: false }, "error"),

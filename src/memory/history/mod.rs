@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 pub use entry::{ToolState, ToolUse};
 
-use crate::message::{Content, Invocation, InvocationId, InvocationResult, Message, Outcome, Role, Timing, is_blank};
+use crate::message::{Content, Message, Outcome, Role, Timing, ToolCall, ToolCallId, ToolResult, is_blank};
 use crate::model::{NOT_RUN, OUTCOME_UNKNOWN};
 
 /// The text before the calls.
@@ -24,10 +24,10 @@ again. One that is \"notRun\" did nothing. Where \"told\" is false, the caller d
 ///
 /// ```
 /// # use verbale::memory::{ToolHistory, ToolState};
-/// # use verbale::{Invocation, MessageWrapper, MessagesManager, PlainMessage, Value};
+/// # use verbale::{ToolCall, MessageWrapper, MessagesManager, PlainMessage, Value};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let mut manager = MessagesManager::<PlainMessage>::new();
-/// let call = Invocation::new("call_1", "book", Value::map([("seats", 2)])?)?;
+/// let call = ToolCall::new("call_1", "book", Value::map([("seats", 2)])?)?;
 /// manager.add_user("Two seats, please.")?;
 /// manager.add_assistant([call.clone()])?;
 /// manager.add_user([call.success(["KL305T"])])?;
@@ -41,7 +41,7 @@ pub struct ToolHistory {
     /// In the order in which they were called.
     uses: Vec<ToolUse>,
     /// The index of each.
-    index: HashMap<InvocationId, usize>,
+    index: HashMap<ToolCallId, usize>,
 }
 
 /// How many settled calls the prompt lists.
@@ -63,8 +63,8 @@ impl ToolHistory {
             }
             for content in message.contents().iter() {
                 match content {
-                    Content::Invocation(invocation) => self.called(invocation, at_ms),
-                    Content::InvocationResult(result) => self.finished(result, at_ms),
+                    Content::ToolCall(tool_call) => self.called(tool_call, at_ms),
+                    Content::ToolResult(result) => self.finished(result, at_ms),
                     _ => {}
                 }
             }
@@ -88,17 +88,17 @@ impl ToolHistory {
     }
 
     /// Notes a call, `at_ms` milliseconds since the Unix epoch. A call that is known already stays as it is.
-    pub(crate) fn called(&mut self, invocation: &Invocation, at_ms: i64) {
-        if self.index.contains_key(invocation.id()) {
+    pub(crate) fn called(&mut self, tool_call: &ToolCall, at_ms: i64) {
+        if self.index.contains_key(tool_call.id()) {
             return;
         }
-        self.index.insert(invocation.id().clone(), self.uses.len());
-        self.uses.push(ToolUse::new(invocation, at_ms, MAX_BYTES));
+        self.index.insert(tool_call.id().clone(), self.uses.len());
+        self.uses.push(ToolUse::new(tool_call, at_ms, MAX_BYTES));
     }
 
     /// Notes the outcome of a call, `at_ms` milliseconds since the Unix epoch. The first known outcome stays.
-    pub(crate) fn finished(&mut self, result: &InvocationResult, at_ms: i64) {
-        let Some(used) = self.get_mut(result.invocation_id()) else { return };
+    pub(crate) fn finished(&mut self, result: &ToolResult, at_ms: i64) {
+        let Some(used) = self.get_mut(result.tool_call_id()) else { return };
         if !matches!(used.state(), ToolState::Running | ToolState::Unknown) {
             return;
         }
@@ -110,14 +110,14 @@ impl ToolHistory {
     }
 
     /// Notes that the caller knows the outcome of a call.
-    pub(crate) fn told(&mut self, id: &InvocationId) {
+    pub(crate) fn told(&mut self, id: &ToolCallId) {
         if let Some(used) = self.get_mut(id) {
             used.tell();
         }
     }
 
     /// A call by its id.
-    pub fn get(&self, id: &InvocationId) -> Option<&ToolUse> {
+    pub fn get(&self, id: &ToolCallId) -> Option<&ToolUse> {
         self.uses.get(*self.index.get(id)?)
     }
 
@@ -136,7 +136,7 @@ impl ToolHistory {
     /// The text lists each call that is running, unknown, or not told to the caller, and of the others the newest that the
     /// window does not show. Nothing that callers or tools say can pose as another line. The same state gives the same
     /// text, so a provider can cache it.
-    pub(crate) fn prompt(&self, is_visible: &dyn Fn(&InvocationId) -> bool) -> Option<String> {
+    pub(crate) fn prompt(&self, is_visible: &dyn Fn(&ToolCallId) -> bool) -> Option<String> {
         let is_hidden = |used: &&ToolUse| !used.state().is_open() && !is_visible(used.id());
         let mut left_out = self.uses.iter().filter(is_hidden).count().saturating_sub(MAX_SETTLED);
         let mut lines = Vec::new();
@@ -157,7 +157,7 @@ impl ToolHistory {
         (!lines.is_empty()).then(|| PREAMBLE.to_owned() + &lines.join("\n"))
     }
 
-    fn get_mut(&mut self, id: &InvocationId) -> Option<&mut ToolUse> {
+    fn get_mut(&mut self, id: &ToolCallId) -> Option<&mut ToolUse> {
         self.uses.get_mut(*self.index.get(id)?)
     }
 }

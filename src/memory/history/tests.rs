@@ -6,22 +6,22 @@ use serde_json::{Value as Json, json};
 use super::*;
 use crate::MessagesManager;
 use crate::message::{
-    Heard, InvocationError, Media, MediaKind, MessageWrapper, PlainMessage, Provenance, ResultContent, Source, Value,
+    Heard, HeardSource, Media, MediaKind, MessageWrapper, PlainMessage, ResultContent, Source, ToolCallError, Value,
 };
 
-fn call(id: &str, text: &str) -> Invocation {
-    Invocation::new(id, "book", Value::map([("for", text)]).unwrap()).unwrap()
+fn call(id: &str, text: &str) -> ToolCall {
+    ToolCall::new(id, "book", Value::map([("for", text)]).unwrap()).unwrap()
 }
 
-fn id(id: &str) -> InvocationId {
-    InvocationId::new(id).unwrap()
+fn id(id: &str) -> ToolCallId {
+    ToolCallId::new(id).unwrap()
 }
 
-fn failure(kind: &str) -> InvocationError {
-    InvocationError::new("no answer").unwrap().with_type(kind)
+fn failure(kind: &str) -> ToolCallError {
+    ToolCallError::new("no answer").unwrap().with_type(kind)
 }
 
-fn lines(history: &ToolHistory, visible: &dyn Fn(&InvocationId) -> bool) -> Vec<Json> {
+fn lines(history: &ToolHistory, visible: &dyn Fn(&ToolCallId) -> bool) -> Vec<Json> {
     let record = history.prompt(visible).unwrap_or_default();
     let lines = record.strip_prefix(PREAMBLE).unwrap_or_default().split('\n').filter(|line| !line.is_empty());
     lines.map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -32,7 +32,7 @@ fn states(history: &ToolHistory) -> Vec<(&str, ToolState)> {
 }
 
 /// What the log says of a call that was made and answered before.
-fn answered(history: &mut ToolHistory, made: &Invocation, outcome: Result<&str, &str>) {
+fn answered(history: &mut ToolHistory, made: &ToolCall, outcome: Result<&str, &str>) {
     history.called(made, 1);
     let result = match outcome {
         Ok(text) => made.success([text]),
@@ -156,7 +156,7 @@ fn a_resumed_call_knows_what_was_done() {
         ])
         .unwrap();
     let mut unheard = manager.add_assistant("It failed.").unwrap();
-    unheard.set_heard(Heard::nothing(Provenance::PlaybackTime)).unwrap();
+    unheard.set_heard(Heard::nothing(HeardSource::PlaybackTime)).unwrap();
     let resumed = ToolHistory::default().with_messages(manager.meta_messages().iter().map(PlainMessage::message));
     assert_eq!(
         states(&resumed),

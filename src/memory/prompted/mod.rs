@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::manager::Summarizing;
 use crate::message::{Message, Position, Role, Text, is_blank, is_blank_char};
-use crate::model::{Failure, Generation, Model, ModelError, ModelEvent, ModelRequest, Received, StopReason, Usage};
+use crate::model::{Failure, Generation, Model, ModelError, ModelEvent, ModelRequest, Partial, StopReason, Usage};
 use crate::model::{SummarizeError, Summarizer, Summary, SummaryFuture};
 
 /// What the model is to do.
@@ -16,8 +16,8 @@ const PROMPT: &str = include_str!("summary_prompt.md");
 /// The model is told what to do in the system prompt, and gets the conversation as data in one user message:
 /// [`Summarizing::for_model`] between two tags, which nothing said in the call can close. Tools are not offered to it.
 ///
-/// For when it fails, put [`Extractive`](crate::memory::Extractive) behind it:
-/// `ModelSummarizer::new(model).or_else(Extractive::default())`.
+/// For when it fails, put [`ExtractiveSummarizer`](crate::memory::ExtractiveSummarizer) behind it:
+/// `ModelSummarizer::new(model).or_else(ExtractiveSummarizer::default())`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelSummarizer<M> {
     model: M,
@@ -121,7 +121,7 @@ async fn read(mut answer: Generation, max_bytes: usize) -> Result<Answer, Summar
     }
     let is_cut = match stop {
         None => {
-            let received = Received { text_bytes: text.len(), ..Received::default() };
+            let received = Partial { text_bytes: text.len(), ..Partial::default() };
             return Err(ModelError::new(Failure::Truncated, received).into());
         }
         Some(StopReason::Filtered) => {

@@ -9,7 +9,7 @@ use futures_core::Stream;
 
 use super::*;
 use crate::MessagesManager;
-use crate::message::{Content, Invocation, PlainMessage, Value};
+use crate::message::{Content, PlainMessage, ToolCall, Value};
 use crate::model::Wait;
 
 type Events = Vec<Result<ModelEvent, ModelError>>;
@@ -70,7 +70,7 @@ fn call(said: &str) -> Summarizing {
     manager.add_assistant("Hello!").unwrap();
     manager.add_summary("They greeted each other.", &manager.summarizing().unwrap()).unwrap();
     manager.add_user(said).unwrap();
-    let lookup = Invocation::new("call_1", "lookup", Value::map([("id", "KL305T")]).unwrap()).unwrap();
+    let lookup = ToolCall::new("call_1", "lookup", Value::map([("id", "KL305T")]).unwrap()).unwrap();
     manager.add_assistant([Content::from("One moment."), lookup.clone().into()]).unwrap();
     manager.add_user(Content::from(lookup.success([said]))).unwrap();
     manager.add_assistant("Done.").unwrap();
@@ -137,12 +137,12 @@ async fn the_prompt_the_language_and_the_length_can_be_set() {
 #[tokio::test]
 async fn a_summary_is_what_the_model_said() {
     let usage = Usage { input_tokens: 900, output_tokens: 40, ..Usage::default() };
-    let lookup = Invocation::new("call_2", "lookup", Value::Null).unwrap();
+    let lookup = ToolCall::new("call_2", "lookup", Value::Null).unwrap();
     let events = vec![
         Ok(ModelEvent::Repaired(Vec::new())),
         text(" \n\u{200b}"),
         text(" The caller"),
-        Ok(ModelEvent::Invocation(lookup)),
+        Ok(ModelEvent::ToolCall(lookup)),
         text(" is Mia. \n"),
         stop(StopReason::ToolUse),
         Ok(ModelEvent::Usage(usage)),
@@ -193,7 +193,7 @@ async fn the_whole_summary_has_a_deadline() {
 
 #[tokio::test]
 async fn every_failure_is_told() {
-    let failed = |kind| vec![text("They"), Err(ModelError::new(kind, Received::default()))];
+    let failed = |kind| vec![text("They"), Err(ModelError::new(kind, Partial::default()))];
     for (events, expected, retryable) in [
         (
             said(" \u{200b}\n"),

@@ -7,8 +7,8 @@ use serde::ser::{Serialize, Serializer};
 use serde_json::Value as Json;
 
 use super::{
-    Content, Document, Invocation, InvocationError, InvocationId, InvocationResult, Media, MediaKind, Outcome,
-    ResultContent, Source, ToolName,
+    Content, Document, Media, MediaKind, Outcome, ResultContent, Source, ToolCall, ToolCallError, ToolCallId, ToolName,
+    ToolResult,
 };
 use crate::message::error::MessageError;
 use crate::message::text::Text;
@@ -20,8 +20,8 @@ impl Serialize for Content {
             Self::Text(text) => text.serialize(serializer),
             Self::Media(media) => media_fields(media).serialize(serializer),
             Self::Document(document) => document_fields(document).serialize(serializer),
-            Self::Invocation(invocation) => invocation_fields(invocation).serialize(serializer),
-            Self::InvocationResult(result) => result_fields(result).serialize(serializer),
+            Self::ToolCall(tool_call) => tool_call_fields(tool_call).serialize(serializer),
+            Self::ToolResult(result) => result_fields(result).serialize(serializer),
             Self::Unknown(map) => serializer.collect_map(map.iter()),
         }
     }
@@ -96,16 +96,16 @@ fn document_fields(document: &Document) -> Fields {
         .put_some("mimeType", document.mime_type.as_ref())
 }
 
-fn invocation_fields(invocation: &Invocation) -> Fields {
-    Fields::of_type("invocation", &invocation.unknown)
-        .put("id", invocation.id().as_str())
-        .put("name", invocation.name().as_str())
-        .put("arguments", invocation.arguments())
+fn tool_call_fields(tool_call: &ToolCall) -> Fields {
+    Fields::of_type("toolCall", &tool_call.unknown)
+        .put("id", tool_call.id().as_str())
+        .put("name", tool_call.name().as_str())
+        .put("arguments", tool_call.arguments())
 }
 
-fn result_fields(result: &InvocationResult) -> Fields {
-    let fields = Fields::of_type("invocationResult", &result.unknown)
-        .put("invocationId", result.invocation_id().as_str())
+fn result_fields(result: &ToolResult) -> Fields {
+    let fields = Fields::of_type("toolResult", &result.unknown)
+        .put("toolCallId", result.tool_call_id().as_str())
         .put("name", result.name().as_str());
     match result.outcome() {
         Outcome::Success(contents) => fields.put("content", contents),
@@ -113,7 +113,7 @@ fn result_fields(result: &InvocationResult) -> Fields {
     }
 }
 
-fn error_fields(error: &InvocationError) -> Fields {
+fn error_fields(error: &ToolCallError) -> Fields {
     Fields::of_unknown(&error.unknown)
         .put_some("type", error.error_type())
         .put("message", error.message())
@@ -207,8 +207,8 @@ fn content_from(mut fields: Taken) -> Result<Content, MessageError> {
             fields.text("text")?.map(Content::Text).ok_or_else(|| invalid("a text has a `text`"))
         }
         "document" => document_from(fields).map(Content::from),
-        "invocation" => invocation_from(fields).map(Content::from),
-        "invocationResult" => result_from(fields).map(Content::from),
+        "toolCall" => tool_call_from(fields).map(Content::from),
+        "toolResult" => result_from(fields).map(Content::from),
         other => {
             fields.0.insert("type".into(), other.into());
             Ok(Content::Unknown(Box::new(fields.into_map()?)))
@@ -239,20 +239,20 @@ fn document_from(mut fields: Taken) -> Result<Document, MessageError> {
     })
 }
 
-fn invocation_from(mut fields: Taken) -> Result<Invocation, MessageError> {
+fn tool_call_from(mut fields: Taken) -> Result<ToolCall, MessageError> {
     let (Some(id), Some(name), Some(arguments)) =
         (fields.text("id")?, fields.text("name")?, fields.take::<Value>("arguments", "not the arguments of a call")?)
     else {
         return Err(invalid("an invocation has `id`, `name` and `arguments`"));
     };
-    let mut invocation = Invocation::new(id, name, arguments)?;
-    invocation.unknown = fields.unknown()?;
-    Ok(invocation)
+    let mut tool_call = ToolCall::new(id, name, arguments)?;
+    tool_call.unknown = fields.unknown()?;
+    Ok(tool_call)
 }
 
-fn result_from(mut fields: Taken) -> Result<InvocationResult, MessageError> {
-    const FORM: &str = "an invocation result has `invocationId`, `name` and either a list `content` or a map `error`";
-    let (Some(id), Some(name)) = (fields.text("invocationId")?, fields.text("name")?) else {
+fn result_from(mut fields: Taken) -> Result<ToolResult, MessageError> {
+    const FORM: &str = "an invocation result has `toolCallId`, `name` and either a list `content` or a map `error`";
+    let (Some(id), Some(name)) = (fields.text("toolCallId")?, fields.text("name")?) else {
         return Err(invalid(FORM));
     };
     let outcome = match (fields.take("content", FORM)?, fields.take("error", FORM)?) {
@@ -260,17 +260,16 @@ fn result_from(mut fields: Taken) -> Result<InvocationResult, MessageError> {
         (None, Some(error)) => Outcome::Failure(error_from(Taken(error))?),
         _ => return Err(invalid(FORM)),
     };
-    let mut result = InvocationResult::new(InvocationId::new(id)?, ToolName::new(name)?, outcome);
+    let mut result = ToolResult::new(ToolCallId::new(id)?, ToolName::new(name)?, outcome);
     result.unknown = fields.unknown()?;
     Ok(result)
 }
 
-fn error_from(mut fields: Taken) -> Result<InvocationError, MessageError> {
+fn error_from(mut fields: Taken) -> Result<ToolCallError, MessageError> {
     let message = fields.text("message")?.ok_or_else(|| invalid("the error of a result has a `message`"))?;
-    let mut error = InvocationError::new(message)?;
-    error = fields.text("type")?.into_iter().fold(error, InvocationError::with_type);
-    error =
-        fields.take("retryable", "`retryable` is no bool")?.into_iter().fold(error, InvocationError::with_retryable);
+    let mut error = ToolCallError::new(message)?;
+    error = fields.text("type")?.into_iter().fold(error, ToolCallError::with_type);
+    error = fields.take("retryable", "`retryable` is no bool")?.into_iter().fold(error, ToolCallError::with_retryable);
     error.unknown = fields.unknown()?;
     Ok(error)
 }
@@ -300,7 +299,7 @@ mod tests {
     #[test]
     fn what_nests_as_deep_as_a_value_can_is_written_and_read() {
         let deep = (0..32).fold(Value::Null, |value, _| Value::list([value]).unwrap());
-        let call = Invocation::new("call_1", "f", deep.clone()).unwrap();
+        let call = ToolCall::new("call_1", "f", deep.clone()).unwrap();
         for content in [Content::from(call.success([deep])), Content::from(call)] {
             let json = serde_json::to_string(&content).unwrap();
             assert!(serde_json::from_str::<Content>(&json).unwrap() == content);
@@ -320,10 +319,10 @@ mod tests {
             json!({"type": "audio", "url": "https://example.com/a.mp3"}),
             json!({"type": "video", "contentId": "sha256:ab"}),
             json!({"type": "document", "url": "https://example.com/a.pdf", "title": "Terms"}),
-            json!({"type": "invocation", "id": "call_1", "name": "get_user", "arguments": {"id": 7}}),
-            json!({"type": "invocationResult", "invocationId": "call_1", "name": "get_user",
+            json!({"type": "toolCall", "id": "call_1", "name": "get_user", "arguments": {"id": 7}}),
+            json!({"type": "toolResult", "toolCallId": "call_1", "name": "get_user",
                 "content": ["found", {"type": "json", "json": {"name": "Mia"}}, {"type": "image", "url": "https://e.com/i"}]}),
-            json!({"type": "invocationResult", "invocationId": "call_1", "name": "get_user",
+            json!({"type": "toolResult", "toolCallId": "call_1", "name": "get_user",
                 "error": {"type": "Timeout", "message": "no answer", "retryable": true}}),
         ] {
             reads_back(json);
@@ -336,11 +335,11 @@ mod tests {
             json!({"type": "hologram", "depth": 3}),
             json!({"type": "text", "text": "hello", "language": "it"}),
             json!({"type": "image", "url": "https://e.com/i", "detail": "high"}),
-            json!({"type": "invocation", "id": "call_1", "name": "f", "arguments": {}, "server": true}),
-            json!({"type": "invocationResult", "invocationId": "call_1", "name": "f",
+            json!({"type": "toolCall", "id": "call_1", "name": "f", "arguments": {}, "server": true}),
+            json!({"type": "toolResult", "toolCallId": "call_1", "name": "f",
                 "content": [{"type": "hologram", "depth": 3}, {"type": "text", "text": "hello", "language": "it"},
                     {"type": "json", "json": {"a": 1}, "schema": "s"}]}),
-            json!({"type": "invocationResult", "invocationId": "call_1", "name": "f",
+            json!({"type": "toolResult", "toolCallId": "call_1", "name": "f",
                 "error": {"message": "no answer", "code": 504}}),
         ] {
             reads_back(json);
@@ -358,9 +357,9 @@ mod tests {
             json!({"text": "no type"}),
             json!({"type": "image"}),
             json!({"type": "image", "url": "u", "contentId": "c"}),
-            json!({"type": "invocation", "id": "not an id!", "name": "f", "arguments": {}}),
-            json!({"type": "invocationResult", "invocationId": "a", "name": "f"}),
-            json!({"type": "invocationResult", "invocationId": "a", "name": "f", "error": {"message": " "}}),
+            json!({"type": "toolCall", "id": "not an id!", "name": "f", "arguments": {}}),
+            json!({"type": "toolResult", "toolCallId": "a", "name": "f"}),
+            json!({"type": "toolResult", "toolCallId": "a", "name": "f", "error": {"message": " "}}),
         ] {
             assert!(serde_json::from_value::<Content>(json.clone()).is_err(), "{json}");
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Content, Document, Invocation, InvocationResult, Media, Outcome, ResultContent};
+use super::{Content, Document, Media, Outcome, ResultContent, ToolCall, ToolResult};
 use crate::message::text::Text;
 use crate::message::value::entries_bytes;
 
@@ -55,8 +55,8 @@ fn record_bytes(content: &Content) -> usize {
         Content::Text(text) => text.len(),
         Content::Media(media) => media.source.record_bytes(),
         Content::Document(document) => document.source.record_bytes(),
-        Content::Invocation(invocation) => AROUND + invocation.arguments().record_bytes(),
-        Content::InvocationResult(result) => match result.outcome() {
+        Content::ToolCall(tool_call) => AROUND + tool_call.arguments().record_bytes(),
+        Content::ToolResult(result) => match result.outcome() {
             Outcome::Success(contents) => AROUND + contents.iter().map(result_bytes).sum::<usize>(),
             Outcome::Failure(error) => AROUND + error.message().len(),
         },
@@ -167,7 +167,7 @@ macro_rules! contents_from_one {
     )*};
 }
 
-contents_from_one!(Content, &str, String, &String, Text, Media, Document, Invocation, InvocationResult);
+contents_from_one!(Content, &str, String, &String, Text, Media, Document, ToolCall, ToolResult);
 
 impl<T: Into<Content>> From<Vec<T>> for Contents {
     fn from(contents: Vec<T>) -> Self {

@@ -2,17 +2,17 @@
 
 mod codec;
 mod contents;
-mod invocation;
 mod media;
 mod result;
 mod schema;
+mod tool_call;
 
 use std::fmt;
 
 pub use contents::Contents;
-pub use invocation::{Invocation, InvocationError, InvocationId, InvocationResult, Outcome, ToolName};
 pub use media::{Document, Media, MediaKind, Source};
 pub use result::{ResultContent, ResultContents};
+pub use tool_call::{Outcome, ToolCall, ToolCallError, ToolCallId, ToolName, ToolResult};
 
 use crate::message::text::{Text, is_blank};
 use crate::message::value::Map;
@@ -29,9 +29,9 @@ pub enum Content {
     /// A reference document.
     Document(Box<Document>),
     /// A tool call, in assistant messages.
-    Invocation(Box<Invocation>),
+    ToolCall(Box<ToolCall>),
     /// The result of a tool call, in user messages.
-    InvocationResult(Box<InvocationResult>),
+    ToolResult(Box<ToolResult>),
     /// What a newer writer calls a content: kept and logged, never handed to a model.
     Unknown(Box<Map>),
 }
@@ -47,18 +47,18 @@ impl Content {
 
     /// The tool call, where it is one.
     #[inline]
-    pub fn as_invocation(&self) -> Option<&Invocation> {
+    pub fn as_tool_call(&self) -> Option<&ToolCall> {
         match self {
-            Self::Invocation(invocation) => Some(invocation),
+            Self::ToolCall(tool_call) => Some(tool_call),
             _ => None,
         }
     }
 
     /// The result of a tool call, where it is one.
     #[inline]
-    pub fn as_result(&self) -> Option<&InvocationResult> {
+    pub fn as_result(&self) -> Option<&ToolResult> {
         match self {
-            Self::InvocationResult(result) => Some(result),
+            Self::ToolResult(result) => Some(result),
             _ => None,
         }
     }
@@ -77,8 +77,8 @@ impl fmt::Debug for Content {
             Self::Text(text) => text.fmt(f),
             Self::Media(media) => media.fmt(f),
             Self::Document(document) => document.fmt(f),
-            Self::Invocation(invocation) => invocation.fmt(f),
-            Self::InvocationResult(result) => result.fmt(f),
+            Self::ToolCall(tool_call) => tool_call.fmt(f),
+            Self::ToolResult(result) => result.fmt(f),
             Self::Unknown(map) => write!(f, "Unknown({} entries)", map.len()),
         }
     }
@@ -102,14 +102,14 @@ impl From<Document> for Content {
     }
 }
 
-impl From<Invocation> for Content {
-    fn from(invocation: Invocation) -> Self {
-        Self::Invocation(Box::new(invocation))
+impl From<ToolCall> for Content {
+    fn from(tool_call: ToolCall) -> Self {
+        Self::ToolCall(Box::new(tool_call))
     }
 }
 
-impl From<InvocationResult> for Content {
-    fn from(result: InvocationResult) -> Self {
-        Self::InvocationResult(Box::new(result))
+impl From<ToolResult> for Content {
+    fn from(result: ToolResult) -> Self {
+        Self::ToolResult(Box::new(result))
     }
 }

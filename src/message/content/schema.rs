@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use super::{Content, Document, Invocation, InvocationError, InvocationResult, Media, MediaKind, ResultContent};
+use super::{Content, Document, Media, MediaKind, ResultContent, ToolCall, ToolCallError, ToolResult};
 use crate::message::value::{Value, bytes_schema};
 
 const DOCUMENT: &str = "document";
-const INVOCATION: &str = "invocation";
-const INVOCATION_RESULT: &str = "invocationResult";
+const TOOL_CALL: &str = "toolCall";
+const TOOL_RESULT: &str = "toolResult";
 const JSON: &str = "json";
 
 impl JsonSchema for Content {
@@ -24,9 +24,9 @@ impl JsonSchema for Content {
                 {"type": "string"},
                 generator.subschema_for::<Media>(),
                 generator.subschema_for::<Document>(),
-                generator.subschema_for::<Invocation>(),
-                generator.subschema_for::<InvocationResult>(),
-                unknown(&[DOCUMENT, INVOCATION, INVOCATION_RESULT], generator),
+                generator.subschema_for::<ToolCall>(),
+                generator.subschema_for::<ToolResult>(),
+                unknown(&[DOCUMENT, TOOL_CALL, TOOL_RESULT], generator),
             ],
         })
     }
@@ -127,9 +127,9 @@ fn from_a_source(
     })
 }
 
-impl JsonSchema for Invocation {
+impl JsonSchema for ToolCall {
     fn schema_name() -> Cow<'static, str> {
-        "Invocation".into()
+        "ToolCall".into()
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
@@ -137,7 +137,7 @@ impl JsonSchema for Invocation {
             "description": "A tool call, in assistant messages.",
             "type": "object",
             "properties": {
-                "type": {"const": INVOCATION},
+                "type": {"const": TOOL_CALL},
                 "id": identifier("Pairs the call with its result."),
                 "name": identifier("The tool."),
                 "arguments": generator.subschema_for::<Value>(),
@@ -148,9 +148,9 @@ impl JsonSchema for Invocation {
     }
 }
 
-impl JsonSchema for InvocationResult {
+impl JsonSchema for ToolResult {
     fn schema_name() -> Cow<'static, str> {
-        "InvocationResult".into()
+        "ToolResult".into()
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
@@ -158,26 +158,26 @@ impl JsonSchema for InvocationResult {
             "description": "What came of a tool call, in user messages.",
             "type": "object",
             "properties": {
-                "type": {"const": INVOCATION_RESULT},
-                "invocationId": identifier("The `id` of the call."),
+                "type": {"const": TOOL_RESULT},
+                "toolCallId": identifier("The `id` of the call."),
                 "name": identifier("The tool that was called."),
                 "content": {
                     "description": "What the tool gave back.",
                     "type": "array",
                     "items": generator.subschema_for::<ResultContent>(),
                 },
-                "error": generator.subschema_for::<InvocationError>(),
+                "error": generator.subschema_for::<ToolCallError>(),
             },
-            "required": ["type", "invocationId", "name"],
+            "required": ["type", "toolCallId", "name"],
             "oneOf": [{"required": ["content"]}, {"required": ["error"]}],
             "additionalProperties": generator.subschema_for::<Value>(),
         })
     }
 }
 
-impl JsonSchema for InvocationError {
+impl JsonSchema for ToolCallError {
     fn schema_name() -> Cow<'static, str> {
-        "InvocationError".into()
+        "ToolCallError".into()
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {

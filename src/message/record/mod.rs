@@ -64,7 +64,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::message::{Attribute, Decision, ForkedFrom, Heard, Provenance, RoleHint, Step, Timing};
+    use crate::message::{Attribute, Decision, ForkedFrom, Heard, HeardSource, RoleHint, Step, Timing};
 
     fn read(json: serde_json::Value) -> Record {
         serde_json::from_value(json).unwrap()
@@ -134,7 +134,7 @@ mod tests {
             "metadata": {"timing": {"creation": 5}},
         });
         let record = read(json.clone());
-        assert_eq!(record.heard(), Some(Heard::bytes(13, Provenance::WordTiming)));
+        assert_eq!(record.heard(), Some(Heard::bytes(13, HeardSource::WordTiming)));
         assert_eq!(serde_json::to_value(&record).unwrap(), json);
         json["message"]["heard"]["contents"] = json!(["I was"]);
         assert!(serde_json::from_value::<Record>(json).is_err());

@@ -11,7 +11,7 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 
 use super::Record;
 use super::read_metadata::MetadataDraft;
-use crate::message::{Contents, Heard, Message, MessageError, MessageId, Position, Provenance, Role, Value};
+use crate::message::{Contents, Heard, HeardSource, Message, MessageError, MessageId, Position, Role, Value};
 
 pub(super) type Entries = BTreeMap<String, Value>;
 
@@ -163,7 +163,7 @@ impl<'de> Deserialize<'de> for MessageDraft {
 #[derive(serde::Deserialize)]
 struct HeardDraft {
     contents: Vec<String>,
-    by: Provenance,
+    by: HeardSource,
     // Few messages have it, and it is short: here the copy costs nothing.
     #[serde(flatten)]
     unknown: Entries,

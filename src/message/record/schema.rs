@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use super::Record;
 use crate::message::{
-    Attribute, Content, MessageId, Metadata, Position, Provenance, Role, RoleHint, Text, Timing, TurnRecord, Value,
+    Attribute, Content, HeardSource, MessageId, Metadata, Position, Role, RoleHint, Text, Timing, TurnRecord, Value,
 };
 
 impl JsonSchema for Record {
@@ -51,7 +51,7 @@ impl JsonSchema for Record {
                     "required": ["seq"],
                     "properties": {
                         "after": false, "summary": false,
-                        "message": of_role(&[Role::User, Role::Assistant, Role::Supervisor]),
+                        "message": of_role(&[Role::User, Role::Assistant, Role::System]),
                     },
                 },
                 {
@@ -86,7 +86,7 @@ fn said(generator: &mut SchemaGenerator) -> Schema {
                         "type": "array",
                         "items": {"type": "string"},
                     },
-                    "by": generator.subschema_for::<Provenance>(),
+                    "by": generator.subschema_for::<HeardSource>(),
                 },
                 "required": ["contents", "by"],
                 "additionalProperties": generator.subschema_for::<Value>(),

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 use crate::MessagesManager;
-use crate::message::{Contents, Invocation, InvocationError, Map, MediaKind, MessageWrapper, PlainMessage, Value};
+use crate::message::{Contents, Map, MediaKind, MessageWrapper, PlainMessage, ToolCall, ToolCallError, Value};
 use crate::model::ToolSpec;
 
 fn request(change: impl Fn(&mut MessagesManager<PlainMessage>)) -> ModelRequest {
@@ -23,10 +23,10 @@ fn user(said: impl Into<Contents>) -> ModelRequest {
 }
 
 /// A call and its result, under this id and with these words of the tool.
-fn called(id: &str, arguments: serde_json::Value, result: impl Fn(&Invocation) -> Content) -> ModelRequest {
+fn called(id: &str, arguments: serde_json::Value, result: impl Fn(&ToolCall) -> Content) -> ModelRequest {
     request(|manager| {
         manager.add_user("Where is it?").unwrap();
-        let call = Invocation::new(id, "get_parcel", Value::try_from(arguments.clone()).unwrap()).unwrap();
+        let call = ToolCall::new(id, "get_parcel", Value::try_from(arguments.clone()).unwrap()).unwrap();
         manager.add_assistant(Content::from(call.clone())).unwrap();
         manager.add_user(result(&call)).unwrap();
     })
@@ -70,8 +70,8 @@ fn every_changed_word_changes_the_fingerprint() {
     let empty = ModelRequest::default;
     let inference = |change: fn(Inference) -> Inference| empty().with_inference(change(Inference::default()));
     let source = |source: Source| user(Media::new(MediaKind::Image, source));
-    let result = |result: fn(&Invocation) -> Content| called("call_1", json!({}), result);
-    let failure = |kind: &'static str, says: &str| InvocationError::new(says).unwrap().with_type(kind);
+    let result = |result: fn(&ToolCall) -> Content| called("call_1", json!({}), result);
+    let failure = |kind: &'static str, says: &str| ToolCallError::new(says).unwrap().with_type(kind);
     let requests = [
         empty(),
         empty().with_tools([tool(json!({"type": "object"}))]),
@@ -126,7 +126,7 @@ fn calls_count_by_how_they_pair() {
     let paired = |first: &'static str, second: &'static str| {
         request(|manager| {
             manager.add_user("Where are they?").unwrap();
-            let call = |id: &str| Invocation::new(id, "get_parcel", Value::Null).unwrap();
+            let call = |id: &str| ToolCall::new(id, "get_parcel", Value::Null).unwrap();
             manager.add_assistant([Content::from(call("call_1")), call("call_2").into()]).unwrap();
             manager
                 .add_user([

@@ -1,17 +1,17 @@
 //! [`ToolContext`]: which call a handler runs for.
 
-use crate::message::{InvocationId, Text};
+use crate::message::{Text, ToolCallId};
 
 /// Which call a handler runs for.
 #[derive(Debug, Clone)]
 pub struct ToolContext {
     call_id: Text,
-    tool_call_id: InvocationId,
+    tool_call_id: ToolCallId,
 }
 
 impl ToolContext {
     /// Creates a context, for a handler that is tested by itself.
-    pub fn new(call_id: impl Into<Text>, tool_call_id: InvocationId) -> Self {
+    pub fn new(call_id: impl Into<Text>, tool_call_id: ToolCallId) -> Self {
         Self { call_id: call_id.into(), tool_call_id }
     }
 
@@ -21,7 +21,7 @@ impl ToolContext {
     }
 
     /// The id of the tool call; no other call in the conversation has it.
-    pub fn tool_call_id(&self) -> &InvocationId {
+    pub fn tool_call_id(&self) -> &ToolCallId {
         &self.tool_call_id
     }
 }

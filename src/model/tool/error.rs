@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::message::{InvocationError, MessageError, Text, is_blank};
+use crate::message::{MessageError, Text, ToolCallError, is_blank};
 
 /// Why something cannot be a [`Tool`](super::Tool).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -70,7 +70,7 @@ impl<E: fmt::Display> From<E> for ToolError {
 }
 
 #[expect(clippy::expect_used, reason = "the one text is not blank, the other one is ours")]
-impl From<ToolError> for InvocationError {
+impl From<ToolError> for ToolCallError {
     fn from(ToolError { kind, message, retryable }: ToolError) -> Self {
         let message = if is_blank(&message) { "The tool failed, and did not say why.".into() } else { message };
         let error = Self::new(message).expect("not blank").with_type(kind.unwrap_or_else(|| "ToolFailed".into()));

@@ -24,7 +24,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
 use super::ToolSpec;
-use crate::message::{Invocation, InvocationError, InvocationResult, ResultContent, Text, ToolName, Value};
+use crate::message::{ResultContent, Text, ToolCall, ToolCallError, ToolName, ToolResult, Value};
 
 /// A function that a model may call, for runs and live calls alike. Clones are the same tool.
 ///
@@ -73,7 +73,7 @@ pub struct Tool {
 }
 
 type Handler = Arc<dyn Fn(Value, ToolContext) -> Handling + Send + Sync>;
-type Handling = Pin<Box<dyn Future<Output = Result<Vec<ResultContent>, InvocationError>> + Send>>;
+type Handling = Pin<Box<dyn Future<Output = Result<Vec<ResultContent>, ToolCallError>> + Send>>;
 
 impl Tool {
     /// Creates a tool from its name, a description for the model, and a handler with typed arguments. The handler returns
@@ -150,10 +150,10 @@ impl Tool {
     /// Runs the handler to its end, to a panic, or to its deadline. `None` if the service runs the tool.
     pub(crate) fn run(
         &self,
-        call: Invocation,
+        call: ToolCall,
         context: ToolContext,
         timeout: Duration,
-    ) -> Option<impl Future<Output = InvocationResult> + Send + use<>> {
+    ) -> Option<impl Future<Output = ToolResult> + Send + use<>> {
         let handler = self.handler.clone()?;
         let timeout = self.timeout_or(timeout);
         Some(async move {
@@ -163,7 +163,7 @@ impl Tool {
     }
 }
 
-fn read_arguments<A: DeserializeOwned>(arguments: Value) -> Result<A, InvocationError> {
+fn read_arguments<A: DeserializeOwned>(arguments: Value) -> Result<A, ToolCallError> {
     let json = match arguments {
         // A model sends no arguments to a tool that takes none.
         Value::Null => Ok(Json::Object(serde_json::Map::new())),
@@ -173,13 +173,13 @@ fn read_arguments<A: DeserializeOwned>(arguments: Value) -> Result<A, Invocation
     serde_json::from_value(json).map_err(|error| invalid_arguments(&error))
 }
 
-fn invalid_arguments(why: &dyn fmt::Display) -> InvocationError {
+fn invalid_arguments(why: &dyn fmt::Display) -> ToolCallError {
     let message = format!("The arguments do not fit the schema of the tool: {why}. Call it again with ones that do.");
     ToolError::new(message).with_type("InvalidArguments").with_retryable(true).into()
 }
 
 /// The result that the model gets for what a handler returned.
-fn contents_of(returned: &impl Serialize) -> Result<Vec<ResultContent>, InvocationError> {
+fn contents_of(returned: &impl Serialize) -> Result<Vec<ResultContent>, ToolCallError> {
     let as_text = || serde_json::to_string(returned).map(|json| vec![json.into()]);
     let contents = match serde_json::to_value(returned) {
         Ok(Json::Null) => Ok(Vec::new()),

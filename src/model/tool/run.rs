@@ -4,22 +4,22 @@ use std::time::Duration;
 
 use tokio::task::AbortHandle;
 
-use crate::message::{Invocation, InvocationError, InvocationResult, ResultContent, ResultContents};
+use crate::message::{ResultContent, ResultContents, ToolCall, ToolCallError, ToolResult};
 
-/// The [type](InvocationError::error_type) of an error result that says: the outcome is not known, and the tool may have
+/// The [type](ToolCallError::error_type) of an error result that says: the outcome is not known, and the tool may have
 /// acted.
 pub const OUTCOME_UNKNOWN: &str = "OutcomeUnknown";
 
-/// The [type](InvocationError::error_type) of an error result that says: the tool was never run.
+/// The [type](ToolCallError::error_type) of an error result that says: the tool was never run.
 pub const NOT_RUN: &str = "NotRun";
 
 /// Runs a tool, in a task of its own, to its end, to a panic, or out of time. Whether it acted is not known in the last
 /// two cases. Dropping this stops the tool.
 pub(super) async fn run_tool(
-    call: &Invocation,
-    tool: impl Future<Output = Result<Vec<ResultContent>, InvocationError>> + Send + 'static,
+    call: &ToolCall,
+    tool: impl Future<Output = Result<Vec<ResultContent>, ToolCallError>> + Send + 'static,
     within: Duration,
-) -> InvocationResult {
+) -> ToolResult {
     let running = tokio::spawn(tool);
     let _stops = Stops(running.abort_handle());
     match tokio::time::timeout(within, running).await {
@@ -33,8 +33,8 @@ pub(super) async fn run_tool(
 }
 
 /// What the model is told of a call that gave no result; `kind` tells whether the tool may have acted.
-pub(crate) fn failed(call: &Invocation, kind: &str, message: &str) -> InvocationResult {
-    match InvocationError::new(message) {
+pub(crate) fn failed(call: &ToolCall, kind: &str, message: &str) -> ToolResult {
+    match ToolCallError::new(message) {
         Ok(error) => call.failure(error.with_type(kind).with_retryable(false)),
         // The messages are ours, and not blank.
         Err(_) => call.success(ResultContents::default()),

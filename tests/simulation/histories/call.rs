@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use verbale::clock::{Clock, SequentialIds};
-use verbale::log::{CallHeader, CallId, CallWriter, Claim, Durability, Ending, NotAccepted};
+use verbale::log::{CallEnd, CallHeader, CallId, CallWriter, Durability, NotAccepted, WriterLease};
 use verbale::message::Position;
-use verbale::{MessageId, MessagesManager, PlainMessage, Record, Summarizing, Tail};
+use verbale::{LastMessage, MessageId, MessagesManager, PlainMessage, Record, Summarizing};
 
 use super::trace::Trace;
 
@@ -45,10 +45,10 @@ pub struct Call {
 pub struct Owner {
     pub process: usize,
     pub manager: Manager,
-    pub claim: Claim,
+    pub lease: WriterLease,
     /// Gone once the call is over.
     pub writer: Option<CallWriter>,
-    pub ending: Option<Ending>,
+    pub call_end: Option<CallEnd>,
     /// What the present writer has accepted.
     pub told: Newest,
     /// What the manager knows the log to have.
@@ -92,9 +92,9 @@ impl Call {
         self.owner = Some(Owner {
             process,
             manager,
-            claim: writer.claim().clone(),
+            lease: writer.lease().clone(),
             writer: Some(writer),
-            ending: None,
+            call_end: None,
             told: Newest::new(),
             acknowledged: Newest::new(),
             taken: Vec::new(),
@@ -126,7 +126,7 @@ impl Call {
     /// All that its owner has handed over is accepted.
     pub fn accept_all(&mut self) {
         let Some(owner) = &mut self.owner else { return };
-        let new = owner.manager.new_changes(Tail::Include).into_records();
+        let new = owner.manager.new_changes(LastMessage::Include).into_records();
         let mut new = new.iter().map(|record| record.position()).peekable();
         for record in owner.manager.records() {
             if new.next_if_eq(&record.position()).is_none() {
@@ -138,7 +138,7 @@ impl Call {
     }
 
     /// A holder hands over what is new; `of` is a zombie, or the owner.
-    pub fn hand_over(&mut self, of: Option<usize>, tail: Tail, trace: &Trace) {
+    pub fn submit(&mut self, of: Option<usize>, tail: LastMessage, trace: &Trace) {
         let owner = match of {
             Some(zombie) => self.zombies.get_mut(zombie),
             None => self.owner.as_mut(),
@@ -147,7 +147,7 @@ impl Call {
         let Some(writer) = &owner.writer else { return };
         writer.acknowledge(&mut owner.manager);
         let new = owner.manager.new_changes(tail).into_records();
-        match writer.hand_over(&mut owner.manager, tail) {
+        match writer.submit(&mut owner.manager, tail) {
             Ok(done) => {
                 assert_eq!(done.is_full, done.records < new.len(), "call {}: {done:?} of {}", self.id, new.len());
                 trace.count("hand-over found no room", u64::from(done.is_full));
@@ -181,7 +181,7 @@ fn add(promised: &mut Newest, acknowledged: &Newest) {
 impl Owner {
     /// Looks at what the manager knows the log to have.
     pub fn look(&mut self) {
-        let pending = self.manager.changes(Tail::Include).into_records();
+        let pending = self.manager.changes(LastMessage::Include).into_records();
         let mut pending = pending.iter().map(|record| record.position()).peekable();
         for record in self.manager.records() {
             if pending.next_if_eq(&record.position()).is_none() {

@@ -13,7 +13,7 @@ use crate::dynamo::{Dynamo, Place};
 
 /// Nothing is counted twice, and nothing is missing.
 pub fn balanced(status: &Status) {
-    let known = status.stored + status.replaced + status.queued + status.spooled + status.set_aside + status.taken;
+    let known = status.stored + status.replaced + status.queued + status.spooled + status.dead_letters + status.taken;
     assert_eq!(status.accepted + status.recovered, known + status.erased, "the counters do not balance: {status:?}");
 }
 
@@ -87,7 +87,7 @@ pub async fn stored(world: &World, index: usize) {
     }
     let header = logged.header.unwrap();
     assert!(header.is_opened_as(&call.header), "call {}", call.id);
-    assert_eq!(header.ending(), owner.ending.as_ref(), "call {}", call.id);
+    assert_eq!(header.call_end(), owner.call_end.as_ref(), "call {}", call.id);
 }
 
 /// Of a call that had one writer: each revision was written once, in its order, and the messages in that of the list.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use verbale::Tail;
-use verbale::log::{CallChange, CallLog, Ending, Remedy};
+use verbale::LastMessage;
+use verbale::log::{CallChange, CallEnd, CallLog, Remedy};
 
 use super::check;
 use super::world::World;
@@ -46,7 +46,7 @@ impl World {
         for index in 0..self.calls.len() {
             check::stored(self, index).await;
         }
-        self.take_set_aside().await;
+        self.take_dead_letters().await;
     }
 
     async fn close(&mut self, index: usize) {
@@ -60,19 +60,19 @@ impl World {
         let Some(owner) = &self.calls[index].owner else {
             return assert!(self.calls[index].is_broken, "call {} is not resumed", self.calls[index].id);
         };
-        if owner.ending.is_some() && owner.writer.is_some() {
+        if owner.call_end.is_some() && owner.writer.is_some() {
             // What was learnt of it behind its end, and found no room, or was left out as its last message.
             for _ in 0..20 {
-                self.calls[index].hand_over(None, Tail::Include, &self.trace);
+                self.calls[index].submit(None, LastMessage::Include, &self.trace);
                 self.drain(self.calls[index].home).await;
             }
         }
         let Some(owner) = &self.calls[index].owner else { return };
-        if owner.ending.is_none() {
-            let ending = Ending::of(&owner.manager, self.dynamo.clock().true_now_ms(), "hangup").unwrap();
+        if owner.call_end.is_none() {
+            let call_end = CallEnd::of(&owner.manager, self.dynamo.clock().true_now_ms(), "hangup").unwrap();
             for _ in 0..20 {
-                self.finish_with(index, ending.clone()).await;
-                if self.calls[index].owner.as_ref().is_some_and(|owner| owner.ending.is_some()) {
+                self.finish_with(index, call_end.clone()).await;
+                if self.calls[index].owner.as_ref().is_some_and(|owner| owner.call_end.is_some()) {
                     return;
                 }
                 // What is set aside takes its room until somebody takes it.
@@ -85,11 +85,11 @@ impl World {
     /// All of a process is stored, but for what is set aside; that is taken.
     async fn drain(&mut self, process: usize) {
         let told = self.processes[process].writer.flush(MENDED).await;
-        let waits: Vec<_> = told.iter().filter(|unstored| !unstored.is_set_aside).collect();
+        let waits: Vec<_> = told.iter().filter(|unstored| !unstored.is_dead_letter).collect();
         assert!(waits.is_empty(), "process {process} does not get on: {waits:?}");
         let writer = self.processes[process].writer.clone();
         loop {
-            let taken = writer.take_set_aside().await.unwrap();
+            let taken = writer.take_dead_letters().await.unwrap();
             if taken.is_empty() {
                 break;
             }
@@ -101,7 +101,7 @@ impl World {
     }
 
     /// What was set aside was so for a reason, and nothing is left to do.
-    async fn take_set_aside(&mut self) {
+    async fn take_dead_letters(&mut self) {
         for aside in &self.aside {
             let is_large = aside.reason.contains("keep large contents");
             let call = self.calls.iter().find(|call| call.id == aside.call_id).unwrap();
@@ -116,7 +116,7 @@ impl World {
                 && !call.is_erasing
             {
                 writer.acknowledge(&mut owner.manager);
-                let left = owner.manager.changes(verbale::Tail::Include);
+                let left = owner.manager.changes(verbale::LastMessage::Include);
                 assert!(left.is_empty(), "call {}: all is stored, and its manager does not know", call.id);
             }
         }
@@ -124,10 +124,10 @@ impl World {
         for (index, process) in self.processes.iter().enumerate() {
             let status = process.writer.status();
             check::balanced(&status);
-            assert_eq!((status.queued, status.spooled, status.set_aside), (0, 0, 0), "{status:?}");
+            assert_eq!((status.queued, status.spooled, status.dead_letters), (0, 0, 0), "{status:?}");
             assert_eq!((status.bytes, status.lag, status.trouble.len()), (0, Duration::ZERO, 0), "{status:?}");
             if let Some(spool) = &process.spool {
-                assert_eq!((spool.pending_bytes(), spool.set_aside_bytes()), (0, 0));
+                assert_eq!((spool.pending_bytes(), spool.dead_letter_bytes()), (0, 0));
             }
             self.leave(index);
         }

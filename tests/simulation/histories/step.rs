@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use verbale::Tail;
-use verbale::log::{CallChange, CallLog, Durability, Ending, FinishError, LogError};
+use verbale::LastMessage;
+use verbale::log::{CallChange, CallEnd, CallLog, Durability, FinishError, LogError};
 
 use super::check;
 use super::words;
@@ -29,8 +29,8 @@ impl World {
         }
     }
 
-    fn tail(&mut self) -> Tail {
-        if self.dice.chance(0.5) { Tail::Exclude } else { Tail::Include }
+    fn tail(&mut self) -> LastMessage {
+        if self.dice.chance(0.5) { LastMessage::Exclude } else { LastMessage::Include }
     }
 
     /// Who speaks for a call: a zombie, now and then.
@@ -47,13 +47,13 @@ impl World {
             Some(zombie) => call.zombies.get_mut(zombie),
             None => call.owner.as_mut(),
         };
-        let Some(owner) = owner.filter(|owner| owner.ending.is_none()) else { return };
+        let Some(owner) = owner.filter(|owner| owner.call_end.is_none()) else { return };
         for _ in 0..1 + self.dice.below(3) {
             call.has_large |= words::speak(&mut owner.manager, &mut self.dice, self.manners, &call.mark);
         }
         if self.dice.chance(0.9) {
             for _ in 0..times {
-                call.hand_over(speaker, tail, &self.trace);
+                call.submit(speaker, tail, &self.trace);
             }
             self.trace.say(format!("call {} handed over by {speaker:?}, {tail:?}", call.id));
         }
@@ -69,12 +69,12 @@ impl World {
         };
         let Some(owner) = owner.filter(|owner| owner.writer.is_some()) else { return };
         words::revise(&mut owner.manager, &mut self.dice, now_ms);
-        call.hand_over(speaker, tail, &self.trace);
+        call.submit(speaker, tail, &self.trace);
     }
 
     fn summarise(&mut self, index: usize) {
         let call = &mut self.calls[index];
-        let Some(owner) = call.owner.as_mut().filter(|owner| owner.ending.is_none()) else { return };
+        let Some(owner) = call.owner.as_mut().filter(|owner| owner.call_end.is_none()) else { return };
         if self.dice.chance(0.5) {
             owner.taken.extend(owner.manager.summarizing_keeping(self.dice.below(3) as usize));
         } else if !owner.taken.is_empty() {
@@ -134,8 +134,8 @@ impl World {
             // Whoever was taken over does not know it, or has forgotten it with the task.
             let owners = call.zombies.iter_mut().chain(&mut call.owner);
             for owner in owners.filter(|owner| owner.process == process) {
-                let claim = owner.claim.clone();
-                let way = if claim.epoch() == 1 { writer.open(header.clone()).unwrap() } else { writer.call(claim) };
+                let lease = owner.lease.clone();
+                let way = if lease.epoch() == 1 { writer.open(header.clone()).unwrap() } else { writer.call(lease) };
                 owner.manager.take_back();
                 (owner.writer, owner.is_over) = (Some(way), false);
                 owner.told.clear();
@@ -143,10 +143,10 @@ impl World {
         }
         for index in 0..self.calls.len() {
             let of_owner = self.calls[index].owner.as_ref().filter(|owner| owner.process == process);
-            let Some(ending) = of_owner.map(|owner| owner.ending.clone()) else { continue };
-            self.calls[index].hand_over(None, Tail::Exclude, &self.trace);
-            if let Some(ending) = ending {
-                self.finish_with(index, ending).await;
+            let Some(call_end) = of_owner.map(|owner| owner.call_end.clone()) else { continue };
+            self.calls[index].submit(None, LastMessage::Exclude, &self.trace);
+            if let Some(call_end) = call_end {
+                self.finish_with(index, call_end).await;
             }
         }
     }
@@ -215,23 +215,23 @@ impl World {
 
     async fn finish(&mut self, index: usize) {
         let Some(owner) = &self.calls[index].owner else { return };
-        if owner.ending.is_some() || self.calls[index].is_erasing || !self.dice.chance(0.3) {
+        if owner.call_end.is_some() || self.calls[index].is_erasing || !self.dice.chance(0.3) {
             return;
         }
-        let ending = Ending::of(&owner.manager, self.dynamo.clock().true_now_ms(), "hangup").unwrap();
-        self.finish_with(index, ending).await;
+        let call_end = CallEnd::of(&owner.manager, self.dynamo.clock().true_now_ms(), "hangup").unwrap();
+        self.finish_with(index, call_end).await;
     }
 
     /// The owner hands over all, and says how the call ended.
-    pub async fn finish_with(&mut self, index: usize, ending: Ending) {
+    pub async fn finish_with(&mut self, index: usize, call_end: CallEnd) {
         let call = &mut self.calls[index];
         // Takes note of what is accepted.
-        call.hand_over(None, Tail::Include, &self.trace);
+        call.submit(None, LastMessage::Include, &self.trace);
         let Some(owner) = &mut call.owner else { return };
         let Some(writer) = &owner.writer else { return };
         let within = Duration::from_millis(self.dice.below(5_000));
-        let before = owner.ending.replace(ending.clone());
-        let finished = writer.finish(&mut owner.manager, ending, within).await;
+        let before = owner.call_end.replace(call_end.clone());
+        let finished = writer.finish(&mut owner.manager, call_end, within).await;
         self.trace.say(format!("call {} is finished: {finished:?}", call.id));
         match finished {
             Ok(()) => {
@@ -245,7 +245,7 @@ impl World {
                 // It goes on until it ends; one that had ended before the task died stays over.
                 call.accept_all();
                 if let Some(owner) = &mut call.owner {
-                    owner.ending = before;
+                    owner.call_end = before;
                 }
             }
             Err(error) => assert!(call.is_erasing, "{error}"),

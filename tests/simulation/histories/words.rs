@@ -1,7 +1,7 @@
 //! What is said in a history.
 
-use verbale::message::InvocationError;
-use verbale::{Content, Contents, Heard, Invocation, MessageWrapper, Provenance, Role, Timing, Value};
+use verbale::message::ToolCallError;
+use verbale::{Content, Contents, Heard, HeardSource, MessageWrapper, Role, Timing, ToolCall, Value};
 
 use super::call::Manager;
 use crate::dynamo::Dice;
@@ -28,9 +28,9 @@ pub struct Manners {
 
 /// Somebody says something, where that is allowed. Gives whether it is too large for the table.
 pub fn speak(manager: &mut Manager, dice: &mut Dice, manners: Manners, mark: &str) -> bool {
-    let open: Vec<Invocation> = manager.open_invocations().iter().map(|id| call_of(id.as_str())).collect();
+    let open: Vec<ToolCall> = manager.open_tool_calls().iter().map(|id| call_of(id.as_str())).collect();
     let (role, contents, is_large) = match dice.below(20) {
-        0 => (Role::Supervisor, text(dice, mark), false),
+        0 => (Role::System, text(dice, mark), false),
         1 if manners.has_large => (Role::User, "x".repeat(LARGE_BYTES).into(), true),
         2..=3 => (Role::Assistant, tool_call(dice, mark), false),
         4..=11 if !open.is_empty() => (Role::User, answer(dice, &open), false),
@@ -55,7 +55,7 @@ pub fn revise(manager: &mut Manager, dice: &mut Dice, now_ms: i64) {
         0 => drop(entry.set_timing(Timing::PlayEnd, now_ms + dice.below(1_000) as i64)),
         1 => drop(entry.set_data("k", Value::from(dice.below(1_000) as i64))),
         // Only assistant messages are heard in part.
-        _ => drop(entry.set_heard(Heard::bytes(dice.below(20) as usize, Provenance::WordTiming))),
+        _ => drop(entry.set_heard(Heard::bytes(dice.below(20) as usize, HeardSource::WordTiming))),
     }
 }
 
@@ -75,13 +75,13 @@ fn tool_call(dice: &mut Dice, mark: &str) -> Contents {
     contents.into()
 }
 
-fn answer(dice: &mut Dice, open: &[Invocation]) -> Contents {
+fn answer(dice: &mut Dice, open: &[ToolCall]) -> Contents {
     let call = &open[dice.below(open.len() as u64) as usize];
     let result =
-        if dice.chance(0.2) { call.failure(InvocationError::new("no").unwrap()) } else { call.success(["line 12"]) };
+        if dice.chance(0.2) { call.failure(ToolCallError::new("no").unwrap()) } else { call.success(["line 12"]) };
     vec![Content::from(result)].into()
 }
 
-fn call_of(id: &str) -> Invocation {
-    Invocation::new(id, "lookup", Value::Null).unwrap()
+fn call_of(id: &str) -> ToolCall {
+    ToolCall::new(id, "lookup", Value::Null).unwrap()
 }

@@ -7,7 +7,7 @@ use tokio::task::JoinHandle;
 use verbale::clock::SeededRandomness;
 use verbale::dynamodb::{DynamoLog, Table, create_table};
 use verbale::log::{
-    Durability, LogError, LogWriter, ResumeError, SetAside, Spool, SpoolMemory, SpoolSettings, WriterSettings,
+    DeadLetter, Durability, LogError, LogWriter, ResumeError, Spool, SpoolMemory, SpoolSettings, WriterSettings,
 };
 use verbale::{PlainMessage, Record};
 
@@ -25,7 +25,7 @@ pub struct World {
     pub calls: Vec<Call>,
     pub manners: Manners,
     /// What was taken out of what the writers had set aside.
-    pub aside: Vec<SetAside>,
+    pub aside: Vec<DeadLetter>,
     pub trace: Trace,
     settings: WriterSettings,
     spool: SpoolSettings,
@@ -143,7 +143,7 @@ impl World {
     pub fn leave(&self, index: usize) {
         let status = self.processes[index].writer.status();
         self.trace.count("record recovered from the spool", status.recovered);
-        self.trace.count("record set aside", status.set_aside + status.taken);
+        self.trace.count("record set aside", status.dead_letters + status.taken);
         self.trace.count("revision replaced while it waited", status.replaced);
         self.trace.count("commit of the spool failed or found no room", status.unspooled);
         self.trace.count("records accepted", status.accepted);
@@ -162,7 +162,7 @@ impl World {
         call.was_resumed = true;
         let error = match resumed {
             Ok((manager, writer)) => {
-                self.trace.say(format!("call {} resumed as {:?}", call.id, writer.claim().epoch()));
+                self.trace.say(format!("call {} resumed as {:?}", call.id, writer.lease().epoch()));
                 self.trace.count("call resumed", 1);
                 let records = manager.records();
                 // The spool was emptied first.

@@ -45,7 +45,7 @@ fn tokens() -> TokenUsage {
     tokens.cache_read_input_tokens(100).cache_write_input_tokens(30).build().unwrap()
 }
 
-fn read(events: impl IntoIterator<Item = Event>) -> Result<(Vec<ModelEvent>, Received), Failure> {
+fn read(events: impl IntoIterator<Item = Event>) -> Result<(Vec<ModelEvent>, Partial), Failure> {
     let mut reading = Reading::default();
     let mut read = Vec::new();
     for event in events {
@@ -54,8 +54,8 @@ fn read(events: impl IntoIterator<Item = Event>) -> Result<(Vec<ModelEvent>, Rec
     Ok((read, reading.received()))
 }
 
-fn invocation(id: &str, arguments: serde_json::Value) -> ModelEvent {
-    ModelEvent::Invocation(Invocation::new(id, "get_user", Value::try_from(arguments).unwrap()).unwrap())
+fn tool_call(id: &str, arguments: serde_json::Value) -> ModelEvent {
+    ModelEvent::ToolCall(ToolCall::new(id, "get_user", Value::try_from(arguments).unwrap()).unwrap())
 }
 
 fn all_tokens() -> ModelEvent {
@@ -86,13 +86,13 @@ fn texts_and_calls_are_told_and_reasoning_is_not() {
     let expected = [
         ModelEvent::Text("One ".into()),
         ModelEvent::Text("moment.".into()),
-        invocation("b", json!({})),
-        invocation("a", json!({"id": 7})),
+        tool_call("b", json!({})),
+        tool_call("a", json!({"id": 7})),
         ModelEvent::Stop(StopReason::ToolUse),
         all_tokens(),
     ];
     assert_eq!(events, expected);
-    assert_eq!(received, Received { text_bytes: 11, invocations: 2 });
+    assert_eq!(received, Partial { text_bytes: 11, tool_calls: 2 });
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn a_call_in_which_the_answer_was_cut_never_was_one() {
     for events in [vec![call(1, "a"), input(1, "{\"id\""), end(1)], vec![call(1, "a"), input(1, "{\"id\"")]] {
         let (read, received) = read(events.into_iter().chain([stop("max_tokens")])).unwrap();
         assert_eq!(read, [ModelEvent::Stop(StopReason::MaxTokens)]);
-        assert_eq!(received.invocations, 0);
+        assert_eq!(received.tool_calls, 0);
     }
 }
 
@@ -163,17 +163,17 @@ fn a_whole_answer_brings_the_same_events() {
     let events = reading.read_whole(whole(vec![thought, text.clone(), call("a")], "tool_use")).unwrap();
     let expected = [
         ModelEvent::Text("One moment.".into()),
-        invocation("a", json!({"id": 7})),
+        tool_call("a", json!({"id": 7})),
         ModelEvent::Stop(StopReason::ToolUse),
         all_tokens(),
     ];
     assert_eq!(events, expected);
-    assert_eq!(reading.received(), Received { text_bytes: 11, invocations: 1 });
+    assert_eq!(reading.received(), Partial { text_bytes: 11, tool_calls: 1 });
 
     let mut reading = Reading::default();
     let failure = reading.read_whole(whole(vec![text, call("my pin")], "tool_use")).unwrap_err();
     assert!(matches!(failure, Failure::Malformed(_)));
-    assert_eq!(reading.received(), Received::default());
+    assert_eq!(reading.received(), Partial::default());
     let nothing = ConverseOutput::builder().stop_reason(types::StopReason::EndTurn).build().unwrap();
     assert!(matches!(Reading::default().read_whole(nothing), Err(Failure::Malformed(_))));
 }

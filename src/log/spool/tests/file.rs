@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use redb::{ReadableDatabase, TableDefinition};
 
 use super::*;
-use crate::log::Reach;
+use crate::log::FileDurability;
 
 fn open(path: &Path) -> Result<Spool, SpoolError> {
     Spool::open(path, SpoolSettings::default())
@@ -21,10 +21,10 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn what_is_spooled_is_there_when_the_file_is_opened_again() {
-    for reach in [Reach::System, Reach::Disk] {
+    for reach in [FileDurability::System, FileDurability::Disk] {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("spool");
-        let settings = SpoolSettings::default().with_reach(reach);
+        let settings = SpoolSettings::default().with_durability(reach);
         let hello = record(0, 1, "Hello");
         Spool::open(&path, settings.clone()).unwrap().commit(&[put("CA", &hello)]).unwrap();
         let spool = Spool::open(&path, settings).unwrap();

@@ -12,23 +12,23 @@ struct Model(BTreeMap<CallId, ModelCall>);
 
 #[derive(Debug, Clone, PartialEq)]
 struct ModelCall {
-    claim: Claim,
+    lease: WriterLease,
     opening: Option<CallHeader>,
-    ending: Option<Ending>,
+    call_end: Option<CallEnd>,
     records: BTreeMap<u32, Record>,
-    set_aside: BTreeMap<u32, Record>,
+    dead_letters: BTreeMap<u32, Record>,
 }
 
 impl Model {
-    fn claimed(&mut self, claim: &Claim) -> &mut ModelCall {
-        let call = self.0.entry(claim.call_id().clone()).or_insert_with(|| ModelCall {
-            claim: claim.clone(),
+    fn claimed(&mut self, lease: &WriterLease) -> &mut ModelCall {
+        let call = self.0.entry(lease.call_id().clone()).or_insert_with(|| ModelCall {
+            lease: lease.clone(),
             opening: None,
-            ending: None,
+            call_end: None,
             records: BTreeMap::new(),
-            set_aside: BTreeMap::new(),
+            dead_letters: BTreeMap::new(),
         });
-        call.take(claim);
+        call.take(lease);
         call
     }
 
@@ -37,8 +37,8 @@ impl Model {
             self.change(change);
         }
         self.0.retain(|_, call| {
-            let has_records = !(call.records.is_empty() && call.set_aside.is_empty());
-            has_records || call.opening.is_some() || call.ending.is_some()
+            let has_records = !(call.records.is_empty() && call.dead_letters.is_empty());
+            has_records || call.opening.is_some() || call.call_end.is_some()
         });
     }
 
@@ -46,20 +46,20 @@ impl Model {
         let seq = |key: &RecordKey| key.position.seq();
         let has = |record: Option<&Record>, key: &RecordKey| record.is_some_and(|it| RecordKey::of(it) == *key);
         match change {
-            SpoolChange::Open(header) => self.claimed(&Claim::of(header)).opening = Some(header.clone()),
-            SpoolChange::Close(claim, ending) => self.claimed(claim).ending = Some(ending.clone()),
-            SpoolChange::Opened(claim) => {
-                if let Some(call) = self.0.get_mut(claim.call_id()) {
-                    call.take(claim);
+            SpoolChange::Open(header) => self.claimed(&WriterLease::of(header)).opening = Some(header.clone()),
+            SpoolChange::Close(lease, call_end) => self.claimed(lease).call_end = Some(call_end.clone()),
+            SpoolChange::Opened(lease) => {
+                if let Some(call) = self.0.get_mut(lease.call_id()) {
+                    call.take(lease);
                     call.opening = None;
                 }
             }
-            SpoolChange::Put(claim, record) => {
-                let call = self.claimed(claim);
+            SpoolChange::Put(lease, record) => {
+                let call = self.claimed(lease);
                 let (at, revision) = (record.position().seq(), record.revision());
-                let known = [&call.records, &call.set_aside].map(|them| them.get(&at).map_or(0, |it| it.revision()));
+                let known = [&call.records, &call.dead_letters].map(|them| them.get(&at).map_or(0, |it| it.revision()));
                 if known.iter().all(|known| *known < revision) {
-                    call.set_aside.remove(&at);
+                    call.dead_letters.remove(&at);
                     call.records.insert(at, record.clone());
                 }
             }
@@ -67,19 +67,19 @@ impl Model {
             SpoolChange::Closed(id)
             | SpoolChange::Shipped(id, _)
             | SpoolChange::Discard(id, _)
-            | SpoolChange::SetAside { call_id: id, .. } => {
+            | SpoolChange::DeadLetter { call_id: id, .. } => {
                 let Some(call) = self.0.get_mut(id) else { return };
                 match change {
                     SpoolChange::Shipped(_, key) if has(call.records.get(&seq(key)), key) => {
                         call.records.remove(&seq(key));
                     }
-                    SpoolChange::Discard(_, key) if has(call.set_aside.get(&seq(key)), key) => {
-                        call.set_aside.remove(&seq(key));
+                    SpoolChange::Discard(_, key) if has(call.dead_letters.get(&seq(key)), key) => {
+                        call.dead_letters.remove(&seq(key));
                     }
-                    SpoolChange::SetAside { key, .. } if has(call.records.get(&seq(key)), key) => {
-                        call.set_aside.extend(call.records.remove_entry(&seq(key)));
+                    SpoolChange::DeadLetter { key, .. } if has(call.records.get(&seq(key)), key) => {
+                        call.dead_letters.extend(call.records.remove_entry(&seq(key)));
                     }
-                    SpoolChange::Closed(_) => call.ending = None,
+                    SpoolChange::Closed(_) => call.call_end = None,
                     _ => {}
                 }
             }
@@ -88,29 +88,29 @@ impl Model {
 
     /// The same, read out of a spool by all its ways.
     fn of(spool: &Spool) -> Self {
-        let aside = spool.set_aside(usize::MAX).unwrap();
+        let aside = spool.dead_letters(usize::MAX).unwrap();
         let calls = spool.calls().unwrap().into_iter().map(|call| {
-            let id = call.claim.call_id().clone();
+            let id = call.lease.call_id().clone();
             let records = spool.batch(&id, usize::MAX, usize::MAX).unwrap();
             assert_eq!(call.records, records.iter().map(index).collect::<Vec<_>>());
-            let set_aside: Vec<Record> =
+            let dead_letters: Vec<Record> =
                 aside.iter().filter(|it| it.call_id == id).map(|it| it.record.clone()).collect();
-            assert_eq!(call.set_aside, set_aside.iter().map(index).collect::<Vec<_>>());
+            assert_eq!(call.dead_letters, dead_letters.iter().map(index).collect::<Vec<_>>());
             let by_seq = |records: Vec<Record>| records.into_iter().map(|it| (it.position().seq(), it)).collect();
-            let (claim, opening, ending) = (call.claim, call.opening, call.ending);
-            (id, ModelCall { claim, opening, ending, records: by_seq(records), set_aside: by_seq(set_aside) })
+            let (lease, opening, call_end) = (call.lease, call.opening, call.call_end);
+            (id, ModelCall { lease, opening, call_end, records: by_seq(records), dead_letters: by_seq(dead_letters) })
         });
         let model = Self(calls.collect());
         assert_eq!(spool.pending_bytes(), bytes(model.0.values().flat_map(|call| call.records.values())));
-        assert_eq!(spool.set_aside_bytes(), bytes(model.0.values().flat_map(|call| call.set_aside.values())));
+        assert_eq!(spool.dead_letter_bytes(), bytes(model.0.values().flat_map(|call| call.dead_letters.values())));
         model
     }
 }
 
 impl ModelCall {
-    fn take(&mut self, claim: &Claim) {
-        if claim.epoch() >= self.claim.epoch() {
-            self.claim = claim.clone();
+    fn take(&mut self, lease: &WriterLease) {
+        if lease.epoch() >= self.lease.epoch() {
+            self.lease = lease.clone();
         }
     }
 }
@@ -122,17 +122,17 @@ fn some_change() -> impl Strategy<Value = SpoolChange> {
     (0..19, id, 0..4_u32, 1..4_u32, 1..4_u32, text).prop_map(|(kind, call_id, seq, revision, epoch, text)| {
         let record = record(seq, revision, &text);
         let key = RecordKey::of(&record);
-        let claim = Claim::restored(call_id.clone(), epoch, (epoch == 2).then_some(7));
+        let lease = WriterLease::restored(call_id.clone(), epoch, (epoch == 2).then_some(7));
         match kind {
             0 => SpoolChange::Open(CallHeader::new(call_id, i64::from(seq)).unwrap().with_state(epoch, None, false)),
-            1 => SpoolChange::Opened(claim),
-            2 => SpoolChange::Close(claim, Ending::new(5, "hangup", seq, 0).unwrap()),
+            1 => SpoolChange::Opened(lease),
+            2 => SpoolChange::Close(lease, CallEnd::new(5, "hangup", seq, 0).unwrap()),
             3 => SpoolChange::Closed(call_id),
             4 => SpoolChange::Forget(call_id),
             5 => SpoolChange::Discard(call_id, key),
-            6..8 => SpoolChange::SetAside { call_id, key, reason: "too large".into() },
+            6..8 => SpoolChange::DeadLetter { call_id, key, reason: "too large".into() },
             8..11 => SpoolChange::Shipped(call_id, key),
-            _ => SpoolChange::Put(claim, record),
+            _ => SpoolChange::Put(lease, record),
         }
     })
 }
@@ -227,7 +227,7 @@ fn an_erased_call_is_nowhere_in_the_file_whenever_it_crashes() {
         let changes = [put("CA", &record(0, 1, secret)), put("CB", &record(1, 1, "kept"))];
         spool.commit(&changes).unwrap();
         spool.commit(&[shipped("CA", &record(0, 1, secret)), put("CA", &record(0, 2, secret))]).unwrap();
-        spool.commit(&[put("CA", &record(7, 1, secret)), put_aside("CA", &record(0, 2, secret))]).unwrap();
+        spool.commit(&[put("CA", &record(7, 1, secret)), put_dead_letter("CA", &record(0, 2, secret))]).unwrap();
         // Many pages, with others behind them: what is freed is not overwritten at once, nor cut off.
         let long = |text: &str| format!("{text}{}", "x".repeat(2_000));
         let many = |id, text: &str| (8..28).map(|seq| put(id, &record(seq, 1, &long(text)))).collect::<Vec<_>>();

@@ -5,14 +5,14 @@ use aws_smithy_types::event_stream::{Header, HeaderValue, Message};
 use bytes::Bytes;
 use serde_json::{Value as Json, json};
 
-use super::exception::Exception;
-use super::reply::{Block, Reply};
+use super::exception::BedrockException;
+use super::reply::{Block, ScriptedReply};
 
 /// Bytes of a piece of a tool's input.
 const INPUT_PIECE_BYTES: usize = 12;
 
 /// The frames of an answer in their order, all but the last one.
-pub(super) fn frames(reply: &Reply, stop_reason: &str) -> Vec<Bytes> {
+pub(super) fn frames(reply: &ScriptedReply, stop_reason: &str) -> Vec<Bytes> {
     let mut frames = vec![event("messageStart", &json!({"role": "assistant"}))];
     for (index, block) in reply.blocks.iter().enumerate() {
         if let Block::ToolCall { id, name, .. } = block {
@@ -42,7 +42,7 @@ pub(super) fn metadata(usage: &Json, latency_ms: u64) -> Bytes {
 }
 
 /// The frame of an exception.
-pub(super) fn exception(exception: Exception) -> Bytes {
+pub(super) fn exception(exception: BedrockException) -> Bytes {
     frame("exception", ":exception-type", exception.event_name(), &json!({"message": exception.wording()}))
 }
 

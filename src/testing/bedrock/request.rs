@@ -1,4 +1,4 @@
-//! [`Request`]: what a client has asked, as a script and a test see it.
+//! [`ReceivedRequest`]: what a client has asked, as a script and a test see it.
 
 use std::fmt;
 
@@ -8,14 +8,14 @@ use bytes::Bytes;
 
 /// A request of a client.
 #[derive(Clone)]
-pub struct Request {
+pub struct ReceivedRequest {
     number: u64,
     is_streaming: bool,
     input: ConverseInput,
     body: Bytes,
 }
 
-impl Request {
+impl ReceivedRequest {
     pub(super) fn new(number: u64, is_streaming: bool, input: ConverseInput, body: Bytes) -> Self {
         Self { number, is_streaming, input, body }
     }
@@ -68,10 +68,10 @@ impl Request {
 }
 
 /// How many, and how long; not the words.
-impl fmt::Debug for Request {
+impl fmt::Debug for ReceivedRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kinds = |message: &Message| message.content.iter().map(kind).collect::<Vec<_>>();
-        f.debug_struct("Request")
+        f.debug_struct("ReceivedRequest")
             .field("number", &self.number)
             .field("is_streaming", &self.is_streaming)
             .field("model_id", &self.model_id())

@@ -2,43 +2,43 @@
 
 use aws_sdk_bedrockruntime::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
 use aws_sdk_bedrockruntime::types::error::ConverseStreamOutputError;
-use verbale::bedrock::stand_in::{Exception, Reply, StandIn};
+use verbale::testing::{BedrockException, FakeBedrock, ScriptedReply};
 
 use super::asked::{rest, stream, told};
 use super::clients;
 
 const TWO: [&str; 2] = ["start assistant", "0 text \"One\""];
 
-fn reply() -> Reply {
-    Reply::text("One moment, please.")
+fn reply() -> ScriptedReply {
+    ScriptedReply::text("One moment, please.")
 }
 
 #[tokio::test]
 async fn each_exception_comes_behind_the_events_before_it() {
     type Is = fn(&ConverseStreamOutputError) -> bool;
-    let exceptions: [(Exception, Is); 6] = [
-        (Exception::InternalServer, ConverseStreamOutputError::is_internal_server_exception),
-        (Exception::ModelStreamError, ConverseStreamOutputError::is_model_stream_error_exception),
-        (Exception::Validation, ConverseStreamOutputError::is_validation_exception),
-        (Exception::Throttling, ConverseStreamOutputError::is_throttling_exception),
-        (Exception::ServiceUnavailable, ConverseStreamOutputError::is_service_unavailable_exception),
+    let exceptions: [(BedrockException, Is); 6] = [
+        (BedrockException::InternalServer, ConverseStreamOutputError::is_internal_server_exception),
+        (BedrockException::ModelStreamError, ConverseStreamOutputError::is_model_stream_error_exception),
+        (BedrockException::Validation, ConverseStreamOutputError::is_validation_exception),
+        (BedrockException::Throttling, ConverseStreamOutputError::is_throttling_exception),
+        (BedrockException::ServiceUnavailable, ConverseStreamOutputError::is_service_unavailable_exception),
         // Not one that the SDK knows in a stream.
-        (Exception::ModelTimeout, |error| format!("{error:?}").starts_with("Unhandled")),
+        (BedrockException::ModelTimeout, |error| format!("{error:?}").starts_with("Unhandled")),
     ];
-    let stand_in = StandIn::new();
-    for (client, _server) in clients(&stand_in).await {
+    let bedrock = FakeBedrock::new();
+    for (client, _server) in clients(&bedrock).await {
         for (exception, is) in exceptions {
-            stand_in.reply(reply().exception_after(2, exception));
+            bedrock.reply(reply().exception_after(2, exception));
             let (events, error) = rest(stream(&client).await.unwrap()).await;
             assert_eq!(events, TWO);
             let error = error.unwrap().into_service_error();
             assert!(is(&error), "{exception:?}: {error:?}");
             assert!(error.message().is_some_and(|message| message.ends_with('.')), "{exception:?}");
         }
-        stand_in.reply(reply().exception_after(0, Exception::Throttling));
+        bedrock.reply(reply().exception_after(0, BedrockException::Throttling));
         let (events, error) = rest(stream(&client).await.unwrap()).await;
         assert!(events.is_empty() && error.unwrap().into_service_error().is_throttling_exception());
-        stand_in.reply(reply().exception_after(99, Exception::Throttling));
+        bedrock.reply(reply().exception_after(99, BedrockException::Throttling));
         let (events, error) = rest(stream(&client).await.unwrap()).await;
         assert_eq!((events.len(), error.is_some()), (7, true));
     }
@@ -46,15 +46,15 @@ async fn each_exception_comes_behind_the_events_before_it() {
 
 #[tokio::test]
 async fn a_connection_that_breaks_is_an_error_behind_what_came() {
-    let stand_in = StandIn::new();
-    for (client, _server) in clients(&stand_in).await {
-        stand_in.reply(reply().cut_after(2));
+    let bedrock = FakeBedrock::new();
+    for (client, _server) in clients(&bedrock).await {
+        bedrock.reply(reply().cut_after(2));
         let (events, error) = rest(stream(&client).await.unwrap()).await;
         assert_eq!(events, TWO);
         let error = error.unwrap();
         assert!(matches!(error, SdkError::DispatchFailure(_)), "{error:?}");
         // Behind the last event there is nothing to be cut: that one is.
-        stand_in.reply(reply().cut_after(99));
+        bedrock.reply(reply().cut_after(99));
         let (events, error) = rest(stream(&client).await.unwrap()).await;
         assert_eq!((events.len(), error.is_some()), (6, true));
     }
@@ -62,23 +62,23 @@ async fn a_connection_that_breaks_is_an_error_behind_what_came() {
 
 #[tokio::test]
 async fn a_stream_can_end_without_its_stop() {
-    let stand_in = StandIn::new();
-    for (client, _server) in clients(&stand_in).await {
-        stand_in.reply(reply().end_after(2));
+    let bedrock = FakeBedrock::new();
+    for (client, _server) in clients(&bedrock).await {
+        bedrock.reply(reply().end_after(2));
         assert_eq!(told(stream(&client).await.unwrap()).await, TWO);
-        stand_in.reply(reply().end_after(0));
+        bedrock.reply(reply().end_after(0));
         assert!(told(stream(&client).await.unwrap()).await.is_empty());
     }
-    let counters = stand_in.counters();
+    let counters = bedrock.counters();
     assert_eq!((counters.finished, counters.cancelled), (4, 0));
 }
 
 #[tokio::test]
 async fn a_frame_can_be_malformed() {
-    let stand_in = StandIn::new();
-    for (client, _server) in clients(&stand_in).await {
+    let bedrock = FakeBedrock::new();
+    for (client, _server) in clients(&bedrock).await {
         for (events_before, is) in [(2, 2), (99, 6)] {
-            stand_in.reply(reply().malformed_after(events_before));
+            bedrock.reply(reply().malformed_after(events_before));
             let (events, error) = rest(stream(&client).await.unwrap()).await;
             assert_eq!(events.len(), is);
             let error = error.unwrap();

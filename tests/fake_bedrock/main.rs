@@ -1,5 +1,5 @@
 //! The stand-in for Bedrock behind the unmodified SDK client, through a socket and without one.
-#![cfg(feature = "test-util")]
+#![cfg(feature = "testing")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "helpers of tests")]
 
 mod answers;
@@ -11,11 +11,11 @@ mod timing;
 mod validation;
 
 use aws_sdk_bedrockruntime::Client;
-use verbale::bedrock::stand_in::{Server, StandIn};
+use verbale::testing::{FakeBedrock, FakeBedrockServer};
 
 /// The same stand-in through both of its doors. The server lives as long as its client is used.
-async fn clients(stand_in: &StandIn) -> [(Client, Option<Server>); 2] {
-    let server = stand_in.serve().await.unwrap();
+async fn clients(bedrock: &FakeBedrock) -> [(Client, Option<FakeBedrockServer>); 2] {
+    let server = bedrock.serve().await.unwrap();
     let served = Client::from_conf(server.sdk_config().build());
-    [(Client::from_conf(stand_in.sdk_config().build()), None), (served, Some(server))]
+    [(Client::from_conf(bedrock.sdk_config().build()), None), (served, Some(server))]
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use verbale::log::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, CallWriter, Claim, LogFuture, LogWriter, LoggedCall,
-    MemoryLog, Opening, Put, Spool, SpoolSettings, WriterSettings,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, CallWriter, LogFuture, LogWriter, LoggedCall,
+    MemoryLog, Opening, Put, Spool, SpoolSettings, WriterLease, WriterSettings,
 };
-use verbale::{MessagesManager, PlainMessage, Record, Tail};
+use verbale::{LastMessage, MessagesManager, PlainMessage, Record};
 
 const CALLS: usize = 1_000;
 const TURNS: usize = 1_000;
@@ -16,7 +16,7 @@ const IN_TIME: Duration = Duration::from_secs(600);
 pub fn print() {
     let directory = tempfile::tempdir().unwrap();
     let spool = || Arc::new(Spool::open(directory.path().join("spool"), SpoolSettings::default()).unwrap());
-    println!("hand_over, {} turns of {CALLS} calls, two messages each; in µs", CALLS * TURNS);
+    println!("submit, {} turns of {CALLS} calls, two messages each; in µs", CALLS * TURNS);
     println!("                               p50     p99   p99.9      max   not all accepted");
     let plain = WriterSettings::default();
     let healthy = measured("healthy", Arc::new(MemoryLog::new()), plain.clone(), true);
@@ -38,7 +38,7 @@ fn measured(name: &str, log: Arc<dyn CallLog>, settings: WriterSettings, is_heal
     let (writer, task) = LogWriter::new(log, settings);
     let task = runtime.spawn(task.run());
     let mut calls: Vec<(MessagesManager<PlainMessage>, CallWriter)> = (0..CALLS)
-        .map(|call| (MessagesManager::new(), writer.call(Claim::first(CallId::new(format!("{call}")).unwrap()))))
+        .map(|call| (MessagesManager::new(), writer.call(WriterLease::first(CallId::new(format!("{call}")).unwrap()))))
         .collect();
     let mut times_ns = Vec::with_capacity(CALLS * TURNS);
     for _ in 0..TURNS {
@@ -46,7 +46,7 @@ fn measured(name: &str, log: Arc<dyn CallLog>, settings: WriterSettings, is_heal
             manager.add_user("is there an appointment on friday").unwrap();
             manager.add_assistant("Yes, at ten.").unwrap();
             let start = Instant::now();
-            call.hand_over(manager, Tail::Exclude).unwrap();
+            call.submit(manager, LastMessage::Exclude).unwrap();
             times_ns.push(start.elapsed().as_nanos() as f64);
         }
         if is_healthy {
@@ -72,7 +72,7 @@ impl CallLog for Blackhole {
         Box::pin(std::future::pending())
     }
 
-    fn put_record<'a>(&'a self, _: &'a Claim, _: &'a Record) -> LogFuture<'a, Put> {
+    fn put_record<'a>(&'a self, _: &'a WriterLease, _: &'a Record) -> LogFuture<'a, Put> {
         Box::pin(std::future::pending())
     }
 

@@ -1,11 +1,11 @@
-//! [`Counters`]: what has come and gone at a stand-in, and waiting for it.
+//! [`RequestCounters`]: what has come and gone at a stand-in, and waiting for it.
 
 use tokio::sync::watch;
 
 /// What has come and gone so far. `requests` is the sum of `finished`, `cancelled` and what is on its way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Counters {
+pub struct RequestCounters {
     /// TCP connections that were accepted; none without a socket.
     pub connections: u64,
     /// Requests that came, whatever became of them.
@@ -14,28 +14,28 @@ pub struct Counters {
     pub refused: u64,
     /// Answers that were given to their end, be it an error that the script says.
     pub finished: u64,
-    /// Answers that the client gave up before their end, or that ended with their [`Server`](super::Server).
+    /// Answers that the client gave up before their end, or that ended with their [`FakeBedrockServer`](super::FakeBedrockServer).
     pub cancelled: u64,
 }
 
 /// Counts for all who share it.
 #[derive(Clone)]
-pub(super) struct Tally(watch::Sender<Counters>);
+pub(super) struct Tally(watch::Sender<RequestCounters>);
 
 impl Tally {
     pub(super) fn new() -> Self {
-        Self(watch::Sender::new(Counters::default()))
+        Self(watch::Sender::new(RequestCounters::default()))
     }
 
-    pub(super) fn now(&self) -> Counters {
+    pub(super) fn now(&self) -> RequestCounters {
         *self.0.borrow()
     }
 
-    pub(super) fn count(&self, change: impl FnOnce(&mut Counters)) {
+    pub(super) fn count(&self, change: impl FnOnce(&mut RequestCounters)) {
         self.0.send_modify(change);
     }
 
-    pub(super) async fn until(&self, mut is_reached: impl FnMut(&Counters) -> bool) -> Counters {
+    pub(super) async fn until(&self, mut is_reached: impl FnMut(&RequestCounters) -> bool) -> RequestCounters {
         // It fails when all senders are gone, and `self` is one.
         self.0.subscribe().wait_for(|counters| is_reached(counters)).await.map_or_else(|_| self.now(), |now| *now)
     }

@@ -1,4 +1,4 @@
-//! [`Claim`]: the right to write a call.
+//! [`WriterLease`]: the right to write a call.
 
 use super::{CallHeader, CallId};
 
@@ -8,21 +8,21 @@ use super::{CallHeader, CallId};
 /// the next, and from then on whoever has an older one is [fenced](super::LogError::Fenced).
 ///
 /// ```
-/// use verbale::log::{CallHeader, CallId, Claim};
+/// use verbale::log::{CallHeader, CallId, WriterLease};
 ///
 /// let header = CallHeader::new(CallId::new("CA1")?, 1_744_815_823_058)?.with_expires_at(1_752_591_823);
-/// let claim = Claim::of(&header);
+/// let claim = WriterLease::of(&header);
 /// assert_eq!((claim.epoch(), claim.expires_at_s()), (1, Some(1_752_591_823)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Claim {
+pub struct WriterLease {
     call_id: CallId,
     epoch: u32,
     expires_at_s: Option<i64>,
 }
 
-impl Claim {
+impl WriterLease {
     /// The claim of a call's first writer, whose records do not expire.
     pub fn first(call_id: CallId) -> Self {
         Self { call_id, epoch: 1, expires_at_s: None }
@@ -55,7 +55,7 @@ impl Claim {
     }
 }
 
-impl From<CallId> for Claim {
+impl From<CallId> for WriterLease {
     fn from(call_id: CallId) -> Self {
         Self::first(call_id)
     }

@@ -6,7 +6,7 @@ use aws_sdk_bedrockruntime::Client;
 use aws_sdk_bedrockruntime::config::timeout::{TimeoutConfig, TimeoutConfigBuilder};
 use aws_sdk_bedrockruntime::error::SdkError;
 use tokio::time::{Instant, timeout};
-use verbale::bedrock::stand_in::{Exception, Reply, StandIn};
+use verbale::testing::{BedrockException, FakeBedrock, ScriptedReply};
 
 use super::asked::{rest, stream, tell, told, whole};
 
@@ -14,20 +14,20 @@ const FIRST: Duration = Duration::from_millis(700);
 const BETWEEN: Duration = Duration::from_millis(30);
 const LONG: Duration = Duration::from_secs(3_600);
 
-fn stand_in() -> (StandIn, Client) {
-    let stand_in = StandIn::new();
-    let client = Client::from_conf(stand_in.sdk_config().build());
-    (stand_in, client)
+fn bedrock() -> (FakeBedrock, Client) {
+    let bedrock = FakeBedrock::new();
+    let client = Client::from_conf(bedrock.sdk_config().build());
+    (bedrock, client)
 }
 
-fn slow() -> Reply {
-    Reply::text("One moment, please.").first_token_after(FIRST).between_events(BETWEEN)
+fn slow() -> ScriptedReply {
+    ScriptedReply::text("One moment, please.").first_token_after(FIRST).between_events(BETWEEN)
 }
 
 #[tokio::test(start_paused = true)]
 async fn events_come_when_they_are_due() {
-    let (stand_in, client) = stand_in();
-    stand_in.reply(slow().usage(1, 1));
+    let (bedrock, client) = bedrock();
+    bedrock.reply(slow().usage(1, 1));
     let start = Instant::now();
     let mut events = stream(&client).await.unwrap();
     let mut seen = Vec::new();
@@ -48,9 +48,9 @@ async fn events_come_when_they_are_due() {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_in_one_piece_takes_as_long_as_the_stream() {
-    let (stand_in, client) = stand_in();
-    for reply in [slow(), slow().exception_after(2, Exception::Throttling)] {
-        stand_in.reply(reply);
+    let (bedrock, client) = bedrock();
+    for reply in [slow(), slow().exception_after(2, BedrockException::Throttling)] {
+        bedrock.reply(reply);
         let start = Instant::now();
         let output = whole(&client).send().await;
         assert_eq!(start.elapsed().as_millis(), 850);
@@ -62,19 +62,19 @@ async fn an_answer_in_one_piece_takes_as_long_as_the_stream() {
 
 #[tokio::test(start_paused = true)]
 async fn a_fault_and_a_refusal_come_when_their_event_would() {
-    let (stand_in, client) = stand_in();
+    let (bedrock, client) = bedrock();
     for (reply, at_ms) in [
-        (slow().exception_after(3, Exception::ModelStreamError), 760),
+        (slow().exception_after(3, BedrockException::ModelStreamError), 760),
         (slow().malformed_after(3), 760),
         (slow().cut_after(3), 760),
         (slow().end_after(3), 730),
     ] {
-        stand_in.reply(reply);
+        bedrock.reply(reply);
         let start = Instant::now();
         rest(stream(&client).await.unwrap()).await;
         assert_eq!(start.elapsed().as_millis(), at_ms);
     }
-    stand_in.reply(Reply::throttled().first_token_after(FIRST));
+    bedrock.reply(ScriptedReply::throttled().first_token_after(FIRST));
     let start = Instant::now();
     assert!(stream(&client).await.is_err());
     assert_eq!(start.elapsed(), FIRST);
@@ -82,28 +82,28 @@ async fn a_fault_and_a_refusal_come_when_their_event_would() {
 
 #[tokio::test(start_paused = true)]
 async fn a_hang_before_the_answer_lasts() {
-    let (stand_in, client) = stand_in();
+    let (bedrock, client) = bedrock();
     for _ in 0..2 {
-        stand_in.reply(slow().hang_before());
+        bedrock.reply(slow().hang_before());
     }
     assert!(timeout(LONG, stream(&client)).await.is_err());
     assert!(timeout(LONG, whole(&client).send()).await.is_err());
-    let counters = stand_in.counters();
+    let counters = bedrock.counters();
     assert_eq!((counters.requests, counters.finished, counters.cancelled), (2, 0, 2));
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_time_outs_of_the_sdk_end_a_hang() {
-    let stand_in = StandIn::new();
+    let bedrock = FakeBedrock::new();
     let of = |timeouts: TimeoutConfigBuilder| {
-        Client::from_conf(stand_in.sdk_config().timeout_config(timeouts.build()).build())
+        Client::from_conf(bedrock.sdk_config().timeout_config(timeouts.build()).build())
     };
     for timeouts in [
         TimeoutConfig::builder().read_timeout(FIRST),
         TimeoutConfig::builder().operation_attempt_timeout(FIRST),
         TimeoutConfig::builder().operation_timeout(FIRST),
     ] {
-        stand_in.reply(slow().hang_before());
+        bedrock.reply(slow().hang_before());
         let start = Instant::now();
         let error = timeout(LONG, stream(&of(timeouts))).await.unwrap().unwrap_err();
         assert_eq!(start.elapsed(), FIRST);
@@ -111,7 +111,7 @@ async fn the_time_outs_of_the_sdk_end_a_hang() {
         assert!(is_read_timeout || matches!(error, SdkError::TimeoutError(_)), "{error:?}");
     }
     // None of them covers what comes behind the head.
-    stand_in.reply(slow().hang_after(2));
+    bedrock.reply(slow().hang_after(2));
     let mut events = stream(&of(TimeoutConfig::builder().read_timeout(2 * FIRST))).await.unwrap();
     assert!(events.recv().await.unwrap().is_some() && events.recv().await.unwrap().is_some());
     assert!(timeout(LONG, events.recv()).await.is_err());
@@ -119,25 +119,25 @@ async fn the_time_outs_of_the_sdk_end_a_hang() {
 
 #[tokio::test(start_paused = true)]
 async fn a_hang_in_the_answer_lasts_behind_what_came() {
-    let (stand_in, client) = stand_in();
+    let (bedrock, client) = bedrock();
     for (events_before, come) in [(0, 0), (2, 2), (99, 7)] {
-        stand_in.reply(slow().hang_after(events_before));
+        bedrock.reply(slow().hang_after(events_before));
         let mut events = stream(&client).await.unwrap();
         for _ in 0..come {
             assert!(events.recv().await.unwrap().is_some());
         }
         assert!(timeout(LONG, events.recv()).await.is_err());
     }
-    stand_in.reply(slow().hang_after(2));
+    bedrock.reply(slow().hang_after(2));
     assert!(timeout(LONG, whole(&client).send()).await.is_err());
-    assert_eq!(stand_in.counters().cancelled, 4);
+    assert_eq!(bedrock.counters().cancelled, 4);
 }
 
 #[tokio::test(start_paused = true)]
 async fn hundreds_of_sessions_run_beside_each_other() {
     const SESSIONS: u64 = 300;
-    let stand_in = StandIn::answering(|_| slow());
-    let client = Client::from_conf(stand_in.sdk_config().build());
+    let bedrock = FakeBedrock::answering(|_| slow());
+    let client = Client::from_conf(bedrock.sdk_config().build());
     let start = Instant::now();
     let mut sessions = tokio::task::JoinSet::new();
     for _ in 0..SESSIONS {
@@ -146,8 +146,8 @@ async fn hundreds_of_sessions_run_beside_each_other() {
     }
     assert_eq!(sessions.join_all().await, [7; SESSIONS as usize]);
     assert_eq!(start.elapsed().as_millis(), 850);
-    let counters = stand_in.counters();
+    let counters = bedrock.counters();
     assert_eq!((counters.connections, counters.requests, counters.finished), (0, SESSIONS, SESSIONS));
-    assert_eq!(stand_in.take_requests().len() as u64, SESSIONS);
-    assert!(stand_in.requests().is_empty());
+    assert_eq!(bedrock.take_requests().len() as u64, SESSIONS);
+    assert!(bedrock.requests().is_empty());
 }

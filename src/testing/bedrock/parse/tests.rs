@@ -3,8 +3,8 @@
 use aws_sdk_bedrockruntime::types::SystemContentBlock;
 use serde_json::json;
 
-use super::super::super::to_json;
 use super::*;
+use crate::bedrock::to_json;
 
 fn read(body: &Json) -> Result<ConverseInput, String> {
     input("model".to_owned(), body.to_string().as_bytes()).map_err(|error| error.to_string())

@@ -9,8 +9,8 @@ use serde_json::{Value as Json, json};
 
 use super::body::Step;
 use super::frames;
-use super::reply::{Block, Fault, Refusal, Reply};
-use super::request::Request;
+use super::reply::{Block, Fault, Refusal, ScriptedReply};
+use super::request::ReceivedRequest;
 
 const JSON: &str = "application/json";
 const EVENT_STREAM: &str = "application/vnd.amazon.eventstream";
@@ -27,9 +27,11 @@ pub(super) struct Answer {
 
 impl Answer {
     /// What `reply` says to `request`.
-    pub(super) fn new(reply: &Reply, request: &Request) -> Self {
+    pub(super) fn new(reply: &ScriptedReply, request: &ReceivedRequest) -> Self {
         let answer = match &reply.refusal {
-            Some(Refusal::Exception(exception, message)) => Self::error(exception.status(), exception.name(), message),
+            Some(Refusal::BedrockException(exception, message)) => {
+                Self::error(exception.status(), exception.name(), message)
+            }
             Some(Refusal::BadGateway) => Self::bad_gateway(),
             None if request.is_streaming() => return Self::stream(reply, request),
             None => return Self::whole(reply, request),
@@ -47,7 +49,7 @@ impl Answer {
         Self { status: 502, ..Self::ok("text/html", [Step::Send(Bytes::from_static(PAGE))].into()) }
     }
 
-    fn stream(reply: &Reply, request: &Request) -> Self {
+    fn stream(reply: &ScriptedReply, request: &ReceivedRequest) -> Self {
         let mut frames = frames::frames(reply, stop_reason(reply).as_str());
         let latency = latency(reply, frames.len() + 1);
         frames.push(frames::metadata(&usage(reply, request), latency.as_millis() as u64));
@@ -56,7 +58,7 @@ impl Answer {
     }
 
     /// The answer in one piece.
-    fn whole(reply: &Reply, request: &Request) -> Self {
+    fn whole(reply: &ScriptedReply, request: &ReceivedRequest) -> Self {
         let events = frames::frames(reply, stop_reason(reply).as_str()).len() + 1;
         let latency = latency(reply, events);
         let head_after = head_after(reply, latency);
@@ -87,7 +89,7 @@ impl Answer {
 }
 
 /// The frames at their pace, and what goes wrong among them.
-fn steps(mut frames: Vec<Bytes>, reply: &Reply) -> VecDeque<Step> {
+fn steps(mut frames: Vec<Bytes>, reply: &ScriptedReply) -> VecDeque<Step> {
     let (healthy, fault) = fault(&frames, reply.fault);
     frames.truncate(healthy);
     let events = frames.into_iter().map(|frame| vec![Step::Send(frame)]).chain([fault]);
@@ -122,23 +124,23 @@ fn fault(frames: &[Bytes], fault: Option<Fault>) -> (usize, Vec<Step>) {
 /// `messageStart`, and the first event that says something.
 const EVENTS_AT_ONCE: usize = 2;
 
-fn head_after(reply: &Reply, wait: Duration) -> Option<Duration> {
+fn head_after(reply: &ScriptedReply, wait: Duration) -> Option<Duration> {
     (!matches!(reply.fault, Some(Fault::HangBefore))).then_some(wait)
 }
 
 /// How long a stream of so many events takes.
-fn latency(reply: &Reply, events: usize) -> Duration {
+fn latency(reply: &ScriptedReply, events: usize) -> Duration {
     let waits = u32::try_from(events.saturating_sub(EVENTS_AT_ONCE)).unwrap_or(u32::MAX);
     reply.first_token_after.saturating_add(reply.between_events.saturating_mul(waits))
 }
 
-fn stop_reason(reply: &Reply) -> StopReason {
+fn stop_reason(reply: &ScriptedReply) -> StopReason {
     let calls_tools = reply.blocks.iter().any(|block| matches!(block, Block::ToolCall { .. }));
     let usual = if calls_tools { StopReason::ToolUse } else { StopReason::EndTurn };
     reply.stop.clone().unwrap_or(usual)
 }
 
-fn usage(reply: &Reply, request: &Request) -> Json {
+fn usage(reply: &ScriptedReply, request: &ReceivedRequest) -> Json {
     let (input, output) = reply.usage.unwrap_or_else(|| {
         let answered = reply.blocks.iter().map(|block| match block {
             Block::Text(text) => text.len(),

@@ -5,23 +5,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-use super::super::{Profile, validate};
 use super::answer::Answer;
 use super::body::Body;
 use super::counters::{Tally, Ticket};
-use super::exception::Exception;
+use super::exception::BedrockException;
 use super::parse;
-use super::reply::Reply;
-use super::request::Request;
+use super::reply::ScriptedReply;
+use super::request::ReceivedRequest;
+use crate::bedrock::{Profile, validate};
 
-pub(super) type Responder = Arc<dyn Fn(&Request) -> Reply + Send + Sync>;
+pub(super) type Responder = Arc<dyn Fn(&ReceivedRequest) -> ScriptedReply + Send + Sync>;
 
 /// What a stand-in is to do, and what it has seen.
 pub(super) struct Script {
-    pub(super) replies: VecDeque<Reply>,
+    pub(super) replies: VecDeque<ScriptedReply>,
     pub(super) responder: Responder,
     pub(super) is_validating: bool,
-    pub(super) requests: Vec<Arc<Request>>,
+    pub(super) requests: Vec<Arc<ReceivedRequest>>,
     readable: u64,
 }
 
@@ -71,7 +71,7 @@ impl Service {
             Err(unreadable) => return self.refuse(&unreadable.to_string()),
         };
         let mut script = self.script();
-        let request = Arc::new(Request::new(script.readable, is_streaming, input, body));
+        let request = Arc::new(ReceivedRequest::new(script.readable, is_streaming, input, body));
         script.readable += 1;
         script.requests.push(Arc::clone(&request));
         let violation = script
@@ -89,7 +89,7 @@ impl Service {
 
     fn refuse(&self, message: &str) -> Answer {
         self.tally.count(|counters| counters.refused += 1);
-        Answer::error(Exception::Validation.status(), Exception::Validation.name(), message)
+        Answer::error(BedrockException::Validation.status(), BedrockException::Validation.name(), message)
     }
 }
 

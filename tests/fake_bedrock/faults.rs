@@ -3,7 +3,7 @@
 use aws_sdk_bedrockruntime::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_bedrockruntime::operation::converse_stream::ConverseStreamError;
 use serde_json::json;
-use verbale::bedrock::stand_in::{Exception, Reply, StandIn};
+use verbale::testing::{BedrockException, FakeBedrock, ScriptedReply};
 
 use super::asked::{contents, stream, whole};
 use super::clients;
@@ -18,84 +18,86 @@ fn refusal<E: ProvideErrorMetadata>(error: &SdkError<E>) -> (u16, Option<&str>, 
 #[tokio::test]
 async fn each_exception_comes_with_its_status_its_type_and_its_words() {
     const FAILED: &str = "The system encountered an unexpected error during processing. Try your request again.";
-    let refusals: [(Reply, u16, &str, &str, Is); 11] = [
+    let refusals: [(ScriptedReply, u16, &str, &str, Is); 11] = [
         (
-            Reply::throttled(),
+            ScriptedReply::throttled(),
             429,
             "ThrottlingException",
             "Too many requests, please wait before trying again.",
             ConverseStreamError::is_throttling_exception,
         ),
         (
-            Reply::unavailable(),
+            ScriptedReply::unavailable(),
             503,
             "ServiceUnavailableException",
             "Bedrock is unable to process your request.",
             ConverseStreamError::is_service_unavailable_exception,
         ),
         (
-            Reply::internal_error(),
+            ScriptedReply::internal_error(),
             500,
             "InternalServerException",
             FAILED,
             ConverseStreamError::is_internal_server_exception,
         ),
         (
-            Reply::access_denied(),
+            ScriptedReply::access_denied(),
             403,
             "AccessDeniedException",
             "You don't have access to the model with the specified model ID.",
             ConverseStreamError::is_access_denied_exception,
         ),
         (
-            Reply::validation("Input is too long for requested model."),
+            ScriptedReply::validation("Input is too long for requested model."),
             400,
             "ValidationException",
             "Input is too long for requested model.",
             ConverseStreamError::is_validation_exception,
         ),
         (
-            Reply::refused(Exception::Validation),
+            ScriptedReply::refused(BedrockException::Validation),
             400,
             "ValidationException",
             "The provided request is not valid. Check the request and try again.",
             ConverseStreamError::is_validation_exception,
         ),
         (
-            Reply::model_timeout(),
+            ScriptedReply::model_timeout(),
             408,
             "ModelTimeoutException",
             "Model has timed out in processing the request. Try your request again.",
             ConverseStreamError::is_model_timeout_exception,
         ),
         (
-            Reply::model_not_ready(),
+            ScriptedReply::model_not_ready(),
             429,
             "ModelNotReadyException",
             "The model is not ready for inference requests. Try your request again.",
             ConverseStreamError::is_model_not_ready_exception,
         ),
         (
-            Reply::refused(Exception::ModelError),
+            ScriptedReply::refused(BedrockException::ModelError),
             424,
             "ModelErrorException",
             FAILED,
             ConverseStreamError::is_model_error_exception,
         ),
-        (Reply::refused(Exception::ModelStreamError), 424, "ModelStreamErrorException", FAILED, |_| true),
+        (ScriptedReply::refused(BedrockException::ModelStreamError), 424, "ModelStreamErrorException", FAILED, |_| {
+            true
+        }),
         (
-            Reply::refused(Exception::ResourceNotFound),
+            ScriptedReply::refused(BedrockException::ResourceNotFound),
             404,
             "ResourceNotFoundException",
             "Could not resolve the foundation model from the provided model identifier.",
             ConverseStreamError::is_resource_not_found_exception,
         ),
     ];
-    let stand_in = StandIn::new();
-    for (client, _server) in clients(&stand_in).await {
+    let bedrock = FakeBedrock::new();
+    for (client, _server) in clients(&bedrock).await {
         for (reply, status, code, message, is) in refusals.clone() {
-            stand_in.reply(reply.clone());
-            stand_in.reply(reply);
+            bedrock.reply(reply.clone());
+            bedrock.reply(reply);
             let error = stream(&client).await.unwrap_err();
             assert_eq!(refusal(&error), (status, Some(code), Some(message)));
             assert!(is(error.as_service_error().unwrap()), "{code}");
@@ -103,16 +105,16 @@ async fn each_exception_comes_with_its_status_its_type_and_its_words() {
             assert_eq!(refusal(&error), (status, Some(code), Some(message)));
         }
     }
-    let counters = stand_in.counters();
+    let counters = bedrock.counters();
     assert_eq!((counters.requests, counters.finished, counters.refused), (44, 44, 0));
 }
 
 #[tokio::test]
 async fn what_stands_between_may_answer_in_html() {
-    let stand_in = StandIn::new();
-    for (client, _server) in clients(&stand_in).await {
-        stand_in.reply(Reply::bad_gateway());
-        stand_in.reply(Reply::bad_gateway());
+    let bedrock = FakeBedrock::new();
+    for (client, _server) in clients(&bedrock).await {
+        bedrock.reply(ScriptedReply::bad_gateway());
+        bedrock.reply(ScriptedReply::bad_gateway());
         let error = stream(&client).await.unwrap_err();
         assert_eq!(refusal(&error), (502, None, None));
         assert_eq!(error.raw_response().unwrap().headers().get("content-type"), Some("text/html"));
@@ -122,22 +124,24 @@ async fn what_stands_between_may_answer_in_html() {
 
 #[tokio::test]
 async fn an_answer_in_one_piece_can_be_refused_cut_and_unreadable() {
-    let stand_in = StandIn::new();
-    for (client, _server) in clients(&stand_in).await {
-        stand_in.reply(Reply::text("Hello there").exception_after(2, Exception::ModelError));
+    let bedrock = FakeBedrock::new();
+    for (client, _server) in clients(&bedrock).await {
+        bedrock.reply(ScriptedReply::text("Hello there").exception_after(2, BedrockException::ModelError));
         let error = whole(&client).send().await.unwrap_err();
         assert_eq!((refusal(&error).0, refusal(&error).1), (424, Some("ModelErrorException")));
 
-        stand_in.reply(Reply::text("Hello there").cut_after(2));
+        bedrock.reply(ScriptedReply::text("Hello there").cut_after(2));
         let error = whole(&client).send().await.unwrap_err();
         assert!(matches!(error, SdkError::ResponseError(_) | SdkError::DispatchFailure(_)), "{error:?}");
 
-        for reply in [Reply::text("Hello there").end_after(2), Reply::text("Hello there").malformed_after(2)] {
-            stand_in.reply(reply);
+        for reply in
+            [ScriptedReply::text("Hello there").end_after(2), ScriptedReply::text("Hello there").malformed_after(2)]
+        {
+            bedrock.reply(reply);
             let error = whole(&client).send().await.unwrap_err();
             assert!(error.raw_response().is_some_and(|response| response.status().as_u16() == 200), "{error:?}");
         }
-        stand_in.reply(Reply::default().tool_call("call_1", "clock", json!({})));
+        bedrock.reply(ScriptedReply::default().tool_call("call_1", "clock", json!({})));
         assert_eq!(contents(&whole(&client).send().await.unwrap()).len(), 1);
     }
 }

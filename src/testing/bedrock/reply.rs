@@ -1,4 +1,4 @@
-//! [`Reply`]: what a stand-in answers, and what goes wrong while it does.
+//! [`ScriptedReply`]: what a stand-in answers, and what goes wrong while it does.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use aws_sdk_bedrockruntime::types::StopReason;
 use serde_json::Value as Json;
 
-use super::exception::Exception;
+use super::exception::BedrockException;
 
 /// One answer: contents, tokens, its pace, and at most one fault.
 ///
@@ -20,18 +20,18 @@ use super::exception::Exception;
 ///
 /// ```
 /// use std::time::Duration;
-/// use verbale::bedrock::stand_in::{Exception, Reply};
+/// use verbale::testing::{BedrockException, ScriptedReply};
 ///
-/// let slow = Reply::text("One moment, I look it up.")
+/// let slow = ScriptedReply::text("One moment, I look it up.")
 ///     .tool_call("call_1", "get_booking", serde_json::json!({"id": "KL305T"}))
 ///     .usage(812, 31)
 ///     .first_token_after(Duration::from_millis(700))
 ///     .between_events(Duration::from_millis(30));
-/// let breaks_off = Reply::text("One moment").exception_after(2, Exception::ModelStreamError);
+/// let breaks_off = ScriptedReply::text("One moment").exception_after(2, BedrockException::ModelStreamError);
 /// ```
 #[derive(Clone, Default)]
 #[must_use]
-pub struct Reply {
+pub struct ScriptedReply {
     pub(super) refusal: Option<Refusal>,
     pub(super) blocks: Vec<Block>,
     pub(super) stop: Option<StopReason>,
@@ -45,7 +45,7 @@ pub struct Reply {
 
 #[derive(Clone)]
 pub(super) enum Refusal {
-    Exception(Exception, String),
+    BedrockException(BedrockException, String),
     BadGateway,
 }
 
@@ -62,11 +62,11 @@ pub(super) enum Fault {
     CutAfter(usize),
     EndAfter(usize),
     MalformedAfter(usize),
-    ExceptionAfter(usize, Exception),
+    ExceptionAfter(usize, BedrockException),
 }
 
-/// What is answered. [`Reply::default`] says nothing at all, and is what a reply of tool calls alone starts from.
-impl Reply {
+/// What is answered. [`ScriptedReply::default`] says nothing at all, and is what a reply of tool calls alone starts from.
+impl ScriptedReply {
     /// The model says this.
     pub fn text(text: impl Into<String>) -> Self {
         Self { blocks: vec![Block::Text(text.into())], ..Self::default() }
@@ -106,7 +106,7 @@ impl Reply {
 }
 
 /// When it is answered, by tokio's clock.
-impl Reply {
+impl ScriptedReply {
     /// The same, and the head of the answer, its first and its second event come so long after the request.
     pub fn first_token_after(self, wait: Duration) -> Self {
         Self { first_token_after: wait, ..self }
@@ -119,45 +119,45 @@ impl Reply {
 }
 
 /// Refused, before there is an answer. Of what else a reply can have, its first wait and `hang_before` hold.
-impl Reply {
+impl ScriptedReply {
     /// Refused with an exception, in the words of Bedrock.
-    pub fn refused(exception: Exception) -> Self {
+    pub fn refused(exception: BedrockException) -> Self {
         Self::refused_with(exception, exception.wording())
     }
 
     /// `ValidationException`, status 400, with a message.
     pub fn validation(message: impl Into<String>) -> Self {
-        Self::refused_with(Exception::Validation, message)
+        Self::refused_with(BedrockException::Validation, message)
     }
 
     /// `ThrottlingException`, status 429.
     pub fn throttled() -> Self {
-        Self::refused(Exception::Throttling)
+        Self::refused(BedrockException::Throttling)
     }
 
     /// `ServiceUnavailableException`, status 503.
     pub fn unavailable() -> Self {
-        Self::refused(Exception::ServiceUnavailable)
+        Self::refused(BedrockException::ServiceUnavailable)
     }
 
     /// `InternalServerException`, status 500.
     pub fn internal_error() -> Self {
-        Self::refused(Exception::InternalServer)
+        Self::refused(BedrockException::InternalServer)
     }
 
     /// `AccessDeniedException`, status 403.
     pub fn access_denied() -> Self {
-        Self::refused(Exception::AccessDenied)
+        Self::refused(BedrockException::AccessDenied)
     }
 
     /// `ModelTimeoutException`, status 408.
     pub fn model_timeout() -> Self {
-        Self::refused(Exception::ModelTimeout)
+        Self::refused(BedrockException::ModelTimeout)
     }
 
     /// `ModelNotReadyException`, status 429.
     pub fn model_not_ready() -> Self {
-        Self::refused(Exception::ModelNotReady)
+        Self::refused(BedrockException::ModelNotReady)
     }
 
     /// A page in HTML with the status 502, as something between the client and Bedrock may give.
@@ -165,13 +165,13 @@ impl Reply {
         Self { refusal: Some(Refusal::BadGateway), ..Self::default() }
     }
 
-    fn refused_with(exception: Exception, message: impl Into<String>) -> Self {
-        Self { refusal: Some(Refusal::Exception(exception, message.into())), ..Self::default() }
+    fn refused_with(exception: BedrockException, message: impl Into<String>) -> Self {
+        Self { refusal: Some(Refusal::BedrockException(exception, message.into())), ..Self::default() }
     }
 }
 
 /// What goes wrong; of several, the last that was set. A number beyond all events means at their end.
-impl Reply {
+impl ScriptedReply {
     /// The same, but no answer ever comes.
     pub fn hang_before(self) -> Self {
         self.fault(Fault::HangBefore)
@@ -199,7 +199,7 @@ impl Reply {
     }
 
     /// The same, but behind so many events comes an exception, and the stream ends.
-    pub fn exception_after(self, events: usize, exception: Exception) -> Self {
+    pub fn exception_after(self, events: usize, exception: BedrockException) -> Self {
         self.fault(Fault::ExceptionAfter(events, exception))
     }
 
@@ -209,9 +209,9 @@ impl Reply {
 }
 
 /// Kinds and lengths, not the words.
-impl fmt::Debug for Reply {
+impl fmt::Debug for ScriptedReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reply")
+        f.debug_struct("ScriptedReply")
             .field("refusal", &self.refusal)
             .field("blocks", &self.blocks)
             .field("stop", &self.stop)
@@ -228,7 +228,7 @@ impl fmt::Debug for Reply {
 impl fmt::Debug for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Exception(exception, message) => write!(f, "{exception:?}({} bytes)", message.len()),
+            Self::BedrockException(exception, message) => write!(f, "{exception:?}({} bytes)", message.len()),
             Self::BadGateway => f.write_str("BadGateway"),
         }
     }

@@ -1,4 +1,4 @@
-//! [`Invocation`] and [`InvocationResult`]: a tool call and its result, paired by an [`InvocationId`].
+//! [`ToolCall`] and [`ToolResult`]: a tool call and its result, paired by an [`ToolCallId`].
 
 use std::fmt;
 
@@ -10,18 +10,18 @@ use crate::message::value::{IntoValue, Map, Value};
 /// What pairs a tool call with its result: 1 to 64 of `[a-zA-Z0-9_-]`, as Bedrock's
 /// [`toolUseId`](https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct InvocationId(Text);
+pub struct ToolCallId(Text);
 
 /// The name of a tool: 1 to 64 of `[a-zA-Z0-9_-]`, as Bedrock's
 /// [`ToolSpecification`](https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ToolName(Text);
 
-impl InvocationId {
+impl ToolCallId {
     /// Errors: not 1 to 64 of `[a-zA-Z0-9_-]`.
     pub fn new(id: impl Into<Text>) -> Result<Self, MessageError> {
         let id = id.into();
-        if is_identifier(&id) { Ok(Self(id)) } else { Err(MessageError::InvalidInvocationId { length: id.len() }) }
+        if is_identifier(&id) { Ok(Self(id)) } else { Err(MessageError::InvalidToolCallId { length: id.len() }) }
     }
 
     /// The id as text.
@@ -48,13 +48,13 @@ fn is_identifier(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
 }
 
-impl fmt::Display for InvocationId {
+impl fmt::Display for ToolCallId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
     }
 }
 
-impl fmt::Debug for InvocationId {
+impl fmt::Debug for ToolCallId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -74,28 +74,28 @@ impl fmt::Debug for ToolName {
 
 /// The model asks for a tool to be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Invocation {
-    id: InvocationId,
+pub struct ToolCall {
+    id: ToolCallId,
     name: ToolName,
     arguments: Value,
     pub(crate) unknown: Option<Map>,
 }
 
-impl Invocation {
+impl ToolCall {
     /// A call of tool `name`.
     ///
     /// Errors: an id or a name that Bedrock refuses; arguments that are no [`Value`].
     pub fn new(id: impl Into<Text>, name: impl Into<Text>, arguments: impl IntoValue) -> Result<Self, MessageError> {
-        Ok(Self::of(InvocationId::new(id)?, ToolName::new(name)?, arguments.into_value()?))
+        Ok(Self::of(ToolCallId::new(id)?, ToolName::new(name)?, arguments.into_value()?))
     }
 
     /// A call whose id and name are known to be good.
-    pub(crate) fn of(id: InvocationId, name: ToolName, arguments: Value) -> Self {
+    pub(crate) fn of(id: ToolCallId, name: ToolName, arguments: Value) -> Self {
         Self { id, name, arguments, unknown: None }
     }
 
     /// What pairs the call with its result.
-    pub fn id(&self) -> &InvocationId {
+    pub fn id(&self) -> &ToolCallId {
         &self.id
     }
 
@@ -116,43 +116,43 @@ impl Invocation {
     /// Returns the result of this call: a text, a value, `serde_json::json!`, media, or a list of them.
     ///
     /// ```
-    /// # use verbale::Invocation;
+    /// # use verbale::ToolCall;
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let call = Invocation::new("call_1", "balance", serde_json::json!({"account": 7}))?;
+    /// let call = ToolCall::new("call_1", "balance", serde_json::json!({"account": 7}))?;
     /// call.success("12.50 euros");
     /// call.success(serde_json::json!({"amount": 12.5, "currency": "EUR"}));
     /// call.success(["as of today", "12.50 euros"]);
     /// # Ok(()) }
     /// ```
-    pub fn success(&self, contents: impl Into<ResultContents>) -> InvocationResult {
-        InvocationResult::new(self.id.clone(), self.name.clone(), Outcome::Success(contents.into().into_vec()))
+    pub fn success(&self, contents: impl Into<ResultContents>) -> ToolResult {
+        ToolResult::new(self.id.clone(), self.name.clone(), Outcome::Success(contents.into().into_vec()))
     }
 
     /// The result of this call, which failed.
-    pub fn failure(&self, error: InvocationError) -> InvocationResult {
-        InvocationResult::new(self.id.clone(), self.name.clone(), Outcome::Failure(error))
+    pub fn failure(&self, error: ToolCallError) -> ToolResult {
+        ToolResult::new(self.id.clone(), self.name.clone(), Outcome::Failure(error))
     }
 }
 
-/// What came of an [`Invocation`].
+/// What came of an [`ToolCall`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InvocationResult {
-    invocation_id: InvocationId,
+pub struct ToolResult {
+    tool_call_id: ToolCallId,
     name: ToolName,
     outcome: Outcome,
     pub(crate) unknown: Option<Map>,
 }
 
-impl InvocationResult {
-    /// The outcome of the call `invocation_id` of tool `name`. [`Invocation::success`] and
-    /// [`Invocation::failure`] copy both from the call.
-    pub fn new(invocation_id: InvocationId, name: ToolName, outcome: Outcome) -> Self {
-        Self { invocation_id, name, outcome, unknown: None }
+impl ToolResult {
+    /// The outcome of the call `tool_call_id` of tool `name`. [`ToolCall::success`] and
+    /// [`ToolCall::failure`] copy both from the call.
+    pub fn new(tool_call_id: ToolCallId, name: ToolName, outcome: Outcome) -> Self {
+        Self { tool_call_id, name, outcome, unknown: None }
     }
 
     /// The call that this is the result of.
-    pub fn invocation_id(&self) -> &InvocationId {
-        &self.invocation_id
+    pub fn tool_call_id(&self) -> &ToolCallId {
+        &self.tool_call_id
     }
 
     /// The tool that was called.
@@ -176,24 +176,24 @@ pub enum Outcome {
     /// What the tool gave back, which may be nothing.
     Success(Vec<ResultContent>),
     /// Why it failed.
-    Failure(InvocationError),
+    Failure(ToolCallError),
 }
 
 /// Why a tool call failed.
 #[derive(Clone, PartialEq, Eq)]
-pub struct InvocationError {
+pub struct ToolCallError {
     kind: Option<Text>,
     message: Text,
     retryable: Option<bool>,
     pub(crate) unknown: Option<Map>,
 }
 
-impl InvocationError {
+impl ToolCallError {
     /// An error that tells the model `message`. Errors: blank, for Bedrock takes no empty error result.
     pub fn new(message: impl Into<Text>) -> Result<Self, MessageError> {
         let message = message.into();
         if is_blank(&message) {
-            return Err(MessageError::BlankInvocationError);
+            return Err(MessageError::BlankToolCallError);
         }
         Ok(Self { kind: None, message, retryable: None, unknown: None })
     }
@@ -234,9 +234,9 @@ impl InvocationError {
     }
 }
 
-impl fmt::Debug for InvocationError {
+impl fmt::Debug for ToolCallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "InvocationError({} bytes)", self.message.len())
+        write!(f, "ToolCallError({} bytes)", self.message.len())
     }
 }
 
@@ -248,16 +248,16 @@ mod tests {
     fn ids_and_names_are_those_that_bedrock_takes() {
         let longest = "x".repeat(64);
         for good in ["a", "tooluse_kZJMlvQmRJ6eAyJE5GIl7Q", "call-1", &longest] {
-            assert!(InvocationId::new(good).is_ok() && ToolName::new(good).is_ok(), "{good}");
+            assert!(ToolCallId::new(good).is_ok() && ToolName::new(good).is_ok(), "{good}");
         }
         for bad in ["", "get user", "é", "a.b", &"x".repeat(65)] {
-            assert_eq!(InvocationId::new(bad), Err(MessageError::InvalidInvocationId { length: bad.len() }));
+            assert_eq!(ToolCallId::new(bad), Err(MessageError::InvalidToolCallId { length: bad.len() }));
             assert_eq!(ToolName::new(bad), Err(MessageError::InvalidToolName { length: bad.len() }));
         }
     }
 
     #[test]
     fn an_error_says_something() {
-        assert_eq!(InvocationError::new(" \n"), Err(MessageError::BlankInvocationError));
+        assert_eq!(ToolCallError::new(" \n"), Err(MessageError::BlankToolCallError));
     }
 }

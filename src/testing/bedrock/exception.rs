@@ -1,4 +1,4 @@
-//! [`Exception`]: the errors of Converse, with the status, the names and the words that Bedrock has for them.
+//! [`BedrockException`]: the errors of Converse, with the status, the names and the words that Bedrock has for them.
 
 /// An error of Converse. Before an answer it is an HTTP status, inside a stream an event.
 ///
@@ -6,7 +6,7 @@
 /// `Validation`; any other one is unhandled there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Exception {
+pub enum BedrockException {
     /// 403: no access to the model.
     AccessDenied,
     /// 500: Bedrock has failed.
@@ -30,7 +30,7 @@ pub enum Exception {
     Validation,
 }
 
-impl Exception {
+impl BedrockException {
     /// As it stands in the header `x-amzn-errortype`.
     pub(super) fn name(self) -> &'static str {
         self.row().0

@@ -1,4 +1,4 @@
-//! [`Server`]: a stand-in behind a socket of the loopback interface.
+//! [`FakeBedrockServer`]: a stand-in behind a socket of the loopback interface.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -21,13 +21,13 @@ use super::service::Service;
 /// A stand-in that listens on a port of 127.0.0.1. It ends, and breaks what is on its way, when this is dropped.
 #[derive(Debug)]
 #[must_use = "the server ends when it is dropped"]
-pub struct Server {
+pub struct FakeBedrockServer {
     endpoint_url: String,
     http_client: SharedHttpClient,
     _is_alive: watch::Sender<()>,
 }
 
-impl Server {
+impl FakeBedrockServer {
     pub(super) async fn start(service: Arc<Service>) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let endpoint_url = format!("http://{}", listener.local_addr()?);
@@ -48,7 +48,7 @@ impl Server {
         &self.endpoint_url
     }
 
-    /// The settings of an SDK client that asks it, as [`StandIn::sdk_config`](super::StandIn::sdk_config) has them, with
+    /// The settings of an SDK client that asks it, as [`FakeBedrock::sdk_config`](super::FakeBedrock::sdk_config) has them, with
     /// one pool of connections for all its clients. Proxies of the environment are not asked.
     pub fn sdk_config(&self) -> Builder {
         config(&self.endpoint_url).http_client(self.http_client.clone())

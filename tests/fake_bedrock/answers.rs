@@ -6,16 +6,16 @@ use aws_sdk_bedrockruntime::types::{ContentBlock, StopReason};
 use serde_json::json;
 use verbale::Value;
 use verbale::bedrock::from_document;
-use verbale::bedrock::stand_in::{Reply, StandIn};
+use verbale::testing::{FakeBedrock, ScriptedReply};
 
 use super::asked::{contents, rest, stream, streaming, told, whole};
 use super::clients;
 
 #[tokio::test]
 async fn a_text_comes_word_by_word() {
-    let stand_in = StandIn::new();
-    for (client, _server) in clients(&stand_in).await {
-        stand_in.reply(Reply::text("It leaves at  seven.").usage(12, 5));
+    let bedrock = FakeBedrock::new();
+    for (client, _server) in clients(&bedrock).await {
+        bedrock.reply(ScriptedReply::text("It leaves at  seven.").usage(12, 5));
         let events = told(stream(&client).await.unwrap()).await;
         assert_eq!(
             events,
@@ -35,11 +35,11 @@ async fn a_text_comes_word_by_word() {
 
 #[tokio::test]
 async fn a_piece_can_be_larger_and_a_stop_reason_another() {
-    let stand_in = StandIn::new();
-    for (client, _server) in clients(&stand_in).await {
+    let bedrock = FakeBedrock::new();
+    for (client, _server) in clients(&bedrock).await {
         let two = NonZeroUsize::new(2).unwrap();
-        let reply = Reply::text(" a b\nc d e ").words_per_piece(two).stop(StopReason::MaxTokens).usage(0, 0);
-        stand_in.reply(reply.cached(700, 30));
+        let reply = ScriptedReply::text(" a b\nc d e ").words_per_piece(two).stop(StopReason::MaxTokens).usage(0, 0);
+        bedrock.reply(reply.cached(700, 30));
         let events = told(stream(&client).await.unwrap()).await;
         assert_eq!(
             events,
@@ -56,8 +56,8 @@ async fn a_piece_can_be_larger_and_a_stop_reason_another() {
     }
 }
 
-fn text_and_three_calls() -> Reply {
-    Reply::text("One moment.")
+fn text_and_three_calls() -> ScriptedReply {
+    ScriptedReply::text("One moment.")
         .tool_call("call_1", "get_booking", json!({"reference": "KL305T", "nested": [1, "é"]}))
         .raw_tool_call("call_2", "hang_up", "")
         .raw_tool_call("call_3", "hang_up", "{no json")
@@ -66,9 +66,9 @@ fn text_and_three_calls() -> Reply {
 
 #[tokio::test]
 async fn tool_calls_come_in_pieces_behind_the_text() {
-    let stand_in = StandIn::new();
-    for (client, _server) in clients(&stand_in).await {
-        stand_in.reply(text_and_three_calls());
+    let bedrock = FakeBedrock::new();
+    for (client, _server) in clients(&bedrock).await {
+        bedrock.reply(text_and_three_calls());
         let events = told(stream(&client).await.unwrap()).await;
         let input: String = events
             .iter()
@@ -107,9 +107,9 @@ async fn tool_calls_come_in_pieces_behind_the_text() {
 
 #[tokio::test]
 async fn converse_answers_the_same_in_one_piece() {
-    let stand_in = StandIn::new();
-    for (client, _server) in clients(&stand_in).await {
-        stand_in.reply(text_and_three_calls());
+    let bedrock = FakeBedrock::new();
+    for (client, _server) in clients(&bedrock).await {
+        bedrock.reply(text_and_three_calls());
         let output = whole(&client).send().await.unwrap();
         let [
             ContentBlock::Text(text),
@@ -132,42 +132,42 @@ async fn converse_answers_the_same_in_one_piece() {
 
 #[tokio::test]
 async fn without_a_script_it_says_that_it_is_there() {
-    let stand_in = StandIn::new();
-    let [(client, _), _] = clients(&stand_in).await;
+    let bedrock = FakeBedrock::new();
+    let [(client, _), _] = clients(&bedrock).await;
     let events = told(stream(&client).await.unwrap()).await;
     assert_eq!(events[1..5], ["0 text \"Yes,\"", "0 text \" I\"", "0 text \" am\"", "0 text \" here.\""]);
     // A token is 4 bytes.
-    let sent = stand_in.requests()[0].body().len().div_ceil(4);
+    let sent = bedrock.requests()[0].body().len().div_ceil(4);
     assert_eq!(events.last().unwrap(), &format!("usage {sent} 4 {} None None, 0 ms", sent + 4));
 }
 
 #[tokio::test]
 async fn an_answer_can_say_nothing() {
-    let stand_in = StandIn::new();
-    for (client, _server) in clients(&stand_in).await {
-        stand_in.reply(Reply::default().usage(3, 0));
+    let bedrock = FakeBedrock::new();
+    for (client, _server) in clients(&bedrock).await {
+        bedrock.reply(ScriptedReply::default().usage(3, 0));
         let events = told(stream(&client).await.unwrap()).await;
         assert_eq!(events, ["start assistant", "stop end_turn", "usage 3 0 3 None None, 0 ms"]);
-        stand_in.reply(Reply::default());
+        bedrock.reply(ScriptedReply::default());
         assert_eq!(contents(&whole(&client).send().await.unwrap()), []);
     }
 }
 
 #[tokio::test]
 async fn a_responder_sees_what_is_asked() {
-    let stand_in = StandIn::answering(|request| match request.last_text() {
-        Some("Hi") => Reply::text(format!("{} {}", request.number(), request.model_id())),
-        _ => Reply::throttled(),
+    let bedrock = FakeBedrock::answering(|request| match request.last_text() {
+        Some("Hi") => ScriptedReply::text(format!("{} {}", request.number(), request.model_id())),
+        _ => ScriptedReply::throttled(),
     });
     let arn = "arn:aws:bedrock:eu-west-1:123456789012:inference-profile/eu.anthropic.claude-opus-4-8";
-    for (asked, (client, _server)) in clients(&stand_in).await.into_iter().enumerate() {
+    for (asked, (client, _server)) in clients(&bedrock).await.into_iter().enumerate() {
         let output = whole(&client).model_id(arn).send().await.unwrap();
         let (ours, theirs) = (2 * asked, 2 * asked + 1);
         assert_eq!(contents(&output), [ContentBlock::Text(format!("{ours} {arn}"))]);
-        stand_in.reply(Reply::text("first what is in the queue"));
+        bedrock.reply(ScriptedReply::text("first what is in the queue"));
         let events = rest(streaming(&client).model_id(arn).send().await.unwrap().stream).await.0;
         assert_eq!(events[1], "0 text \"first\"");
-        let request = &stand_in.requests()[theirs];
+        let request = &bedrock.requests()[theirs];
         assert_eq!((request.number(), request.is_streaming()), (theirs as u64, true));
     }
 }

@@ -9,8 +9,8 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use verbale::Value;
-use verbale::bedrock::stand_in::{Reply, StandIn};
 use verbale::bedrock::{to_document, to_json};
+use verbale::testing::{FakeBedrock, ScriptedReply};
 
 use super::asked::{MODEL, said, streaming, told};
 use super::clients;
@@ -20,9 +20,9 @@ const BLANK: &str = "The text field in the ContentBlock object at messages.2.con
 
 #[tokio::test]
 async fn the_first_violation_is_told_in_the_words_of_bedrock() {
-    let stand_in = StandIn::new();
-    for (client, _server) in clients(&stand_in).await {
-        stand_in.reply(Reply::text("Fine."));
+    let bedrock = FakeBedrock::new();
+    for (client, _server) in clients(&bedrock).await {
+        bedrock.reply(ScriptedReply::text("Fine."));
         let blank = || {
             streaming(&client)
                 .messages(said(ConversationRole::Assistant, "Yes?"))
@@ -43,15 +43,15 @@ async fn the_first_violation_is_told_in_the_words_of_bedrock() {
         // The reply is still there.
         assert_eq!(told(streaming(&client).send().await.unwrap().stream).await[1], "0 text \"Fine.\"");
     }
-    let counters = stand_in.counters();
+    let counters = bedrock.counters();
     assert_eq!((counters.requests, counters.refused, counters.finished), (6, 4, 6));
-    assert_eq!(stand_in.requests().len(), 6);
+    assert_eq!(bedrock.requests().len(), 6);
 }
 
 #[tokio::test]
 async fn models_differ_in_what_they_take() {
-    let stand_in = StandIn::new();
-    let [(client, _), _] = clients(&stand_in).await;
+    let bedrock = FakeBedrock::new();
+    let [(client, _), _] = clients(&bedrock).await;
     let prefilled = || streaming(&client).messages(said(ConversationRole::Assistant, "It is"));
     told(prefilled().send().await.unwrap().stream).await;
     let error = prefilled().model_id("us.anthropic.claude-sonnet-5").send().await.unwrap_err();
@@ -63,11 +63,11 @@ async fn models_differ_in_what_they_take() {
 
 #[tokio::test]
 async fn it_can_be_told_not_to_validate() {
-    let stand_in = StandIn::new().without_validation();
-    for (client, _server) in clients(&stand_in).await {
+    let bedrock = FakeBedrock::new().without_validation();
+    for (client, _server) in clients(&bedrock).await {
         told(client.converse_stream().model_id("model").send().await.unwrap().stream).await;
     }
-    assert_eq!(stand_in.counters().refused, 0);
+    assert_eq!(bedrock.counters().refused, 0);
 }
 
 #[tokio::test]
@@ -89,8 +89,8 @@ async fn what_is_asked_is_read_back() {
     let system = [SystemContentBlock::Text("You answer.".into()), SystemContentBlock::CachePoint(cache_point)];
     let inference = InferenceConfiguration::builder().max_tokens(200).temperature(0.5).stop_sequences("END").build();
 
-    let stand_in = StandIn::new();
-    for (client, _server) in clients(&stand_in).await {
+    let bedrock = FakeBedrock::new();
+    for (client, _server) in clients(&bedrock).await {
         let asked = client
             .converse_stream()
             .model_id(MODEL)
@@ -99,7 +99,7 @@ async fn what_is_asked_is_read_back() {
             .inference_config(inference.clone())
             .tool_config(ToolConfiguration::builder().set_tools(Some(tools.to_vec())).build().unwrap());
         told(asked.send().await.unwrap().stream).await;
-        let request = stand_in.requests().pop().unwrap();
+        let request = bedrock.requests().pop().unwrap();
         assert_eq!(request.messages(), messages);
         assert_eq!((request.system(), request.tools()), (&system[..], &tools[..]));
         assert_eq!(request.input().inference_config, Some(inference.clone()));
@@ -107,7 +107,7 @@ async fn what_is_asked_is_read_back() {
         let body: serde_json::Value = serde_json::from_slice(request.body()).unwrap();
         assert_eq!(body["messages"], messages.iter().map(to_json).collect::<serde_json::Value>());
     }
-    let requests = stand_in.requests();
+    let requests = bedrock.requests();
     assert_eq!(requests[0].body(), requests[1].body());
 }
 
@@ -117,8 +117,8 @@ fn message(role: ConversationRole, block: ContentBlock) -> aws_sdk_bedrockruntim
 
 #[tokio::test]
 async fn what_cannot_be_read_is_told() {
-    let stand_in = StandIn::new();
-    let server = stand_in.serve().await.unwrap();
+    let bedrock = FakeBedrock::new();
+    let server = bedrock.serve().await.unwrap();
     for (path, body, status, told) in [
         ("/model/m/converse", "{", "400 Bad Request", "The stand-in cannot read the request: the body is not JSON."),
         (
@@ -144,20 +144,20 @@ async fn what_cannot_be_read_is_told() {
         assert!(answer.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{answer}");
         assert!(answer.ends_with(&json!({"message": told}).to_string()), "{answer}");
     }
-    let counters = stand_in.counters();
+    let counters = bedrock.counters();
     assert_eq!((counters.connections, counters.requests, counters.refused), (3, 3, 2));
-    assert!(stand_in.requests().is_empty());
+    assert!(bedrock.requests().is_empty());
 }
 
 #[tokio::test]
 async fn nothing_that_was_said_is_shown() {
-    let stand_in = StandIn::new();
-    let [(client, _), (_, server)] = clients(&stand_in).await;
-    let reply = Reply::text("sesame").tool_call("sesame", "sesame", json!("sesame"));
-    let shown = format!("{reply:?} {:?}", Reply::validation("sesame"));
-    stand_in.reply(reply);
+    let bedrock = FakeBedrock::new();
+    let [(client, _), (_, server)] = clients(&bedrock).await;
+    let reply = ScriptedReply::text("sesame").tool_call("sesame", "sesame", json!("sesame"));
+    let shown = format!("{reply:?} {:?}", ScriptedReply::validation("sesame"));
+    bedrock.reply(reply);
     told(streaming(&client).messages(said(ConversationRole::Assistant, "sesame")).send().await.unwrap().stream).await;
-    let shown = format!("{shown} {stand_in:?} {:?} {server:?}", stand_in.requests());
+    let shown = format!("{shown} {bedrock:?} {:?} {server:?}", bedrock.requests());
     assert!(!shown.contains("sesame"), "{shown}");
     assert!(shown.contains("Text(6 bytes)") && shown.contains(r#"[["text"], ["text"]]"#), "{shown}");
 }

@@ -1,4 +1,4 @@
-//! [`Ending`]: how a call ended, and how much was said.
+//! [`CallEnd`]: how a call ended, and how much was said.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::message::MessageWrapper;
 /// How a call ended, and how much there is of it: whoever reads the call can tell that nothing is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Ending {
+pub struct CallEnd {
     /// When, in milliseconds since the Unix epoch.
     pub at_ms: i64,
     /// Why, in the words of the service: `hangup`, `transfer`. Nothing that was said.
@@ -21,7 +21,7 @@ pub struct Ending {
     pub summaries: u32,
 }
 
-impl Ending {
+impl CallEnd {
     /// A reason has so many bytes at most.
     pub const MAX_REASON_BYTES: usize = 100;
 

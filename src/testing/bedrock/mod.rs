@@ -1,25 +1,25 @@
-//! A Bedrock in this process, for tests: [`StandIn`]. Behind the feature `test-util`.
+//! A Bedrock in this process, for tests: [`FakeBedrock`]. Behind the feature `testing`.
 //!
 //! The client in front of it is the SDK's own, so that what a test sees is what a service will see. It answers what a
 //! script says, at the pace and with the faults that the script says, and refuses what Bedrock would refuse, in its
 //! words. It knows `Converse` and `ConverseStream`, of any model id; it looks at no credentials.
 //!
-//! Two ways lead to it. [`StandIn::sdk_config`] needs no socket: thousands of sessions fit into a test, and tokio's
-//! clock may be paused, so that a hang of a minute takes no time. [`StandIn::serve`] listens on the loopback interface,
+//! Two ways lead to it. [`FakeBedrock::sdk_config`] needs no socket: thousands of sessions fit into a test, and tokio's
+//! clock may be paused, so that a hang of a minute takes no time. [`FakeBedrock::serve`] listens on the loopback interface,
 //! where connections break as they do in a network.
 //!
 //! ```
 //! use aws_sdk_bedrockruntime::Client;
 //! use aws_sdk_bedrockruntime::types::{ContentBlock, ConversationRole, ConverseStreamOutput, Message};
-//! use verbale::bedrock::stand_in::{Exception, Reply, StandIn};
+//! use verbale::testing::{BedrockException, ScriptedReply, FakeBedrock};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let stand_in = StandIn::new();
-//! stand_in.reply(Reply::text("It arrives on Friday."));
-//! stand_in.reply(Reply::text("It arrives on").exception_after(2, Exception::ModelStreamError));
-//! stand_in.reply(Reply::throttled());
-//! let client = Client::from_conf(stand_in.sdk_config().build());
+//! let bedrock = FakeBedrock::new();
+//! bedrock.reply(ScriptedReply::text("It arrives on Friday."));
+//! bedrock.reply(ScriptedReply::text("It arrives on").exception_after(2, BedrockException::ModelStreamError));
+//! bedrock.reply(ScriptedReply::throttled());
+//! let client = Client::from_conf(bedrock.sdk_config().build());
 //!
 //! let text = ContentBlock::Text("When does it arrive?".into());
 //! let caller = Message::builder().role(ConversationRole::User).content(text).build()?;
@@ -41,8 +41,8 @@
 //! assert!(answer.recv().await.is_err_and(|error| error.as_service_error().is_some()));
 //! assert!(ask().await.is_err_and(|error| error.into_service_error().is_throttling_exception()));
 //!
-//! assert_eq!(stand_in.requests()[0].last_text(), Some("When does it arrive?"));
-//! assert_eq!((stand_in.counters().requests, stand_in.counters().finished), (3, 3));
+//! assert_eq!(bedrock.requests()[0].last_text(), Some("When does it arrive?"));
+//! assert_eq!((bedrock.counters().requests, bedrock.counters().finished), (3, 3));
 //! # Ok(()) }
 //! ```
 
@@ -67,11 +67,11 @@ use aws_sdk_bedrockruntime::config::{
     BehaviorVersion, Builder, Config, Credentials, Region, StalledStreamProtectionConfig,
 };
 
-pub use counters::Counters;
-pub use exception::Exception;
-pub use reply::Reply;
-pub use request::Request;
-pub use server::Server;
+pub use counters::RequestCounters;
+pub use exception::BedrockException;
+pub use reply::ScriptedReply;
+pub use request::ReceivedRequest;
+pub use server::FakeBedrockServer;
 
 use connector::Connector;
 use service::Service;
@@ -80,29 +80,29 @@ use service::Service;
 ///
 /// A request takes the next [`reply`](Self::reply); where there is none left, the one that the responder gives.
 #[derive(Clone)]
-pub struct StandIn(Arc<Service>);
+pub struct FakeBedrock(Arc<Service>);
 
-impl StandIn {
+impl FakeBedrock {
     /// One that answers `Yes, I am here.` until it is told otherwise.
     #[must_use]
     pub fn new() -> Self {
-        Self::answering(|_| Reply::text("Yes, I am here."))
+        Self::answering(|_| ScriptedReply::text("Yes, I am here."))
     }
 
     /// One that answers by what it is asked.
     ///
     /// ```
-    /// use verbale::bedrock::stand_in::{Reply, StandIn};
+    /// use verbale::testing::{ScriptedReply, FakeBedrock};
     ///
-    /// let stand_in = StandIn::answering(|request| match request.last_text() {
-    ///     Some("What time is it?") => Reply::default().tool_call("call_1", "clock", serde_json::json!({})),
-    ///     _ if request.number() % 10 == 9 => Reply::throttled(),
-    ///     _ => Reply::text("Of course."),
+    /// let bedrock = FakeBedrock::answering(|request| match request.last_text() {
+    ///     Some("What time is it?") => ScriptedReply::default().tool_call("call_1", "clock", serde_json::json!({})),
+    ///     _ if request.number() % 10 == 9 => ScriptedReply::throttled(),
+    ///     _ => ScriptedReply::text("Of course."),
     /// });
-    /// # let _ = stand_in;
+    /// # let _ = bedrock;
     /// ```
     #[must_use]
-    pub fn answering(responder: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
+    pub fn answering(responder: impl Fn(&ReceivedRequest) -> ScriptedReply + Send + Sync + 'static) -> Self {
         Self(Arc::new(Service::new(Arc::new(responder))))
     }
 
@@ -114,7 +114,7 @@ impl StandIn {
     }
 
     /// Answers the next request that has no reply yet. A request that is refused as invalid takes none.
-    pub fn reply(&self, reply: Reply) {
+    pub fn reply(&self, reply: ScriptedReply) {
         self.0.script().replies.push_back(reply);
     }
 
@@ -122,13 +122,13 @@ impl StandIn {
     /// one attempt, so that each request takes one reply, no stalled-stream protection, no time-outs.
     ///
     /// ```
-    /// # use verbale::bedrock::stand_in::StandIn;
+    /// # use verbale::testing::FakeBedrock;
     /// use std::time::Duration;
     /// use aws_sdk_bedrockruntime::Client;
     /// use aws_sdk_bedrockruntime::config::timeout::TimeoutConfig;
     ///
     /// let timeouts = TimeoutConfig::builder().operation_timeout(Duration::from_secs(10)).build();
-    /// let client = Client::from_conf(StandIn::new().sdk_config().timeout_config(timeouts).build());
+    /// let client = Client::from_conf(FakeBedrock::new().sdk_config().timeout_config(timeouts).build());
     /// # let _ = client;
     /// ```
     #[must_use]
@@ -142,53 +142,53 @@ impl StandIn {
     /// way.
     ///
     /// Errors: there is no port.
-    pub async fn serve(&self) -> io::Result<Server> {
-        Server::start(Arc::clone(&self.0)).await
+    pub async fn serve(&self) -> io::Result<FakeBedrockServer> {
+        FakeBedrockServer::start(Arc::clone(&self.0)).await
     }
 
     /// All requests that could be read so far, in the order in which they came; the ones that were refused too.
     #[must_use]
-    pub fn requests(&self) -> Vec<Arc<Request>> {
+    pub fn requests(&self) -> Vec<Arc<ReceivedRequest>> {
         self.0.script().requests.clone()
     }
 
     /// The same, and forgets them: what a long test does from time to time.
     #[must_use]
-    pub fn take_requests(&self) -> Vec<Arc<Request>> {
+    pub fn take_requests(&self) -> Vec<Arc<ReceivedRequest>> {
         std::mem::take(&mut self.0.script().requests)
     }
 
     /// What has come and gone so far.
     #[must_use]
-    pub fn counters(&self) -> Counters {
+    pub fn counters(&self) -> RequestCounters {
         self.0.tally.now()
     }
 
     /// Waits until what has come and gone is so, and gives it.
     ///
     /// ```
-    /// # use verbale::bedrock::stand_in::{Reply, StandIn};
+    /// # use verbale::testing::{ScriptedReply, FakeBedrock};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
-    /// let stand_in = StandIn::new();
-    /// assert_eq!(stand_in.until(|counters| counters.cancelled == 0).await.requests, 0);
+    /// let bedrock = FakeBedrock::new();
+    /// assert_eq!(bedrock.until(|counters| counters.cancelled == 0).await.requests, 0);
     /// # }
     /// ```
-    pub async fn until(&self, is_reached: impl FnMut(&Counters) -> bool) -> Counters {
+    pub async fn until(&self, is_reached: impl FnMut(&RequestCounters) -> bool) -> RequestCounters {
         self.0.tally.until(is_reached).await
     }
 }
 
-impl Default for StandIn {
+impl Default for FakeBedrock {
     fn default() -> Self {
         Self::new()
     }
 }
 
 /// What it has counted; nothing of what was said.
-impl fmt::Debug for StandIn {
+impl fmt::Debug for FakeBedrock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StandIn").field("counters", &self.counters()).finish_non_exhaustive()
+        f.debug_struct("FakeBedrock").field("counters", &self.counters()).finish_non_exhaustive()
     }
 }
 
