@@ -9,8 +9,6 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use tokio::time::Instant;
-
 pub(crate) use moment::{Date, read_moment, write_moment};
 
 /// Tells the time, in milliseconds since the Unix epoch.
@@ -162,10 +160,11 @@ impl Randomness for SeededRandomness {
     }
 }
 
-/// A moment from now on, in tokio's time; 30 years on, where that is farther than anybody waits.
-pub(crate) fn from_now(wait: Duration) -> Instant {
+/// The instant after `wait` by tokio's clock, at most 30 years from now, so that the sum never overflows.
+#[cfg(feature = "log")]
+pub(crate) fn from_now(wait: Duration) -> tokio::time::Instant {
     const FAR: Duration = Duration::from_secs(30 * 365 * 86_400);
-    let now = Instant::now();
+    let now = tokio::time::Instant::now();
     now.checked_add(wait.min(FAR)).unwrap_or(now)
 }
 

@@ -123,6 +123,7 @@ pub struct Misfit {
     pub is_json: bool,
 }
 
+#[cfg(feature = "tools")]
 impl Misfit {
     pub(super) fn new(error: &serde_json::Error) -> Self {
         Self { line: error.line(), column: error.column(), is_json: error.is_data() }

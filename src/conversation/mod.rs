@@ -17,12 +17,14 @@ mod metrics;
 mod prices;
 mod prompt;
 mod prompt_settings;
+#[cfg(feature = "query")]
 mod query;
 mod registry;
 mod run;
 mod shared;
 mod state;
 mod summaries;
+#[cfg(feature = "tools")]
 mod typed;
 
 pub(crate) use apply::system_texts;
@@ -33,6 +35,7 @@ pub use error::{AskError, EndError, Misfit, PromptError, RunError};
 pub use metrics::{CallMetrics, Durations, Percentiles};
 pub use prices::{Prices, TokenPrices};
 pub use prompt::Prompt;
+#[cfg(feature = "query")]
 pub use query::{Found, HistoryQuery, LogAnswer, LogScope, QueryError, QueryOrder, query_log};
 pub use registry::{ConversationMetadata, Conversations, RegistryError, Snapshot};
 pub use run::Run;

@@ -72,6 +72,7 @@ impl Message {
     }
 
     /// One of the parts, by its place among them.
+    #[cfg(feature = "query")]
     pub(crate) fn part(&self, index: usize) -> Option<Part<'_>> {
         (index < self.count_parts()).then_some(Part { message: self, index })
     }

@@ -17,5 +17,7 @@ pub use fingerprint::Fingerprint;
 pub use inference::Inference;
 pub use port::{Generation, Model, ModelRequest, ToolSpec};
 pub use summarizer::{Fallback, SummarizeError, Summarizer, Summary, SummaryFuture};
+pub(crate) use tool::failed;
+#[cfg(feature = "tools")]
+pub(crate) use tool::schema_of;
 pub use tool::{InvalidTool, NOT_RUN, OUTCOME_UNKNOWN, Tool, ToolContext, ToolError};
-pub(crate) use tool::{failed, schema_of};

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::ConversationMetadata;
+#[cfg(feature = "query")]
 use crate::conversation::query::Timeline;
 use crate::log::CallId;
 use crate::manager::{MessagesManager, Prune};
@@ -15,6 +16,7 @@ pub(in crate::conversation) struct History {
     is_logged: bool,
     noted: Noted,
     /// Of the list as it is, once somebody has asked for it.
+    #[cfg(feature = "query")]
     timeline: Option<Timeline>,
 }
 
@@ -41,7 +43,10 @@ type Manager = MessagesManager<PlainMessage>;
 impl History {
     /// Something will be changed.
     pub fn changing(&mut self, manager: &Manager) {
-        self.timeline = None;
+        #[cfg(feature = "query")]
+        {
+            self.timeline = None;
+        }
         self.noted.note(manager);
     }
 
@@ -84,6 +89,7 @@ impl History {
     }
 
     /// The roles that messages have ever had, where all are known, and those in memory in the order of time.
+    #[cfg(feature = "query")]
     pub fn overview(&mut self, manager: &Manager) -> (Option<&BTreeSet<Role>>, &Timeline) {
         let noted = &mut self.noted;
         let timeline = self.timeline.get_or_insert_with(|| {

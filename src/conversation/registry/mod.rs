@@ -6,6 +6,7 @@
 mod error;
 mod history;
 mod metadata;
+#[cfg(feature = "query")]
 mod query;
 mod snapshot;
 

@@ -4,6 +4,7 @@ mod codec;
 mod contents;
 mod media;
 mod result;
+#[cfg(feature = "schema")]
 mod schema;
 mod tool_call;
 

@@ -2,6 +2,7 @@
 
 mod read;
 mod read_metadata;
+#[cfg(feature = "schema")]
 mod schema;
 mod write;
 

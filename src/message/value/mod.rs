@@ -5,6 +5,7 @@ mod into;
 mod json;
 mod map;
 mod number;
+#[cfg(feature = "schema")]
 mod schema;
 mod size;
 
@@ -16,6 +17,7 @@ pub use entries::Entries;
 pub use into::IntoValue;
 pub use map::Map;
 pub use number::{MAX_DIGITS, Number};
+#[cfg(feature = "schema")]
 pub(super) use schema::bytes as bytes_schema;
 pub(crate) use size::entries_bytes;
 

@@ -6,7 +6,10 @@
 mod context;
 mod error;
 mod run;
+#[cfg(feature = "tools")]
 mod schema;
+#[cfg(feature = "tools")]
+mod typed;
 
 use std::fmt;
 use std::pin::Pin;
@@ -17,14 +20,11 @@ pub use context::ToolContext;
 pub use error::{InvalidTool, ToolError};
 pub(crate) use run::failed;
 pub use run::{NOT_RUN, OUTCOME_UNKNOWN};
+#[cfg(feature = "tools")]
 pub(crate) use schema::schema_of;
-use schemars::JsonSchema;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use serde_json::Value as Json;
 
 use super::ToolSpec;
-use crate::message::{ResultContent, Text, ToolCall, ToolCallError, ToolName, ToolResult, Value};
+use crate::message::{ResultContent, ToolCall, ToolCallError, ToolName, ToolResult, Value};
 
 /// A function that a model may call, for runs and live calls alike. Clones are the same tool.
 ///
@@ -76,32 +76,6 @@ type Handler = Arc<dyn Fn(Value, ToolContext) -> Handling + Send + Sync>;
 type Handling = Pin<Box<dyn Future<Output = Result<Vec<ResultContent>, ToolCallError>> + Send>>;
 
 impl Tool {
-    /// Creates a tool from its name, a description for the model, and a handler with typed arguments. The handler returns
-    /// anything that serde can write: a text stays a text, the rest is JSON.
-    ///
-    /// Returns [`InvalidTool`] if Bedrock refuses the name, or if the schema of `A` is not of type `object`.
-    pub fn new<A, F, R, T>(name: impl Into<Text>, description: impl Into<Text>, handler: F) -> Result<Self, InvalidTool>
-    where
-        A: DeserializeOwned + JsonSchema + Send,
-        F: Fn(A, ToolContext) -> R + Send + Sync + 'static,
-        R: Future<Output = Result<T, ToolError>> + Send + 'static,
-        T: Serialize,
-    {
-        let spec = ToolSpec::new(name, description, schema::schema::<A>()?).map_err(InvalidTool::Name)?;
-        let handler = Arc::new(handler);
-        let handle = move |arguments: Value, context| -> Handling {
-            let handler = handler.clone();
-            Box::pin(async move {
-                let handling = match read_arguments(arguments) {
-                    Ok(arguments) => handler(arguments, context),
-                    Err(error) => return Err(error),
-                };
-                contents_of(&handling.await?)
-            })
-        };
-        Ok(Self { spec, timeout: None, handler: Some(Arc::new(handle)) })
-    }
-
     /// Creates a tool from its specification and a handler that takes the arguments as the model gave them: check them as
     /// you would check a stranger's.
     pub fn raw<F, R>(spec: ToolSpec, handler: F) -> Self
@@ -161,37 +135,6 @@ impl Tool {
             run::run_tool(&call, async move { handler(arguments, context).await }, timeout).await
         })
     }
-}
-
-fn read_arguments<A: DeserializeOwned>(arguments: Value) -> Result<A, ToolCallError> {
-    let json = match arguments {
-        // A model sends no arguments to a tool that takes none.
-        Value::Null => Ok(Json::Object(serde_json::Map::new())),
-        arguments => Json::try_from(&arguments),
-    };
-    let json = json.map_err(|error| invalid_arguments(&error))?;
-    serde_json::from_value(json).map_err(|error| invalid_arguments(&error))
-}
-
-fn invalid_arguments(why: &dyn fmt::Display) -> ToolCallError {
-    let message = format!("The arguments do not fit the schema of the tool: {why}. Call it again with ones that do.");
-    ToolError::new(message).with_type("InvalidArguments").with_retryable(true).into()
-}
-
-/// The result that the model gets for what a handler returned.
-fn contents_of(returned: &impl Serialize) -> Result<Vec<ResultContent>, ToolCallError> {
-    let as_text = || serde_json::to_string(returned).map(|json| vec![json.into()]);
-    let contents = match serde_json::to_value(returned) {
-        Ok(Json::Null) => Ok(Vec::new()),
-        Ok(Json::String(text)) => Ok(vec![text.into()]),
-        // JSON that is no `Value`, such as one that nests too deep, is a text.
-        Ok(json) => Value::try_from(json).map(|value| vec![value.into()]).or_else(|_| as_text()),
-        Err(_) => as_text(),
-    };
-    contents.map_err(|_| {
-        let message = "The tool ran to its end, but its result cannot be written as JSON; it may have acted.";
-        ToolError::new(message).with_type(OUTCOME_UNKNOWN).with_retryable(false).into()
-    })
 }
 
 /// The name and the deadline.

@@ -34,7 +34,7 @@ pub(super) fn sniff(bytes: &[u8]) -> Option<Sniffed> {
     if head.get(4..10) == Some(b"ftyp3g") {
         return sure("video/3gpp");
     }
-    let mime_type = match usual_name(infer::get(head)?.mime_type()) {
+    let mime_type = match usual_name(known_type(head)?) {
         ZIP => zip_type(bytes),
         other => other,
     };
@@ -46,6 +46,17 @@ pub(super) fn sniff(bytes: &[u8]) -> Option<Sniffed> {
         other => ["image/", "audio/", "video/"].iter().any(|kind| other.starts_with(kind)),
     };
     Some(Sniffed { mime_type, is_sure })
+}
+
+/// The type of a binary file by its first bytes. Without the feature `media`, none is known.
+#[cfg(feature = "media")]
+fn known_type(head: &[u8]) -> Option<&'static str> {
+    infer::get(head).map(|found| found.mime_type())
+}
+
+#[cfg(not(feature = "media"))]
+fn known_type(_: &[u8]) -> Option<&'static str> {
+    None
 }
 
 /// The text, where the bytes begin like one: UTF-8 without control characters.

@@ -6,11 +6,11 @@ use verbale::bedrock::BedrockMessage;
 use verbale::message::{Outcome, ResultContent};
 use verbale::{MessageWrapper, MessagesManager, Role, ToolResult};
 
-use crate::happening::{Happening, Observer};
-use crate::play::Ended;
-use crate::player::BargeIn;
-use crate::script::{Event, EventKind, Script};
-use crate::text::{end_of, start_of, texts_of, visible};
+use crate::demo::happening::{Happening, Observer};
+use crate::demo::play::Ended;
+use crate::demo::player::BargeIn;
+use crate::demo::script::{Event, EventKind, Script};
+use crate::demo::text::{end_of, start_of, texts_of, visible};
 
 /// Columns of a line, and those in front of what is said.
 const WIDTH: usize = 100;

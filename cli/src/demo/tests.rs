@@ -9,12 +9,12 @@ use verbale::bedrock::BedrockMessage;
 use verbale::{LastMessage, MessagesManager, PlainMessage, Record};
 
 use super::*;
-use crate::log::Place;
-use crate::script::EventKind;
+use crate::demo::log::Place;
+use crate::demo::script::EventKind;
 
 /// The calls of `../shared/data`; none, with a word about it, where they are not there.
 fn recorded() -> Vec<PathBuf> {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
     let mut files = Vec::new();
     for folder in ["harper-valley", "tau-airline"] {
         match std::fs::read_dir(data.join(folder)) {
@@ -32,7 +32,7 @@ fn recorded() -> Vec<PathBuf> {
 }
 
 fn played(arguments: &[&str]) -> Result<String, Failure> {
-    let arguments = Arguments::try_parse_from(["call"].iter().chain(arguments)).unwrap();
+    let arguments = crate::Program::demo_from(arguments).unwrap();
     let mut out = Vec::new();
     run(arguments, &mut out)?;
     Ok(String::from_utf8(out).unwrap())

@@ -9,7 +9,7 @@ use verbale::{
     Attribute, Content, Contents, Entry, Heard, ManagerError, MessageId, MessageWrapper, MessagesManager, Timing,
 };
 
-use crate::script::{Event, EventKind};
+use crate::demo::script::{Event, EventKind};
 
 /// The conversation of a call, and what is being spoken in it.
 pub struct Player {

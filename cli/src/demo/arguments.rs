@@ -1,11 +1,11 @@
-//! [`Arguments`]: the command line of the example.
+//! [`Arguments`]: the command line of `verbale demo`.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::Parser;
+use clap::Args;
 
-use crate::log::Place;
+use crate::demo::log::Place;
 
 /// Plays a recorded call through the manager, with the times of the recording.
 ///
@@ -15,8 +15,8 @@ use crate::log::Place;
 ///
 /// Shown are a line for each turn (its time, the messages in the window, who says what), the conversation, the last
 /// summary, what the log cost (requests, write units), and whether the restored call equals the live one.
-#[derive(Debug, Clone, PartialEq, Parser)]
-#[command(name = "call", after_long_help = AFTER_HELP, verbatim_doc_comment)]
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_long_help = AFTER_HELP)]
 pub struct Arguments {
     /// Keeps the log in this directory, in a DynamoDB inside this process.
     ///
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     fn parsed(arguments: &[&str]) -> Result<Arguments, ErrorKind> {
-        Arguments::try_parse_from(["call"].iter().chain(arguments)).map_err(|error| {
+        crate::Program::demo_from(arguments).map_err(|error| {
             assert_eq!(error.exit_code(), if error.use_stderr() { 2 } else { 0 });
             error.kind()
         })
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn the_command_line_is_sound() {
-        Arguments::command().debug_assert();
+        crate::Program::command().debug_assert();
     }
 
     #[test]

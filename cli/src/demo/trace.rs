@@ -10,8 +10,8 @@ use serde_json::{Number, Value as Json};
 use verbale::bedrock::to_json;
 use verbale::{MessageId, Record};
 
-use crate::happening::{Happening, Observer};
-use crate::text::texts_of;
+use crate::demo::happening::{Happening, Observer};
+use crate::demo::text::texts_of;
 
 /// Writes a JSON object for each message that was added, each summary, each time that something was logged, and the
 /// end.

@@ -6,13 +6,13 @@ use verbale::bedrock::BedrockMessage;
 use verbale::dynamodb::{Cost, Item};
 use verbale::{LastMessage, MessagesManager};
 
-use crate::error::PlayError;
-use crate::happening::{Happening, Observer};
-use crate::log::CallLog;
-use crate::player::Player;
-use crate::script::Script;
-use crate::summaries::{Summaries, Summary};
-use crate::windows::Windows;
+use crate::demo::error::PlayError;
+use crate::demo::happening::{Happening, Observer};
+use crate::demo::log::CallLog;
+use crate::demo::player::Player;
+use crate::demo::script::Script;
+use crate::demo::summaries::{Summaries, Summary};
+use crate::demo::windows::Windows;
 
 /// How a call is played.
 #[derive(Debug, Clone, Copy)]

@@ -16,8 +16,8 @@ use verbale::log::{self, CallId, CallLog as _, WriterLease};
 use verbale::manager::RestoreError;
 use verbale::{LastMessage, MessageId, MessagesManager, Receipt, Record};
 
-use crate::script::Script;
-use crate::text::visible;
+use crate::demo::script::Script;
+use crate::demo::text::visible;
 
 /// The log of one call.
 pub struct CallLog {

@@ -5,9 +5,9 @@ use std::io;
 use aws_sdk_bedrockruntime::types;
 use verbale::{Message, MessageId, Record};
 
-use crate::play::Ended;
-use crate::player::BargeIn;
-use crate::script::{Event, Script};
+use crate::demo::play::Ended;
+use crate::demo::player::BargeIn;
+use crate::demo::script::{Event, Script};
 
 /// What happens while a call is played, in its order.
 pub enum Happening<'a> {

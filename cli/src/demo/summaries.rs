@@ -9,7 +9,7 @@ use verbale::memory::ExtractiveSummarizer;
 use verbale::model::{self, SummarizeError, Summarizer};
 use verbale::{ManagerError, Message, MessagesManager, Summarizing};
 
-use crate::error::PlayError;
+use crate::demo::error::PlayError;
 
 /// The summaries of a call. One at a time is in the making.
 pub struct Summaries {

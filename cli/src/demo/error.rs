@@ -8,8 +8,8 @@ use tokio::task::JoinError;
 use verbale::ManagerError;
 use verbale::bedrock::{BedrockError, Violation};
 
-use crate::log::LogError;
-use crate::text::visible;
+use crate::demo::log::LogError;
+use crate::demo::text::visible;
 
 /// Why a call could not be played to its end. What was logged before stays in the log.
 #[derive(Debug, thiserror::Error)]

@@ -1,4 +1,4 @@
-//! Plays a recorded call: see `cargo run --example call -- --help`.
+//! `verbale demo`: plays a recorded call through the manager and the log.
 //!
 //! Read `play.rs`, which tells the order of things in a call, then `player.rs`, `windows.rs`, `summaries.rs` and
 //! `log.rs`, where the library is used. `script/` reads the recordings; `show.rs` and `trace.rs` show what happens.
@@ -23,8 +23,7 @@ mod tests;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use arguments::Arguments;
-use clap::Parser;
+pub use arguments::Arguments;
 use error::{PlayError, on_one_line};
 use happening::Observer;
 use log::CallLog;
@@ -53,13 +52,13 @@ impl Failure {
     }
 }
 
-fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+/// Plays the call. Returns the exit status of the program.
+pub fn main(arguments: Arguments) -> ExitCode {
     let mut output = Output::new(io::stdout().lock());
     match run(arguments, &mut output) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            // If that cannot be told, the status still says it.
+            // Without a standard error, only the status reports the failure.
             let _ = writeln!(io::stderr(), "{}", on_one_line(&failure));
             ExitCode::from(failure.exit_status())
         }

@@ -169,7 +169,7 @@ fn the_call_has_the_name_of_its_file() {
 
 #[test]
 fn the_recorded_calls_are_read() {
-    let data = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
+    let data = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
     let mut cut = Vec::new();
     let mut read = 0;
     for folder in ["harper-valley", "tau-airline"] {

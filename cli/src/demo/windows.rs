@@ -8,9 +8,9 @@ use aws_smithy_types::Document;
 use verbale::bedrock::{BedrockMessage, ConverseRequest, Profile, validate};
 use verbale::{MessageWrapper, MessagesManager, Role};
 
-use crate::error::PlayError;
-use crate::script::{EventKind, Script};
-use crate::text::texts_of;
+use crate::demo::error::PlayError;
+use crate::demo::script::{EventKind, Script};
+use crate::demo::text::texts_of;
 
 const MODEL: &str = "eu.anthropic.claude-sonnet-5";
 const SYSTEM_PROMPT: &str = "You answer the phone. What you write is spoken: be brief, and use no lists.";

@@ -1,0 +1,72 @@
+//! [`Tool::new`]: a tool whose arguments have a Rust type.
+
+use std::fmt;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
+
+use super::{Handling, InvalidTool, OUTCOME_UNKNOWN, Tool, ToolContext, ToolError, schema};
+use crate::message::{ResultContent, Text, ToolCallError, Value};
+use crate::model::ToolSpec;
+
+impl Tool {
+    /// Creates a tool from its name, a description for the model, and a handler with typed arguments. The handler returns
+    /// anything that serde can write: a text stays a text, the rest is JSON.
+    ///
+    /// Returns [`InvalidTool`] if Bedrock refuses the name, or if the schema of `A` is not of type `object`.
+    pub fn new<A, F, R, T>(name: impl Into<Text>, description: impl Into<Text>, handler: F) -> Result<Self, InvalidTool>
+    where
+        A: DeserializeOwned + JsonSchema + Send,
+        F: Fn(A, ToolContext) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<T, ToolError>> + Send + 'static,
+        T: Serialize,
+    {
+        let spec = ToolSpec::new(name, description, schema::schema::<A>()?).map_err(InvalidTool::Name)?;
+        let handler = Arc::new(handler);
+        let handle = move |arguments: Value, context| -> Handling {
+            let handler = handler.clone();
+            Box::pin(async move {
+                let handling = match read_arguments(arguments) {
+                    Ok(arguments) => handler(arguments, context),
+                    Err(error) => return Err(error),
+                };
+                contents_of(&handling.await?)
+            })
+        };
+        Ok(Self { spec, timeout: None, handler: Some(Arc::new(handle)) })
+    }
+}
+
+fn read_arguments<A: DeserializeOwned>(arguments: Value) -> Result<A, ToolCallError> {
+    let json = match arguments {
+        // A model sends no arguments to a tool that takes none.
+        Value::Null => Ok(Json::Object(serde_json::Map::new())),
+        arguments => Json::try_from(&arguments),
+    };
+    let json = json.map_err(|error| invalid_arguments(&error))?;
+    serde_json::from_value(json).map_err(|error| invalid_arguments(&error))
+}
+
+fn invalid_arguments(why: &dyn fmt::Display) -> ToolCallError {
+    let message = format!("The arguments do not fit the schema of the tool: {why}. Call it again with ones that do.");
+    ToolError::new(message).with_type("InvalidArguments").with_retryable(true).into()
+}
+
+/// The result that the model gets for what a handler returned.
+fn contents_of(returned: &impl Serialize) -> Result<Vec<ResultContent>, ToolCallError> {
+    let as_text = || serde_json::to_string(returned).map(|json| vec![json.into()]);
+    let contents = match serde_json::to_value(returned) {
+        Ok(Json::Null) => Ok(Vec::new()),
+        Ok(Json::String(text)) => Ok(vec![text.into()]),
+        // JSON that is no `Value`, such as one that nests too deep, is a text.
+        Ok(json) => Value::try_from(json).map(|value| vec![value.into()]).or_else(|_| as_text()),
+        Err(_) => as_text(),
+    };
+    contents.map_err(|_| {
+        let message = "The tool ran to its end, but its result cannot be written as JSON; it may have acted.";
+        ToolError::new(message).with_type(OUTCOME_UNKNOWN).with_retryable(false).into()
+    })
+}
