@@ -4,6 +4,7 @@
 
 emulators=.ci/emulators
 dynalite_version=4.0.0
+deny_version=0.20.2
 python="$tools/python-$(sha256sum "$emulators/requirements.txt" | cut -c 1-12)"
 npm="$tools/dynalite-$dynalite_version"
 lifelines=()
@@ -30,6 +31,10 @@ install() {
 python_tools() {
   python3 -m venv "$python" &&
     timeout 240 "$python/bin/pip" install --quiet --requirement "$emulators/requirements.txt"
+}
+
+deny_tool() {
+  timeout 1200 cargo install cargo-deny --quiet --locked --version "$deny_version" --root "$target/tools/cargo-deny-$deny_version"
 }
 
 npm_tools() {
