@@ -11,7 +11,7 @@ pub enum MessageError {
     #[error("a message id is a ULID: 26 characters of Crockford's base 32")]
     InvalidId,
     /// Bedrock takes 1 to 64 of `[a-zA-Z0-9_-]` as `toolUseId`.
-    #[error("an invocation id has 1 to 64 characters of [a-zA-Z0-9_-]; this one has {length} bytes")]
+    #[error("a tool call id has 1 to 64 characters of [a-zA-Z0-9_-]; this one has {length} bytes")]
     InvalidToolCallId {
         /// Bytes of the refused id.
         length: usize,

@@ -9,29 +9,29 @@ use crate::demo::log::Place;
 
 /// Plays a recorded call through the manager, with the times of the recording.
 ///
-/// The assistant speaks the agent's segments. A caller who starts with words before the agent has ended breaks in
-/// and cuts what was heard. Old turns are summarised on the way, without a model, and what each turn changed is
-/// logged to DynamoDB. At the end the call is read back from the log and restored.
+/// The assistant speaks the agent's segments. A caller who speaks before the agent has ended interrupts, and the rest is
+/// unheard. Old turns are summarised in the background, without a model. Each turn is logged to DynamoDB. At the end the
+/// call is read from the log and restored.
 ///
-/// Shown are a line for each turn (its time, the messages in the window, who says what), the conversation, the last
-/// summary, what the log cost (requests, write units), and whether the restored call equals the live one.
+/// The output has a line for each turn (time, messages in the window, speaker, words), the conversation, the last summary,
+/// the cost of the log (requests, write units), and whether the restored call equals the live one.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct Arguments {
     /// Keeps the log in this directory, in a DynamoDB inside this process.
     ///
-    /// Without `--db` and `--endpoint`, that one lives in memory and ends with the process. The id of the call is the
-    /// name of FILE with an id of this run behind it: played again, it is another call.
+    /// Without `--db` and `--endpoint`, the log is in memory and ends with the process. The call's id is the name of FILE
+    /// with an id of this run as suffix, so each run is a new call.
     #[arg(long, value_name = "DIR", conflicts_with = "endpoint")]
     pub db: Option<PathBuf>,
 
     /// Keeps the log in the DynamoDB at this address, such as http://127.0.0.1:8000.
     ///
-    /// For a local DynamoDB: it gets dummy credentials. The region is that of AWS_REGION, or us-east-1.
+    /// Meant for a local DynamoDB: the credentials are dummies. The region is AWS_REGION, or us-east-1.
     #[arg(long, value_name = "URL", value_parser = endpoint)]
     pub endpoint: Option<String>,
 
-    /// Summarises when more than N messages are in the window, which is what the model gets.
+    /// Starts a summary when the window, which the model gets, has more than N messages.
     #[arg(long, value_name = "N", default_value = "12")]
     pub summarize_above: NonZeroUsize,
 
@@ -39,43 +39,43 @@ pub struct Arguments {
     #[arg(long, value_name = "K", default_value_t = 2)]
     pub keep_turns: usize,
 
-    /// Prints JSON Lines for programs, instead of what people read.
+    /// Prints JSON Lines for programs instead of text for people.
     #[arg(long)]
     pub trace: bool,
 
-    /// The call to be played, in one of the two formats below; without it, one that ships with the example.
+    /// The call to play, in one of the two formats below. Without it, the built-in call is played.
     pub file: Option<PathBuf>,
 }
 
 const AFTER_HELP: &str = r#"Formats of FILE, recognised by its content:
   segments  JSON Lines, one speech segment each, with times in ms since the epoch:
             {"role":"caller","start_timestamp_ms":1744815823058,"duration_ms":900,"text":"hi there"}
-            `role` is `agent` or `caller`. A segment of noise marks alone ([noise], <unk>) is no
-            message. Where `text` is empty, `asr` is taken, if there is one.
-  chat      A JSON object with `messages`, as OpenAI's chat API takes them, with `tool_calls` or not:
+            `role` is `agent` or `caller`. A segment with noise marks alone ([noise], <unk>) is no
+            message. If `text` is empty, `asr` is used.
+  chat      A JSON object with `messages` as in OpenAI's chat API, with or without `tool_calls`:
             {"messages":[{"role":"user","content":"Hi there"}, ...]}
-            It has no times: everybody speaks 150 words a minute from 2025-01-01 09:00 UTC on.
+            It has no times: everybody speaks 150 words a minute from 2025-01-01 09:00 UTC.
 
---trace prints one JSON object per line, of the kind that its `event` names:
-  after each message that was added, the messages that a model would get now, as Converse takes them
+--trace prints one JSON object on each line. Its `event` is one of:
+  after each message, the messages that a model would get now, in Converse's JSON
     {"event":"turn","window":[{"role":"user","content":[{"text":"Hi there"}]}, ...]}
     (the contents are {"text":...}, {"toolUse":...} and {"toolResult":...})
-  each summary, when it is there
+  each summary, when it is added
     {"event":"summary","id":"01JRZ...","summaryIds":["01JRZ...", ...],"text":"..."}
-  what was written to the log, when something was
+  the records that were written to the log
     {"event":"logged","records":[{"id":"01JRZ...","seq":0,"revision":1,"message":...}, ...]}
-  at last the records of the call, and its items as DynamoDB gives them back, as plain JSON
+  at the end, the records of the call, and its items from DynamoDB as plain JSON
     {"event":"end","records":[...],"items":[{"pk":"CALL#...",...}, ...],"restored_equal":true}
 
-Exit status: 0 played; 1 it could not be played to its end; 2 wrong arguments, or a FILE that is
-none (told on one line: which line of it, and what is wrong). Nothing is logged of such a FILE.
+Exit status: 0 success; 1 the call stopped with an error; 2 wrong arguments or an invalid FILE,
+reported on one line with the place in it. An invalid FILE is not logged.
 
 Examples:
-  cargo run --example call
-  cargo run --example call -- --summarize-above 6 --trace call.jsonl"#;
+  verbale demo
+  verbale demo --summarize-above 6 --trace call.jsonl"#;
 
 impl Arguments {
-    /// Where the log is to be kept.
+    /// Returns the place of the log.
     pub fn into_place(self) -> Place {
         match (self.db, self.endpoint) {
             (Some(directory), _) => Place::Directory(directory),
@@ -94,7 +94,7 @@ fn endpoint(url: &str) -> Result<String, &'static str> {
         {
             Ok(url.to_owned())
         }
-        _ => Err("an address is http://HOST[:PORT] or https://HOST[:PORT]"),
+        _ => Err("expected http://HOST[:PORT] or https://HOST[:PORT]"),
     }
 }
 
@@ -113,12 +113,12 @@ mod tests {
     }
 
     #[test]
-    fn the_command_line_is_sound() {
+    fn command_line_is_valid() {
         crate::Program::command().debug_assert();
     }
 
     #[test]
-    fn without_arguments_the_defaults_hold() {
+    fn defaults_apply_without_arguments() {
         let defaults = Arguments {
             db: None,
             endpoint: None,
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn all_arguments_are_taken() {
+    fn all_arguments_are_parsed() {
         let all =
             ["--endpoint", "http://[::1]:8000", "--summarize-above", "6", "--keep-turns", "0", "--trace", "a.jsonl"];
         let taken = Arguments {

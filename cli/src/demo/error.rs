@@ -1,4 +1,4 @@
-//! [`PlayError`]: why a call could not be played to its end.
+//! [`PlayError`]: an error that stops a call.
 
 use std::error::Error;
 use std::io;
@@ -11,24 +11,24 @@ use verbale::bedrock::{BedrockError, Violation};
 use crate::demo::log::LogError;
 use crate::demo::text::visible;
 
-/// Why a call could not be played to its end. What was logged before stays in the log.
+/// An error that stops a call. Records that were logged earlier stay in the log.
 #[derive(Debug, thiserror::Error)]
 pub enum PlayError {
     #[error("the manager refused a message")]
     Manager(#[from] ManagerError),
-    #[error("a message cannot be said to Bedrock")]
+    #[error("a message cannot be converted for Bedrock")]
     Bedrock(#[from] BedrockError),
-    #[error("the tools of the call cannot be said to Bedrock")]
+    #[error("the tools of the call cannot be converted for Bedrock")]
     Tools(#[from] BuildError),
-    #[error("a bug: Bedrock would refuse the window behind {messages} messages: {}", first(.violations))]
+    #[error("a bug: Bedrock would refuse the window after {messages} messages: {}", first(.violations))]
     Refused { messages: usize, violations: Vec<Violation> },
-    #[error("the summary was not made")]
+    #[error("the summary task failed")]
     Summary(#[from] JoinError),
     #[error(transparent)]
     Log(#[from] LogError),
     #[error("a bug: the restored manager does not equal the live one")]
     NotEqual,
-    #[error("the runtime does not start")]
+    #[error("the runtime cannot start")]
     Runtime(#[source] io::Error),
     #[error("the output cannot be written")]
     Output(#[from] io::Error),
@@ -38,13 +38,13 @@ fn first(violations: &[Violation]) -> String {
     violations.first().map(ToString::to_string).unwrap_or_default()
 }
 
-/// An error and what caused it, on one line.
+/// Returns an error and its causes on one line.
 pub fn on_one_line(error: &dyn Error) -> String {
     let mut line = String::new();
     let mut next = Some(error);
     while let Some(error) = next {
         let text = error.to_string();
-        // Many errors tell their source themselves.
+        // Many errors include their source.
         if !line.contains(&text) {
             if !line.is_empty() {
                 line.push_str(": ");

@@ -1,4 +1,4 @@
-//! [`Happening`]: what happens while a call is played, and [`Observer`], the port of whoever shows it.
+//! [`Happening`]: the events of a played call, and [`Observer`], the port for their output.
 
 use std::io;
 
@@ -9,19 +9,19 @@ use crate::demo::play::Ended;
 use crate::demo::player::BargeIn;
 use crate::demo::script::{Event, Script};
 
-/// What happens while a call is played, in its order.
+/// An event of a played call.
 pub enum Happening<'a> {
-    /// The call begins. `log` says where it is logged, and as what.
+    /// The call begins. `log` has the call's id and the place of its log.
     Begun { script: &'a Script, log: &'a str },
-    /// The caller broke in on what was said before.
+    /// The caller interrupted the assistant.
     BrokenIn(&'a BargeIn),
-    /// A message was added: what a model would get now.
+    /// A message was added. `window` has the messages that a model would get now.
     Added { event: &'a Event, window: &'a [types::Message] },
-    /// So many messages are being summarised, and the call goes on.
+    /// A task summarises `messages` messages while the call continues.
     SummaryBegun { messages: usize },
-    /// A summary is in its place; so many messages are left in the window.
+    /// A summary was added, and `window` messages remain in the window.
     Summarized { summary: &'a Message, summary_ids: &'a [MessageId], window: usize },
-    /// A summary came to nothing. Nothing is lost by it.
+    /// A summary failed. The messages stay in the window.
     NotSummarized { why: &'a dyn std::error::Error },
     /// Records were written to the log.
     Logged(&'a [Record]),
@@ -29,8 +29,8 @@ pub enum Happening<'a> {
     Ended(&'a Ended),
 }
 
-/// Whoever shows what happens.
+/// Shows the events of a call.
 pub trait Observer {
-    /// Errors: it cannot be shown, which ends the call.
+    /// Shows an event. Returns an error, which ends the call, if the output fails.
     fn observe(&mut self, happening: Happening<'_>) -> io::Result<()>;
 }

@@ -1,4 +1,4 @@
-//! [`CallLog`]: the log of one call in DynamoDB, wherever that is.
+//! [`CallLog`]: the log of one call in DynamoDB, embedded or at an address.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -28,18 +28,18 @@ pub struct CallLog {
     read: Cost,
 }
 
-/// Where the log is.
+/// The place of the log.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Place {
-    /// In this process, and gone with it.
+    /// In the memory of this process.
     Memory,
     /// In this process, in files of a directory.
     Directory(PathBuf),
-    /// In the DynamoDB at an address. It gets dummy credentials: one for development, not that of AWS.
+    /// In a local DynamoDB at an address, with dummy credentials.
     Endpoint(String),
 }
 
-/// Why the log cannot be used.
+/// An error of the log.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     #[error(transparent)]
@@ -60,7 +60,7 @@ pub enum LogError {
 }
 
 impl CallLog {
-    /// A log for a call that is played now, with an id of its own. Makes what is missing: directory, database, table.
+    /// Opens the log for a new call with its own id. Creates the directory, the database and the table if they are missing.
     pub async fn open(place: Place, script: &Script) -> Result<Self, LogError> {
         let client = match &place {
             Place::Memory => EmbeddedDynamo::in_memory()?.client(),
@@ -78,13 +78,13 @@ impl CallLog {
         Ok(Self { client, log, lease, place, read: Cost::default() })
     }
 
-    /// Writes what the log does not know yet, and gives it. What was written is acknowledged, on an error too.
+    /// Writes and returns all records not yet acknowledged. Written records are acknowledged even if a later one fails.
     pub async fn write(
         &mut self,
         manager: &mut MessagesManager<BedrockMessage>,
-        tail: LastMessage,
+        last: LastMessage,
     ) -> Result<Vec<Record>, LogError> {
-        let changes = manager.changes(tail);
+        let changes = manager.changes(last);
         let mut first_error = None;
         for record in changes.records() {
             match self.log.put_record(&self.lease, record).await {
@@ -103,7 +103,7 @@ impl CallLog {
         Ok(MessagesManager::restore(call.records)?)
     }
 
-    /// The items of the call as DynamoDB has them. Not in the cost: nobody but who looks at the table does this.
+    /// Returns the stored items of the call. This request is not part of the reported cost.
     pub async fn items(&self) -> Result<Vec<Item>, LogError> {
         let items = self
             .client
@@ -119,7 +119,7 @@ impl CallLog {
         Ok(items.collect::<Result<_, _>>().await.map_err(Box::new)?)
     }
 
-    /// What it cost to write, and to read.
+    /// Returns the cost of writing and of reading.
     pub fn costs(&self) -> (Cost, Cost) {
         (self.log.cost() - self.read, self.read)
     }
@@ -148,9 +148,9 @@ fn client_at(url: &str) -> Client {
     Client::from_conf(config)
 }
 
-/// The script's name, and a ULID of the call's time: whoever plays a file twice has made two calls.
+/// Returns the script's name with a ULID of the call's time, so that a file played twice becomes two calls.
 fn call_id(script: &Script) -> Result<CallId, log::LogError> {
-    // In the first millisecond of 1970 the ULIDs of a process count up from 1, as they would in the next process.
+    // A time of 0 would give the same ULIDs in each process, because they count up from 1 there.
     let start_ms = script.events.first().map_or(1, |event| event.start_ms.max(1));
     let ulid = MessageId::from(SystemIds.next_id(start_ms));
     CallId::new(format!("{}-{ulid}", script.call_id))

@@ -1,7 +1,7 @@
 //! `verbale demo`: plays a recorded call through the manager and the log.
 //!
-//! Read `play.rs`, which tells the order of things in a call, then `player.rs`, `windows.rs`, `summaries.rs` and
-//! `log.rs`, where the library is used. `script/` reads the recordings; `show.rs` and `trace.rs` show what happens.
+//! `play.rs` has the order of events in a call. `player.rs`, `windows.rs`, `summaries.rs` and `log.rs` use the library.
+//! `script/` reads the recordings; `show.rs` and `trace.rs` print the events.
 
 mod arguments;
 mod error;
@@ -33,10 +33,10 @@ use script::{Script, ScriptError};
 use show::Show;
 use trace::Trace;
 
-/// Why a call was not played to its end.
+/// An error that ends the program.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
-    /// Nothing was opened or written yet.
+    /// The file is invalid. No log was opened.
     #[error(transparent)]
     Script(#[from] ScriptError),
     #[error(transparent)]

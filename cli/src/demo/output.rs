@@ -1,9 +1,8 @@
-//! [`Output`]: standard output that may be closed at any time.
+//! [`Output`]: standard output whose reader may close it at any time.
 
 use std::io::{self, ErrorKind, Write};
 
-/// Writes until the reader has seen enough, as `head` has; what comes then is dropped, so that a call which is being
-/// logged is logged to its end.
+/// Writes until the reader closes the pipe, as `head` does, and then drops the rest. The call is still logged to its end.
 pub struct Output<W> {
     out: W,
     is_closed: bool,
@@ -44,7 +43,7 @@ impl<W: Write> Write for Output<W> {
 mod tests {
     use super::*;
 
-    /// Takes some bytes; then its reader is gone, or its disk is full.
+    /// Accepts some bytes and then fails: the reader is gone, or the disk is full.
     struct Takes(usize, ErrorKind);
 
     impl Write for Takes {
@@ -59,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_has_gone_is_no_error() {
+    fn closed_pipe_is_no_error() {
         let mut output = Output::new(Takes(5, ErrorKind::BrokenPipe));
         for _ in 0..3 {
             output.write_all(b"four").unwrap();

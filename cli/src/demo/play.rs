@@ -1,4 +1,4 @@
-//! [`play`]: one call, from its script to the manager that is restored from its log.
+//! [`play`]: plays one call, from its script to the manager restored from its log.
 
 use std::num::NonZeroUsize;
 
@@ -14,34 +14,34 @@ use crate::demo::script::Script;
 use crate::demo::summaries::{Summaries, Summary};
 use crate::demo::windows::Windows;
 
-/// How a call is played.
+/// Options for playing a call.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// Summarise when more messages than these are in the window.
+    /// A summary starts when the window holds more messages.
     pub summarize_above: NonZeroUsize,
-    /// How many of the last turns stay out of a summary.
+    /// Number of last turns that stay out of a summary.
     pub keep_turns: usize,
-    /// Whether the items are wanted, as DynamoDB has them.
+    /// Whether to read the stored items at the end.
     pub with_items: bool,
 }
 
-/// A call that was played to its end.
+/// A call that has been played to its end.
 pub struct Ended {
     /// The live manager.
     pub manager: MessagesManager<BedrockMessage>,
-    /// Whether the one that was restored from the log equals it.
+    /// Whether the manager restored from the log equals the live one.
     pub restored_equal: bool,
-    /// How many messages were added; those that merged count.
+    /// Number of added messages, including merged ones.
     pub turns: usize,
-    /// How many windows Bedrock would have taken.
+    /// Number of windows validated against Bedrock's rules.
     pub windows: usize,
     pub written: Cost,
     pub read: Cost,
-    /// As DynamoDB has them, in its order, where they were wanted.
+    /// The stored items in DynamoDB's order, if they were requested.
     pub items: Vec<Item>,
 }
 
-/// Plays a call: adds its messages, summarises on the way, logs what is settled, and at the end all of it.
+/// Plays a call: adds its messages, summarises in the background, and logs each message once its turn is over.
 pub async fn play(
     script: &Script,
     options: Options,
@@ -61,7 +61,7 @@ pub async fn play(
         call.player.add(event)?;
         let window = call.windows.now(call.player.manager())?;
         call.observer.observe(Happening::Added { event, window: &window })?;
-        // What was begun before this message was added is ready now.
+        // The summary that started before this message is ready now.
         call.finish_summary().await?;
         call.begin_summary()?;
         call.write(LastMessage::Exclude).await?;
@@ -129,8 +129,8 @@ impl Call<'_> {
         Ok(())
     }
 
-    async fn write(&mut self, tail: LastMessage) -> Result<(), PlayError> {
-        let records = self.log.write(self.player.manager_mut(), tail).await?;
+    async fn write(&mut self, last: LastMessage) -> Result<(), PlayError> {
+        let records = self.log.write(self.player.manager_mut(), last).await?;
         if !records.is_empty() {
             self.observer.observe(Happening::Logged(&records))?;
         }
@@ -138,7 +138,7 @@ impl Call<'_> {
     }
 }
 
-/// In every view of them.
+/// Compares all views of two managers.
 fn are_equal(live: &MessagesManager<BedrockMessage>, restored: &MessagesManager<BedrockMessage>) -> bool {
     live == restored
         && live.records() == restored.records()

@@ -1,4 +1,4 @@
-//! [`Player`]: brings the events of a script into the manager as a call would, each at its time.
+//! [`Player`]: adds the events of a script to the manager as a live call would, each at its time.
 
 use std::sync::Arc;
 
@@ -11,33 +11,33 @@ use verbale::{
 
 use crate::demo::script::{Event, EventKind};
 
-/// The conversation of a call, and what is being spoken in it.
+/// The conversation of a call with the words that are being played.
 pub struct Player {
     manager: MessagesManager<BedrockMessage>,
     clock: ManualClock,
     playing: Option<Playing>,
 }
 
-/// An agent's words while they are played.
+/// The agent's words that are being played.
 struct Playing {
     message: MessageId,
     text: Text,
     start_ms: i64,
     end_ms: i64,
-    /// For how long, where the caller breaks in.
+    /// Playing time in milliseconds until the caller interrupts.
     played_ms: Option<u64>,
 }
 
-/// The caller broke in.
+/// An interruption by the caller.
 pub struct BargeIn {
-    /// In ms since the epoch.
+    /// Milliseconds since the Unix epoch.
     pub at_ms: i64,
     text: Text,
     heard_bytes: usize,
 }
 
 impl BargeIn {
-    /// What was heard of the words that were being played, and what was not.
+    /// The heard and the unheard part of the played words.
     pub fn heard_and_unheard(&self) -> (&str, &str) {
         self.text.split_at_checked(self.heard_bytes).unwrap_or((&self.text, ""))
     }
@@ -54,7 +54,7 @@ impl Player {
         &self.manager
     }
 
-    /// For summaries and the log.
+    /// Returns the manager, for summaries and the log.
     pub fn manager_mut(&mut self) -> &mut MessagesManager<BedrockMessage> {
         &mut self.manager
     }
@@ -63,9 +63,9 @@ impl Player {
         self.manager
     }
 
-    /// Adds what happens, with the times that are known of it.
+    /// Adds an event with its known times.
     pub fn add(&mut self, event: &Event) -> Result<(), ManagerError> {
-        // Where people speak at once, what was said first is added first: the clock waits, and never steps back.
+        // Overlapping speech is added in the order of its start, so the clock never steps back.
         self.clock.set(self.clock.now_ms().max(known_from(event)));
         match &event.kind {
             EventKind::System(text) => {
@@ -96,7 +96,7 @@ impl Player {
         Ok(())
     }
 
-    /// Ends what is being played: at its end, or where the caller broke in.
+    /// Ends the current playback, at its end or at the interruption.
     pub fn end_playback(&mut self) -> Result<Option<BargeIn>, ManagerError> {
         let Some(playing) = self.playing.take() else { return Ok(None) };
         let Some(mut entry) = self.manager.entry(&playing.message) else { return Ok(None) };
@@ -104,7 +104,7 @@ impl Player {
             entry.set_timing(Timing::PlayEnd, playing.end_ms)?;
             return Ok(None);
         };
-        // The player tells for how long it played these words; all before them in the message was heard.
+        // The playing time covers only these words; all earlier words of the message were heard.
         let total_ms = playing.end_ms.abs_diff(playing.start_ms);
         let heard = Heard::played(&playing.text.clone().into(), played_ms, total_ms);
         let bytes: usize = entry.contents().texts().map(|text| text.len()).sum();
@@ -117,7 +117,7 @@ impl Player {
     }
 }
 
-/// Words of a caller are known when they have been spoken, those of the assistant before.
+/// Returns when the words are known: the caller's after they are spoken, the assistant's before.
 fn known_from(event: &Event) -> i64 {
     match event.kind {
         EventKind::Caller(_) | EventKind::ToolResult(_) => event.end_ms,
@@ -130,7 +130,7 @@ fn contents(text: Option<&Text>, calls: &[ToolCall]) -> Contents {
     text.cloned().map(Content::from).into_iter().chain(calls).collect()
 }
 
-/// A message into which others merge begins once.
+/// A merged message keeps the start of its first part.
 fn set_first(entry: &mut Entry<'_, BedrockMessage>, timing: Timing, at_ms: i64) -> Result<(), ManagerError> {
     if entry.metadata().timing(timing).is_none() {
         entry.set_timing(timing, at_ms)?;

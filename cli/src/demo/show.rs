@@ -1,4 +1,4 @@
-//! [`Show`]: what happens, for people.
+//! [`Show`]: the events of a call, for people.
 
 use std::io::{self, Write};
 
@@ -12,12 +12,12 @@ use crate::demo::player::BargeIn;
 use crate::demo::script::{Event, EventKind, Script};
 use crate::demo::text::{end_of, start_of, texts_of, visible};
 
-/// Columns of a line, and those in front of what is said.
+/// Columns for the words in a line.
 const WIDTH: usize = 100;
 const BEFORE: usize = 28;
 const SAID: usize = WIDTH - BEFORE;
 
-/// Writes a line for each thing that happens, and at the end all of it.
+/// Writes a line for each event, and at the end the whole conversation.
 pub struct Show<W> {
     out: W,
     start_ms: i64,
@@ -52,11 +52,11 @@ impl<W: Write> Show<W> {
     fn begin(&mut self, script: &Script, log: &str) -> io::Result<()> {
         self.start_ms = script.events.first().map_or(0, |event| event.start_ms);
         writeln!(self.out, "{log}\n")?;
-        writeln!(self.out, "   time  window  who        says (heard|unheard where the caller broke in)")
+        writeln!(self.out, "   time  window  who        words (heard|unheard if the caller interrupted)")
     }
 
     fn added(&mut self, event: &Event, window: usize) -> io::Result<()> {
-        let (who, said) = told(&event.kind);
+        let (who, said) = speaker_and_words(&event.kind);
         let time = self.time(event.start_ms);
         writeln!(self.out, "{time}  {window:>6}  {who:<10} {}", start_of(&said, SAID))
     }
@@ -72,7 +72,7 @@ impl<W: Write> Show<W> {
         writeln!(self.out, "{:17}-- {text}", "")
     }
 
-    /// Since the call began.
+    /// Formats the time since the call began.
     fn time(&self, at_ms: i64) -> String {
         let tenths = at_ms.saturating_sub(self.start_ms) / 100;
         format!("{:02}:{:02}.{}", tenths / 600, tenths / 10 % 60, tenths % 10)
@@ -83,14 +83,19 @@ impl<W: Write> Show<W> {
         writeln!(out, "\nThe conversation\n{}", ended.manager)?;
         summary(out, &ended.manager)?;
         cost(out, ended)?;
-        writeln!(out, "\nwindows, each held against what Bedrock takes: {}", ended.windows)?;
+        writeln!(out, "\nwindows validated against Bedrock's rules: {}", ended.windows)?;
         let equal = if ended.restored_equal { "yes" } else { "NO" };
-        writeln!(out, "restored manager equals the live one: {equal}")
+        writeln!(out, "restored manager equals the live one: {equal}")?;
+        writeln!(
+            out,
+            "\nTo see summaries sooner, add --summarize-above 6; to see every request and record, --trace.\n\
+             To play a call of your own, add its FILE; to keep the log, --db DIR (see --help)."
+        )
     }
 }
 
-/// Who, and what.
-fn told(kind: &EventKind) -> (&'static str, String) {
+/// Returns the speaker and the words.
+fn speaker_and_words(kind: &EventKind) -> (&'static str, String) {
     match kind {
         EventKind::System(text) => ("system", text.as_str().to_owned()),
         EventKind::Caller(text) => ("user", text.as_str().to_owned()),

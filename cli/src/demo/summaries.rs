@@ -1,4 +1,4 @@
-//! [`Summaries`]: when to summarise during a call, and a summary that is made while the call goes on.
+//! [`Summaries`]: starts summaries during a call and adds them when they are ready.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -11,32 +11,32 @@ use verbale::{ManagerError, Message, MessagesManager, Summarizing};
 
 use crate::demo::error::PlayError;
 
-/// The summaries of a call. One at a time is in the making.
+/// The summaries of a call. At most one runs at a time.
 pub struct Summaries {
     summarizer: Arc<dyn Summarizer>,
-    /// Messages in the window.
+    /// Largest number of messages in the window that starts no summary.
     above: NonZeroUsize,
     keep_turns: usize,
     running: Option<JoinHandle<(Summarizing, Result<model::Summary, SummarizeError>)>>,
 }
 
-/// What became of a summary.
+/// The outcome of a summary.
 pub enum Summary {
-    /// It is in the list.
+    /// The summary was added to the list.
     Added(Message),
     /// The summariser failed; the messages stay in the window.
     Failed(SummarizeError),
-    /// What it has read has changed since; the messages stay in the window.
+    /// The summarised messages have changed meanwhile; they stay in the window.
     Stale(ManagerError),
 }
 
 impl Summaries {
-    /// With the summariser that needs no model; another one, behind the same port, would be put here.
+    /// Uses the extractive summariser, which needs no model. A model's summariser implements the same trait.
     pub fn new(above: NonZeroUsize, keep_turns: usize) -> Self {
         Self { summarizer: Arc::new(ExtractiveSummarizer::default()), above, keep_turns, running: None }
     }
 
-    /// Begins a summary where the window is long enough and none is in the making; says of how many messages.
+    /// Starts a summary if the window is long enough and no summary runs. Returns the number of messages it covers.
     pub fn begin_if_due(&mut self, manager: &MessagesManager<BedrockMessage>) -> Option<usize> {
         if self.running.is_some() || manager.messages().count() <= self.above.get() {
             return None;
@@ -51,9 +51,10 @@ impl Summaries {
         Some(messages)
     }
 
-    /// Waits for the summary in the making, and adds it. `None` where there is none.
+    /// Waits for the running summary and adds it. Returns `None` if no summary runs.
     ///
-    /// In a real call nobody waits: it is added whenever it comes. Here it comes one message later, always.
+    /// A live call adds a summary whenever it is ready. The demo always adds it one message later, so that its output is
+    /// the same every time.
     pub async fn finish(
         &mut self,
         manager: &mut MessagesManager<BedrockMessage>,

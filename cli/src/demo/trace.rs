@@ -1,4 +1,4 @@
-//! [`Trace`]: what happens, as JSON Lines for programs.
+//! [`Trace`]: the events of a call as JSON Lines, for programs.
 
 use std::io::{self, Write};
 
@@ -13,8 +13,7 @@ use verbale::{MessageId, Record};
 use crate::demo::happening::{Happening, Observer};
 use crate::demo::text::texts_of;
 
-/// Writes a JSON object for each message that was added, each summary, each time that something was logged, and the
-/// end.
+/// Writes a JSON object for each message, each summary, each write to the log, and the end of the call.
 pub struct Trace<W>(pub W);
 
 #[derive(Serialize)]
@@ -67,8 +66,7 @@ fn object<'a>(entries: impl IntoIterator<Item = (&'a String, &'a AttributeValue)
     entries.into_iter().map(|(name, attribute)| (name.clone(), plain(attribute))).collect()
 }
 
-/// An attribute without the letters of its type: sets are lists, bytes are base64, a number that a double cannot hold
-/// is rounded.
+/// Returns an attribute as plain JSON: sets become lists, bytes base64. A number that a double cannot hold is rounded.
 fn plain(attribute: &AttributeValue) -> Json {
     let base64 = |bytes: &aws_sdk_dynamodb::primitives::Blob| Json::String(STANDARD.encode(bytes));
     let number = |digits: &String| digits.parse::<Number>().map_or_else(|_| digits.as_str().into(), Json::Number);
@@ -96,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_item_is_plain_json() {
+    fn items_become_plain_json() {
         let texts = |texts: [&str; 2]| texts.map(str::to_owned).to_vec();
         let item: HashMap<String, AttributeValue> = [
             ("s", AttributeValue::S("\u{1b}".to_owned())),

@@ -1,4 +1,4 @@
-//! [`Windows`]: the requests that a model would get during a call, held against what Bedrock takes.
+//! [`Windows`]: the requests that a model would get during a call, validated against Bedrock's rules.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::demo::text::texts_of;
 const MODEL: &str = "eu.anthropic.claude-sonnet-5";
 const SYSTEM_PROMPT: &str = "You answer the phone. What you write is spoken: be brief, and use no lists.";
 
-/// The requests of a call, with the tools that its script calls.
+/// Builds and validates the requests of a call, with the tools that its script calls.
 pub struct Windows {
     tools: Option<ToolConfiguration>,
     checked: usize,
@@ -33,9 +33,10 @@ impl Windows {
         Ok(Self { tools: tools.transpose()?, checked: 0 })
     }
 
-    /// The messages of the request that a model would get now; none where nobody has spoken since the last summary.
+    /// Returns the messages of the request that a model would get now. They are empty if nobody has spoken since the last
+    /// summary.
     ///
-    /// Errors: Bedrock would refuse it, which is a bug.
+    /// Returns [`PlayError::Refused`] if Bedrock would refuse the request, which is a bug.
     pub fn now(&mut self, manager: &MessagesManager<BedrockMessage>) -> Result<Vec<types::Message>, PlayError> {
         let messages = manager.to_raw()?;
         if messages.is_empty() {
@@ -49,7 +50,7 @@ impl Windows {
         }
         let input = request.into_input()?;
         let mut profile = Profile::for_model(MODEL);
-        // While the assistant has the word, no model is asked.
+        // No model is asked while the assistant speaks.
         let is_asked = speaks_last(manager) == Some(Role::User);
         profile.must_end_with_user &= is_asked;
         profile.last_text_trimmed &= is_asked;
@@ -61,7 +62,7 @@ impl Windows {
         Ok(input.messages.unwrap_or_default())
     }
 
-    /// How many windows Bedrock would have taken.
+    /// Returns the number of validated windows.
     pub fn checked(&self) -> usize {
         self.checked
     }

@@ -1,14 +1,13 @@
 //! The format of `tau-airline`: a JSON object with `messages`, as OpenAI's chat API takes them.
 //!
-//! A message has a `role`: `system` (instructions, the supervisor's), `user` (the caller), `assistant` (the agent,
-//! with `tool_calls` or not) or `tool` (a result, by `tool_call_id`). Its `content` is a text or null; a text that
-//! says nothing is no message. A call's `arguments` are a JSON object in a string. The result of a tool is kept to
-//! the letter, JSON or not; one that starts with `Error:` is a failure, an empty one a success that gives nothing
-//! back. A call's `id` may be that of an earlier call which has its result: it then gets a number behind it. A call may
-//! stay without a result.
+//! A message has a `role`: `system` (instructions), `user` (the caller), `assistant` (the agent, with or without
+//! `tool_calls`) or `tool` (a result, by `tool_call_id`). Its `content` is a text or null; a blank text is no message. The
+//! `arguments` of a tool call are a JSON object in a string. A result is kept exactly; one that starts with `Error:` is a
+//! failure, and an empty one is a success without contents. A reused `id` of an answered call gets a number as suffix. A
+//! tool call may have no result.
 //!
-//! The format has no times. Here the conversation starts on 2025-01-01 at 09:00 UTC; everybody speaks 150 words a
-//! minute; instructions, calls and results take 250 ms; a pause of 500 ms is behind everything. Nobody breaks in.
+//! The format has no times. The conversation starts on 2025-01-01 at 09:00 UTC. Everybody speaks 150 words a minute;
+//! instructions, tool calls and results take 250 ms; a pause of 500 ms follows each event. Nobody interrupts.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -22,7 +21,7 @@ use super::error::{Problem, Refused, without_position};
 use super::fields::Fields;
 use super::{Event, EventKind};
 
-/// The field by which the format is recognised.
+/// A file whose object has this field is in this format.
 pub const MESSAGES: &str = "messages";
 
 const START_MS: i64 = 1_735_722_000_000;
@@ -46,14 +45,14 @@ pub fn read(text: &str) -> Result<Vec<Event>, Refused> {
     }
 }
 
-/// What is read of a conversation so far.
+/// The conversation as far as it is read.
 #[derive(Default)]
 struct Conversation {
     events: Vec<Event>,
     messages: usize,
-    /// By the id in the file the last call that has it, and whether that waits for its result.
+    /// The last call of each id in the file, and whether it waits for its result.
     calls: HashMap<String, (ToolCall, Wait)>,
-    /// The ids that were given to calls.
+    /// The ids in use.
     used: HashSet<String>,
     refused: Option<Problem>,
 }
@@ -108,7 +107,7 @@ impl Conversation {
         Ok(tool_call)
     }
 
-    /// The id, or one made of it where an earlier call has it: a model's provider refuses the same id twice.
+    /// Returns the id, with a number as suffix if it is in use. Providers refuse an id that occurs twice.
     fn unused(&self, id: &str) -> String {
         let numbered = (2..).map(|number| format!("{id}_{number}"));
         let mut ids = std::iter::once(id.to_owned()).chain(numbered);
@@ -132,7 +131,7 @@ impl Conversation {
     }
 }
 
-/// `None` where nothing is said.
+/// Returns `None` for a blank content.
 fn content(message: Fields<'_>) -> Result<Option<&str>, Problem> {
     if !message.has("content") {
         return Err(Problem::Missing("content"));
@@ -156,7 +155,7 @@ fn result_of(call: &ToolCall, content: Option<&str>) -> Result<ToolResult, Probl
     }
 }
 
-/// The object with `messages`, which are read one by one, so that an error knows its line.
+/// The object with `messages`. They are read one at a time, so that an error has its line.
 struct Document<'a>(&'a mut Conversation);
 
 impl<'de> DeserializeSeed<'de> for Document<'_> {
@@ -231,7 +230,7 @@ impl<'de> Visitor<'de> for Message<'_> {
         self.0.messages += 1;
         self.0.message(Fields::of(&object)).map_err(|problem| {
             self.0.refused = Some(problem);
-            // The words are those of `refused`; this error knows the line.
+            // The message is in `refused`; this error carries the line.
             de::Error::custom("refused")
         })
     }

@@ -1,11 +1,11 @@
-//! [`ScriptError`]: why a file cannot be played. On one line, and never with a word that was said.
+//! [`ScriptError`]: an error in a file, on one line that quotes no words of the call.
 
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 use verbale::message::MessageError;
 
-/// Why a file cannot be played: `path:LINE: what is wrong`.
+/// An error in a file, as `path:LINE: problem`.
 #[derive(Debug, thiserror::Error)]
 pub struct ScriptError {
     path: PathBuf,
@@ -14,14 +14,14 @@ pub struct ScriptError {
     problem: Problem,
 }
 
-/// What is wrong, and in which line, counted from 1.
+/// A problem with its line, counted from 1.
 #[derive(Debug)]
 pub struct Refused {
     pub line: usize,
     pub problem: Problem,
 }
 
-/// What is wrong with a file, a segment or a message.
+/// A problem of a file, a segment or a message.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
     #[error("cannot be read: {0}")]
@@ -53,15 +53,15 @@ pub enum Problem {
     NegativeDuration,
     #[error("the time is not within the years 1970 to 9999, in ms since the epoch")]
     TimeOutOfRange,
-    #[error("`arguments` hold no valid JSON: {0}")]
+    #[error("`arguments` is not valid JSON: {0}")]
     Arguments(String),
-    #[error("`arguments` hold JSON, but no object")]
+    #[error("`arguments` is JSON but not an object")]
     ArgumentsNotAnObject,
-    #[error("the `id` of this tool call is that of a call which still waits for its result")]
+    #[error("the `id` of this tool call belongs to an earlier call without a result")]
     CallTwice,
-    #[error("the `tool_call_id` of this result is that of no call before it")]
+    #[error("the `tool_call_id` of this result belongs to no earlier call")]
     ResultWithoutCall,
-    #[error("the tool call of this result has its result already")]
+    #[error("the tool call of this result already has a result")]
     ResultTwice,
     #[error(transparent)]
     NoContent(#[from] MessageError),
@@ -72,13 +72,13 @@ impl Problem {
         Refused { line, problem: self }
     }
 
-    /// Of errors in the JSON itself, whose texts quote nothing; those about its shape do.
+    /// Uses serde_json's text only for syntax errors, because its other texts quote the file.
     pub fn syntax(error: &serde_json::Error) -> Self {
         Self::Syntax(without_position(error))
     }
 }
 
-/// The position is told as that of the file.
+/// Removes the position, because the line in the file is reported instead.
 pub fn without_position(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let position = format!(" at line {} column {}", error.line(), error.column());
@@ -97,7 +97,7 @@ impl ScriptError {
 
 impl fmt::Display for ScriptError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A file's name can hold line ends, and the terminal's control sequences.
+        // A file name may contain line ends and control sequences.
         for c in self.path.to_string_lossy().chars() {
             if c.is_control() { write!(f, "{}", c.escape_default())? } else { write!(f, "{c}")? }
         }

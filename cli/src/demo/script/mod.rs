@@ -1,4 +1,4 @@
-//! [`Script`]: a call to be played, who says what and when. Read and checked whole before anything is played.
+//! [`Script`]: a call to play, with its speakers, words and times. It is read and checked before the call begins.
 
 mod chat;
 mod error;
@@ -14,50 +14,50 @@ use verbale::message::{Text, ToolCall, ToolResult};
 pub use error::ScriptError;
 use error::{Problem, Refused};
 
-/// A call to be played.
+/// A call to play.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Script {
     /// The name of the file without its extension, in letters, digits, `.`, `-` and `_`.
     pub call_id: String,
-    /// In the order in which they start. Empty where nobody says a word.
+    /// The events in the order of their start. Empty if nobody speaks.
     pub events: Vec<Event>,
 }
 
-/// Something that happens in a call.
+/// An event of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// In ms since the epoch.
+    /// Milliseconds since the Unix epoch.
     pub start_ms: i64,
-    /// In ms since the epoch, never before the start.
+    /// Milliseconds since the Unix epoch, never before the start.
     pub end_ms: i64,
     pub kind: EventKind,
 }
 
-/// What happens.
+/// The kind of an event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EventKind {
     /// The assistant gets instructions.
     System(Text),
-    /// The caller says something, with words in it.
+    /// The caller speaks words.
     Caller(Text),
-    /// The assistant says something, calls tools, or both.
+    /// The assistant speaks, calls tools, or both.
     Agent {
         text: Option<Text>,
         calls: Vec<ToolCall>,
-        /// For how long it was played until the caller broke in; `None` where nobody did.
+        /// Playing time in milliseconds until the caller interrupted; `None` without an interruption.
         played_ms: Option<u64>,
     },
-    /// A tool that was called has answered.
+    /// A tool returned its result.
     ToolResult(ToolResult),
 }
 
 impl Script {
-    /// The call that ships with the example.
+    /// Returns the call that is built into the program.
     pub fn builtin() -> Result<Self, ScriptError> {
         Self::parse(Path::new("builtin.jsonl"), include_bytes!("../builtin.jsonl"))
     }
 
-    /// The call in a file of one of the two formats, which is recognised by its content.
+    /// Reads a file in one of the two formats, which are recognised by content.
     pub fn read(path: &Path) -> Result<Self, ScriptError> {
         let bytes = std::fs::read(path).map_err(|error| ScriptError::unreadable(path, error))?;
         Self::parse(path, &bytes)
@@ -74,13 +74,13 @@ fn events(bytes: &[u8]) -> Result<Vec<Event>, Refused> {
         let valid = bytes.iter().take(error.valid_up_to());
         Problem::NotUtf8.at_line(1 + valid.filter(|byte| **byte == b'\n').count())
     })?;
-    // Editors put it in front; JSON does not know it.
+    // Editors add a byte order mark, which JSON does not allow.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let read = Format::of(text).and_then(|format| match format {
         Format::Segments => segments::read(text),
         Format::Chat => chat::read(text),
     });
-    // An end that comes too early would be told as the line behind the last.
+    // serde_json reports an unexpected end one line after the last.
     read.map_err(|refused| Refused { line: refused.line.clamp(1, text.lines().count().max(1)), ..refused })
 }
 
@@ -90,7 +90,7 @@ enum Format {
 }
 
 impl Format {
-    /// By the first JSON object: all of a chat, or the first segment.
+    /// Recognises the format by the first JSON object: a whole chat, or the first segment.
     fn of(text: &str) -> Result<Self, Refused> {
         let mut objects = serde_json::Deserializer::from_str(text).into_iter::<BTreeMap<String, IgnoredAny>>();
         match objects.next() {

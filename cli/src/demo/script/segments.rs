@@ -1,11 +1,10 @@
-//! The format of `harper-valley`: JSON Lines, a line per speech segment.
+//! The format of `harper-valley`: JSON Lines with one speech segment on each line.
 //!
 //! A segment has `role` (`agent` or `caller`), `start_timestamp_ms` (ms since the epoch), `duration_ms` and `text`;
-//! other fields are left alone. Segments may overlap and may stand in any order.
+//! other fields are ignored. Segments may overlap and may be in any order.
 //!
-//! What was said is `text`, which people corrected; only where that is empty, `asr`, what the recogniser heard.
-//! Noise marks (`[noise]`, `<unk>`) among words are kept, as they were heard there. A segment without words is
-//! no message, and noise breaks in on nobody.
+//! The words are in `text`, which people corrected. If it is empty, `asr`, the output of the speech recognition, is used.
+//! Noise marks (`[noise]`, `<unk>`) among words are kept. A segment without words is no message and interrupts nobody.
 
 use serde_json::Value as Json;
 use verbale::message::is_blank;
@@ -14,10 +13,10 @@ use super::error::{Problem, Refused};
 use super::fields::Fields;
 use super::{Event, EventKind};
 
-/// The fields by which a segment is recognised.
+/// A file whose first object has one of these fields is in this format.
 pub const FIELDS: [&str; 4] = ["role", "start_timestamp_ms", "duration_ms", "text"];
 
-/// The last moment of the year 9999, the last one that every date format can say.
+/// The last millisecond of the year 9999, the largest time that every date format can write.
 const LAST_MS: i64 = 253_402_300_799_999;
 
 pub fn read(text: &str) -> Result<Vec<Event>, Refused> {
@@ -25,13 +24,13 @@ pub fn read(text: &str) -> Result<Vec<Event>, Refused> {
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         events.extend(segment(line).map_err(|problem| problem.at_line(index + 1))?);
     }
-    // Stable: what starts at one moment stays in the order of the file.
+    // The sort is stable: segments with equal starts keep the order of the file.
     events.sort_by_key(|event| event.start_ms);
     mark_barge_ins(&mut events);
     Ok(events)
 }
 
-/// `None` where nothing was said.
+/// Returns `None` for a segment without words.
 fn segment(line: &str) -> Result<Option<Event>, Problem> {
     let json: Json = serde_json::from_str(line).map_err(|error| Problem::syntax(&error))?;
     let fields = Fields::of_json(&json)?;
@@ -60,7 +59,7 @@ fn times(fields: Fields<'_>) -> Result<(i64, i64), Problem> {
     }
 }
 
-/// Whether there is more than noise marks and punctuation.
+/// Returns whether a text has more than noise marks and punctuation.
 fn has_words(text: &str) -> bool {
     let is_mark = |token: &str| {
         (token.starts_with('[') && token.ends_with(']')) || (token.starts_with('<') && token.ends_with('>'))
@@ -68,13 +67,13 @@ fn has_words(text: &str) -> bool {
     text.split_whitespace().any(|token| !is_mark(token) && token.chars().any(char::is_alphanumeric))
 }
 
-/// A caller who starts before the last agent segment has ended breaks in on it.
+/// A caller who starts before the last agent segment has ended interrupts it.
 fn mark_barge_ins(events: &mut [Event]) {
     let mut last_agent: Option<&mut Event> = None;
     for event in events {
         match event.kind {
             EventKind::Agent { .. } => last_agent = Some(event),
-            // Whoever speaks after the first one finds the agent silent.
+            // After the first interruption the agent is silent.
             EventKind::Caller(_) => {
                 if let Some(agent) = last_agent.take().filter(|agent| event.start_ms < agent.end_ms)
                     && let EventKind::Agent { played_ms, .. } = &mut agent.kind

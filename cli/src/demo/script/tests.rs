@@ -1,4 +1,4 @@
-//! What the parsers read, and what they refuse with which words.
+//! The parsers' results and error messages.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ fn parsed(text: &str) -> Result<Vec<Event>, String> {
         .map_err(|error| error.to_string())
 }
 
-/// A line of the segments format.
+/// Returns a line of the segments format.
 fn segment(role: &str, start_ms: i64, duration_ms: i64, text: &str, asr: &str) -> String {
     serde_json::json!({
         "role": role, "start_timestamp_ms": start_ms, "duration_ms": duration_ms, "text": text, "asr": asr,
@@ -33,7 +33,7 @@ fn tool_call(id: &str) -> ToolCall {
     ToolCall::new(id, "find", serde_json::from_str::<verbale::Value>(r#"{"nr": 7}"#).unwrap()).unwrap()
 }
 
-/// A chat of these messages, one to a line, from line 2 on.
+/// Returns a chat with one message on each line, from line 2.
 fn chat(messages: &[&str]) -> String {
     format!("{{\"messages\": [\n{}\n]}}", messages.join(",\n"))
 }
@@ -42,7 +42,7 @@ const CALL_A: &str = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"
 const RESULT_A: &str = r#"{"role":"tool","tool_call_id":"a","content":"{\"nr\":  7}"}"#;
 
 #[test]
-fn the_call_that_ships_shows_what_calls_are_like() {
+fn builtin_call_shows_typical_events() {
     let script = Script::builtin().unwrap();
     assert_eq!((script.call_id.as_str(), script.events.len()), ("builtin", 19));
     assert!(matches!(script.events.first().unwrap().kind, EventKind::Agent { .. }));
@@ -53,7 +53,7 @@ fn the_call_that_ships_shows_what_calls_are_like() {
 }
 
 #[test]
-fn segments_come_in_the_order_in_which_they_start() {
+fn segments_are_sorted_by_start() {
     let text = [
         segment("agent", 5_000, 1_000, "And you?", ""),
         String::new(),
@@ -73,14 +73,14 @@ fn segments_come_in_the_order_in_which_they_start() {
 }
 
 #[test]
-fn a_segment_without_words_is_no_message() {
+fn segment_without_words_is_no_message() {
     for text in ["[noise]", "<unk> [laughter]", "[unintelligible] ...", "–"] {
         assert_eq!(parsed(&segment("caller", 0, 1, text, "okay")), Ok(vec![]), "{text}");
     }
 }
 
 #[test]
-fn what_the_recogniser_heard_is_taken_only_where_there_is_no_text() {
+fn recognised_text_is_used_only_without_corrected_text() {
     assert_eq!(parsed(&segment("caller", 0, 1, "", "mm hmm")), Ok(vec![caller(0, 1, "mm hmm")]));
     assert_eq!(parsed(&segment("caller", 0, 1, " ", "[noise]")), Ok(vec![]));
     let without_asr = r#"{"role":"caller","start_timestamp_ms":0,"duration_ms":1,"text":"yes"}"#;
@@ -88,7 +88,7 @@ fn what_the_recogniser_heard_is_taken_only_where_there_is_no_text() {
 }
 
 #[test]
-fn the_first_words_during_an_agent_segment_break_in() {
+fn first_words_during_an_agent_segment_interrupt() {
     let text = [
         segment("agent", 0, 1_000, "one", ""),
         segment("caller", 1_000, 100, "at its end", ""),
@@ -111,7 +111,7 @@ fn the_first_words_during_an_agent_segment_break_in() {
 }
 
 #[test]
-fn a_chat_has_a_steady_clock() {
+fn chat_gets_a_steady_clock() {
     let text = chat(&[
         r#"{"role":"system","content":"You book ferries."}"#,
         r#"{"role":"user","content":"Is there a ferry"}"#,
@@ -135,7 +135,7 @@ fn a_chat_has_a_steady_clock() {
 }
 
 #[test]
-fn results_are_kept_to_the_letter_and_errors_are_failures() {
+fn results_are_kept_exactly_and_errors_are_failures() {
     let outcome = |content: &str| {
         let result = serde_json::json!({"role": "tool", "tool_call_id": "a", "content": content}).to_string();
         match parsed(&chat(&[CALL_A, &result])).unwrap().pop().unwrap().kind {
@@ -150,25 +150,25 @@ fn results_are_kept_to_the_letter_and_errors_are_failures() {
 }
 
 #[test]
-fn an_id_may_return_once_its_call_has_a_result() {
+fn id_may_be_reused_after_its_result() {
     assert_eq!(parsed(&chat(&[CALL_A, RESULT_A, CALL_A])).map(|events| events.len()), Ok(3));
 }
 
 #[test]
-fn a_file_where_nobody_says_a_word_is_a_call() {
+fn file_without_words_is_a_call() {
     for text in [&segment("agent", 0, 1, "[noise]", ""), r#"{"messages": []}"#] {
         assert_eq!(parsed(text), Ok(vec![]));
     }
 }
 
 #[test]
-fn the_call_has_the_name_of_its_file() {
+fn call_is_named_after_its_file() {
     assert_eq!(call_id(Path::new("/calls/task-00.json")), "task-00");
     assert_eq!(call_id(Path::new("an é call.v2.jsonl")), "an---call.v2");
 }
 
 #[test]
-fn the_recorded_calls_are_read() {
+fn recorded_calls_are_read() {
     let data = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
     let mut cut = Vec::new();
     let mut read = 0;
@@ -190,7 +190,7 @@ fn the_recorded_calls_are_read() {
         }
     }
     assert_eq!(read, 28);
-    // As the README of the data says: only two of the overlaps are words.
+    // By the README of the data, only two of the overlaps have words.
     assert_eq!(cut, [("0f8c2e76e42f44ad".to_owned(), 1_800), ("0f8c2e76e42f44ad".to_owned(), 400)]);
 }
 
@@ -200,7 +200,7 @@ fn is_call(path: &Path) -> bool {
 }
 
 #[test]
-fn a_bad_file_is_told_by_line_and_reason() {
+fn bad_file_is_reported_by_line_and_reason() {
     let good = segment("agent", 0, 1_000, "Hello!", "");
     let segments = |line: &str| format!("{good}\n{line}\n{good}\n");
     let start = i64::MAX.to_string();
@@ -209,7 +209,7 @@ fn a_bad_file_is_told_by_line_and_reason() {
     let deep = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
     let arguments = |json: &str| serde_json::to_string(json).unwrap();
     const ARGUMENTS: &str = r#""{\"nr\": 7}""#;
-    for (text, told) in [
+    for (text, expected) in [
         ("", "1: the file is empty"),
         (" \n\n", "1: the file is empty"),
         ("\nhello there", "2: neither of the two formats: "),
@@ -241,13 +241,13 @@ fn a_bad_file_is_told_by_line_and_reason() {
         (&chat(&[CALL_A, "{\"role\":\"user\"\n}"]), "4: message 2: `content` is missing"),
         (&chat(&[r#"{"role":"user","content":["x"]}"#]), "2: message 1: `content` is not a text"),
         (&chat(&[r#"{"role":"user","content":"x"#]), "2: not valid JSON: control character"),
-        (&chat(&[RESULT_A]), "2: message 1: the `tool_call_id` of this result is that of no call before it"),
-        (&chat(&[CALL_A, RESULT_A, RESULT_A]), "4: message 3: the tool call of this result has its result already"),
-        (&chat(&[CALL_A, CALL_A]), "3: message 2: the `id` of this tool call is that of a call which still waits"),
+        (&chat(&[RESULT_A]), "2: message 1: the `tool_call_id` of this result belongs to no earlier call"),
+        (&chat(&[CALL_A, RESULT_A, RESULT_A]), "4: message 3: the tool call of this result already has a result"),
+        (&chat(&[CALL_A, CALL_A]), "3: message 2: the `id` of this tool call belongs to an earlier call without a result"),
         (&call("\"function\":{", "\"f\":{"), "2: message 1: `function` is missing"),
-        (&call("\"a\"", "\"not an id\""), "2: message 1: an invocation id has 1 to 64 characters"),
-        (&call(ARGUMENTS, r#""{""#), "2: message 1: `arguments` hold no valid JSON: EOF while parsing an object"),
-        (&call(ARGUMENTS, r#""7""#), "2: message 1: `arguments` hold JSON, but no object"),
+        (&call("\"a\"", "\"not an id\""), "2: message 1: a tool call id has 1 to 64 characters"),
+        (&call(ARGUMENTS, r#""{""#), "2: message 1: `arguments` is not valid JSON: EOF while parsing an object"),
+        (&call(ARGUMENTS, r#""7""#), "2: message 1: `arguments` is JSON but not an object"),
         (&call(ARGUMENTS, "{}"), "2: message 1: `arguments` is not a text"),
         (
             &call(ARGUMENTS, &arguments(&format!(r#"{{"a": {}}}"#, deep(40)))),
@@ -255,17 +255,17 @@ fn a_bad_file_is_told_by_line_and_reason() {
         ),
         (
             &call(ARGUMENTS, &arguments(&format!(r#"{{"a": {}}}"#, deep(1_000)))),
-            "2: message 1: `arguments` hold no valid JSON: recursion limit exceeded",
+            "2: message 1: `arguments` is not valid JSON: recursion limit exceeded",
         ),
     ] {
         let error = parsed(text).expect_err(text);
-        assert!(error.starts_with(&format!("call.json:{told}")), "{error}\n{text}");
+        assert!(error.starts_with(&format!("call.json:{expected}")), "{error}\n{text}");
         assert!(!error.contains('\n') && !error.contains("Hello"), "{error}");
     }
 }
 
 #[test]
-fn what_cannot_be_read_is_told_on_one_line() {
+fn unreadable_file_is_reported_on_one_line() {
     let error = |path: &Path| Script::read(path).unwrap_err().to_string();
     let folder = tempfile::tempdir().unwrap();
     assert!(error(folder.path()).starts_with(&format!("{}: cannot be read: ", folder.path().display())));
@@ -283,9 +283,9 @@ fn some_file() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// Whatever is cut out of a file, or put into it: it is read, or refused on one line without a word of it.
+    /// A damaged file is read, or refused on one line that quotes none of it.
     #[test]
-    fn a_damaged_file_is_read_or_refused(
+    fn damaged_file_is_read_or_refused(
         file in some_file(),
         from in any::<prop::sample::Index>(),
         length in 0..40_usize,
