@@ -1,6 +1,24 @@
-//! The conversation of a phone call with an LLM: messages, window, rolling summary, and a log in DynamoDB.
+//! The conversation of a phone call with an LLM: messages, a valid window, memory, and a log in DynamoDB.
 //!
-//! Start with [`MessagesManager`]; [`message`] says what a message is, `bedrock` and `dynamodb` where it goes.
+//! # The 25 types
+//!
+//! Everything else is reached from these.
+//!
+//! **The list.** [`MessagesManager`] holds the messages of a call and applies every rule between them. [`Message`] is one
+//! message, made of [`Content`]; [`ToolCall`] and [`ToolResult`] are two of its kinds. [`Heard`] is the part of a message that
+//! the caller heard. [`Summarizing`] is a range of messages to summarise, and [`policy::Policy`] decides when. [`Record`] is a
+//! message as the log stores it, and [`Value`] the data beside it. [`MessageWrapper`] converts messages for a provider;
+//! [`BedrockMessage`] is the one for Bedrock.
+//!
+//! **The call.** [`call::CallSession`] takes the turns of a live call. Each [`call::Reply`] is text for speech synthesis, and
+//! [`conversation::CallEvent`] reports to an observer. A session is a [`conversation::Conversation`] with a telephone;
+//! [`conversation::Config`] has its deadlines and limits, [`conversation::Prompt`] asks without a telephone, and
+//! [`conversation::Conversations`] holds many. [`model::Tool`] is a function that a model may call. [`model::Model`] and
+//! [`model::Summarizer`] are the ports to models, and [`bedrock::BedrockModel`] implements both for Bedrock.
+//!
+//! **The log.** [`log::CallLog`] is the port to a log, and [`dynamodb::DynamoLog`] implements it. [`log::LogWriter`] writes the
+//! calls of a process in the background, each through a [`log::CallWriter`], with a [`log::Spool`] on the host's disk if there
+//! is one. [`contents::ContentStore`] keeps large contents apart.
 #![cfg_attr(
     not(all(feature = "call", feature = "exchange", feature = "query")),
     allow(dead_code, unused_imports, reason = "each feature uses a part of what the lower layers offer")
@@ -47,3 +65,12 @@ pub use message::{
     Attribute, Content, Contents, Draft, Heard, HeardSource, Message, MessageId, MessageWrapper, Metadata,
     PlainMessage, Record, Role, Timing, ToolCall, ToolResult, Value,
 };
+
+/// The programs of `docs/`, compiled and run as documentation tests.
+#[cfg(all(doctest, feature = "embedded", feature = "testing"))]
+mod programs {
+    #[doc = include_str!("../docs/conversations.md")]
+    struct Conversations;
+    #[doc = include_str!("../docs/log.md")]
+    struct Log;
+}
