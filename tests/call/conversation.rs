@@ -236,6 +236,6 @@ async fn runs_summarise_and_count_their_tokens() {
     assert_eq!((totals.turns, totals.usage.output_tokens), (300, 3_000));
     assert!(totals.summaries_applied > 5);
     // Instructions are not repeated.
-    let is_system = |manager: &MessagesManager<PlainMessage>| manager.supervisors().count();
+    let is_system = |manager: &MessagesManager<PlainMessage>| manager.system_messages().count();
     assert_eq!(llm.conversation().read(is_system), 1);
 }

@@ -284,7 +284,7 @@ async fn a_result_may_come_while_another_reply_is_generated() {
     let record = |index: usize| model.requests()[index].memory.clone().unwrap();
     assert!(record(1).contains("\"state\":\"running\""));
     // What was said meanwhile did not tell it.
-    assert!(record(2).contains("\"state\":\"succeeded\",\"told\":false"));
+    assert!(record(2).contains("\"state\":\"succeeded\",\"callerKnows\":false"));
     turn(&call, "Well").await;
     assert_eq!(model.requests()[3].memory, None);
 }

@@ -43,7 +43,7 @@ fn the_oldest_go_and_the_others_stay_what_they_are() {
 
     // From its log it is whole again.
     let mut records = log;
-    records.extend(manager.changes(LastMessage::Include).into_records());
+    records.extend(manager.changes(LastMessage::Include).records().to_vec());
     let restored = Manager::restore(records).unwrap();
     assert_eq!(restored.meta_messages()[4..], *manager.meta_messages());
     assert!(restored != manager);

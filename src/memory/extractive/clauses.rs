@@ -1,15 +1,15 @@
-//! Where what was said falls into clauses: the pieces that are kept or dropped.
+//! Splits text into clauses, the units that are kept or dropped.
 
 use std::ops::Range;
 
 use super::lexicon::{self, Word};
 
-/// A clause is at most so many bytes; one that is longer falls into pieces.
+/// The maximum length of a clause, in bytes. A longer one is split.
 pub(super) const LONGEST: usize = 160;
-/// A line of so few words is the rest of the one before.
+/// A line with at most this many words continues the line before.
 const FRAGMENT: usize = 3;
 
-/// Speech comes without punctuation; where one of these begins, something else is said.
+/// Transcripts of speech have no punctuation. Each of these phrases begins a new clause.
 const OPENERS: [&str; 15] = [
     " my name is ",
     " i would like ",
@@ -28,19 +28,19 @@ const OPENERS: [&str; 15] = [
     " could you ",
 ];
 
-/// The clauses of a cleaned text, in their order; `lower` is the text in lower case.
+/// Returns the clauses of a cleaned text in order. `lower` is the text in lower case.
 pub(super) fn clauses(text: &str, lower: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut start = 0;
     let mut ends_sentence = true;
     for line in text.split('\n') {
         let end = start + line.len();
-        let goes_on = !ends_sentence && is_fragment(lower.get(start..end).unwrap_or_default());
+        let continues = !ends_sentence && is_fragment(lower.get(start..end).unwrap_or_default());
         let mut first = true;
         for sentence in sentences(text, start..end) {
             for piece in pieces(lower, sentence) {
                 match found.last_mut() {
-                    Some(last) if first && goes_on && piece.end - last.start <= LONGEST => last.end = piece.end,
+                    Some(last) if first && continues && piece.end - last.start <= LONGEST => last.end = piece.end,
                     _ => found.push(piece),
                 }
                 first = false;
@@ -52,14 +52,14 @@ pub(super) fn clauses(text: &str, lower: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether a line is no sentence of its own: a few words, or numbers only, as people tell an address.
+/// Returns `true` if a line continues the one before: a few words, or only numbers, as in a dictated address.
 fn is_fragment(line: &str) -> bool {
     let mut words = line.split(' ');
     words.by_ref().take(FRAGMENT).all(|word| !matches!(word, "yes" | "no" | "okay" | "yeah" | "hi" | "hello" | "bye"))
         && words.all(|word| word == "and" || matches!(lexicon::word(word), Some(Word::Number | Word::Unit)))
 }
 
-/// Cut behind `.`, `!`, `?`, and at `;` and `…`, which are left out.
+/// Splits after `.`, `!` and `?`, and at `;` and `…`, which are left out.
 fn sentences(text: &str, line: Range<usize>) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = line.start;
@@ -84,7 +84,7 @@ fn sentences(text: &str, line: Range<usize>) -> Vec<Range<usize>> {
     found
 }
 
-/// Behind a number in a list, an initial, a title, a point does not end a sentence.
+/// Returns `true` if a full stop after `before` ends no sentence: after a list number, an initial or a title.
 fn is_abbreviation(before: &str) -> bool {
     let word = before.rsplit(' ').next().unwrap_or_default();
     (1..=2).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_digit())
@@ -92,7 +92,7 @@ fn is_abbreviation(before: &str) -> bool {
         || ["Mr", "Mrs", "Ms", "Dr", "St", "No", "a.m", "p.m", "e.g", "i.e"].contains(&word)
 }
 
-/// A sentence, cut where speech begins anew, and where it is too long.
+/// Splits a sentence before each opener, and where it is too long.
 fn pieces(lower: &str, sentence: Range<usize>) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut left = sentence;
