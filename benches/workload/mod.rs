@@ -95,7 +95,7 @@ impl<W: MessageWrapper> Conversation for MessagesManager<W> {
     }
 
     fn window(&self) {
-        std::hint::black_box(self.messages());
+        let _ = std::hint::black_box(self.messages());
     }
 
     fn summarise(&mut self, summary: &str) {

@@ -229,7 +229,10 @@ fn is_fork_point(message: &Message) -> bool {
 #[inline]
 fn check(calls: &Calls, role: Role, contents: &mut Contents) -> Result<(), ManagerError> {
     if role == Role::Summary {
-        return Err(ManagerError::WrongRole { role, content: "contents of your own; add a summary with `add_summary`" });
+        return Err(ManagerError::WrongRole {
+            role,
+            content: "contents of your own; add a summary with `add_summary`",
+        });
     }
     if contents.iter().any(Content::is_blank) {
         *contents = std::mem::take(contents).into_iter().filter(|content| !content.is_blank()).collect();

@@ -204,7 +204,10 @@ impl<W: MessageWrapper> MessagesManager<W> {
 }
 
 /// Returns an id that occurs twice in the contents. Sorts, because an imported message may have 100,000 calls.
-fn first_repeated<'a>(contents: &'a [Content], id: impl Fn(&'a Content) -> Option<&'a ToolCallId>) -> Option<&'a ToolCallId> {
+fn first_repeated<'a>(
+    contents: &'a [Content],
+    id: impl Fn(&'a Content) -> Option<&'a ToolCallId>,
+) -> Option<&'a ToolCallId> {
     if contents.len() < 2 {
         return None;
     }

@@ -135,7 +135,10 @@ impl<'a, W: MessageWrapper> Entry<'a, W> {
 impl<W> Deref for Entry<'_, W> {
     type Target = W;
 
-    #[expect(clippy::expect_used, reason = "`new` is given an index of the list, and no message leaves the list while the entry borrows it")]
+    #[expect(
+        clippy::expect_used,
+        reason = "`new` is given an index of the list, and no message leaves the list while the entry borrows it"
+    )]
     fn deref(&self) -> &W {
         self.manager.list.get(self.index).expect("an entry borrows the list, so its message is in the list")
     }

@@ -22,7 +22,7 @@ pub enum ManagerError {
     ToolCall {
         /// The id of the call.
         id: ToolCallId,
-        /// What is wrong, and what to do.
+        /// The problem, and how to fix it.
         reason: &'static str,
     },
     /// The tool call already has a result.
@@ -134,7 +134,7 @@ pub enum RestoreError {
     Misplaced {
         /// The message.
         id: MessageId,
-        /// What is wrong.
+        /// The problem.
         reason: String,
     },
 }

@@ -228,7 +228,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     fn records_since(&self, known: &Revisions, last: LastMessage) -> impl Iterator<Item = Record> {
         let newest = self.list.last().map(W::message);
-        let growing = newest.filter(|newest| last == LastMessage::Exclude && self.merges(newest.role())).map(Message::id);
+        let growing =
+            newest.filter(|newest| last == LastMessage::Exclude && self.merges(newest.role())).map(Message::id);
         let (dirty, unknown_from) = known.dirty();
         let changed = dirty.into_iter().filter_map(|position| self.list.get(self.index(position)));
         let new = self.list.range(unknown_from..self.list.end());

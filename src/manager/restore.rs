@@ -54,9 +54,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
                     return Err(RestoreError::Missing { seq: self.next_seq() });
                 }
                 check_role(&message).map_err(misplaced)?;
-                self.calls
-                    .check(message.role(), message.contents())
-                    .map_err(|error| misplaced(&error.to_string()))?;
+                self.calls.check(message.role(), message.contents()).map_err(|error| misplaced(&error.to_string()))?;
                 self.calls.note(position.seq(), message.contents());
             }
             Some(_) => {
@@ -86,8 +84,12 @@ impl<W: MessageWrapper> MessagesManager<W> {
 fn check_role(message: &Message) -> Result<(), &'static str> {
     match message.role() {
         Role::Summary => Err("a summary needs the number of the last message that it covers"),
-        Role::User | Role::System if message.heard().is_some() => Err("only an assistant message can have a heard part"),
-        Role::Assistant | Role::System if message.metadata().has(Attribute::Fake) => Err("only a user message can be a fake"),
+        Role::User | Role::System if message.heard().is_some() => {
+            Err("only an assistant message can have a heard part")
+        }
+        Role::Assistant | Role::System if message.metadata().has(Attribute::Fake) => {
+            Err("only a user message can be a fake")
+        }
         _ => Ok(()),
     }
 }

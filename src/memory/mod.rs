@@ -8,6 +8,9 @@ mod history;
 mod prompt;
 mod prompted;
 
+#[cfg(test)]
+mod cuts_tests;
+
 pub use extractive::ExtractiveSummarizer;
 pub(crate) use history::ToolHistory;
 pub(crate) use prompt::{TOOL_RULE, prompt};

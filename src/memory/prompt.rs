@@ -9,7 +9,7 @@ use crate::message::{Message, Text, ToolCallId};
 /// rule prevents one failure:
 ///
 /// - The first: a model that no longer sees a call in its window makes it again, such as a second booking.
-/// - "running": a model that waits for a result repeats the call, or tells the caller that it failed.
+/// - "running": a model that waits for a result repeats the call, or reports a failure.
 /// - "unknown": a lost result does not mean that nothing happened.
 pub(crate) const TOOL_RULE: &str = include_str!("tool_rule.md").trim_ascii_end();
 
@@ -24,8 +24,8 @@ pub(crate) fn prompt(
     is_visible: &dyn Fn(&ToolCallId) -> bool,
 ) -> Option<Text> {
     let summary = summary.map(|summary| summary.contents().texts().map(Text::as_str).collect::<Vec<_>>().join("\n"));
-    let gap = (left_out > 0)
-        .then(|| format!("{left_out} messages between this record and the messages below are left out."));
+    let gap =
+        (left_out > 0).then(|| format!("{left_out} messages between this record and the messages below are left out."));
     let parts: Vec<String> = summary.into_iter().chain(gap).chain(tools.prompt(is_visible)).collect();
     (!parts.is_empty()).then(|| parts.join("\n\n").into())
 }

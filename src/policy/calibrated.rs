@@ -12,7 +12,7 @@ use crate::message::Message;
 #[derive(Debug, Clone)]
 pub(crate) struct Calibrated<E> {
     inner: E,
-    fit: Fit,
+    pub(super) fit: Fit,
 }
 
 /// Larger reports are ignored: no model accepts this many tokens.
@@ -52,7 +52,7 @@ impl<E: TokenEstimator> Calibrated<E> {
     }
 
     /// Returns the factor that corrects the inner estimator, from 0.25 to 4; 1 before the first report.
-    pub fn factor(&self) -> f64 {
+    pub(super) fn factor(&self) -> f64 {
         self.fit.factor()
     }
 
@@ -77,7 +77,7 @@ fn rounded(tokens: f64) -> Tokens {
 
 /// A line fitted to pairs of estimate and report, by least squares with exponentially fading weights.
 #[derive(Debug, Clone, Copy, Default)]
-struct Fit {
+pub(super) struct Fit {
     reports: u32,
     estimate: f64,
     report: f64,
@@ -118,11 +118,11 @@ impl Fit {
         slope.min(most).clamp(*FACTORS.start(), *FACTORS.end())
     }
 
-    fn overhead(&self) -> f64 {
+    pub fn overhead(&self) -> f64 {
         (self.report - self.factor() * self.estimate).max(0.0)
     }
 
-    fn expected(&self, estimate: f64) -> f64 {
+    pub fn expected(&self, estimate: f64) -> f64 {
         self.overhead() + self.factor() * estimate
     }
 }

@@ -1,5 +1,5 @@
-//! Whole families: conversations that fork each other at random, each beside one of the same history that shares
-//! nothing with anybody.
+//! Families of conversations that fork each other at random, each compared with a twin of the same history that shares
+//! nothing.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -9,13 +9,13 @@ use verbale::{LastMessage, Message, MessageWrapper, Record};
 use super::history::{Manager, Op, World, op};
 use super::window;
 
-/// A conversation, and the same one that was never forked and is no fork.
+/// A conversation, and a twin that shares nothing.
 struct Member {
     shares: World,
     alone: World,
 }
 
-/// All that can be seen of a conversation.
+/// Everything that the public interface shows of a conversation.
 #[derive(Debug, PartialEq)]
 struct Views {
     records: Vec<Record>,
@@ -25,7 +25,6 @@ struct Views {
     changes: Vec<verbale::Changes>,
     lineage: Vec<verbale::message::ForkedFrom>,
     open: Vec<String>,
-    uncovered: usize,
 }
 
 impl Views {
@@ -39,13 +38,12 @@ impl Views {
             changes: tails.into_iter().flat_map(|tail| [manager.changes(tail), manager.new_changes(tail)]).collect(),
             lineage: manager.lineage().into_iter().cloned().collect(),
             open: manager.open_tool_calls().iter().map(ToString::to_string).collect(),
-            uncovered: manager.uncovered().len(),
         }
     }
 }
 
 impl Member {
-    /// A fork, and a conversation that was read from its log.
+    /// Creates a fork, and a twin restored from its records.
     fn born(mut fork: World) -> Self {
         assert_eq!(
             fork.manager.changes(LastMessage::Include).records(),
@@ -59,10 +57,10 @@ impl Member {
         Self { alone: World { manager: restored, ..fork.clone() }, shares: fork }
     }
 
-    /// Both hold the same; the ids of what was added to each are its own.
+    /// Checks that both hold the same, apart from the ids of messages added to each.
     fn check(&self) -> TestCaseResult {
         let (shares, alone) = (&self.shares.manager, &self.alone.manager);
-        prop_assert_eq!(dead_letter_ids(shares), dead_letter_ids(alone));
+        prop_assert_eq!(without_ids(shares), without_ids(alone));
         prop_assert_eq!((shares.pruned(), shares.message_count()), (alone.pruned(), alone.message_count()));
         for tail in [LastMessage::Include, LastMessage::Exclude] {
             let places = |changes: verbale::Changes| {
@@ -75,7 +73,7 @@ impl Member {
     }
 }
 
-fn dead_letter_ids(manager: &Manager) -> String {
+fn without_ids(manager: &Manager) -> String {
     let message = |message: &Message| {
         let heard = message.heard_contents().into_owned();
         let text = serde_json::to_string(&(message.contents(), &heard)).unwrap();
@@ -87,7 +85,7 @@ fn dead_letter_ids(manager: &Manager) -> String {
     format!("{}\n--\n{}\n--\n{summarizing:?}", lines(whole), lines(window(manager)))
 }
 
-/// The texts of a message, by where they are in memory.
+/// Returns the addresses of a message's texts.
 fn addresses(message: &Message) -> Vec<*const u8> {
     message.contents().texts().map(|text| text.as_str().as_ptr()).collect()
 }
@@ -96,7 +94,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
     #[test]
-    fn nobody_sees_what_another_one_says_or_changes(
+    fn forks_do_not_see_each_others_changes(
         steps in prop::collection::vec((op(), any::<Index>()), 1..80),
     ) {
         let mut family = vec![Member { shares: World::new(), alone: World::new() }];
@@ -116,7 +114,7 @@ proptest! {
                 }
             }
             if let Some(Ok(fork)) = born {
-                // All but the message of an edit is the source's, and no text was copied.
+                // All messages except an edited one are the source's, and no text was copied.
                 let both = fork.messages().zip(member.shares.messages());
                 let shared: Vec<_> = both.take_while(|(ours, theirs)| ours.id() == theirs.id()).collect();
                 for (ours, theirs) in &shared {

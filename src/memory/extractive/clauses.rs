@@ -114,19 +114,19 @@ fn pieces(lower: &str, sentence: Range<usize>) -> Vec<Range<usize>> {
     found.into_iter().map(|piece| trimmed(lower, piece)).filter(|piece| !piece.is_empty()).collect()
 }
 
-/// The first place up to [`LONGEST`] where something else begins.
+/// Returns the first place up to [`LONGEST`] where an opener begins.
 fn opener(text: &str) -> Option<usize> {
     let spaces = text.bytes().take(LONGEST).enumerate().skip(1).filter(|(_, byte)| *byte == b' ');
     let mut rests = spaces.filter_map(|(at, _)| Some((at, text.get(at..)?)));
     rests.find(|(_, rest)| OPENERS.iter().any(|opener| rest.starts_with(opener))).map(|(at, _)| at)
 }
 
-/// The last place up to [`LONGEST`] to cut a text that is longer: behind a comma, else before a word, else anywhere.
+/// Returns the last place up to [`LONGEST`] to cut a longer text: after a comma, else before a word, else anywhere.
 fn last_break(text: &str) -> usize {
     let most = (0..=LONGEST).rev().find_map(|at| text.get(..at)).unwrap_or_default();
     let comma = most.rfind(", ").map(|at| at + 1).filter(|at| *at > LONGEST / 2);
     let end = comma.or_else(|| most.rfind(' ').filter(|at| *at > 0)).unwrap_or(most.len());
-    // A single character can be no longer than 4 bytes, so that `most` is never empty.
+    // A character has at most 4 bytes, so `most` is never empty.
     end.max(1)
 }
 
@@ -148,14 +148,14 @@ mod tests {
     }
 
     #[test]
-    fn sentences_end_where_they_end() {
+    fn text_splits_at_sentence_ends() {
         assert_eq!(split("Sure! It's $5.50, Mr. Li. 1. Yes? ok"), ["Sure!", "It's $5.50, Mr. Li.", "1. Yes?", "ok"]);
         assert_eq!(split("one; two … three"), ["one", "two", "three"]);
         assert_eq!(split("予約です。明日！"), ["予約です。", "明日！"]);
     }
 
     #[test]
-    fn speech_falls_apart_where_something_else_is_said() {
+    fn speech_splits_at_openers() {
         assert_eq!(
             split("hi my name is patricia um i would like to reset my password"),
             ["hi", "my name is patricia um", "i would like to reset my password"]
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn fragments_belong_together() {
+    fn fragments_join_the_line_before() {
         assert_eq!(
             split("my address\nis five\nfour six\nmain street\nharper valley\nthat is all of it"),
             ["my address\nis five\nfour six\nmain street\nharper valley", "that is all of it"]
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn long_runs_fall_into_pieces() {
+    fn long_runs_are_split() {
         let words = "word ".repeat(100);
         assert!(split(words.trim()).iter().all(|clause| clause.len() <= LONGEST && clause.starts_with("word")));
         assert_eq!(split(&"水".repeat(200)).concat(), "水".repeat(200));
@@ -185,7 +185,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn clauses_are_in_order_trimmed_and_not_too_long(text in "[a-zé水.?!;…\n ,0-9]{0,600}") {
+        fn clauses_are_ordered_trimmed_and_bounded(text in "[a-zé水.?!;…\n ,0-9]{0,600}") {
             let lower = text.to_ascii_lowercase();
             let found = clauses(&text, &lower);
             prop_assert!(found.windows(2).all(|pair| pair[0].end <= pair[1].start));

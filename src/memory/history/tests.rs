@@ -137,7 +137,8 @@ fn hostile_text_stays_in_its_line_and_is_cut() {
     assert_eq!(shown[0]["arguments"], json!({"for": "\"}\n{\u{202e}"}));
     let cut = shown[1]["arguments"].as_str().unwrap();
     assert!(cut.starts_with(r#"{"for":"\"}\n{\"id\":"#) && cut.ends_with(" bytes in all)"), "{cut}");
-    let around = r#"{"id":"short","tool":"book","arguments":,"state":"succeeded","callerKnows":false,"outcome":}"#.len();
+    let around =
+        r#"{"id":"short","tool":"book","arguments":,"state":"succeeded","callerKnows":false,"outcome":}"#.len();
     assert!(record.lines().skip(PREAMBLE.lines().count()).all(|line| line.len() <= around + 2 * MAX_BYTES), "{record}");
 }
 
