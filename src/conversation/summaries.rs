@@ -68,7 +68,11 @@ impl Conversation {
         let cuts = core.manager.cuts();
         let places = cuts.iter().map(|cut| (cut.messages(), cut.turns()));
         let messages = window.iter().map(|message| message.message());
-        let cut = state.config.policy.choose(messages, places, &core.estimator).and_then(|chosen| cuts.get(chosen));
+        let cut = state
+            .config
+            .policy
+            .choose(messages, places, |message| core.estimator.message(message))
+            .and_then(|chosen| cuts.get(chosen));
         let Some(summarizing) = cut.and_then(|cut| core.manager.summarizing_at(cut)) else { return };
         let messages = count(summarizing.messages().count());
         let making = make(self.clone(), summarizing, state.config.clone(), state.summaries.rests());

@@ -17,8 +17,8 @@ pub enum ManagerError {
         /// The kind of content, and what to do.
         content: &'static str,
     },
-    /// A tool call's id is already used, or a tool result does not match a call.
-    #[error("cannot add a content of tool call `{id}`: {reason}")]
+    /// The id of a tool call is already used, or a tool result does not match its call.
+    #[error("tool call `{id}` {reason}")]
     ToolCall {
         /// The id of the call.
         id: ToolCallId,
@@ -59,15 +59,18 @@ pub enum ManagerError {
 
 impl ManagerError {
     pub(super) fn repeated_call(id: &ToolCallId) -> Self {
-        Self::ToolCall { id: id.clone(), reason: "the conversation has a call with this id; give each call its own" }
+        Self::ToolCall { id: id.clone(), reason: "is already in this conversation; give each call an id of its own" }
     }
 
     pub(super) fn unknown_call(id: &ToolCallId) -> Self {
-        Self::ToolCall { id: id.clone(), reason: "the result has no call in this conversation; add the call first" }
+        Self::ToolCall {
+            id: id.clone(),
+            reason: "is not in this conversation, so its result is refused; add the call first",
+        }
     }
 
     pub(super) fn mismatched_result(id: &ToolCallId) -> Self {
-        let reason = "the result names another tool than the call; make it with the call's `success` or `failure`";
+        let reason = "is of another tool than its result; make the result with the call's `success` or `failure`";
         Self::ToolCall { id: id.clone(), reason }
     }
 }

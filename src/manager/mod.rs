@@ -141,7 +141,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     }
 
     /// Returns the number of summaries ever added.
-    pub fn summary_count(&self) -> u32 {
+    pub(crate) fn summary_count(&self) -> u32 {
         self.summaries.end() as u32
     }
 

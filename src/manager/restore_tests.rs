@@ -25,7 +25,7 @@ fn restored_call_continues() {
     assert!(restored.changes(LastMessage::Include).is_empty());
     assert_eq!(
         restored.add_assistant(call("c1")).unwrap_err().to_string(),
-        "invocation `c1` is already in this conversation; give each call an id of its own"
+        "tool call `c1` is already in this conversation; give each call an id of its own"
     );
     restored.add_user("f").unwrap();
     summarise(&mut restored);
@@ -115,7 +115,7 @@ fn result_of_covered_call_is_restored_but_not_in_the_window() {
         assert_eq!((window(&restored)[0].as_str(), restored.open_tool_calls().len()), ("user: e", 0));
         assert_eq!(
             manager.add_user(call("c1").success(["1"])).unwrap_err().to_string(),
-            "invocation `c1` already has its result"
+            "tool call `c1` already has a result; drop the second one"
         );
         manager = restored;
         manager.add_assistant("f").unwrap();

@@ -48,8 +48,8 @@ impl Summarizing {
     /// ```json
     /// {"summary":["The caller asked for the balance."]}
     /// {"user":["Hi, there","how are you"]}
-    /// {"assistant":["One moment.",{"type":"toolCall","id":"call_1","name":"balance","arguments":{}}]}
-    /// {"user":[{"type":"toolResult","toolCallId":"call_1","name":"balance","content":["12.50"]}]}
+    /// {"assistant":["One moment.",{"arguments":{},"id":"call_1","name":"balance","type":"toolCall"}]}
+    /// {"user":[{"content":["12.50"],"name":"balance","toolCallId":"call_1","type":"toolResult"}]}
     /// ```
     ///
     /// The lists are contents as in a [`Record`](crate::Record), except that media and documents have their size, as in

@@ -6,7 +6,7 @@ use proptest::test_runner::TestCaseResult;
 use super::ExtractiveSummarizer;
 use crate::manager::{Cut, MessagesManager};
 use crate::message::{Content, Heard, HeardSource, Message, MessageWrapper, PlainMessage, Role, ToolCall, Value};
-use crate::policy::{CharacterEstimator, Policy};
+use crate::policy::{Policy, Tokens};
 
 type Manager = MessagesManager<PlainMessage>;
 
@@ -93,7 +93,7 @@ fn assert_pairs_are_whole(window: &[Message]) -> TestCaseResult {
 fn choose(policy: &Policy, manager: &Manager) -> Option<Cut> {
     let (window, cuts) = (window(manager), manager.cuts());
     let places = cuts.iter().map(|cut| (cut.messages(), cut.turns()));
-    let chosen = policy.choose(&window, places, &CharacterEstimator)?;
+    let chosen = policy.choose(&window, places, Tokens::estimate)?;
     cuts.get(chosen).copied()
 }
 

@@ -13,7 +13,8 @@ use std::ops::RangeInclusive;
 
 pub(crate) use calibrated::Calibrated;
 use sizes::{Size, WindowSizes};
-pub use tokens::{CharacterEstimator, TokenEstimator, Tokens};
+pub use tokens::Tokens;
+pub(crate) use tokens::{CharacterEstimator, TokenEstimator};
 
 use crate::message::Message;
 
@@ -26,13 +27,13 @@ use crate::message::Message;
 /// The marks apply to the messages of the window, without the system prompt and the tools, which a summary cannot shorten.
 ///
 /// ```
-/// # use verbale::policy::{CharacterEstimator, Policy};
+/// # use verbale::policy::{Policy, Tokens};
 /// # use verbale::{MessageWrapper, MessagesManager, PlainMessage, Summarizing};
 /// fn to_summarise(manager: &MessagesManager<PlainMessage>, policy: &Policy) -> Option<Summarizing> {
 ///     let window: Vec<_> = manager.messages().collect();
 ///     let cuts = manager.cuts();
 ///     let sizes = cuts.iter().map(|cut| (cut.messages(), cut.turns()));
-///     let chosen = policy.choose(window.iter().map(|message| message.message()), sizes, &CharacterEstimator)?;
+///     let chosen = policy.choose(window.iter().map(|message| message.message()), sizes, Tokens::estimate)?;
 ///     manager.summarizing_at(cuts.get(chosen)?)
 /// }
 /// let policy = Policy::default().with_tokens(500..=2_000).with_messages(8..=30).with_keep_turns(3);
@@ -70,31 +71,18 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// Sets the low and the high mark in tokens. A low mark above the high one is lowered to it.
+    /// Sets the low and the high mark in tokens; `None` removes them. A low mark above the high one is lowered to it. A
+    /// policy without any marks never summarises.
     #[must_use]
-    pub fn with_tokens(mut self, marks: RangeInclusive<u64>) -> Self {
-        self.tokens = Some(Marks::new(Tokens::new(*marks.start()), Tokens::new(*marks.end())));
+    pub fn with_tokens(mut self, marks: impl Into<Option<RangeInclusive<u64>>>) -> Self {
+        self.tokens = marks.into().map(|marks| Marks::new(Tokens::new(*marks.start()), Tokens::new(*marks.end())));
         self
     }
 
-    /// Sets the low and the high mark in messages. A low mark above the high one is lowered to it.
+    /// Sets the low and the high mark in messages; `None` removes them. A low mark above the high one is lowered to it.
     #[must_use]
-    pub fn with_messages(mut self, marks: RangeInclusive<usize>) -> Self {
-        self.messages = Some(Marks::new(*marks.start(), *marks.end()));
-        self
-    }
-
-    /// Removes the marks in tokens. A policy without any marks never summarises.
-    #[must_use]
-    pub fn without_tokens(mut self) -> Self {
-        self.tokens = None;
-        self
-    }
-
-    /// Removes the marks in messages. A policy without any marks never summarises.
-    #[must_use]
-    pub fn without_messages(mut self) -> Self {
-        self.messages = None;
+    pub fn with_messages(mut self, marks: impl Into<Option<RangeInclusive<usize>>>) -> Self {
+        self.messages = marks.into().map(|marks| Marks::new(*marks.start(), *marks.end()));
         self
     }
 
@@ -109,7 +97,8 @@ impl Policy {
     ///
     /// `window` holds the messages that the model gets. `cuts` holds, for each possible cut in order, the number of
     /// messages before it and the number of turns after it, as [`Cut::messages`](crate::Cut::messages) and
-    /// [`Cut::turns`](crate::Cut::turns) return them.
+    /// [`Cut::turns`](crate::Cut::turns) return them. `tokens` returns the tokens of a message, such as
+    /// [`Tokens::estimate`].
     ///
     /// Returns `None` if the window is below the high marks, or if a summary would save too little. The window that is
     /// left after a chosen cut is not cut again. If the last turns alone exceed a high mark, a cut is chosen only when it
@@ -118,9 +107,9 @@ impl Policy {
         &self,
         window: impl IntoIterator<Item = &'a Message>,
         cuts: impl IntoIterator<Item = (usize, usize)>,
-        estimator: &dyn TokenEstimator,
+        tokens: impl Fn(&Message) -> Tokens,
     ) -> Option<usize> {
-        self.choose_by_size(&WindowSizes::measure(window, cuts, estimator))
+        self.choose_by_size(&WindowSizes::measure(window, cuts, tokens))
     }
 
     fn choose_by_size(&self, sizes: &WindowSizes) -> Option<usize> {

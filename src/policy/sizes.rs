@@ -1,6 +1,6 @@
 //! [`WindowSizes`]: the sizes that a policy decides by.
 
-use super::tokens::{TokenEstimator, Tokens};
+use super::tokens::Tokens;
 use crate::message::Message;
 
 /// The size of a window or of a part of it.
@@ -42,18 +42,18 @@ impl WindowSizes {
     pub fn measure<'a>(
         window: impl IntoIterator<Item = &'a Message>,
         cuts: impl IntoIterator<Item = (usize, usize)>,
-        estimator: &dyn TokenEstimator,
+        tokens: impl Fn(&Message) -> Tokens,
     ) -> Self {
         // The tokens of the first 0, 1, 2, … messages.
-        let mut tokens: Vec<Tokens> = vec![Tokens::default()];
+        let mut sums: Vec<Tokens> = vec![Tokens::default()];
         for message in window {
-            let before = tokens.last().copied().unwrap_or_default();
-            tokens.push(before + estimator.message(message));
+            let before = sums.last().copied().unwrap_or_default();
+            sums.push(before + tokens(message));
         }
-        let all = tokens.len() - 1;
+        let all = sums.len() - 1;
         let first = |messages: usize| {
             let messages = messages.min(all);
-            Size { tokens: tokens.get(messages).copied().unwrap_or_default(), messages }
+            Size { tokens: sums.get(messages).copied().unwrap_or_default(), messages }
         };
         let cuts = cuts.into_iter().map(|(covers, keeps_turns)| CutSize { covers: first(covers), keeps_turns });
         Self { cuts: cuts.collect(), window: first(all) }

@@ -21,7 +21,7 @@ fn conversation(turns: u32) -> Vec<Message> {
 /// Measures a window of two messages a turn, with a cut before each turn except the first, and at the end.
 fn sizes(window: &[Message]) -> WindowSizes {
     let turns = window.len() / 2;
-    WindowSizes::measure(window, (1..=turns).map(|turn| (2 * turn, turns - turn)), &CharacterEstimator)
+    WindowSizes::measure(window, (1..=turns).map(|turn| (2 * turn, turns - turn)), Tokens::estimate)
 }
 
 /// Returns the number of turns that the chosen cut keeps.
@@ -37,7 +37,7 @@ fn request(calibrated: &Calibrated<CharacterEstimator>, uncorrected: u64) -> Tok
 
 #[test]
 fn window_is_cut_from_the_high_mark_to_the_low_one() {
-    let policy = Policy::default().without_tokens().with_messages(6..=20);
+    let policy = Policy::default().with_tokens(None).with_messages(6..=20);
     assert_eq!(kept(&policy, &conversation(10)), None);
     let eleven = conversation(11);
     assert_eq!(kept(&policy, &eleven), Some(3));
@@ -48,13 +48,13 @@ fn window_is_cut_from_the_high_mark_to_the_low_one() {
 fn marks_apply_alone_and_together() {
     let ten = conversation(10);
     let turn: Tokens = ten[..2].iter().map(|message| CharacterEstimator.message(message)).sum();
-    let tokens = Policy::default().without_messages().with_tokens(3 * turn.get()..=9 * turn.get());
+    let tokens = Policy::default().with_messages(None).with_tokens(3 * turn.get()..=9 * turn.get());
     assert_eq!(kept(&tokens, &ten[..18]), None);
     assert_eq!(kept(&tokens, &ten), Some(3));
     // Exceeding one high mark is enough, and the rest of the window is below both low marks.
     let both = tokens.clone().with_messages(4..=1_000);
     assert_eq!(kept(&both, &ten), Some(2));
-    assert_eq!(kept(&tokens.without_tokens(), &ten), None);
+    assert_eq!(kept(&tokens.with_tokens(None), &ten), None);
 }
 
 #[test]
@@ -70,12 +70,12 @@ fn empty_cut_is_never_chosen() {
     let policy = Policy::default().with_messages(0..=0).with_keep_turns(1);
     assert_eq!(kept(&policy, &[]), None);
     assert_eq!(kept(&policy, &conversation(1)), None);
-    assert_eq!(policy.choose_by_size(&WindowSizes::measure(&conversation(9), [], &CharacterEstimator)), None);
+    assert_eq!(policy.choose_by_size(&WindowSizes::measure(&conversation(9), [], Tokens::estimate)), None);
 }
 
 #[test]
 fn large_kept_turns_do_not_cause_a_summary_each_turn() {
-    let policy = Policy::default().without_messages().with_tokens(1_000..=4_000).with_keep_turns(1);
+    let policy = Policy::default().with_messages(None).with_tokens(1_000..=4_000).with_keep_turns(1);
     let mut window = conversation(1);
     window.push(message(2, Role::User, "x".repeat(20_000)));
     window.push(message(3, Role::Assistant, "fine"));
@@ -118,12 +118,12 @@ proptest! {
             later.map(|(index, place)| (place - from, places.len() - index)).collect::<Vec<_>>()
         };
         let policy = Policy::default().with_messages(low..=high).with_tokens(tokens / 2..=tokens).with_keep_turns(keep);
-        let sizes = WindowSizes::measure(&window, cuts(0), &CharacterEstimator);
+        let sizes = WindowSizes::measure(&window, cuts(0), Tokens::estimate);
         let Some(chosen) = policy.choose_by_size(&sizes) else { return Ok(()) };
         prop_assert!(sizes.cuts[chosen].keeps_turns >= keep);
 
         let cut = sizes.cuts[chosen].covers.messages;
-        let rest = WindowSizes::measure(&window[cut..], cuts(cut), &CharacterEstimator);
+        let rest = WindowSizes::measure(&window[cut..], cuts(cut), Tokens::estimate);
         prop_assert_eq!(policy.choose_by_size(&rest), None);
         let is_low = rest.window.messages <= low.min(high) && rest.window.tokens.get() <= tokens / 2;
         prop_assert!(is_low || rest.cuts.iter().all(|cut| cut.keeps_turns < keep));

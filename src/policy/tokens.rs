@@ -21,6 +21,11 @@ impl Tokens {
         self.0
     }
 
+    /// Estimates the tokens of a message from its characters and their scripts, without asking a model.
+    pub fn estimate(message: &Message) -> Self {
+        CharacterEstimator.message(message)
+    }
+
     pub(super) const fn saturating_sub(self, less: Self) -> Self {
         Self(self.0.saturating_sub(less.0))
     }
@@ -56,7 +61,7 @@ impl fmt::Display for Tokens {
 ///
 /// Implementations are deterministic, take time in proportion to the text, and estimate high rather than low: a summary
 /// that comes early costs little, but a window that is too large is refused.
-pub trait TokenEstimator: fmt::Debug + Send + Sync {
+pub(crate) trait TokenEstimator: fmt::Debug + Send + Sync {
     /// Estimates the tokens of a text.
     fn text(&self, text: &str) -> Tokens;
 
@@ -133,7 +138,7 @@ fn base64_tokens(bytes: usize) -> Tokens {
 /// to 0.6, Arabic 0.5 to 0.7, Chinese 0.6 to 0.8, Japanese 0.7 to 0.9, Korean 0.8 to 1. A conversation corrects the
 /// estimate by the usage that its model reports.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct CharacterEstimator;
+pub(crate) struct CharacterEstimator;
 
 impl TokenEstimator for CharacterEstimator {
     fn text(&self, text: &str) -> Tokens {

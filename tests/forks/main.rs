@@ -11,6 +11,7 @@ mod pruning;
 mod rules;
 
 use history::Manager;
+use verbale::log::CallEnd;
 use verbale::{Content, Message, MessageId, MessageWrapper, ToolCall, Value};
 
 fn window(manager: &Manager) -> Vec<Message> {
@@ -41,6 +42,11 @@ fn id(manager: &Manager, place: usize) -> MessageId {
 fn summarise(manager: &mut Manager, text: &str) {
     let summarizing = manager.summarizing().unwrap();
     manager.add_summary(text, &summarizing).unwrap();
+}
+
+/// Returns the number of summaries ever added.
+fn summaries(manager: &Manager) -> u32 {
+    CallEnd::of(manager, 0, "hangup").unwrap().summaries
 }
 
 fn tool_call(id: &str) -> ToolCall {

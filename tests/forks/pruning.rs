@@ -6,7 +6,7 @@ use verbale::message::Position;
 use verbale::{ForkError, LastMessage, ManagerError, MessageId, MessageWrapper, Prune, Record};
 
 use super::history::{Done, Manager, World, history};
-use super::{id, list, shown, summarise, tool_call, window};
+use super::{id, list, shown, summaries, summarise, tool_call, window};
 
 fn call(turns: usize) -> Manager {
     let mut manager = Manager::new();
@@ -118,7 +118,7 @@ fn pruning_keeps_last_summary_and_later_messages() {
     assert_eq!(manager.prune(0, Prune::Anything), 5);
     assert_eq!(list(&manager), ["summary: second", "user: u4"]);
     assert_eq!(manager.last_summary().map(MessageWrapper::id), Some(id(&manager, 0)));
-    assert_eq!((manager.summary_count(), manager.message_count()), (2, 9));
+    assert_eq!((summaries(&manager), manager.message_count()), (2, 9));
     let call_end = CallEnd::of(&manager, 0, "hangup").unwrap();
     assert_eq!((call_end.messages, call_end.summaries), (9, 2), "the log has all of them");
 }

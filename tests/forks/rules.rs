@@ -6,7 +6,7 @@ use verbale::message::ForkedFrom;
 use verbale::{ForkError, LastMessage, ManagerError, MessageWrapper, Role};
 
 use super::history::Manager;
-use super::{id, list, shown, summarise, tool_call, window};
+use super::{id, list, shown, summaries, summarise, tool_call, window};
 
 /// Creates a conversation of four turns.
 fn call() -> Manager {
@@ -81,7 +81,7 @@ fn summary_beyond_the_fork_point_is_not_in_the_fork() {
     let at = id(&source, 1);
     let fork = source.fork(&at, "CA1").unwrap();
     assert_eq!(list(&fork), ["user: u0", "assistant: a0"]);
-    assert_eq!((fork.last_summary(), fork.summary_count(), fork.messages().count()), (None, 0, 2));
+    assert_eq!((fork.last_summary(), summaries(&fork), fork.messages().count()), (None, 0, 2));
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn summarizing_beyond_the_fork_point_is_stale_in_the_fork() {
     assert_eq!(fork.add_summary("S", &all).unwrap_err(), ManagerError::StaleSummary);
     fork.add_summary("S", &some).unwrap();
     assert_eq!(list(&fork), ["user: u0", "assistant: a0", "summary: S", "user: u1", "assistant: a1", "user: u2"]);
-    assert_eq!(source.summary_count(), 0);
+    assert_eq!(summaries(&source), 0);
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn edited_message_is_the_first_that_differs() {
 #[test]
 fn summaries_and_fakes_are_not_editable() {
     let mut source = Manager::new();
-    let supervisor = source.add_system("Be brief.").unwrap().id();
+    let instructions = source.add_system("Be brief.").unwrap().id();
     let call = tool_call("call_1");
     source.add_assistant("a0").unwrap();
     source.add_user("u0").unwrap();
@@ -196,7 +196,7 @@ fn summaries_and_fakes_are_not_editable() {
     summarise(&mut source, "S");
     let before = source.clone();
 
-    let fork = source.edit(&supervisor, "Be long.", "CA1").unwrap();
+    let fork = source.edit(&instructions, "Be long.", "CA1").unwrap();
     assert_eq!(list(&fork), ["system: Be long."]);
     let fork = source.edit(&result, call.success(["no"]), "CA1").unwrap();
     assert_eq!(list(&fork)[4..], ["assistant: call call_1", "user: result call_1"]);
@@ -207,7 +207,7 @@ fn summaries_and_fakes_are_not_editable() {
     assert_eq!(source.edit(&summary, "b", "CA1").err(), not_editable(summary, "a summary"));
     let blank = source.edit(&result, " ", "CA1").err();
     assert_eq!(blank, Some(ForkError::Contents(ManagerError::Blank)));
-    let misfit = source.edit(&supervisor, call.success(["no"]), "CA1").err();
+    let misfit = source.edit(&instructions, call.success(["no"]), "CA1").err();
     let role = Role::System;
     let content = "a tool result; only a user message can";
     assert_eq!(misfit, Some(ForkError::Contents(ManagerError::WrongRole { role, content })));
