@@ -39,8 +39,8 @@ pub enum ManagerError {
     },
     /// The messages that the summary was made from are summarised, changed, or not of this conversation.
     #[error(
-        "the summary no longer applies: its messages are summarised already, have changed, or are of another \
-         conversation; drop it and call `summarizing()` again"
+        "the summary is stale: its messages are summarised already, have changed, or are of another conversation; drop \
+         it and call `summarizing()` again"
     )]
     StaleSummary,
     /// A conversation has at most 100 million messages and 10 thousand summaries, because its keys in a table have 8 and

@@ -97,8 +97,8 @@ fn covered_open_call() -> Manager {
     manager.add_user(call("c1").success(["1"])).unwrap();
     manager.add_assistant("d").unwrap();
     summarise(&mut manager);
-    let behind = manager.records().split_off(logged.len());
-    Manager::restore(logged.into_iter().chain(behind)).unwrap()
+    let later = manager.records().split_off(logged.len());
+    Manager::restore(logged.into_iter().chain(later)).unwrap()
 }
 
 #[test]

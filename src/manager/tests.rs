@@ -354,9 +354,9 @@ fn call_and_result_are_summarised_together() {
     assert_eq!(covered(&manager), Some(2));
     manager.add_user("hello?").unwrap();
     manager.add_assistant("one moment").unwrap();
-    assert_eq!(covered(&manager), Some(2), "an open call holds back everything from it on");
+    assert_eq!(covered(&manager), Some(2), "messages from an open call on are not summarised");
     manager.add_user(call("c1").success(["1"])).unwrap();
-    assert_eq!(covered(&manager), Some(2), "the result is not yet answered");
+    assert_eq!(covered(&manager), Some(2), "the result is unanswered");
     manager.add_assistant("d").unwrap();
     assert_eq!(covered(&manager), Some(8));
     assert_eq!(
@@ -464,7 +464,7 @@ fn receipt_newer_than_the_message_hides_no_later_change() {
     let answer = manager.records()[1].clone();
     manager.acknowledge([&answer].into_iter().collect());
     for changes in [manager.changes(LastMessage::Include), manager.new_changes(LastMessage::Include)] {
-        let told: Vec<_> = changes.records().iter().map(|record| (record.id(), record.revision())).collect();
-        assert_eq!(told, [(id, 2)]);
+        let pending: Vec<_> = changes.records().iter().map(|record| (record.id(), record.revision())).collect();
+        assert_eq!(pending, [(id, 2)]);
     }
 }

@@ -29,13 +29,13 @@ struct Views {
 
 impl Views {
     fn of(manager: &Manager) -> Self {
-        let tails = [LastMessage::Include, LastMessage::Exclude];
+        let modes = [LastMessage::Include, LastMessage::Exclude];
         Self {
             records: manager.records(),
             window: window(manager),
             shown: manager.to_string(),
             summarizing: manager.summarizing(),
-            changes: tails.into_iter().flat_map(|tail| [manager.changes(tail), manager.new_changes(tail)]).collect(),
+            changes: modes.into_iter().flat_map(|mode| [manager.changes(mode), manager.new_changes(mode)]).collect(),
             lineage: manager.lineage().into_iter().cloned().collect(),
             open: manager.open_tool_calls().iter().map(ToString::to_string).collect(),
         }
@@ -48,7 +48,7 @@ impl Member {
         assert_eq!(
             fork.manager.changes(LastMessage::Include).records(),
             fork.manager.records(),
-            "its log has none of it"
+            "nothing of it is logged"
         );
         fork.write_all();
         let json: Vec<String> = fork.table.values().map(|record| serde_json::to_string(record).unwrap()).collect();
@@ -62,12 +62,12 @@ impl Member {
         let (shares, alone) = (&self.shares.manager, &self.alone.manager);
         prop_assert_eq!(without_ids(shares), without_ids(alone));
         prop_assert_eq!((shares.pruned(), shares.message_count()), (alone.pruned(), alone.message_count()));
-        for tail in [LastMessage::Include, LastMessage::Exclude] {
+        for mode in [LastMessage::Include, LastMessage::Exclude] {
             let places = |changes: verbale::Changes| {
                 changes.records().iter().map(|record| (record.position(), record.revision())).collect::<Vec<_>>()
             };
-            prop_assert_eq!(places(shares.changes(tail)), places(alone.changes(tail)));
-            prop_assert_eq!(places(shares.new_changes(tail)), places(alone.new_changes(tail)));
+            prop_assert_eq!(places(shares.changes(mode)), places(alone.changes(mode)));
+            prop_assert_eq!(places(shares.new_changes(mode)), places(alone.new_changes(mode)));
         }
         Ok(())
     }
@@ -121,9 +121,9 @@ proptest! {
                     prop_assert_eq!(addresses(ours), addresses(theirs));
                 }
                 prop_assert_eq!(fork.messages().count() - shared.len(), usize::from(matches!(op, Op::Edit { .. })));
-                let behind = fork.manager.lineage()[0].behind;
+                let point = fork.manager.lineage()[0].behind;
                 let marked = shared.iter().rfind(|(ours, theirs)| ours.revision() > theirs.revision());
-                prop_assert_eq!(behind, marked.map(|(ours, _)| ours.id()));
+                prop_assert_eq!(point, marked.map(|(ours, _)| ours.id()));
                 prop_assert_eq!(&Views::of(&member.shares.manager), &others[who], "a fork changes nothing in its source");
                 family.push(Member::born(fork));
             }

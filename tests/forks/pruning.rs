@@ -132,7 +132,7 @@ fn late_summary_covers_messages_left_after_pruning() {
     assert_eq!(manager.prune(4, Prune::Anything), 4);
     assert_eq!(manager.add_summary("S", &older).unwrap_err(), ManagerError::StaleSummary);
     let summary = manager.add_summary("S", &taken).unwrap().id();
-    assert_eq!(manager.summary_ids(&summary), read[4..], "in memory are these");
+    assert_eq!(manager.summary_ids(&summary), read[4..], "only these are in memory");
     let whole = before.into_iter().chain(manager.records());
     assert_eq!(Manager::restore(whole).unwrap().summary_ids(&summary), read);
     assert_eq!(list(&manager)[3..], ["assistant: a3", "summary: S"]);
@@ -223,7 +223,7 @@ proptest! {
                 prop_assert!(acknowledged || *which == Prune::Anything);
             }
             prop_assert!(count == 0 || is.len() >= *keep);
-            prop_assert_eq!(world.manager.prune(*keep, *which), 0, "it goes as far as it can at once");
+            prop_assert_eq!(world.manager.prune(*keep, *which), 0, "one call prunes as much as possible");
 
             // No result without its call, and no call without its result if there is one.
             let calls: Vec<_> = is.iter().flat_map(|m| m.contents().iter()).filter_map(|c| c.as_tool_call()).map(|c| c.id().clone()).collect();
@@ -234,10 +234,10 @@ proptest! {
 
             // The changes of the remaining messages stay the same.
             let left = |records: &[Record]| records.iter().filter(|r| is.iter().any(|m| m.id() == r.id())).cloned().collect::<Vec<_>>();
-            for tail in [LastMessage::Include, LastMessage::Exclude] {
-                let (was, is) = (before.manager.changes(tail), world.manager.changes(tail));
+            for last in [LastMessage::Include, LastMessage::Exclude] {
+                let (was, is) = (before.manager.changes(last), world.manager.changes(last));
                 prop_assert_eq!(left(was.records()), is.records());
-                let (was, is) = (before.manager.new_changes(tail), world.manager.new_changes(tail));
+                let (was, is) = (before.manager.new_changes(last), world.manager.new_changes(last));
                 prop_assert_eq!(left(was.records()), is.records());
             }
         }

@@ -147,7 +147,7 @@ fn nothing_merges_into_shared_messages() {
         assert_eq!(
             fork.changes(LastMessage::Exclude),
             fork.changes(LastMessage::Include),
-            "nothing more comes into it"
+            "nothing more is merged into it"
         );
         fork.add_user("b").unwrap();
         fork.add_user("c").unwrap();
@@ -178,7 +178,7 @@ fn edited_message_is_the_first_that_differs() {
     assert_eq!(fork.lineage(), [&ForkedFrom::new("CA1", None)]);
     assert_eq!(fork.meta_messages()[0].message().revision(), 1);
     fork.add_user("more").unwrap();
-    assert_eq!(list(&fork), ["user: other + more"], "it is all its own");
+    assert_eq!(list(&fork), ["user: other + more"], "it shares nothing");
     assert!(Manager::restore(fork.records()).unwrap() == fork);
     assert_eq!(source.message_count(), 8);
 }

@@ -21,7 +21,7 @@ pub enum Op {
     Call {
         before: Option<String>,
         calls: usize,
-        behind: Option<String>,
+        after: Option<String>,
     },
     /// Adds a result of any call made so far, often a second one.
     Answer {
@@ -55,7 +55,7 @@ pub enum Op {
         acknowledged: bool,
     },
     /// Submits the new changes to a background writer.
-    Submitted(LastMessage),
+    Submit(LastMessage),
     /// Loses the background writer with its changes.
     TakeBack,
     /// Writes everything and restores it in another process.
@@ -114,7 +114,7 @@ pub fn op() -> impl Strategy<Value = Op> {
         10 => texts().prop_map(|texts| Op::Say(Role::User, texts)),
         10 => texts().prop_map(|texts| Op::Say(Role::Assistant, texts)),
         1 => texts().prop_map(|texts| Op::Say(Role::System, texts)),
-        4 => (maybe(), 1usize..3, maybe()).prop_map(|(before, calls, behind)| Op::Call { before, calls, behind }),
+        4 => (maybe(), 1usize..3, maybe()).prop_map(|(before, calls, after)| Op::Call { before, calls, after }),
         6 => (index(), any::<bool>(), maybe()).prop_map(|(call, fails, also)| Op::Answer { call, fails, also }),
         1 => prop::sample::select(vec![
             Misfit::UnknownResult, Misfit::OtherTool, Misfit::RepeatedCall, Misfit::CallOfUser,
@@ -128,7 +128,7 @@ pub fn op() -> impl Strategy<Value = Op> {
         3 => prop::sample::select(vec![LastMessage::Include, LastMessage::Exclude]).prop_map(Op::TakeChanges),
         3 => (index(), any::<bool>(), any::<bool>())
             .prop_map(|(taken, reversed, acknowledged)| Op::Write { taken, reversed, acknowledged }),
-        3 => prop::sample::select(vec![LastMessage::Include, LastMessage::Exclude]).prop_map(Op::Submitted),
+        3 => prop::sample::select(vec![LastMessage::Include, LastMessage::Exclude]).prop_map(Op::Submit),
         1 => Just(Op::TakeBack),
         1 => Just(Op::Restore),
         2 => (0usize..12, prop::sample::select(vec![Prune::Logged, Prune::Anything]))
@@ -255,11 +255,11 @@ impl World {
     pub fn apply(&mut self, op: &Op) -> Done {
         match op {
             Op::Say(role, texts) => self.add(*role, texts.clone().into()),
-            Op::Call { before, calls, behind } => {
+            Op::Call { before, calls, after } => {
                 let mut contents: Vec<Content> = before.iter().map(Content::from).collect();
                 contents.extend((self.calls..self.calls + calls).map(|number| call(number).into()));
                 self.calls += calls;
-                contents.extend(behind.iter().map(Content::from));
+                contents.extend(after.iter().map(Content::from));
                 self.add(Role::Assistant, contents.into())
             }
             Op::Answer { call: which, fails, also } => {
@@ -291,8 +291,8 @@ impl World {
                 let summary = self.manager.add_summary(text.as_str(), &self.taken[taken].summarizing);
                 summary.map_or_else(Done::Refused, |_| Done::Summarised { taken })
             }
-            Op::TakeChanges(tail) => {
-                self.changes.push(self.manager.changes(*tail));
+            Op::TakeChanges(last) => {
+                self.changes.push(self.manager.changes(*last));
                 Done::Nothing
             }
             Op::Write { taken, reversed, acknowledged } => {
@@ -301,8 +301,8 @@ impl World {
                 }
                 Done::Nothing
             }
-            Op::Submitted(tail) => {
-                let changes = self.manager.new_changes(*tail);
+            Op::Submit(last) => {
+                let changes = self.manager.new_changes(*last);
                 for record in changes.records() {
                     self.submitted.insert(record.id(), record.revision());
                 }

@@ -141,7 +141,7 @@ proptest! {
                 before.manager.last_summary().map(|s| s.id()).into_iter().chain(spoken.map(|m| m.id())).collect();
             let summary = after.manager.last_summary().unwrap().id();
             prop_assert_eq!(after.manager.summary_ids(&summary), ids);
-            prop_assert!(new.len() > 1 || !new[0].is_fake(), "it covers something");
+            prop_assert!(new.len() > 1 || !new[0].is_fake(), "a summary covers a message");
             // A second summary of the same range is stale.
             let mut again = after.clone();
             prop_assert!(again.manager.add_summary("again", &before.taken[*taken].summarizing).is_err());
@@ -168,13 +168,13 @@ proptest! {
                 for call in calls(message) {
                     prop_assert!(answered.contains(&call), "an open call is offered");
                     let with_result = after.messages().find(|message| results(message).contains(&call)).unwrap();
-                    prop_assert!(hidden.contains(&with_result.id()), "a call is parted from its result");
+                    prop_assert!(hidden.contains(&with_result.id()), "a call is separated from its result");
                 }
             }
             // A user message follows the cut.
-            let mut behind = after.messages().filter(|m| m.role().is_spoken() && !m.is_fake() && !hidden.contains(&m.id()));
+            let mut later = after.messages().filter(|m| m.role().is_spoken() && !m.is_fake() && !hidden.contains(&m.id()));
             let cut = !offered.is_empty() || matches!(done, Done::Summarised { .. });
-            if let Some(first) = behind.next().filter(|_| cut) {
+            if let Some(first) = later.next().filter(|_| cut) {
                 prop_assert_eq!(first.role(), Role::User);
             }
             Ok(())
@@ -211,7 +211,7 @@ proptest! {
                 let before: Vec<&Message> = after.messages().take(index).collect();
                 let opens = before.iter().rev().take_while(|message| message.role() != Role::Summary).all(|m| !m.role().is_spoken());
                 // Restored messages precede the fake that opened the pruned conversation.
-                prop_assert!(opens || after.was_pruned, "a fake at {} is no opener", index);
+                prop_assert!(opens || after.was_pruned, "the fake at {} opens no window", index);
             }
             Ok(())
         })?;

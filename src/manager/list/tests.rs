@@ -61,9 +61,9 @@ impl Pair {
         // Each message is the one that was added: nothing is copied.
         assert!(list.iter().zip(model.iter().flatten()).all(|(ours, theirs)| Arc::ptr_eq(ours, theirs)));
         let middle = first + held.len() / 2;
-        let (indices, behind): (Vec<_>, Vec<_>) = list.indexed(middle..usize::MAX).unzip();
+        let (indices, rest): (Vec<_>, Vec<_>) = list.indexed(middle..usize::MAX).unzip();
         assert_eq!(indices, (middle..model.len()).collect::<Vec<_>>());
-        assert_eq!(behind, list.range(middle..model.len()).collect::<Vec<_>>());
+        assert_eq!(rest, list.range(middle..model.len()).collect::<Vec<_>>());
     }
 
     fn there(&self, index: &Index) -> Option<usize> {

@@ -40,10 +40,10 @@ fn rolling(messages: &[Message]) -> String {
     let mut previous = None;
     while !rest.is_empty() {
         let end = (10.min(rest.len())..rest.len()).find(|at| says(&rest[*at])).unwrap_or(rest.len());
-        let (part, behind) = rest.split_at(end);
+        let (part, later) = rest.split_at(end);
         let text = ExtractiveSummarizer::default().summary(&Summarizing::new(previous, part.to_vec()));
         previous = Some(message(Role::Summary, text));
-        rest = behind;
+        rest = later;
     }
     previous.map(|summary| summary.contents().texts().map(|text| text.to_string()).collect()).unwrap_or_default()
 }
