@@ -59,7 +59,7 @@ mod turn;
 pub use bedrock::BedrockMessage;
 pub use manager::{
     Changes, Cut, Entry, ForkError, Format, LastMessage, ManagerError, MessagesManager, Prune, Receipt, RestoreError,
-    Summarizing, Window,
+    Summarizing,
 };
 pub use message::{
     Attribute, Content, Contents, Draft, Heard, HeardSource, Message, MessageId, MessageWrapper, Metadata,

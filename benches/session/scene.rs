@@ -70,10 +70,10 @@ impl Models {
     pub fn call(&self, summaries: bool) -> CallBuilder {
         let settings = || BedrockSettings::new(MODEL_ID);
         let summarizer = ModelSummarizer::new(BedrockModel::for_summaries(self.summaries.clone(), settings()));
-        let policy = Policy::default().without_tokens().with_keep_turns(KEEP_TURNS);
+        let policy = Policy::default().with_tokens(None).with_keep_turns(KEEP_TURNS);
         let policy = match summaries {
             true => policy.with_messages(2 * KEEP_TURNS..=SUMMARISE_ABOVE),
-            false => policy.without_messages(),
+            false => policy.with_messages(None),
         };
         CallSession::with_model(BedrockModel::for_turns(self.turns.clone(), settings()))
             .system(SYSTEM)

@@ -7,7 +7,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "not part of the library")]
 
 use verbale::clock::{Clock, IdSource, SystemClock, SystemIds};
-use verbale::{Format, MessageWrapper, MessagesManager};
+use verbale::{Format, MessageWrapper, MessagesManager, Role};
 
 const WORDS: &str = "the call is about my last order number and it did not come today can you please check when they \
     will send another one thank i would like to speak with someone from support because delivery address changed \
@@ -95,7 +95,7 @@ impl<W: MessageWrapper> Conversation for MessagesManager<W> {
     }
 
     fn window(&self) {
-        std::hint::black_box(self.messages());
+        let _ = std::hint::black_box(self.messages());
     }
 
     fn summarise(&mut self, summary: &str) {
@@ -105,7 +105,7 @@ impl<W: MessageWrapper> Conversation for MessagesManager<W> {
     }
 
     fn live(&self) -> usize {
-        self.uncovered().len()
+        self.meta_messages().iter().rev().take_while(|message| message.role() != Role::Summary).count()
     }
 }
 

@@ -106,7 +106,7 @@ impl CallEar {
         core.may_summarize = true;
         if self.settings.playback == Playback::Unreported {
             for call in self.speeches.assume_heard(speech) {
-                core.tools_used.told(&call);
+                core.tools_used.mark_reported(&call);
             }
         }
     }
@@ -116,7 +116,7 @@ impl CallEar {
         match self.speeches.finished(speech, at_ms, &mut core.manager) {
             Ok(told) => {
                 for call in told {
-                    core.tools_used.told(&call);
+                    core.tools_used.mark_reported(&call);
                 }
                 self.note_heard(speech, core);
                 core.is_to_be_logged = true;

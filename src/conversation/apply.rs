@@ -44,5 +44,5 @@ impl Conversation {
 
 /// The texts of the system messages.
 pub(crate) fn system_texts(manager: &Manager) -> HashSet<Text> {
-    manager.supervisors().flat_map(|message| message.contents().texts().cloned()).collect()
+    manager.system_messages().flat_map(|message| message.contents().texts().cloned()).collect()
 }

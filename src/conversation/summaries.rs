@@ -15,7 +15,7 @@ use crate::manager::{ManagerError, Summarizing};
 use crate::memory::ExtractiveSummarizer;
 use crate::message::MessageWrapper;
 use crate::model::{SummarizeError, Summary};
-use crate::policy::{TokenEstimator, Tokens, WindowSizes};
+use crate::policy::{TokenEstimator, Tokens};
 use crate::turn::{CallEvent, Core, SummaryFailure, SummaryOutcome, count};
 
 /// The summary that is made while the conversation goes on.
@@ -67,9 +67,12 @@ impl Conversation {
         let window: Vec<_> = core.manager.messages().collect();
         let cuts = core.manager.cuts();
         let places = cuts.iter().map(|cut| (cut.messages(), cut.turns()));
-        let sizes = WindowSizes::of(window.iter().map(|message| message.message()), places, &core.estimator);
-        drop(window);
-        let cut = state.config.policy.choose(&sizes).and_then(|chosen| cuts.get(chosen));
+        let messages = window.iter().map(|message| message.message());
+        let cut = state
+            .config
+            .policy
+            .choose(messages, places, |message| core.estimator.message(message))
+            .and_then(|chosen| cuts.get(chosen));
         let Some(summarizing) = cut.and_then(|cut| core.manager.summarizing_at(cut)) else { return };
         let messages = count(summarizing.messages().count());
         let making = make(self.clone(), summarizing, state.config.clone(), state.summaries.rests());

@@ -1,4 +1,4 @@
-//! When there is something to answer, case by case.
+//! The cases of `is_answerable`.
 
 use super::tests::{Manager, call, restored_from_json, summarise};
 use crate::message::{Attribute, Heard, HeardSource, Timing};
@@ -21,7 +21,7 @@ fn assert_answerable(manager: &Manager, expected: bool) {
 }
 
 #[test]
-fn words_and_results_can_be_answered() {
+fn words_and_results_are_answerable() {
     let mut manager = Manager::new();
     assert_answerable(&manager, false);
     manager.add_system("Be brief.").unwrap();
@@ -39,7 +39,7 @@ fn words_and_results_can_be_answered() {
 }
 
 #[test]
-fn a_fixed_sentence_is_no_answer() {
+fn fixed_sentence_is_no_answer() {
     let mut manager = Manager::new();
     fixed(&mut manager, "Hello!");
     assert_answerable(&manager, false);
@@ -47,13 +47,13 @@ fn a_fixed_sentence_is_no_answer() {
     fixed(&mut manager, "Sorry?");
     assert_answerable(&manager, true);
     assert_eq!(manager.summarizing().map(|summarizing| summarizing.messages().count()), Some(1), "the greeting alone");
-    // The answer is merged into the fixed sentence.
+    // The answer merges into the fixed sentence.
     manager.add_assistant("b").unwrap().set_timing(Timing::LlmEnd, 1).unwrap();
     assert_answerable(&manager, false);
 }
 
 #[test]
-fn an_answer_that_was_cut_can_be_gone_on_with() {
+fn interrupted_answer_is_answerable() {
     let mut manager = answered();
     assert_answerable(&manager, false);
     let id = manager.records()[1].id();
@@ -66,7 +66,7 @@ fn an_answer_that_was_cut_can_be_gone_on_with() {
 }
 
 #[test]
-fn what_a_summary_covers_is_answered() {
+fn summarised_messages_are_answered() {
     let mut manager = answered();
     summarise(&mut manager);
     assert_answerable(&manager, false);

@@ -1,4 +1,4 @@
-//! [`Calls`]: which tool calls there are, and where their results stand.
+//! [`Calls`]: the tool calls of a conversation and the positions of their results.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -7,18 +7,18 @@ use crate::manager::MessagesManager;
 use crate::manager::error::ManagerError;
 use crate::message::{Content, MessageWrapper, Role, ToolCall, ToolCallId, ToolName, ToolResult};
 
-/// The tool calls of a conversation, by invocation id. The one home of their pairing.
+/// The tool calls of a conversation by id. Owns the pairing of calls and results.
 ///
-/// A conversation that was never forked has one map. A fork shares the maps that its source had, as layers that nobody
-/// changes. Each layer is less than half as large as the one before it, so a fork copies O(log n) pointers.
+/// A conversation that was never forked has one map. A fork shares the maps of its source as immutable layers. Each layer
+/// is less than half as large as the one before it, so a fork copies O(log n) pointers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Calls {
     own: HashMap<ToolCallId, Entry>,
-    /// The oldest first. Entries of later layers replace those of earlier ones.
+    /// Oldest first. An entry of a later layer replaces the one in an earlier layer.
     shared: Vec<Layer>,
 }
 
-/// A tool call, and where it stands.
+/// A tool call and its position.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Call<'a> {
     pub name: &'a ToolName,
@@ -35,7 +35,7 @@ struct Entry {
     result: Option<u32>,
 }
 
-/// Tool calls that several conversations share, as they stood up to a message.
+/// Tool calls that several conversations share, as they were at message `up_to`.
 #[derive(Debug, Clone)]
 struct Layer {
     calls: Arc<HashMap<ToolCallId, Entry>>,
@@ -43,7 +43,7 @@ struct Layer {
 }
 
 impl Entry {
-    /// The call as it stood up to message `seq`; `None` if it was made later.
+    /// Returns the call as it was at message `seq`, or `None` if it was made later.
     fn up_to(&self, seq: u32) -> Option<Call<'_>> {
         let result = self.result.filter(|result| *result <= seq);
         (self.made <= seq).then_some(Call { name: &self.name, made: self.made, result })
@@ -55,7 +55,7 @@ impl Layer {
         self.calls.iter().filter_map(|(id, entry)| Some((id, entry.up_to(self.up_to)?)))
     }
 
-    /// Both in one layer. The entries of `self` are copied unless they are in no other conversation.
+    /// Merges two layers. Copies the entries of `self` only if another conversation uses them.
     fn merged(self, later: &Self) -> Self {
         let mut calls = match Arc::try_unwrap(self.calls) {
             Ok(calls) if self.up_to == u32::MAX => calls,
@@ -84,10 +84,10 @@ impl Calls {
         own.or_else(|| self.shared.iter().rev().find_map(|layer| layer.calls.get(id)?.up_to(layer.up_to)))
     }
 
-    /// Whether a message of `role` with `contents` can be added.
+    /// Checks that a message of `role` with `contents` can be added.
     #[inline]
     pub fn check(&self, role: Role, contents: &[Content]) -> Result<(), ManagerError> {
-        // The usual message.
+        // Fast path for the usual message.
         if let [Content::Text(_)] = contents {
             return Ok(());
         }
@@ -96,38 +96,38 @@ impl Calls {
                 Content::ToolCall(tool_call) => {
                     let id = tool_call.id();
                     if role != Role::Assistant {
-                        return Err(ManagerError::WrongRole { role, content: "a tool call" });
+                        return Err(ManagerError::WrongRole { role, content: ONLY_ASSISTANT });
                     }
                     if self.get(id).is_some() {
-                        return Err(ManagerError::RepeatedToolCall { id: id.clone() });
+                        return Err(ManagerError::repeated_call(id));
                     }
                 }
                 Content::ToolResult(result) => {
                     let id = result.tool_call_id();
                     if role != Role::User {
-                        return Err(ManagerError::WrongRole { role, content: "the result of a tool call" });
+                        return Err(ManagerError::WrongRole { role, content: ONLY_USER });
                     }
-                    let call = self.get(id).ok_or_else(|| ManagerError::UnknownToolCall { id: id.clone() })?;
+                    let call = self.get(id).ok_or_else(|| ManagerError::unknown_call(id))?;
                     if call.result.is_some() {
                         return Err(ManagerError::SecondResult { id: id.clone() });
                     }
                     if call.name != result.name() {
-                        return Err(ManagerError::MismatchedResult { id: id.clone() });
+                        return Err(ManagerError::mismatched_result(id));
                     }
                 }
                 _ => {}
             }
         }
-        if let Some(id) = twice(contents, |content| content.as_tool_call().map(ToolCall::id)) {
-            return Err(ManagerError::RepeatedToolCall { id: id.clone() });
+        if let Some(id) = first_repeated(contents, |content| content.as_tool_call().map(ToolCall::id)) {
+            return Err(ManagerError::repeated_call(id));
         }
-        match twice(contents, |content| content.as_result().map(ToolResult::tool_call_id)) {
+        match first_repeated(contents, |content| content.as_result().map(ToolResult::tool_call_id)) {
             Some(id) => Err(ManagerError::SecondResult { id: id.clone() }),
             None => Ok(()),
         }
     }
 
-    /// Takes note of checked contents of message `seq`.
+    /// Records the checked contents of message `seq`.
     #[inline]
     pub fn note(&mut self, seq: u32, contents: &[Content]) {
         for content in contents {
@@ -162,7 +162,7 @@ impl Calls {
         }
     }
 
-    /// The calls as they stand up to message `seq`, for a fork. O(1), amortised over the calls that were noted.
+    /// Returns the calls as they are at message `seq`, for a fork. Amortised O(1) over the recorded calls.
     pub fn share(&mut self, seq: u32) -> Self {
         if !self.own.is_empty() {
             let mut last = Layer { calls: Arc::new(std::mem::take(&mut self.own)), up_to: u32::MAX };
@@ -180,18 +180,22 @@ impl Calls {
         self.get(id).is_some_and(|call| call.result.is_none())
     }
 
-    /// The `seq` of the messages with calls without a result, in order.
+    /// Returns the `seq` of each message with an open call, in order.
     pub fn open(&self) -> BTreeSet<u32> {
         let own = self.own.iter().filter_map(|(id, entry)| Some((id, entry.up_to(u32::MAX)?)));
         let calls = own.chain(self.shared.iter().flat_map(Layer::calls));
-        // A later layer may have the result of a call in an earlier one.
+        // A later layer may hold the result of a call in an earlier one.
         calls.filter(|(id, call)| call.result.is_none() && self.is_open(id)).map(|(_, call)| call.made).collect()
     }
 }
 
+const ONLY_ASSISTANT: &str = "a tool call; only an assistant message can";
+const ONLY_USER: &str = "a tool result; only a user message can";
+
 impl<W: MessageWrapper> MessagesManager<W> {
-    /// The tool calls that have no result yet, in order. While one is open, nothing from it on is summarised: when a tool will
-    /// never answer, add an error result.
+    /// Returns the tool calls without a result, in order.
+    ///
+    /// Messages from the first open call on are not summarised. If a tool will never answer, add an error result.
     pub fn open_tool_calls(&self) -> Vec<&ToolCallId> {
         let messages = self.calls.open().into_iter().filter_map(|seq| self.list.get(self.index_of(seq)));
         let tool_calls = messages.flat_map(|wrapper| wrapper.message().contents()).filter_map(Content::as_tool_call);
@@ -199,8 +203,11 @@ impl<W: MessageWrapper> MessagesManager<W> {
     }
 }
 
-/// An id that stands twice among the contents. Sorted, for an imported message may have a hundred thousand calls.
-fn twice<'a>(contents: &'a [Content], id: impl Fn(&'a Content) -> Option<&'a ToolCallId>) -> Option<&'a ToolCallId> {
+/// Returns an id that occurs twice in the contents. Sorts, because an imported message may have 100,000 calls.
+fn first_repeated<'a>(
+    contents: &'a [Content],
+    id: impl Fn(&'a Content) -> Option<&'a ToolCallId>,
+) -> Option<&'a ToolCallId> {
     if contents.len() < 2 {
         return None;
     }

@@ -1,18 +1,18 @@
-//! What the log does not know yet: [`Changes`], the [`Receipt`] for them, and the [`Ledger`] behind both.
+//! [`Changes`], the [`Receipt`] for them, and [`Revisions`], which tracks what the log has.
 
 use crate::message::{Message, MessageId, Position, Record};
 
-/// Whether the last message is among the changes.
+/// Whether to include the last message in the changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LastMessage {
-    /// It is.
+    /// Include it.
     Include,
-    /// It is not, as long as the next message may still be merged into it: this saves a write. Take it in when the
-    /// call ends.
+    /// Exclude it while the next message may be merged into it. This saves a write. Use [`Include`](Self::Include) when
+    /// the call ends.
     Exclude,
 }
 
-/// The records that the log does not know yet, in the order of the list.
+/// The records that the log does not have yet, in the order of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changes(Vec<Record>);
 
@@ -21,28 +21,23 @@ impl Changes {
         Self(records)
     }
 
-    /// The records, to be written in any order, any number of times.
+    /// Returns the records. They may be written in any order and any number of times.
     pub fn records(&self) -> &[Record] {
         &self.0
     }
 
-    /// The records themselves.
-    pub fn into_records(self) -> Vec<Record> {
-        self.0
-    }
-
-    /// Whether the log knows everything.
+    /// Returns `true` if the log has everything.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What to [acknowledge](crate::MessagesManager::acknowledge) once all of them are written.
+    /// Returns the receipt to [acknowledge](crate::MessagesManager::acknowledge) once all records are written.
     pub fn receipt(&self) -> Receipt {
         self.0.iter().collect()
     }
 }
 
-/// Which revisions of which messages the log has. Collected from the records that were written.
+/// The revisions that were written or submitted, collected from their records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Receipt(Vec<Line>);
 
@@ -54,23 +49,12 @@ pub(super) struct Line {
 }
 
 impl Receipt {
-    /// A receipt for nothing.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Takes in that the log has a record.
-    pub fn add(&mut self, record: &Record) {
+    /// Adds a record that was written or submitted.
+    pub(crate) fn add(&mut self, record: &Record) {
         self.0.push(Line { id: record.id(), position: record.position(), revision: record.revision() });
     }
 
-    /// Takes in what another receipt says.
-    pub fn extend(&mut self, other: Self) {
-        self.0.extend(other.0);
-    }
-
-    /// Whether it is a receipt for nothing.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
@@ -81,87 +65,86 @@ impl Receipt {
 
 impl<'a> FromIterator<&'a Record> for Receipt {
     fn from_iter<I: IntoIterator<Item = &'a Record>>(records: I) -> Self {
-        let mut receipt = Self::new();
+        let mut receipt = Self::default();
         records.into_iter().for_each(|record| receipt.add(record));
         receipt
     }
 }
 
-/// Which revision of each message the log has.
+/// The revision of each message that the log, or its writer, has.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Ledger {
-    /// The index of the first message of which it tells.
+pub(super) struct Revisions {
+    /// The index of the first message that is tracked.
     first: usize,
-    /// From there on, up to the last message that was ever acknowledged: the log knows none behind it.
-    acknowledged: Vec<u32>,
-    /// Of these, where messages stand of which a revision is not acknowledged, each once. Positions stay when a
-    /// summary comes in front of them, indices do not.
+    /// The revisions from `first` to the last message that was ever acknowledged. Later messages are unknown to the log.
+    known: Vec<u32>,
+    /// The positions of messages among `known` with a newer revision, each once. Positions, because indices change when
+    /// a summary is inserted.
     dirty: Vec<Position>,
 }
 
-impl Ledger {
-    /// For messages of which the log knows none, the first at this index.
-    pub fn beginning_at(first: usize) -> Self {
+impl Revisions {
+    /// Tracks a list whose first index is `first` and of which the log has nothing.
+    pub fn starting_at(first: usize) -> Self {
         Self { first, ..Self::default() }
     }
 
-    /// For messages that come from the log, with these revisions.
-    pub fn of_restored(revisions: impl Iterator<Item = u32>) -> Self {
-        Self { acknowledged: revisions.collect(), ..Self::default() }
+    /// Tracks a list that was restored from the log with these revisions.
+    pub fn restored(revisions: impl Iterator<Item = u32>) -> Self {
+        Self { known: revisions.collect(), ..Self::default() }
     }
 
-    /// A message was put in the list at `index`.
-    pub fn inserted(&mut self, index: usize, position: Position) {
+    /// Tracks a message that was inserted into the list at `index`.
+    pub fn insert(&mut self, index: usize, position: Position) {
         if index < self.unknown_from() {
-            self.acknowledged.insert(index - self.first, 0);
+            self.known.insert(index - self.first, 0);
             self.dirty.push(position);
         }
     }
 
-    /// The message at `index` is as it is told, and will change.
+    /// Marks the message at `index`, which is about to change, as dirty.
     #[inline]
-    pub fn changing(&mut self, index: usize, message: &Message) {
+    pub fn before_change(&mut self, index: usize, message: &Message) {
         if !self.is_dirty(index, message.revision()) {
             self.dirty.push(message.position());
         }
     }
 
-    /// The log has this revision of the message at `index`; `position` tells where a message stands.
+    /// Notes that the log has this revision of the message at `index`. `position` maps an index to a position.
     pub fn acknowledge(&mut self, index: usize, revision: u32, position: impl Fn(usize) -> Option<Position>) {
         for new in self.unknown_from()..=index {
-            self.acknowledged.push(0);
+            self.known.push(0);
             self.dirty.extend(position(new));
         }
-        if let Some(acknowledged) = index.checked_sub(self.first).and_then(|at| self.acknowledged.get_mut(at)) {
-            *acknowledged = revision.max(*acknowledged);
+        if let Some(known) = index.checked_sub(self.first).and_then(|at| self.known.get_mut(at)) {
+            *known = revision.max(*known);
         }
     }
 
-    /// Forgets what is clean, once receipts are acknowledged; `now` tells the index and the revision at a position.
-    pub fn tidy(&mut self, now: impl Fn(Position) -> (usize, u32)) {
+    /// Removes messages from `dirty` whose newest revision is known. `current` maps a position to an index and revision.
+    pub fn remove_clean(&mut self, current: impl Fn(Position) -> (usize, u32)) {
         let mut dirty = std::mem::take(&mut self.dirty);
         dirty.retain(|position| {
-            let (index, revision) = now(*position);
+            let (index, revision) = current(*position);
             self.is_dirty(index, revision)
         });
         self.dirty = dirty;
     }
 
-    /// Forgets the messages in front of this index; `index` tells the one of a position.
-    pub fn forget(&mut self, first: usize, index: impl Fn(Position) -> usize) {
-        self.acknowledged.drain(..(first - self.first).min(self.acknowledged.len()));
+    /// Forgets the messages before the index `first`. `index` maps a position to an index.
+    pub fn forget_before(&mut self, first: usize, index: impl Fn(Position) -> usize) {
+        self.known.drain(..(first - self.first).min(self.known.len()));
         self.first = first;
         self.dirty.retain(|position| index(*position) >= first);
     }
 
-    /// Whether the log does not know this revision of the message at `index`.
+    /// Returns `true` if the log does not have this revision of the message at `index`.
     #[inline]
     pub fn is_dirty(&self, index: usize, revision: u32) -> bool {
-        let acknowledged = self.acknowledged.get(index.wrapping_sub(self.first));
-        acknowledged.is_none_or(|acknowledged| *acknowledged < revision)
+        self.known.get(index.wrapping_sub(self.first)).is_none_or(|known| *known < revision)
     }
 
-    /// Where messages stand that the log does not know, in their order, up to the index from which on it knows none.
+    /// Returns the sorted positions of dirty messages, and the index from which on the log has nothing.
     pub fn dirty(&self) -> (Vec<Position>, usize) {
         let mut dirty = self.dirty.clone();
         dirty.sort_unstable();
@@ -169,6 +152,6 @@ impl Ledger {
     }
 
     fn unknown_from(&self) -> usize {
-        self.first + self.acknowledged.len()
+        self.first + self.known.len()
     }
 }

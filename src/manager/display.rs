@@ -1,4 +1,4 @@
-//! Everything a manager holds, for whoever debugs a call. The one place that shows what was said.
+//! Prints a manager for debugging. No other code of the crate prints what callers say.
 
 use std::fmt::{self, Write};
 
@@ -8,15 +8,15 @@ use crate::message::{
     on_one_line, quoted,
 };
 
-/// A line a message, behind its index:
+/// Prints one line per message, starting with its index:
 ///
 /// ```text
 /// 6       [assistant] {'How can I help you?'} -- '01JRZJ1676BES92QBJC6ZMKG36' {timing=[{creation=1744815823078}]},
 /// ```
 ///
-/// `*` marks the first message for the model, `^` the last summary, `-` what the log does not know yet. Of an assistant
-/// message that was not heard to its end, `heard={…}` tells what was. `confidence=0.93/?` is that of each part. Control, ANSI and bidirectional characters are
-/// escaped.
+/// `*` marks the first message of the window, `^` the last summary, and `-` a message that is not logged. `heard={…}` is
+/// the heard part of an assistant message. `confidence=0.93/?` has the confidence of each part. Control, ANSI and
+/// bidirectional characters are escaped.
 impl<W: MessageWrapper> fmt::Display for MessagesManager<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
@@ -24,11 +24,11 @@ impl<W: MessageWrapper> fmt::Display for MessagesManager<W> {
              '^' -> last summary message):",
         )?;
         let opener = self.uncovered().position(|wrapper| wrapper.role().is_spoken());
-        let opener = opener.map(|behind| self.window_start + behind);
+        let opener = opener.map(|offset| self.window_start + offset);
         let last_summary = self.window_start.checked_sub(1);
         let mut all_logged = true;
         for (index, wrapper) in self.list.indexed(0..self.list.end()) {
-            let pending = self.ledger.is_dirty(index, wrapper.message().revision());
+            let pending = self.logged.is_dirty(index, wrapper.message().revision());
             all_logged &= !pending;
             let log = if pending { '-' } else { ' ' };
             let mark = match Some(index) {
@@ -170,7 +170,7 @@ fn metadata(f: &mut fmt::Formatter<'_>, metadata: &Metadata, summary_ids: &[Mess
     f.write_char(']')
 }
 
-/// How a turn ended, and of each request how long its first token and its end took, its tokens, or why it failed.
+/// Prints the end of a turn, and for each request its latencies, tokens and failure.
 fn turn(f: &mut fmt::Formatter<'_>, record: &TurnRecord) -> fmt::Result {
     f.write_str("turn={")?;
     word(f, &record.end)?;
@@ -196,7 +196,7 @@ fn turn(f: &mut fmt::Formatter<'_>, record: &TurnRecord) -> fmt::Result {
     f.write_char('}')
 }
 
-/// A word of ours; a record from elsewhere may hold anything.
+/// Prints one of the crate's own words plainly, and quotes anything else, because a foreign record may hold any text.
 fn word(f: &mut fmt::Formatter<'_>, word: &str) -> fmt::Result {
     if !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-._:/".contains(c)) {
         f.write_str(word)

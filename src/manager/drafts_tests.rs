@@ -1,4 +1,4 @@
-//! Drafts: what is merged, and that several are added or none.
+//! Drafts: merging by decision, and adding all or none.
 
 use super::*;
 use crate::message::{Decision, Draft, PlainMessage, Role, Step, ToolCall, ToolCallError, Value};
@@ -10,7 +10,7 @@ fn in_step(role: Role, text: &str, step: u32) -> Draft {
 }
 
 #[test]
-fn messages_of_two_decisions_are_one_in_the_window_and_two_in_the_list() {
+fn messages_with_different_decisions_merge_only_in_the_window() {
     let mut manager = Manager::new();
     for (text, step) in [("a", 1), ("b", 1), ("c", 2)] {
         manager.add(in_step(Role::User, text, step)).unwrap();
@@ -24,7 +24,7 @@ fn messages_of_two_decisions_are_one_in_the_window_and_two_in_the_list() {
 }
 
 #[test]
-fn several_drafts_are_added_or_none() {
+fn drafts_are_added_all_or_none() {
     let call = ToolCall::new("call_1", "lookup", Value::Null).unwrap();
     let result = call.failure(ToolCallError::new("no").unwrap());
     let good = [
@@ -37,11 +37,13 @@ fn several_drafts_are_added_or_none() {
     manager.add_all(good.clone()).unwrap();
     assert_eq!(manager.messages().count(), 4);
 
+    let content = "contents of your own; add a summary with `add_summary`";
+    let summary_role = ManagerError::WrongRole { role: Role::Summary, content };
     for (at, bad, wanted) in [
         (4, Draft::new(Role::User, " "), ManagerError::Blank),
-        (4, Draft::new(Role::Summary, "a"), ManagerError::SummaryRole),
+        (4, Draft::new(Role::Summary, "a"), summary_role),
         (4, Draft::new(Role::User, result), ManagerError::SecondResult { id: call.id().clone() }),
-        (2, Draft::new(Role::Assistant, call.clone()), ManagerError::RepeatedToolCall { id: call.id().clone() }),
+        (2, Draft::new(Role::Assistant, call.clone()), ManagerError::repeated_call(call.id())),
     ] {
         let mut manager = Manager::new();
         manager.add_user("before").unwrap();
@@ -55,8 +57,8 @@ fn several_drafts_are_added_or_none() {
 }
 
 #[test]
-fn adding_drafts_with_tool_calls_takes_linear_time() {
-    // A table that is copied for each batch or draft takes minutes here.
+fn adding_drafts_with_tool_calls_is_linear() {
+    // Copying a table for each batch or draft would take minutes.
     let mut manager = Manager::new();
     let call = |number: usize| ToolCall::new(format!("call_{number}"), "lookup", Value::Null).unwrap();
     let turn =

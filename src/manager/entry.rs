@@ -1,4 +1,4 @@
-//! [`Entry`]: a message in the manager, to be changed.
+//! [`Entry`]: a message of the manager, opened for editing.
 
 use std::ops::Deref;
 
@@ -9,9 +9,9 @@ use crate::message::{
     Timing, TurnRecord, Value, check_ms,
 };
 
-/// A message in the manager. Every change through it raises the message's revision, so that the log hears of it.
+/// A message of the manager, opened for editing. Each edit raises the message's revision, so that the log gets it.
 ///
-/// It dereferences to the wrapper.
+/// Dereferences to the wrapper.
 #[derive(Debug)]
 pub struct Entry<'a, W> {
     manager: &'a mut MessagesManager<W>,
@@ -19,24 +19,24 @@ pub struct Entry<'a, W> {
 }
 
 impl<'a, W: MessageWrapper> Entry<'a, W> {
-    /// The message at `index`, which there is.
+    /// `index` is the index of a message in the list.
     pub(super) fn new(manager: &'a mut MessagesManager<W>, index: usize) -> Self {
         Self { manager, index }
     }
 
-    /// The id of the message.
+    /// Returns the id of the message.
     pub fn id(&self) -> MessageId {
         self.message().id()
     }
 
-    /// The message.
+    /// Returns the message.
     pub fn message(&self) -> &Message {
         (**self).message()
     }
 
-    /// Sets custom data and returns what was under this key before.
+    /// Sets custom data and returns the previous value of this key.
     ///
-    /// Errors, which change nothing: [`IntoValue::into_value`].
+    /// Returns the error of [`IntoValue::into_value`], and changes nothing, if the value cannot be stored.
     pub fn set_data(&mut self, key: impl Into<String>, value: impl IntoValue) -> Result<Option<Value>, MessageError> {
         let (key, value) = (key.into(), value.into_value()?);
         let before = self.message().metadata().aux().get(&key).cloned();
@@ -46,51 +46,50 @@ impl<'a, W: MessageWrapper> Entry<'a, W> {
         Ok(before)
     }
 
-    /// Sets custom data in the place of all that there was.
+    /// Replaces all custom data.
     pub(crate) fn set_all_data(&mut self, entries: Entries) {
         if *self.message().metadata().aux() != entries {
             self.change(|message| *message.metadata_mut().aux_mut() = entries);
         }
     }
 
-    /// Takes custom data away, and gives it.
+    /// Removes custom data and returns it.
     pub fn remove_data(&mut self, key: &str) -> Option<Value> {
         self.message().metadata().aux().get(key)?;
         self.change(|message| message.metadata_mut().remove_aux(key)).flatten()
     }
 
-    /// Sets when something happened to the message as a whole, in milliseconds since the Unix epoch, and returns what was
-    /// set before.
+    /// Sets a time of the whole message, in milliseconds since the Unix epoch, and returns the previous one.
     ///
-    /// Errors: [`MessageError::Seconds`] if the time is in seconds.
+    /// Returns [`MessageError::Seconds`] if the time is in seconds.
     pub fn set_timing(&mut self, timing: Timing, at_ms: i64) -> Result<Option<i64>, MessageError> {
         Ok(self.put_timing(timing, check_ms(at_ms)?))
     }
 
-    /// Sets when something happened to the last part, in milliseconds since the Unix epoch. The message as a whole keeps
-    /// the first start and gets this end.
+    /// Sets a time of the last part, in milliseconds since the Unix epoch. The whole message keeps its first start and
+    /// gets this end.
     ///
-    /// Errors: [`MessageError::Seconds`] if the time is in seconds.
+    /// Returns [`MessageError::Seconds`] if the time is in seconds.
     pub fn set_part_timing(&mut self, timing: Timing, at_ms: i64) -> Result<(), MessageError> {
         self.put_part_timing(timing, check_ms(at_ms)?);
         Ok(())
     }
 
-    /// [`set_part_timing`](Self::set_part_timing) with a time that is known to be in milliseconds.
+    /// [`set_part_timing`](Self::set_part_timing) for a time that is known to be in milliseconds.
     pub(crate) fn put_part_timing(&mut self, timing: Timing, at_ms: i64) {
         if self.message().parts().next_back().and_then(|part| part.timing(timing)) != Some(at_ms) {
             self.change(|message| message.set_part_timing(timing, at_ms));
         }
     }
 
-    /// Sets how sure the speech recognition was of the last part.
+    /// Sets the confidence of the speech recognition in the last part.
     pub fn set_confidence(&mut self, confidence: Confidence) {
         if self.message().parts().next_back().and_then(Part::confidence) != Some(&confidence) {
             self.change(|message| message.set_confidence(confidence));
         }
     }
 
-    /// [`set_timing`](Self::set_timing) with a time that is known to be in milliseconds.
+    /// [`set_timing`](Self::set_timing) for a time that is known to be in milliseconds.
     pub(crate) fn put_timing(&mut self, timing: Timing, at_ms: i64) -> Option<i64> {
         let before = self.message().metadata().timing(timing);
         if before != Some(at_ms) {
@@ -99,34 +98,27 @@ impl<'a, W: MessageWrapper> Entry<'a, W> {
         before
     }
 
-    /// Sets that something happens now, and gives the manager's time, in milliseconds since the epoch.
-    pub fn now(&mut self, timing: Timing) -> i64 {
-        let now = self.manager.clock.now_ms();
-        self.put_timing(timing, now);
-        now
-    }
-
-    /// Marks the message; says whether the mark is new. [`Attribute::Fake`] and [`Attribute::Merged`] are the
-    /// manager's own: they are never added here.
+    /// Marks the message and returns `true` if the mark is new. Ignores [`Attribute::Fake`] and [`Attribute::Merged`],
+    /// which only the manager sets.
     pub fn add_attribute(&mut self, attribute: Attribute) -> bool {
         let addable =
             !matches!(attribute, Attribute::Fake | Attribute::Merged) && !self.message().metadata().has(attribute);
         addable && self.change(|message| message.metadata_mut().add_attribute(attribute)).is_some()
     }
 
-    /// Sets what happened in the turn that the message answers.
+    /// Sets the record of the turn that produced the message.
     pub(crate) fn set_turn(&mut self, turn: TurnRecord) {
         self.change(|message| message.metadata_mut().set_turn(turn));
     }
 
-    /// Sets what the caller heard of an assistant message; `None` is all of it. A later, better report may say
-    /// otherwise. The model and the summary see what was heard, the log keeps both.
+    /// Sets the part of an assistant message that the caller heard; `None` means all of it. A later report replaces an
+    /// earlier one. The model and the summary get the heard part; the log keeps the whole text too.
     ///
-    /// Errors: not an assistant message.
+    /// Returns [`ManagerError::WrongRole`] if it is not an assistant message.
     pub fn set_heard(&mut self, heard: impl Into<Option<Heard>>) -> Result<(), ManagerError> {
         let role = self.message().role();
         if role != Role::Assistant {
-            return Err(ManagerError::NotSpoken { role });
+            return Err(ManagerError::WrongRole { role, content: "a heard part; only an assistant message can" });
         }
         let heard = heard.into().map(|heard| heard.clamped_to(self.message().contents()));
         if self.message().heard() != heard {
@@ -143,8 +135,11 @@ impl<'a, W: MessageWrapper> Entry<'a, W> {
 impl<W> Deref for Entry<'_, W> {
     type Target = W;
 
-    #[expect(clippy::expect_used, reason = "`new` is given an index of the list, and here nothing leaves it")]
+    #[expect(
+        clippy::expect_used,
+        reason = "`new` is given an index of the list, and no message leaves the list while the entry borrows it"
+    )]
     fn deref(&self) -> &W {
-        self.manager.list.get(self.index).expect("an entry borrows the list, so its message is still there")
+        self.manager.list.get(self.index).expect("an entry borrows the list, so its message is in the list")
     }
 }

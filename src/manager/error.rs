@@ -1,85 +1,85 @@
-//! Why the manager refuses: [`ManagerError`], [`ForkError`] and [`RestoreError`].
+//! The manager's errors: [`ManagerError`], [`ForkError`] and [`RestoreError`].
 
 use crate::message::{MessageError, MessageId, Position, Role, ToolCallId};
 
-/// Why a [`MessagesManager`](crate::MessagesManager) refuses a change. What was refused left no trace.
+/// An error of a [`MessagesManager`](crate::MessagesManager) that refuses a change. The conversation stays as it was.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ManagerError {
-    /// All contents were texts that say nothing.
-    #[error("a message must say something: all its contents are blank")]
+    /// All contents are blank texts.
+    #[error("cannot add a message whose contents are all blank; leave it out")]
     Blank,
-    /// Summaries come through `add_summary`, with what they cover.
-    #[error("a summary is added with `add_summary`, which knows what it covers")]
-    SummaryRole,
-    /// A tool call stands in an assistant message, a result in a user message.
+    /// A message of this role cannot hold the content, or cannot be added this way.
     #[error("a message of role {role} cannot hold {content}")]
     WrongRole {
         /// The role of the refused message.
         role: Role,
-        /// The kind of content.
+        /// The kind of content, and what to do.
         content: &'static str,
     },
-    /// An invocation id is used once in a conversation.
-    #[error("invocation `{id}` is already in this conversation; give each call an id of its own")]
-    RepeatedToolCall {
-        /// The repeated id.
+    /// The id of a tool call is already used, or a tool result does not match its call.
+    #[error("tool call `{id}` {reason}")]
+    ToolCall {
+        /// The id of the call.
         id: ToolCallId,
+        /// The problem, and how to fix it.
+        reason: &'static str,
     },
-    /// No call has this id.
-    #[error("the result of invocation `{id}` has no call in this conversation")]
-    UnknownToolCall {
-        /// The id without a call.
-        id: ToolCallId,
-    },
-    /// A call has one result.
-    #[error("invocation `{id}` already has its result")]
+    /// The tool call already has a result.
+    #[error("tool call `{id}` already has a result; drop the second one")]
     SecondResult {
-        /// The id that was answered before.
-        id: ToolCallId,
-    },
-    /// The result names another tool than the call.
-    #[error("the result of invocation `{id}` names another tool than its call")]
-    MismatchedResult {
         /// The id of the call.
         id: ToolCallId,
     },
-    /// A message id is used once in a conversation.
+    /// Another message or part has this id.
     #[error("message id {id} is already in this conversation; give each message an id of its own")]
     RepeatedId {
         /// The repeated id.
         id: MessageId,
     },
-    /// Only what was spoken in the assistant's name can be heard.
-    #[error("only an assistant message can be partly heard, not one of role {role}")]
-    NotSpoken {
-        /// The role of the message.
-        role: Role,
-    },
-    /// What the summary has read is already summarised, or has changed.
-    #[error("the summary is stale: nothing that it has read is left to be covered; take `summarizing()` anew")]
+    /// The messages that the summary was made from are summarised, changed, or not of this conversation.
+    #[error(
+        "the summary is stale: its messages are summarised already, have changed, or are of another conversation; drop \
+         it and call `summarizing()` again"
+    )]
     StaleSummary,
-    /// The summary is of another conversation.
-    #[error("the summary is of another conversation")]
-    ForeignSummary,
-    /// Sort keys have 8 digits for messages and 4 for summaries.
-    #[error("the conversation is full: {max} {what} at most; start a new one")]
+    /// A conversation has at most 100 million messages and 10 thousand summaries, because its keys in a table have 8 and
+    /// 4 digits for them.
+    #[error("the conversation has no room for more than {max} {what}; start a new one")]
     Full {
-        /// How many there can be.
+        /// The largest number.
         max: u32,
         /// Messages or summaries.
         what: &'static str,
     },
-    /// A content is invalid by itself.
+    /// A content or value is invalid by itself.
     #[error(transparent)]
     Message(#[from] MessageError),
 }
 
-/// Why a conversation does not fork. What was refused left no trace.
+impl ManagerError {
+    pub(super) fn repeated_call(id: &ToolCallId) -> Self {
+        Self::ToolCall { id: id.clone(), reason: "is already in this conversation; give each call an id of its own" }
+    }
+
+    pub(super) fn unknown_call(id: &ToolCallId) -> Self {
+        Self::ToolCall {
+            id: id.clone(),
+            reason: "is not in this conversation, so its result is refused; add the call first",
+        }
+    }
+
+    pub(super) fn mismatched_result(id: &ToolCallId) -> Self {
+        let reason = "is of another tool than its result; make the result with the call's `success` or `failure`";
+        Self::ToolCall { id: id.clone(), reason }
+    }
+}
+
+/// An error of a conversation that cannot be forked. The conversation stays as it was.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ForkError {
-    /// No message has this id, or the one that had it was pruned.
+    /// No message in memory has this id.
     #[error(
         "message {id} is not in this conversation; if it was pruned, restore the conversation from its log and fork that"
     )]
@@ -87,64 +87,57 @@ pub enum ForkError {
         /// The id.
         id: MessageId,
     },
-    /// Messages in front of it, which the fork would have in its window, were pruned.
+    /// The fork's window would need messages that were pruned.
     #[error(
-        "what the fork needs in front of message {id} was pruned; restore the conversation from its log and fork that"
+        "the messages that a fork needs before message {id} were pruned; restore the conversation from its log and \
+         fork that"
     )]
     Pruned {
-        /// The message at which it was to fork.
+        /// The message at which the fork was to start.
         id: MessageId,
     },
-    /// Nobody said it.
-    #[error("message {id} is {what}, which nobody said and nobody can say otherwise; edit what was said")]
+    /// The message is a summary or a fake.
+    #[error("message {id} is {what} and cannot be edited; edit a message that somebody said")]
     NotEditable {
         /// The message.
         id: MessageId,
-        /// What it is.
+        /// The kind of message.
         what: &'static str,
     },
-    /// A fork is a conversation of its own, in the log too.
-    #[error("the fork has the id of the conversation that it leaves; give it one of its own")]
+    /// The fork would have the id of its source.
+    #[error("the fork has the id of the conversation that it was made from; give it an id of its own")]
     SameConversation,
-    /// The new contents cannot stand there.
+    /// The edited message cannot be added.
     #[error(transparent)]
     Contents(#[from] ManagerError),
 }
 
-/// Why records do not make a conversation.
+/// An error of records that do not form a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RestoreError {
-    /// A record between others is not there.
+    /// A record is missing before another one.
     #[error("message {seq} is missing; read the call's records again, all pages and with a consistent read")]
     Missing {
         /// The number of the missing message.
         seq: u32,
     },
-    /// Two messages claim one place.
-    #[error("messages {first} and {second} claim the same place, number {}; they are of two calls, or two processes wrote one", position.seq())]
+    /// Two messages have the same position.
+    #[error("messages {first} and {second} both have number {}; they are of two calls, or two processes wrote one", position.seq())]
     Conflict {
         /// One of them.
         first: MessageId,
         /// The other.
         second: MessageId,
-        /// The place.
+        /// Their position.
         position: Position,
     },
-    /// A record is not where its role belongs, or breaks the order that a manager keeps.
-    #[error("message {id} cannot stand where it does: {reason}")]
+    /// A record is invalid, or does not fit the records before it.
+    #[error("message {id} does not fit the messages before it: {reason}")]
     Misplaced {
         /// The message.
         id: MessageId,
-        /// What is wrong.
-        reason: &'static str,
-    },
-    /// A tool call or result does not fit the others.
-    #[error("message {id} does not fit the others")]
-    ToolCall {
-        /// The message.
-        id: MessageId,
-        /// What is wrong.
-        source: ManagerError,
+        /// The problem.
+        reason: String,
     },
 }

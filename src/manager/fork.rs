@@ -1,25 +1,24 @@
-//! Forks: conversations that go another way from some message on, and share what stands in front of it.
+//! Forks: conversations that share the messages up to some point and differ after it.
 
-use super::{ExplicitIds, ForkError, Ledger, MessagesManager};
+use super::{ExplicitIds, ForkError, MessagesManager, Revisions};
 use crate::message::{Contents, ForkedFrom, MessageId, MessageWrapper, Role, Text};
 
 impl<W: MessageWrapper> MessagesManager<W> {
-    /// A conversation that holds everything up to message `at`, and goes its own way behind it. `of` is the id of this
-    /// one, which it leaves.
+    /// Creates a conversation that shares all messages up to and including message `at`. `of` is the id of this
+    /// conversation.
     ///
-    /// Nothing is copied: both share the messages in front of `at`, as long as neither changes them, and neither ever
-    /// sees what the other adds or changes. (So what this one says behind `at` stays in memory as long as the fork.) A
-    /// summary is in the fork if it covers nothing behind `at`; what any other covered is in the fork's window again.
-    /// A call whose result stands behind `at` is open there.
+    /// No message is copied: both conversations share the messages before `at` until one of them changes them, and
+    /// neither sees later messages or edits of the other. Shared messages stay in memory as long as the fork does. A
+    /// summary is part of the fork if all messages that it covers are; otherwise they are in the fork's window again. A
+    /// tool call whose result comes after `at` is open in the fork.
     ///
-    /// In the fork, message `at` is marked with where it comes from ([`ForkedFrom`]): its records tell the
-    /// [lineage](Self::lineage), and nothing is merged into what is this conversation's too. Where it was marked
-    /// before, as the place where this one left another, the new mark takes the place of the old one.
+    /// Message `at` is marked with its source ([`ForkedFrom`]) in the fork. So the records contain the
+    /// [lineage](Self::lineage), and nothing is merged into a message of the source. The mark replaces an older one on the
+    /// same message.
     ///
-    /// A fork is a call of its own in the log: all its records are new there, those that both share too. What was
-    /// [pruned](Self::prune) from this one is not in the fork and not in its log, from which it can then be restored
-    /// only together with the records that the source's log has in front: for a fork that is logged, restore the source
-    /// whole and fork that.
+    /// A fork is a call of its own in the log: all of its records are new, including the shared ones. Messages that were
+    /// [pruned](Self::prune) from the source are missing from the fork and from its log. To log a fork of a pruned
+    /// conversation, restore the whole source and fork that.
     ///
     /// ```
     /// # use verbale::{MessagesManager, PlainMessage};
@@ -34,21 +33,23 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// # Ok(()) }
     /// ```
     ///
-    /// O(1) in time and memory, amortised over what was added since the last fork, and the time to find `at` from the end.
-    /// However many forks there are, and of whatever generation, each message and tool call is in memory once.
+    /// Takes the time to find `at` from the end, plus amortised O(1) over the messages added since the last fork. Each
+    /// message and tool call is in memory once, however many forks share it.
     ///
-    /// Errors: `at` is not here; what the fork's window needs was pruned.
+    /// Returns [`ForkError::Unknown`] if `at` is not in memory, and [`ForkError::Pruned`] if the fork's window needs
+    /// messages that were pruned.
     pub fn fork(&mut self, at: &MessageId, of: impl Into<Text>) -> Result<Self, ForkError> {
         let index = self.find(at).ok_or(ForkError::Unknown { id: *at })?;
-        self.fork_behind(index, of.into()).ok_or(ForkError::Pruned { id: *at })
+        self.fork_after(index, of.into()).ok_or(ForkError::Pruned { id: *at })
     }
 
-    /// A [fork](Self::fork) that goes its own way with message `id`: in its place stands a message of the same role
-    /// with these contents, and nothing behind it. `of` is the id of this conversation.
+    /// Creates a [fork](Self::fork) in which a new message of the same role and with these contents replaces message
+    /// `id`, and nothing follows it. `of` is the id of this conversation.
     ///
-    /// Where nothing stands in front, so that nothing is shared, the new message is marked.
+    /// If no message precedes it, the new message itself is marked with its source.
     ///
-    /// Errors: those of [`fork`](Self::fork); a summary, or a fake; those of [`add_message`](Self::add_message).
+    /// Returns the errors of [`fork`](Self::fork), [`ForkError::NotEditable`] for a summary or a fake, and
+    /// [`ForkError::Contents`] if [`add_message`](Self::add_message) refuses the contents.
     pub fn edit(
         &mut self,
         id: &MessageId,
@@ -71,13 +72,12 @@ impl<W: MessageWrapper> MessagesManager<W> {
             }
             return Ok(fork);
         };
-        let mut fork = self.fork_behind(before, of.into()).ok_or(ForkError::Pruned { id: *id })?;
+        let mut fork = self.fork_after(before, of.into()).ok_or(ForkError::Pruned { id: *id })?;
         fork.add_message(role, contents)?;
         Ok(fork)
     }
 
-    /// Where this conversation left another, and that one, as a fork of its own, another: the nearest first. What was
-    /// pruned is told as well.
+    /// Returns the conversations that this one was forked from, the direct source first. Includes pruned messages.
     pub fn lineage(&self) -> Vec<&ForkedFrom> {
         let all = self.kept_of_pruned.iter().chain(self.list.iter());
         let mut lineage: Vec<_> = all.filter_map(|wrapper| wrapper.metadata().forked_from()).collect();
@@ -85,8 +85,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
         lineage
     }
 
-    /// A fork with everything up to the message at `index`. `None` where it would miss what was pruned.
-    fn fork_behind(&mut self, index: usize, of: Text) -> Option<Self> {
+    /// Forks after the message at `index`. Returns `None` if the fork needs pruned messages.
+    fn fork_after(&mut self, index: usize, of: Text) -> Option<Self> {
         let at = self.list.get(index).map(W::message)?;
         let (id, seq) = (at.id(), at.position().seq());
         let kept = self.summaries.partition_point(|after| *after <= seq);
@@ -100,19 +100,19 @@ impl<W: MessageWrapper> MessagesManager<W> {
         };
 
         let mut list = self.list.share(index);
-        // `at`, which is marked, and the summary behind it, if there is one.
+        // Copy `at`, which is marked, and a summary that follows it.
         for wrapper in self.list.range(index..end) {
             list.push(wrapper.clone());
         }
-        let ledger = Ledger::beginning_at(list.first());
+        let logged = Revisions::starting_at(list.first());
         let mut fork = Self {
             list,
             summaries,
             window_start,
             window_is_open: false,
             calls: self.calls.share(seq),
-            submitted: ledger.clone(),
-            ledger,
+            submitted: logged.clone(),
+            logged,
             kept_of_pruned: self.kept_of_pruned.share(self.kept_of_pruned.end()),
             explicit_ids: ExplicitIds::default(),
             clock: self.clock.clone(),

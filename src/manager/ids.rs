@@ -1,16 +1,16 @@
-//! [`ExplicitIds`]: message ids that the service gives, each used once.
+//! [`ExplicitIds`]: checks that message ids chosen by the service are unique.
 
 use std::collections::HashSet;
 
 use super::{ManagerError, MessagesManager};
 use crate::message::{Message, MessageId, MessageWrapper};
 
-/// The ids of all messages and parts, gathered once the service gives the first id of its own.
+/// The ids of all messages and parts, collected when the service first chooses an id.
 #[derive(Default)]
 pub(super) struct ExplicitIds(Option<HashSet<MessageId>>);
 
 impl ExplicitIds {
-    /// Notes an id that a message or part was given.
+    /// Notes the id of a new message or part.
     #[inline]
     pub fn note(&mut self, id: MessageId) {
         if let Some(ids) = &mut self.0 {
@@ -19,7 +19,7 @@ impl ExplicitIds {
     }
 }
 
-/// A copy gathers the ids anew if it needs them.
+/// The clone collects the ids again when it needs them.
 impl Clone for ExplicitIds {
     fn clone(&self) -> Self {
         Self::default()
@@ -27,18 +27,18 @@ impl Clone for ExplicitIds {
 }
 
 impl<W: MessageWrapper> MessagesManager<W> {
-    /// Returns the message with this id, or the one that it was merged into. Searches from the end.
+    /// Returns the message with this id, or the message that it was merged into. Searches from the end.
     pub fn get(&self, id: &MessageId) -> Option<&W> {
         self.list.get(self.find_part(id)?)
     }
 
-    /// The index of the message that has this id or a part with it.
+    /// Returns the index of the message that has this id, or a part with this id.
     pub(super) fn find_part(&self, id: &MessageId) -> Option<usize> {
         let place = self.list.iter().rposition(|wrapper| has(wrapper.message(), id))?;
         Some(self.list.first() + place)
     }
 
-    /// Refuses an id that a message or part in memory has, or had since the first call of this method.
+    /// Returns an error if a message or part has this id, or had it since the first call of this method.
     pub(super) fn check_id(&mut self, id: MessageId) -> Result<(), ManagerError> {
         let list = &self.list;
         let ids = self.explicit_ids.0.get_or_insert_with(|| {

@@ -1,4 +1,4 @@
-//! [`List`]: the messages in their order. What stands in front may be shared with forks, and the oldest may be gone.
+//! [`List`]: the messages in order. Its front may be shared with forks, and its oldest messages may be pruned.
 
 mod iter;
 mod segment;
@@ -9,23 +9,23 @@ use std::sync::{Arc, OnceLock};
 pub(super) use iter::Iter;
 use segment::Segment;
 
-/// The messages of a conversation in their order. An index stays what it is when messages in front of it go.
+/// The messages of a conversation in order. Indices stay the same when earlier messages are removed.
 #[derive(Clone)]
 pub(super) struct List<W> {
-    /// What stands in front of `own`. A conversation that has to do with no fork needs none.
+    /// The messages before `own`, if they are shared with forks.
     shared: Option<Box<Shared<W>>>,
-    /// The index of the first of `own`.
+    /// The index of the first message in `own`.
     own_start: usize,
     own: Vec<W>,
 }
 
-/// The front of the lists of several conversations, as one of them sees it. It is never empty.
+/// The front of a list that several conversations share, as one of them sees it. Never empty.
 struct Shared<W> {
-    /// The index of the first message that is not gone.
+    /// The index of the first message that is not removed.
     first: usize,
-    /// The segment with the last message.
+    /// The segment that holds the last message.
     last: Arc<Segment<W>>,
-    /// The whole list, once somebody asked for it as a slice.
+    /// A copy of the whole list, once it was requested as a slice.
     gathered: OnceLock<Vec<W>>,
 }
 
@@ -34,12 +34,12 @@ impl<W> List<W> {
         Self { shared: None, own_start: 0, own: Vec::new() }
     }
 
-    /// The index of the first message that is not gone.
+    /// Returns the index of the first message that is not removed.
     pub fn first(&self) -> usize {
         self.shared.as_ref().map_or(self.own_start, |shared| shared.first)
     }
 
-    /// The index behind the last message.
+    /// Returns the index after the last message.
     #[inline]
     pub fn end(&self) -> usize {
         self.own_start + self.own.len()
@@ -61,7 +61,7 @@ impl<W> List<W> {
         }
     }
 
-    /// How many of the messages, which are sorted by it, are `before` some point. Nothing was forgotten.
+    /// Returns the number of leading messages for which `before` holds. The list must be sorted by it and not pruned.
     #[inline]
     pub fn partition_point(&self, before: impl Fn(&W) -> bool) -> usize {
         if self.shared.is_none() {
@@ -79,7 +79,7 @@ impl<W> List<W> {
         self.range(self.first()..self.end())
     }
 
-    /// The messages with these indices, as far as there are any.
+    /// Iterates over the messages with these indices. Ignores indices outside the list.
     pub fn range(&self, indices: Range<usize>) -> Iter<'_, W> {
         let shared = indices.start.max(self.first())..indices.end.min(self.own_start);
         let own = indices.start.saturating_sub(self.own_start)..indices.end.saturating_sub(self.own_start);
@@ -87,7 +87,7 @@ impl<W> List<W> {
         Iter { list: self, shared, own: self.own.get(own).unwrap_or_default().iter() }
     }
 
-    /// The same, each with its index.
+    /// Like [`range`](Self::range), each message with its index.
     pub fn indexed(&self, indices: Range<usize>) -> impl DoubleEndedIterator<Item = (usize, &W)> {
         let start = indices.start.max(self.first());
         self.range(indices).numbered(start)
@@ -95,8 +95,7 @@ impl<W> List<W> {
 }
 
 impl<W: Clone> List<W> {
-    /// All of them as a slice. Where they do not stand in one piece, they are gathered, and that is kept until the list
-    /// changes.
+    /// Returns all messages as a slice. A list in several pieces is copied once, and the copy is kept until it changes.
     pub fn as_slice(&self) -> &[W] {
         let Some(shared) = &self.shared else { return &self.own };
         if self.own.is_empty()
@@ -107,7 +106,7 @@ impl<W: Clone> List<W> {
         shared.gathered.get_or_init(|| self.iter().collect_map(W::clone))
     }
 
-    /// Puts a message behind the others, and gives its index.
+    /// Appends a message and returns its index.
     #[inline]
     pub fn push(&mut self, message: W) -> usize {
         if let Some(shared) = &mut self.shared {
@@ -117,7 +116,7 @@ impl<W: Clone> List<W> {
         self.end() - 1
     }
 
-    /// A message, to be changed. One that is shared becomes the list's own, and with it all behind it.
+    /// Returns a message for editing. First copies shared messages from `index` on, so that forks do not see the edit.
     #[inline]
     pub fn get_mut(&mut self, index: usize) -> Option<&mut W> {
         if self.shared.is_some() {
@@ -126,23 +125,22 @@ impl<W: Clone> List<W> {
         self.own.get_mut(index.checked_sub(self.own_start)?)
     }
 
-    /// Puts a message in front of the one at `index`, or behind the last one.
+    /// Inserts a message at `index`, or appends it.
     pub fn insert(&mut self, index: usize, message: W) {
         self.make_own(index);
         self.own.insert(index.saturating_sub(self.own_start).min(self.own.len()), message);
     }
 
-    /// The messages in front of `end`, which both lists share from now on: nothing is copied. O(log n) for a list of n
-    /// segments, which has one for each fork that it was shared with.
+    /// Returns a list of the messages before `end` and shares them with it, without copying any. O(log n) for n segments;
+    /// each fork adds at most one segment.
     pub fn share(&mut self, end: usize) -> Self {
-        self.give_away_own();
+        self.share_own();
         let mut other = Self { shared: self.shared.clone(), own_start: self.own_start, own: Vec::new() };
         other.truncate_shared(end);
         other
     }
 
-    /// Lets go of the messages in front of `first`. What others share stays in memory for them, and the list shares nothing
-    /// any more.
+    /// Removes the messages before `first`. Other lists keep the messages that they share; this list shares none any more.
     pub fn forget(&mut self, first: usize) {
         self.make_own(first);
         self.shared = None;
@@ -154,7 +152,7 @@ impl<W: Clone> List<W> {
         self.own_start += gone;
     }
 
-    /// From this message on, if there is one, the list shares nothing.
+    /// Copies the shared messages from `index` on into `own`.
     fn make_own(&mut self, index: usize) {
         let Some(shared) = &mut self.shared else { return };
         shared.gathered.take();
@@ -168,7 +166,7 @@ impl<W: Clone> List<W> {
         self.truncate_shared(index);
     }
 
-    /// `own` begins at `end` from now on.
+    /// Ends the shared part at `end`, where `own` begins.
     fn truncate_shared(&mut self, end: usize) {
         if let Some(shared) = &mut self.shared {
             shared.gathered.take();
@@ -184,7 +182,7 @@ impl<W: Clone> List<W> {
         self.own_start = end;
     }
 
-    fn give_away_own(&mut self) {
+    fn share_own(&mut self) {
         if self.own.is_empty() {
             return;
         }
@@ -196,7 +194,7 @@ impl<W: Clone> List<W> {
             return;
         };
         shared.gathered.take();
-        // Once the forks that shared the last segment are gone, it takes in what follows.
+        // If no fork shares the last segment any more, append to it.
         if let Some(last) = Arc::get_mut(&mut shared.last) {
             last.messages.truncate(start - last.start);
             last.messages.append(&mut own);
@@ -216,7 +214,7 @@ impl<W> Shared<W> {
     }
 }
 
-/// What was gathered stays with the list that was asked.
+/// The clone drops the copy of the list, which it may never need.
 impl<W: Clone> Clone for Shared<W> {
     fn clone(&self) -> Self {
         Self { first: self.first, last: self.last.clone(), gathered: OnceLock::new() }

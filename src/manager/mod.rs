@@ -1,11 +1,10 @@
-//! [`MessagesManager`]: the messages of one call, and the one thing that changes them.
+//! [`MessagesManager`]: the message list of one call, and every rule about how messages follow each other.
 //!
-//! Owns the list and every rule about how messages stand beside each other: merging, fake openers, tool pairing, the
-//! window for the model, where it can be cut, summaries, what the log does not know yet. Synchronous; nothing here does
-//! I/O or waits.
+//! Owns merging, fake openers, tool call pairing, the window for the model, the places where it can be cut, summaries,
+//! and the changes that are not logged yet. Everything here is synchronous: no I/O, no locks, no waiting.
 //!
-//! Read `mod.rs`, then `add.rs`, `window.rs`, `cut.rs`, `summary.rs`, `changes.rs`, `fork.rs`, `prune.rs`, and
-//! `list.rs`, which keeps the messages.
+//! Read `mod.rs` first, then `add.rs`, `window.rs`, `cut.rs`, `summary.rs`, `changes.rs`, `fork.rs`, `prune.rs`, and
+//! `list.rs`, which stores the messages.
 
 mod add;
 mod answerable;
@@ -37,7 +36,9 @@ mod restore_tests;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::fmt;
+use std::iter::FusedIterator;
 use std::sync::Arc;
 
 pub use changes::{Changes, LastMessage, Receipt};
@@ -48,27 +49,27 @@ pub use format::Format;
 pub(crate) use format::without_bytes;
 pub use prune::Prune;
 pub use summarizing::Summarizing;
-pub use window::Window;
 
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
 pub(crate) use crate::message::json_on_one_line;
 use crate::message::{Message, MessageId, MessageWrapper, Record};
 use calls::Calls;
-use changes::Ledger;
+use changes::Revisions;
 use ids::ExplicitIds;
 use list::List;
+use window::Window;
 
 /// The messages of one call.
 ///
-/// It keeps one list and gives three views of it: [`meta_messages`](Self::meta_messages) is everything, for the log
-/// and for people; [`messages`](Self::messages) is what the model gets now; [`changes`](Self::changes) is what the
-/// log does not know yet. Printing it shows everything, for whoever debugs a call.
+/// The manager keeps one list and offers three views of it: [`meta_messages`](Self::meta_messages) returns every message,
+/// [`messages`](Self::messages) returns the window for the model, and [`changes`](Self::changes) returns the records that
+/// the log does not have yet. `Display` prints every message, for debugging.
 ///
 /// ```
 /// # use verbale::{MessagesManager, PlainMessage, MessageWrapper};
 /// # fn main() -> Result<(), verbale::ManagerError> {
 /// let mut manager = MessagesManager::<PlainMessage>::new();
-/// manager.add_assistant("Hello!")?; // a fake user message goes in front
+/// manager.add_assistant("Hello!")?; // inserts a fake user message first
 /// manager.add_user("Hi, there")?;
 /// manager.add_user("how are you")?; // merged
 /// let window: Vec<String> = manager.messages().map(|message| message.role().to_string()).collect();
@@ -77,20 +78,20 @@ use list::List;
 /// ```
 #[derive(Clone)]
 pub struct MessagesManager<W> {
-    // In the order of their positions. Message `seq` stands at `seq` plus the number of summaries before it.
+    // Sorted by position. The index of message `seq` is `seq` plus the number of summaries before it.
     list: List<W>,
-    // Of each summary the `seq` of the last message that it covers: strictly ascending.
+    // The `seq` of the last message that each summary covers: strictly ascending.
     summaries: List<u32>,
-    // Where the window begins: behind the last summary, or behind what was pruned.
+    // The first index of the window: after the last summary, or after the pruned messages.
     window_start: usize,
-    // Whether a user or assistant message stands in the window.
+    // Whether the window holds a user or assistant message.
     window_is_open: bool,
     calls: Calls,
-    // What the log has.
-    ledger: Ledger,
-    // What the log's writer has, or the log.
-    submitted: Ledger,
-    // Of what was pruned, in order, what still holds: system instructions, and what is marked as the place of a fork.
+    // The revisions that the log acknowledged.
+    logged: Revisions,
+    // The revisions that the log's writer accepted.
+    submitted: Revisions,
+    // Pruned messages that still count, in order: system messages, and messages marked with a fork's source.
     kept_of_pruned: List<W>,
     explicit_ids: ExplicitIds,
     clock: Arc<dyn Clock>,
@@ -98,12 +99,12 @@ pub struct MessagesManager<W> {
 }
 
 impl<W: MessageWrapper> MessagesManager<W> {
-    /// An empty conversation, with the time and the randomness of the machine.
+    /// Creates an empty conversation that uses the system's clock and random ids.
     pub fn new() -> Self {
         Self::with_clock(Arc::new(SystemClock), Arc::new(SystemIds))
     }
 
-    /// An empty conversation, with its time and ids from elsewhere.
+    /// Creates an empty conversation with this clock and source of ids.
     pub fn with_clock(clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
         Self {
             list: List::new(),
@@ -111,8 +112,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
             window_start: 0,
             window_is_open: false,
             calls: Calls::default(),
-            ledger: Ledger::default(),
-            submitted: Ledger::default(),
+            logged: Revisions::default(),
+            submitted: Revisions::default(),
             kept_of_pruned: List::new(),
             explicit_ids: ExplicitIds::default(),
             clock,
@@ -120,127 +121,147 @@ impl<W: MessageWrapper> MessagesManager<W> {
         }
     }
 
-    /// Returns the message with this id, or the one that it was merged into, to be changed. Searches from the end.
+    /// Returns the message with this id for editing, or the message that it was merged into. Searches from the end.
     pub fn entry(&mut self, id: &MessageId) -> Option<Entry<'_, W>> {
         let index = self.find_part(id)?;
         Some(Entry::new(self, index))
     }
 
-    /// Everything, in order: user, assistant and supervisor messages, summaries, fakes.
+    /// Returns all messages in order: user, assistant and system messages, summaries and fakes.
     ///
-    /// A conversation that shares messages with a [fork](Self::fork) gathers them for it, which takes about 100 bytes a
-    /// message and no text, and keeps that until it changes.
+    /// If the conversation shares messages with a [fork](Self::fork), the first call copies the list: about 100 bytes a
+    /// message, without texts. The copy is kept until the conversation changes.
     pub fn meta_messages(&self) -> &[W] {
         self.list.as_slice()
     }
 
-    /// How many messages were ever added, fakes and what was [pruned](Self::prune) among them, summaries not.
+    /// Returns the number of messages ever added, including fakes and [pruned](Self::prune) messages, without summaries.
     pub fn message_count(&self) -> u32 {
         self.next_seq()
     }
 
-    /// How many summaries there ever were.
-    pub fn summary_count(&self) -> u32 {
+    /// Returns the number of summaries ever added.
+    pub(crate) fn summary_count(&self) -> u32 {
         self.summaries.end() as u32
     }
 
-    /// What the model gets now: from the first message that no summary covers to the end, repaired so that the
-    /// provider takes it. [`Window`] says how. Messages that need no repair are borrowed.
-    pub fn messages(&self) -> Window<'_, W> {
+    /// Returns the window: the messages that the model gets now, starting with a user message and alternating between
+    /// user and assistant.
+    ///
+    /// The window begins after the last summary. The list keeps what happened; the window is repaired while it is read,
+    /// so that the provider accepts it. Messages that need no repair are borrowed. The repairs are:
+    ///
+    /// - An assistant message shows only its heard part.
+    /// - A tool call without a result in the list is left out. The text around it stays.
+    /// - Tool results come first in the user message after their call. A late result moves there; the message that it
+    ///   leaves becomes `...` if it holds nothing else.
+    /// - A result whose call is covered by a summary is left out, and its message becomes `...` if it holds nothing else.
+    ///   Summaries cover no open call, but a log may have lost the result that the summary was made with.
+    /// - Neighbours of one role, such as user messages around an unheard answer, become one message marked
+    ///   [`Attribute::Merged`]. A fake that is not needed is left out.
+    ///
+    /// [`Attribute::Merged`]: crate::Attribute::Merged
+    pub fn messages(&self) -> impl FusedIterator<Item = Cow<'_, W>> + Clone {
+        self.window()
+    }
+
+    fn window(&self) -> Window<'_, W> {
         Window::new(self)
     }
 
-    /// [`messages`](Self::messages) in the provider's type.
+    /// Returns [`messages`](Self::messages) in the provider's type.
+    ///
+    /// Returns the wrapper's error if a message has no form in that type.
     pub fn to_raw(&self) -> Result<Vec<W::Raw>, W::Error> {
         self.messages().map(|wrapper| wrapper.to_raw()).collect()
     }
 
-    /// The messages that no summary covers, as they are in the list: without the window's repairs, supervisor
-    /// messages and fakes included.
-    pub fn uncovered(&self) -> impl DoubleEndedIterator<Item = &W> + ExactSizeIterator + Clone {
+    /// Iterates over the messages that no summary covers, as they are in the list: not repaired, with system messages and
+    /// fakes.
+    pub(crate) fn uncovered(&self) -> impl DoubleEndedIterator<Item = &W> + ExactSizeIterator + Clone {
         self.list.range(self.window_start..self.list.end())
     }
 
-    /// The newest summary.
+    /// Returns the newest summary.
     pub fn last_summary(&self) -> Option<&W> {
         self.list.get(self.window_start.checked_sub(1)?)
     }
 
-    /// What the log does not know yet: messages that are new or have changed, wherever they stand.
+    /// Returns the records that the log does not have: new messages and changed ones, in the order of the list.
     ///
-    /// It stays there until it is [acknowledged](Self::acknowledge).
-    pub fn changes(&self, tail: LastMessage) -> Changes {
-        Changes::new(self.records_of(&self.ledger, tail).collect())
+    /// A record stays here until it is [acknowledged](Self::acknowledge).
+    pub fn changes(&self, last: LastMessage) -> Changes {
+        Changes::new(self.records_since(&self.logged, last).collect())
     }
 
-    /// Takes note that the log has these revisions. What changed since stays in [`changes`](Self::changes).
+    /// Removes the revisions in the receipt from [`changes`](Self::changes). Messages that changed again stay.
     pub fn acknowledge(&mut self, receipt: Receipt) {
-        let mut ledger = std::mem::take(&mut self.ledger);
-        self.note(&mut ledger, &receipt);
-        self.ledger = ledger;
-        self.submitted(&receipt);
+        let mut logged = std::mem::take(&mut self.logged);
+        self.note(&mut logged, &receipt);
+        self.logged = logged;
+        self.mark_submitted(&receipt);
     }
 
-    /// Of the [`changes`](Self::changes) those that were not [handed over](Self::handed_over) to whoever writes the log
-    /// in the background: what a turn brought, however much is still waiting to be written.
-    pub fn new_changes(&self, tail: LastMessage) -> Changes {
-        Changes::new(self.new_records(tail).collect())
+    /// Returns the [`changes`](Self::changes) that no background writer has accepted yet.
+    pub fn new_changes(&self, last: LastMessage) -> Changes {
+        Changes::new(self.new_records(last).collect())
     }
 
-    /// Takes note that these revisions were handed over. They stay in [`changes`](Self::changes) until they are
-    /// acknowledged.
-    pub fn submitted(&mut self, receipt: &Receipt) {
-        let mut ledger = std::mem::take(&mut self.submitted);
-        self.note(&mut ledger, receipt);
-        self.submitted = ledger;
+    /// Removes the revisions in the receipt from [`new_changes`](Self::new_changes), because a background writer accepted
+    /// them. They stay in [`changes`](Self::changes) until they are acknowledged.
+    pub fn mark_submitted(&mut self, receipt: &Receipt) {
+        let mut submitted = std::mem::take(&mut self.submitted);
+        self.note(&mut submitted, receipt);
+        self.submitted = submitted;
     }
 
-    /// Takes note that what was handed over and is not acknowledged is lost, with the one who had it: all of it is in
-    /// [`new_changes`](Self::new_changes) again.
+    /// Returns every record that is not acknowledged to [`new_changes`](Self::new_changes), because its background writer
+    /// is gone.
     pub fn take_back(&mut self) {
-        self.submitted = self.ledger.clone();
+        self.submitted = self.logged.clone();
     }
 
-    /// The records of [`new_changes`](Self::new_changes), each made when it is asked for.
-    pub(crate) fn new_records(&self, tail: LastMessage) -> impl Iterator<Item = Record> {
-        self.records_of(&self.submitted, tail)
+    /// Iterates over the records of [`new_changes`](Self::new_changes) and creates each on demand.
+    pub(crate) fn new_records(&self, last: LastMessage) -> impl Iterator<Item = Record> {
+        self.records_since(&self.submitted, last)
     }
 
-    fn records_of(&self, ledger: &Ledger, tail: LastMessage) -> impl Iterator<Item = Record> {
-        let last = self.list.last().map(W::message);
-        let growing = last.filter(|last| tail == LastMessage::Exclude && self.merges(last.role())).map(Message::id);
-        let (dirty, unknown_from) = ledger.dirty();
+    fn records_since(&self, known: &Revisions, last: LastMessage) -> impl Iterator<Item = Record> {
+        let newest = self.list.last().map(W::message);
+        let growing =
+            newest.filter(|newest| last == LastMessage::Exclude && self.merges(newest.role())).map(Message::id);
+        let (dirty, unknown_from) = known.dirty();
         let changed = dirty.into_iter().filter_map(|position| self.list.get(self.index(position)));
         let new = self.list.range(unknown_from..self.list.end());
         let messages = changed.chain(new).map(W::message).filter(move |message| Some(message.id()) != growing);
         messages.map(|message| message.clone().into())
     }
 
-    fn note(&self, ledger: &mut Ledger, receipt: &Receipt) {
+    fn note(&self, known: &mut Revisions, receipt: &Receipt) {
         let message = |index: usize| self.list.get(index).map(W::message);
         for line in receipt.lines() {
             let index = self.index(line.position);
             if let Some(message) = message(index).filter(|message| message.id() == line.id) {
                 let revision = line.revision.min(message.revision());
-                ledger.acknowledge(index, revision, |index| self.list.get(index).map(|w| w.message().position()));
+                known.acknowledge(index, revision, |index| self.list.get(index).map(|w| w.message().position()));
             }
         }
-        ledger.tidy(|position| {
+        known.remove_clean(|position| {
             let index = self.index(position);
             (index, message(index).map_or(0, Message::revision))
         });
     }
 
-    /// Everything, as records.
+    /// Returns all messages as records.
     pub fn records(&self) -> Vec<Record> {
         self.list.iter().map(|wrapper| wrapper.message().clone().into()).collect()
     }
 
-    /// Changes the message at `index`, and so its revision. `None` where there is no message.
+    /// Changes the message at `index` and raises its revision. Returns `None` if there is no such message.
     fn change<T>(&mut self, index: usize, change: impl FnOnce(&mut Message) -> T) -> Option<T> {
         let message = self.list.get_mut(index)?.message_mut();
-        self.ledger.changing(index, message);
-        self.submitted.changing(index, message);
+        self.logged.before_change(index, message);
+        self.submitted.before_change(index, message);
         message.raise_revision();
         Some(change(message))
     }
@@ -260,7 +281,7 @@ impl<W: MessageWrapper> Default for MessagesManager<W> {
     }
 }
 
-/// The same messages in the same state, whatever the log knows of them.
+/// Compares the messages and the window, not what the log has of them.
 impl<W: MessageWrapper> PartialEq for MessagesManager<W> {
     fn eq(&self, other: &Self) -> bool {
         self.window_start == other.window_start
@@ -270,7 +291,7 @@ impl<W: MessageWrapper> PartialEq for MessagesManager<W> {
     }
 }
 
-/// How many messages, not what they say; `Display` shows that.
+/// Prints counts, not the messages' contents; `Display` prints those.
 impl<W> fmt::Debug for MessagesManager<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MessagesManager")

@@ -1,4 +1,4 @@
-//! Parts of merged messages, and message ids that the service gives.
+//! Parts of merged messages, and message ids chosen by the service.
 
 use serde_json::json;
 
@@ -21,7 +21,7 @@ fn said(text: &str, confidence: f64) -> Draft {
     Draft::new(Role::User, text).with_confidence(Confidence::try_from(confidence).unwrap())
 }
 
-/// Of each part: its id, its times, its confidence, its texts.
+/// Returns the id, times, confidence and texts of each part.
 fn shown(message: &Message) -> Vec<String> {
     let part = |part: crate::message::Part<'_>| {
         let times: Vec<_> = part.timings().map(|(timing, at_ms)| format!("{timing}+{}", at_ms - START_MS)).collect();
@@ -51,7 +51,7 @@ fn merged_message_keeps_time_id_and_confidence_of_each_part() {
             "3 creation+99000 0.4 today"
         ]
     );
-    // The message as a whole has the first start and the last end.
+    // The whole message has the first start and the last end.
     let times: Vec<_> = message.metadata().timings().map(|(_, at_ms)| at_ms - START_MS).collect();
     assert_eq!(times, [0, 98_000, 98_500]);
 
@@ -117,7 +117,7 @@ fn merged_message_keeps_time_id_and_confidence_of_each_part() {
 }
 
 #[test]
-fn message_that_was_not_merged_is_one_part_and_says_nothing_of_it() {
+fn unmerged_message_has_one_part_and_stores_none() {
     let (mut manager, _) = manager();
     manager.add_user(["a", "b"]).unwrap().set_timing(Timing::ListenEnd, START_MS + 1).unwrap();
     assert_eq!(shown(manager.meta_messages()[0].message()), ["1 creation+0 listenEnd+1 - a|b"]);
@@ -125,7 +125,7 @@ fn message_that_was_not_merged_is_one_part_and_says_nothing_of_it() {
 }
 
 #[test]
-fn part_of_corrected_time_is_created_then() {
+fn corrected_creation_time_applies_to_the_part() {
     let (mut manager, _) = manager();
     manager.add_user("a").unwrap();
     let mut entry = manager.add_user("b").unwrap();
@@ -136,7 +136,7 @@ fn part_of_corrected_time_is_created_then() {
 }
 
 #[test]
-fn message_heard_in_part_keeps_its_parts() {
+fn partly_heard_message_keeps_its_parts() {
     let (mut manager, _) = manager();
     manager.add_user("Hi").unwrap();
     manager.add_assistant("One moment.").unwrap();
@@ -144,7 +144,7 @@ fn message_heard_in_part_keeps_its_parts() {
     manager.entry(&id).unwrap().set_heard(Heard::bytes(19, HeardSource::Estimate)).unwrap();
     let message = manager.get(&id).unwrap().message();
     assert_eq!(shown(message), ["2 creation+0 - One moment.", "3 creation+0 - It costs ten euros."]);
-    // A message that the window repairs has other contents, and so one part.
+    // A repaired message of the window has new contents, and so one part.
     let repaired: Vec<_> = manager.messages().map(|message| shown(message.message())).collect();
     assert_eq!(repaired, [vec!["1 creation+0 - Hi"], vec!["2 creation+0 - One moment.|It costs"]]);
     assert!(Manager::restore(manager.records()).unwrap() == manager);
@@ -180,7 +180,7 @@ fn parts_that_do_not_fit_their_message_are_refused() {
 }
 
 #[test]
-fn message_id_that_the_service_gives_is_used_once() {
+fn explicit_message_id_is_used_once() {
     let (mut manager, _) = manager();
     let first = manager.add_user("a").unwrap().id();
     let given: MessageId = "01JRZJ1675E4S7Y4ZD7RNWNXWB".parse().unwrap();
@@ -216,7 +216,7 @@ fn time_in_seconds_is_refused() {
 }
 
 #[test]
-fn message_whose_parts_fill_an_item_is_not_merged_into() {
+fn message_with_parts_as_large_as_an_item_takes_no_merge() {
     let (mut manager, _) = manager();
     for _ in 0..1_200 {
         manager.add(Draft::new(Role::User, "x".repeat(300)).with_confidence("0.123456789".parse().unwrap())).unwrap();
@@ -228,7 +228,7 @@ fn message_whose_parts_fill_an_item_is_not_merged_into() {
 }
 
 #[test]
-fn tool_result_without_step_is_of_the_step_of_its_call() {
+fn tool_result_without_step_gets_the_step_of_its_call() {
     let (mut manager, _) = manager();
     let call = ToolCall::new("call_1", "lookup", Value::Null).unwrap();
     let step = crate::message::Step::new(7);

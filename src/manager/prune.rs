@@ -1,30 +1,30 @@
-//! Pruning: letting the oldest messages go from memory.
+//! Prunes the oldest messages from memory.
 
 use super::MessagesManager;
 use crate::message::{MessageWrapper, Role};
 
-/// Which messages may be pruned.
+/// The messages that may be pruned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prune {
-    /// Those that are [acknowledged](MessagesManager::acknowledge), with all that changed in them: the log has them.
+    /// Messages whose newest revision is [acknowledged](MessagesManager::acknowledge), so that the log has them.
     Logged,
-    /// All, whatever a log has of them: they are lost.
+    /// Any message. A message that is not logged is lost.
     Anything,
 }
 
 impl<W: MessageWrapper> MessagesManager<W> {
-    /// Lets go of the oldest messages, supervisor messages too, so that `keep` are left, or a few more; says how many
-    /// went.
+    /// Removes the oldest messages from memory, system messages too, until about `keep` are left. Returns the number of
+    /// messages removed.
     ///
-    /// It cuts where a summary could: a call goes with its result or stays, as long as it has none; what is left
-    /// of the window begins with a user message; the caller's last, unanswered message stays. The last summary
-    /// stays too, with all behind it: the window goes on from what it tells, so where there is one, only what it
-    /// covers can go.
+    /// It cuts only where a summary could: a tool call leaves together with its result, the window still begins with a
+    /// user message, and the caller's last, unanswered message stays. The last summary and the messages after it stay
+    /// too, so a conversation with a summary loses only messages that it covers.
     ///
-    /// What went is in no view any more: not in [`meta_messages`](Self::meta_messages), nor in the window,
-    /// [`changes`](Self::changes) or [`records`](Self::records). Receipts for it and summaries of it may still come.
-    /// Its invocation ids stay used. What [forks](Self::fork) share stays in memory for them; this conversation copies what is
-    /// left, about 100 bytes a message and no text. [Restored](Self::restore) from its log, the conversation is whole again.
+    /// Removed messages are in no view any more, neither in [`meta_messages`](Self::meta_messages) nor in
+    /// [`changes`](Self::changes) or [`records`](Self::records). Their receipts and summaries are still accepted, and the
+    /// ids of their tool calls stay used. [Forks](Self::fork) keep shared messages; this conversation then copies the
+    /// messages that are left, about 100 bytes each without texts. [Restore](Self::restore) the conversation from its log
+    /// to get all messages back.
     pub fn prune(&mut self, keep: usize, which: Prune) -> usize {
         let (first, end) = (self.list.first(), self.list.end());
         let mut limit = end.saturating_sub(keep);
@@ -36,32 +36,32 @@ impl<W: MessageWrapper> MessagesManager<W> {
         }
         let Some(cut) = self.cut_between(first, limit) else { return 0 };
 
-        let holds_on = |wrapper: &&W| wrapper.role() == Role::System || wrapper.metadata().forked_from().is_some();
-        for wrapper in self.list.range(first..cut).filter(holds_on) {
+        let still_counts = |wrapper: &&W| wrapper.role() == Role::System || wrapper.metadata().forked_from().is_some();
+        for wrapper in self.list.range(first..cut).filter(still_counts) {
             self.kept_of_pruned.push(wrapper.clone());
         }
-        let mut ledgers = [std::mem::take(&mut self.ledger), std::mem::take(&mut self.submitted)];
-        ledgers.iter_mut().for_each(|ledger| ledger.forget(cut, |position| self.index(position)));
-        [self.ledger, self.submitted] = ledgers;
+        let mut known = [std::mem::take(&mut self.logged), std::mem::take(&mut self.submitted)];
+        known.iter_mut().for_each(|known| known.forget_before(cut, |position| self.index(position)));
+        [self.logged, self.submitted] = known;
         self.list.forget(cut);
         self.window_start = self.window_start.max(cut);
         self.window_is_open = self.has_open_window();
         cut - first
     }
 
-    /// The system instructions, in order, those too that were pruned: they hold as long as the conversation.
-    pub fn supervisors(&self) -> impl Iterator<Item = &W> {
+    /// Iterates over the system messages in order, including pruned ones, which stay in force.
+    pub fn system_messages(&self) -> impl Iterator<Item = &W> {
         self.kept_of_pruned.iter().chain(self.list.iter()).filter(|wrapper| wrapper.role() == Role::System)
     }
 
-    /// How many were pruned, summaries among them.
+    /// Returns the number of pruned messages, including summaries.
     pub fn pruned(&self) -> usize {
         self.list.first()
     }
 
-    /// The index of the first message of which the log does not have the newest revision.
+    /// Returns the index of the first message whose newest revision is not logged.
     fn first_not_logged(&self) -> usize {
-        let (dirty, unknown_from) = self.ledger.dirty();
+        let (dirty, unknown_from) = self.logged.dirty();
         dirty.first().map_or(unknown_from, |position| self.index(*position).min(unknown_from))
     }
 }

@@ -1,21 +1,22 @@
-//! A manager from its records.
+//! Restores a manager from its records.
 
 use std::sync::Arc;
 
-use super::{Ledger, MessagesManager, RestoreError};
+use super::{MessagesManager, RestoreError, Revisions};
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
 use crate::message::{Attribute, Content, Message, MessageWrapper, Record, Role};
 
 impl<W: MessageWrapper> MessagesManager<W> {
-    /// A conversation as its records tell it, to go on with. Records may come in any order; of one message that
-    /// comes twice, the newest revision counts. The log is taken to know them all.
+    /// Restores a conversation from its records, in any order. If a message occurs twice, its newest revision counts. All
+    /// records count as logged.
     ///
-    /// Errors: a message is missing between others, two claim one place, or they do not make a conversation.
+    /// Returns [`RestoreError`] if a message is missing before another one, if two have the same position, or if a record
+    /// does not fit the others.
     pub fn restore(records: impl IntoIterator<Item = Record>) -> Result<Self, RestoreError> {
         Self::restore_with_clock(records, Arc::new(SystemClock), Arc::new(SystemIds))
     }
 
-    /// As [`restore`](Self::restore), with time and ids from elsewhere.
+    /// Like [`restore`](Self::restore), with this clock and source of ids.
     pub fn restore_with_clock(
         records: impl IntoIterator<Item = Record>,
         clock: Arc<dyn Clock>,
@@ -26,8 +27,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
         messages.dedup_by(|later, first| later.position() == first.position() && later.id() == first.id());
 
         let mut manager = Self::with_clock(clock, ids);
-        manager.ledger = Ledger::of_restored(messages.iter().map(Message::revision));
-        manager.submitted = manager.ledger.clone();
+        manager.logged = Revisions::restored(messages.iter().map(Message::revision));
+        manager.submitted = manager.logged.clone();
         for message in messages {
             manager.restore_next(message)?;
         }
@@ -38,7 +39,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     fn restore_next(&mut self, message: Message) -> Result<(), RestoreError> {
         let (position, id) = (message.position(), message.id());
-        let misplaced = |reason| RestoreError::Misplaced { id, reason };
+        let misplaced = |reason: &str| RestoreError::Misplaced { id, reason: reason.into() };
         if let Some(last) = self.list.last().map(W::message)
             && last.position() == position
         {
@@ -53,9 +54,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
                     return Err(RestoreError::Missing { seq: self.next_seq() });
                 }
                 check_role(&message).map_err(misplaced)?;
-                self.calls
-                    .check(message.role(), message.contents())
-                    .map_err(|source| RestoreError::ToolCall { id, source })?;
+                self.calls.check(message.role(), message.contents()).map_err(|error| misplaced(&error.to_string()))?;
                 self.calls.note(position.seq(), message.contents());
             }
             Some(_) => {
@@ -73,20 +72,24 @@ impl<W: MessageWrapper> MessagesManager<W> {
         Ok(())
     }
 
-    /// The window begins with a user message.
+    /// Checks that the window begins with a user message.
     fn check_opener(&self) -> Result<(), RestoreError> {
         let opener = self.uncovered().map(W::message).find(|message| message.role().is_spoken());
         let Some(opener) = opener.filter(|opener| opener.role() != Role::User) else { return Ok(()) };
         let reason = "an assistant message opens the conversation or follows a summary";
-        Err(RestoreError::Misplaced { id: opener.id(), reason })
+        Err(RestoreError::Misplaced { id: opener.id(), reason: reason.into() })
     }
 }
 
 fn check_role(message: &Message) -> Result<(), &'static str> {
     match message.role() {
-        Role::Summary => Err("a summary says behind which message it stands"),
-        Role::User | Role::System if message.heard().is_some() => Err("only assistant messages are heard in part"),
-        Role::Assistant | Role::System if message.metadata().has(Attribute::Fake) => Err("only user messages are fake"),
+        Role::Summary => Err("a summary needs the number of the last message that it covers"),
+        Role::User | Role::System if message.heard().is_some() => {
+            Err("only an assistant message can have a heard part")
+        }
+        Role::Assistant | Role::System if message.metadata().has(Attribute::Fake) => {
+            Err("only a user message can be a fake")
+        }
         _ => Ok(()),
     }
 }

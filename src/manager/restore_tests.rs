@@ -1,11 +1,11 @@
-//! Restored conversations: they equal the ones that were logged, and go on.
+//! A restored conversation equals the logged one and can be continued.
 
 use super::tests::{Manager, call, restored_from_json, summarise, window};
 use super::*;
 use crate::message::{Content, Heard, HeardSource, ToolCallError};
 
 #[test]
-fn a_restored_call_goes_on() {
+fn restored_call_continues() {
     let mut manager = Manager::new();
     manager.add_assistant("Hello!").unwrap();
     manager.add_user("a").unwrap();
@@ -25,7 +25,7 @@ fn a_restored_call_goes_on() {
     assert!(restored.changes(LastMessage::Include).is_empty());
     assert_eq!(
         restored.add_assistant(call("c1")).unwrap_err().to_string(),
-        "invocation `c1` is already in this conversation; give each call an id of its own"
+        "tool call `c1` is already in this conversation; give each call an id of its own"
     );
     restored.add_user("f").unwrap();
     summarise(&mut restored);
@@ -33,7 +33,7 @@ fn a_restored_call_goes_on() {
 }
 
 #[test]
-fn what_was_set_and_taken_away_leaves_a_manager_that_equals_the_restored_one() {
+fn removed_data_leaves_manager_equal_to_restored_one() {
     let mut manager = Manager::new();
     let mut entry = manager.add_user("Hi").unwrap();
     entry.set_data("stopped", true).unwrap();
@@ -42,7 +42,7 @@ fn what_was_set_and_taken_away_leaves_a_manager_that_equals_the_restored_one() {
 }
 
 #[test]
-fn a_new_report_of_what_was_heard_takes_what_was_told_about_the_old_one_away() {
+fn new_heard_report_replaces_the_old_one() {
     let json = |heard: serde_json::Value| {
         serde_json::json!([
             {"id": "01JRZJ166HZFPP405DV1QQB2X8", "seq": 0, "revision": 1,
@@ -63,7 +63,7 @@ fn a_new_report_of_what_was_heard_takes_what_was_told_about_the_old_one_away() {
 }
 
 #[test]
-fn records_that_make_no_conversation_are_refused() {
+fn invalid_records_are_refused() {
     let mut manager = Manager::new();
     manager.add_user("a").unwrap();
     manager.add_assistant("b").unwrap();
@@ -87,7 +87,7 @@ fn records_that_make_no_conversation_are_refused() {
     assert!(matches!(error, RestoreError::Misplaced { .. }), "{error:?}");
 }
 
-/// A call whose message and summary reached the log, while the result did not: the process ended before it was written.
+/// A call whose result is not in the log, because the process ended before it was written. Its message and summary are.
 fn covered_open_call() -> Manager {
     let mut manager = Manager::new();
     manager.add_user("a").unwrap();
@@ -97,12 +97,12 @@ fn covered_open_call() -> Manager {
     manager.add_user(call("c1").success(["1"])).unwrap();
     manager.add_assistant("d").unwrap();
     summarise(&mut manager);
-    let behind = manager.records().split_off(logged.len());
-    Manager::restore(logged.into_iter().chain(behind)).unwrap()
+    let later = manager.records().split_off(logged.len());
+    Manager::restore(logged.into_iter().chain(later)).unwrap()
 }
 
 #[test]
-fn a_result_of_a_covered_call_is_kept_and_restored_and_not_in_the_window() {
+fn result_of_covered_call_is_restored_but_not_in_the_window() {
     let mut manager = covered_open_call();
     assert_eq!(manager.open_tool_calls().len(), 1);
     manager.add_user(call("c1").failure(ToolCallError::new("unknown").unwrap())).unwrap();
@@ -115,13 +115,13 @@ fn a_result_of_a_covered_call_is_kept_and_restored_and_not_in_the_window() {
         assert_eq!((window(&restored)[0].as_str(), restored.open_tool_calls().len()), ("user: e", 0));
         assert_eq!(
             manager.add_user(call("c1").success(["1"])).unwrap_err().to_string(),
-            "invocation `c1` already has its result"
+            "tool call `c1` already has a result; drop the second one"
         );
         manager = restored;
         manager.add_assistant("f").unwrap();
         manager.add_user(format!("g{turn}")).unwrap();
     }
-    // The next summary reads it.
+    // The next summary covers it.
     assert!(manager.summarizing().unwrap().for_model().contains("unknown"));
     summarise(&mut manager);
     assert!(restored_from_json(&manager) == manager);

@@ -1,19 +1,19 @@
-//! [`Summarizing`]: what is to be summarised, taken from a manager at one moment.
+//! [`Summarizing`]: a snapshot of the messages to summarise.
 
 use std::fmt;
 
 use super::format::{self, Format};
 use crate::message::Message;
 
-/// What is to be summarised, taken from a manager at one moment.
+/// A snapshot of the messages to summarise.
 ///
-/// Give its text to whatever summarises, and the summary back to the manager with
-/// [`add_summary`](crate::MessagesManager::add_summary). For a model, [`for_model`](Self::for_model) is the text that
-/// no caller can forge; `to_string()` and [`format`](Self::format) are for people, and for prompts of your own.
+/// Pass its text to a summariser, and the summary to [`add_summary`](crate::MessagesManager::add_summary). Use
+/// [`for_model`](Self::for_model) for a model, because nothing that a caller says can change the structure of that text.
+/// Use `to_string()` or [`format`](Self::format) for people, and for prompts of your own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summarizing {
     previous: Option<Message>,
-    /// Without gaps, as in the list: supervisor messages and fakes too.
+    /// A range of the list without gaps, including system messages and fakes.
     range: Vec<Message>,
 }
 
@@ -22,19 +22,19 @@ impl Summarizing {
         Self { previous, range }
     }
 
-    /// The summary before this one, if any, which the new one replaces.
+    /// Returns the summary that the new one replaces, if any.
     pub fn previous(&self) -> Option<&Message> {
         self.previous.as_ref()
     }
 
-    /// What was said since, in order: user and assistant messages, without fakes.
+    /// Iterates over the user and assistant messages to summarise, in order and without fakes.
     ///
-    /// A summary tells their [`heard_contents`](Message::heard_contents).
+    /// A summary should describe their [`heard_contents`](Message::heard_contents).
     pub fn messages(&self) -> impl Iterator<Item = &Message> {
         self.range.iter().filter(|message| message.role().is_spoken() && !message.is_fake())
     }
 
-    /// The conversation as text, in a form of your choice.
+    /// Returns the conversation as text in a custom format.
     pub fn format(&self, format: &Format) -> String {
         let mut text = String::with_capacity(self.text_bytes());
         // Writing to a String cannot fail.
@@ -42,23 +42,23 @@ impl Summarizing {
         text
     }
 
-    /// The conversation as text for a model: a JSON object a line, and nothing that a caller says can pose as another
-    /// line. First the previous summary, if any.
+    /// Returns the conversation as text for a model: one JSON object a line, starting with the previous summary if there is
+    /// one. Nothing that a caller says can look like another line.
     ///
     /// ```json
     /// {"summary":["The caller asked for the balance."]}
     /// {"user":["Hi, there","how are you"]}
-    /// {"assistant":["One moment.",{"type":"toolCall","id":"call_1","name":"balance","arguments":{}}]}
-    /// {"user":[{"type":"toolResult","toolCallId":"call_1","name":"balance","content":["12.50"]}]}
+    /// {"assistant":["One moment.",{"arguments":{},"id":"call_1","name":"balance","type":"toolCall"}]}
+    /// {"user":[{"content":["12.50"],"name":"balance","toolCallId":"call_1","type":"toolResult"}]}
     /// ```
     ///
-    /// The lists are contents as in a [`Record`](crate::Record), but for the data of media and documents: of that
-    /// they tell the size, as `"bytes": 1234`. Control, bidirectional and line-breaking characters are escaped.
+    /// The lists are contents as in a [`Record`](crate::Record), except that media and documents have their size, as in
+    /// `"bytes": 1234`, instead of their data. Control, bidirectional and line-breaking characters are escaped.
     pub fn for_model(&self) -> String {
         format::json_lines(self)
     }
 
-    /// About how long the text will be.
+    /// Returns the approximate length of the text, in bytes.
     pub(super) fn text_bytes(&self) -> usize {
         const TAG: usize = 16;
         let texts = |message: &Message| message.contents().texts().map(|text| TAG + text.len()).sum::<usize>();
@@ -70,7 +70,7 @@ impl Summarizing {
     }
 }
 
-/// In the default [`Format`].
+/// Writes the default [`Format`].
 impl fmt::Display for Summarizing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Format::default().write(self, f)

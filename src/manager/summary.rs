@@ -1,4 +1,4 @@
-//! Taking what is to be summarised, and putting the summary in its place.
+//! Takes the messages to summarise and inserts the finished summary.
 
 use std::num::NonZeroU32;
 
@@ -6,22 +6,25 @@ use super::{Entry, ManagerError, MessagesManager, Summarizing};
 use crate::message::{Message, MessageId, MessageWrapper, Position, Role, Text, is_blank};
 
 impl<W: MessageWrapper> MessagesManager<W> {
-    /// What can be summarised now: all but the caller's last, unanswered message, and tool calls without their
-    /// results with all behind them. `None` where there is nothing.
+    /// Returns the messages that can be summarised now, or `None` if there are none.
     ///
-    /// What is taken is a copy (texts are shared): the call can go on while it is summarised.
+    /// Leaves out the caller's last, unanswered message and everything from the first open tool call on. The result is a
+    /// copy with shared texts, so the call continues while it is summarised.
     pub fn summarizing(&self) -> Option<Summarizing> {
         self.summarizing_keeping(0)
     }
 
-    /// Puts a summary right behind the last message that it covers; the window begins behind it.
+    /// Inserts a summary after the last message that it covers. The window then begins after the summary.
     ///
-    /// It covers what `summarizing` has read, up to the first message that has changed since. The conversation may
-    /// have gone on meanwhile.
+    /// The summary covers the messages of `summarizing` up to the first one that has changed since. Messages added
+    /// meanwhile stay in the window.
     ///
-    /// Errors, which leave no trace: a blank text; stale, where nothing is left to be covered or another summary
-    /// came first; a `summarizing` of another conversation, or of one that this one left before its end; 10 thousand
-    /// summaries.
+    /// On error, the conversation stays as it was:
+    ///
+    /// - [`ManagerError::Blank`] if the text is blank.
+    /// - [`ManagerError::StaleSummary`] if no message is left to cover, if another summary was added first, or if
+    ///   `summarizing` is of another conversation.
+    /// - [`ManagerError::Full`] after 10 thousand summaries.
     pub fn add_summary(
         &mut self,
         text: impl Into<Text>,
@@ -44,24 +47,24 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let previous = summarizing.previous().map(Message::id);
         previous.into_iter().for_each(|id| message.metadata_mut().set_previous_summary(id));
         self.list.insert(cut, W::wrap(message));
-        self.ledger.inserted(cut, position);
-        self.submitted.inserted(cut, position);
+        self.logged.insert(cut, position);
+        self.submitted.insert(cut, position);
         self.summaries.push(position.seq());
         self.window_start = cut + 1;
         self.window_is_open = self.has_open_window();
         Ok(Entry::new(self, cut))
     }
 
-    /// Returns the ids of what a summary was made of: the summary before it, if any, and the messages that it covers, in
-    /// order and without fakes. Empty if no summary has this id. Messages that were [pruned](Self::prune) are left out.
+    /// Returns the ids that a summary was made from: the summary before it, if any, and the messages that it covers, in
+    /// order. Leaves out fakes and [pruned](Self::prune) messages. Empty if no summary has this id.
     ///
-    /// A record keeps their range only, so that a summary of any number of messages fits in an item.
+    /// A record stores only their range, so a summary of any number of messages fits into an item.
     pub fn summary_ids(&self, summary: &MessageId) -> Vec<MessageId> {
         let summary = self.find(summary).and_then(|index| self.list.get(index)).map(W::message);
         summary.into_iter().flat_map(|summary| self.ids_covered_by(summary)).collect()
     }
 
-    /// As [`summary_ids`](Self::summary_ids). Empty for any other message.
+    /// Like [`summary_ids`](Self::summary_ids). Empty for other messages.
     pub(super) fn ids_covered_by(&self, message: &Message) -> impl Iterator<Item = MessageId> {
         let first = message.metadata().covers_from().filter(|_| message.role() == Role::Summary);
         let range = first.map_or(0..0, |first| self.index_of(first)..self.index(message.position()));
@@ -70,22 +73,22 @@ impl<W: MessageWrapper> MessagesManager<W> {
         message.metadata().previous_summary().into_iter().chain(covered.map(W::id))
     }
 
-    /// Where a summary of this would stand.
+    /// Returns the index at which a summary of `summarizing` belongs.
     fn cut_for(&self, summarizing: &Summarizing) -> Result<usize, ManagerError> {
         let range = summarizing.range();
         let index = |message: &Message| self.index(message.position());
-        // What was pruned meanwhile is in no window.
+        // Messages that were pruned meanwhile are in no window.
         let pruned = match self.list.first() {
             0 => 0,
             first => range.partition_point(|message| index(message) < first),
         };
         let left = range.get(pruned..).unwrap_or_default();
-        // A fork shares the first messages, but not what was read behind them.
+        // A fork shares the first messages, but not the last ones.
         let last = left.last().ok_or(ManagerError::StaleSummary)?;
         if self.list.get(index(last)).is_none_or(|ours| ours.id() != last.id()) {
-            return Err(ManagerError::ForeignSummary);
+            return Err(ManagerError::StaleSummary);
         }
-        // Behind another summary, the window begins elsewhere.
+        // Another summary has moved the start of the window.
         if summarizing.previous().map(Message::id) != self.last_summary().map(W::id) {
             return Err(ManagerError::StaleSummary);
         }

@@ -1,4 +1,4 @@
-//! The manager as a whole, rule by rule. `tests/invariants` does the same over random histories.
+//! The rules of the manager, one by one. `tests/invariants` checks them over random histories.
 
 use super::*;
 use crate::message::{
@@ -15,7 +15,7 @@ pub(super) fn list(manager: &Manager) -> Vec<String> {
     manager.meta_messages().iter().map(|message| shown(message.message())).collect()
 }
 
-/// `user: a + call call_1`
+/// Formats a message as `user: a + call call_1`.
 pub(super) fn shown(message: &Message) -> String {
     let contents: Vec<String> = message
         .contents()
@@ -39,21 +39,21 @@ pub(super) fn summarise(manager: &mut Manager) {
     manager.add_summary("S", &summarizing).unwrap();
 }
 
-/// As a log gives it back.
+/// Restores the manager from the JSON of its records.
 pub(super) fn restored_from_json(manager: &Manager) -> Manager {
     let json = serde_json::to_string(&manager.records()).unwrap();
     Manager::restore(serde_json::from_str::<Vec<Record>>(&json).unwrap()).unwrap()
 }
 
 #[test]
-fn a_manager_goes_from_task_to_task() {
+fn manager_is_send_and_sync() {
     fn is_send_and_sync<T: Send + Sync + 'static>() {}
     is_send_and_sync::<Manager>();
     is_send_and_sync::<crate::Summarizing>();
 }
 
 #[test]
-fn a_second_first_user_message_is_merged() {
+fn second_user_message_is_merged() {
     let mut manager = Manager::new();
     manager.add_user("a").unwrap();
     manager.add_user("b").unwrap();
@@ -64,7 +64,7 @@ fn a_second_first_user_message_is_merged() {
 }
 
 #[test]
-fn merging_makes_no_message_too_large_for_the_log() {
+fn merging_keeps_messages_small_enough_for_the_log() {
     let mut manager = Manager::new();
     let long = "a ".repeat(50_000);
     for _ in 0..6 {
@@ -75,7 +75,7 @@ fn merging_makes_no_message_too_large_for_the_log() {
     }
     let sizes: Vec<usize> = manager.meta_messages().iter().map(|message| message.contents().len()).collect();
     assert_eq!(sizes, [2, 2, 2, 1_000, 1_000, 500]);
-    // For the model they are one.
+    // The window merges them.
     let window: Vec<usize> = manager.messages().map(|message| message.contents().len()).collect();
     assert_eq!(window, [6, 2_500]);
     assert!(Manager::restore(manager.records()).unwrap() == manager);
@@ -83,7 +83,7 @@ fn merging_makes_no_message_too_large_for_the_log() {
 }
 
 #[test]
-fn an_assistant_message_behind_a_summary_does_not_open_the_window() {
+fn assistant_message_after_summary_gets_a_fake_opener() {
     let mut manager = Manager::new();
     manager.add_user("a").unwrap();
     manager.add_assistant("b").unwrap();
@@ -95,7 +95,7 @@ fn an_assistant_message_behind_a_summary_does_not_open_the_window() {
 }
 
 #[test]
-fn a_summary_in_front_of_what_is_logged_is_logged_and_nothing_twice() {
+fn summary_inserted_before_logged_messages_is_logged_once() {
     let mut manager = Manager::new();
     manager.add_user("a").unwrap();
     manager.add_assistant("b").unwrap();
@@ -121,7 +121,7 @@ fn metadata_set_after_logging_is_logged() {
 }
 
 #[test]
-fn a_message_of_blanks_leaves_no_trace() {
+fn blank_message_is_refused_without_trace() {
     let mut manager = Manager::new();
     for blank in ["", " ", "\n\t", "\u{200b}\u{feff}"] {
         assert_eq!(manager.add_user(blank).unwrap_err(), ManagerError::Blank, "{blank:?}");
@@ -134,33 +134,33 @@ fn a_message_of_blanks_leaves_no_trace() {
 }
 
 #[test]
-fn changes_without_the_tail_wait_for_what_may_be_merged() {
+fn changes_exclude_a_last_message_that_may_grow() {
     let mut manager = Manager::new();
     manager.add_user("a").unwrap();
     assert!(manager.changes(LastMessage::Exclude).is_empty());
     manager.add_assistant("b").unwrap();
     assert_eq!(manager.changes(LastMessage::Exclude).records().len(), 1);
     summarise(&mut manager);
-    // Nothing can be merged into a message that a summary covers.
+    // Nothing merges into a message that a summary covers.
     assert_eq!(manager.changes(LastMessage::Exclude).records().len(), 3);
 }
 
 #[test]
-fn what_changes_after_the_changes_were_taken_stays_pending() {
+fn later_change_stays_pending_after_acknowledge() {
     let mut manager = Manager::new();
     manager.add_user("a").unwrap();
     let changes = manager.changes(LastMessage::Include);
     manager.add_user("b").unwrap();
     manager.acknowledge(changes.receipt());
     assert_eq!(manager.changes(LastMessage::Include).records()[0].revision(), 2);
-    // An older receipt takes nothing back.
+    // An older receipt does not lower the acknowledged revision.
     manager.acknowledge(manager.changes(LastMessage::Include).receipt());
     manager.acknowledge(changes.receipt());
     assert!(manager.changes(LastMessage::Include).is_empty());
 }
 
 #[test]
-fn a_receipt_of_another_conversation_is_ignored() {
+fn receipt_of_another_conversation_is_ignored() {
     let (mut ours, mut theirs) = (Manager::new(), Manager::new());
     ours.add_user("a").unwrap();
     theirs.add_user("a").unwrap();
@@ -169,7 +169,7 @@ fn a_receipt_of_another_conversation_is_ignored() {
 }
 
 #[test]
-fn setting_what_is_already_set_changes_nothing() {
+fn setting_the_same_value_changes_nothing() {
     let mut manager = Manager::new();
     let mut entry = manager.add_assistant("a b").unwrap();
     assert_eq!(entry.set_data("k", 1), Ok(None));
@@ -188,7 +188,7 @@ fn setting_what_is_already_set_changes_nothing() {
 }
 
 #[test]
-fn the_model_sees_what_was_heard_and_the_log_both() {
+fn window_shows_heard_part_and_log_keeps_whole_text() {
     let mut manager = Manager::new();
     manager.add_user("a").unwrap();
     let id = manager.add_assistant("I am fine, and you?").unwrap().id();
@@ -196,16 +196,17 @@ fn the_model_sees_what_was_heard_and_the_log_both() {
     manager.add_user("stop").unwrap();
     assert_eq!(window(&manager), ["user: a", "assistant: I am", "user: stop"]);
     assert_eq!(list(&manager), ["user: a", "assistant: I am fine, and you?", "user: stop"]);
-    // A later report knows better.
+    // A later report replaces the earlier one.
     manager.entry(&id).unwrap().set_heard(None).unwrap();
     assert_eq!(window(&manager), list(&manager));
     let user = manager.meta_messages()[0].id();
     let refused = manager.entry(&user).unwrap().set_heard(Heard::nothing(HeardSource::Estimate));
-    assert_eq!(refused, Err(ManagerError::NotSpoken { role: Role::User }));
+    let content = "a heard part; only an assistant message can";
+    assert_eq!(refused, Err(ManagerError::WrongRole { role: Role::User, content }));
 }
 
 #[test]
-fn around_what_nobody_heard_the_caller_s_messages_are_one() {
+fn user_messages_around_unheard_answer_become_one() {
     let mut manager = Manager::new();
     manager.add_user("a").unwrap();
     manager.add_assistant("b").unwrap().set_heard(Heard::nothing(HeardSource::WordTiming)).unwrap();
@@ -213,12 +214,12 @@ fn around_what_nobody_heard_the_caller_s_messages_are_one() {
     assert_eq!(window(&manager), ["user: a + c"]);
     let merged = manager.messages().next().unwrap();
     assert!(merged.metadata().has(Attribute::Merged));
-    // The first question is not answered: nothing to summarise.
+    // The first question is unanswered, so nothing can be summarised.
     assert_eq!(manager.summarizing(), None);
 }
 
 #[test]
-fn behind_what_was_not_heard_to_its_end_a_new_message_begins() {
+fn nothing_merges_into_a_partly_heard_message() {
     let mut manager = Manager::new();
     manager.add_user("a").unwrap();
     manager.add_assistant("b c").unwrap().set_heard(Heard::bytes(1, HeardSource::WordTiming)).unwrap();
@@ -228,7 +229,7 @@ fn behind_what_was_not_heard_to_its_end_a_new_message_begins() {
 }
 
 #[test]
-fn a_fake_is_not_shown_where_it_is_not_needed() {
+fn unneeded_fake_is_not_shown() {
     let mut manager = Manager::new();
     let id = manager.add_assistant("Hello!").unwrap().id();
     assert_eq!(window(&manager), ["user: ...", "assistant: Hello!"]);
@@ -239,7 +240,7 @@ fn a_fake_is_not_shown_where_it_is_not_needed() {
 }
 
 #[test]
-fn a_supervisor_is_logged_and_never_in_the_window() {
+fn system_message_is_logged_but_never_in_the_window() {
     let mut manager = Manager::new();
     manager.add_system("You answer the phone of a bank.").unwrap();
     manager.add_user("a").unwrap();
@@ -252,12 +253,18 @@ fn a_supervisor_is_logged_and_never_in_the_window() {
 }
 
 #[test]
-fn a_summary_role_is_refused() {
-    assert_eq!(Manager::new().add_message(Role::Summary, "S").unwrap_err(), ManagerError::SummaryRole);
+fn summary_role_is_refused() {
+    assert_eq!(
+        Manager::new().add_message(Role::Summary, "S").unwrap_err(),
+        ManagerError::WrongRole {
+            role: Role::Summary,
+            content: "contents of your own; add a summary with `add_summary`"
+        }
+    );
 }
 
 #[test]
-fn a_call_is_in_the_window_once_it_is_answered() {
+fn tool_call_enters_the_window_with_its_result() {
     let mut manager = Manager::new();
     manager.add_user("a").unwrap();
     manager.add_assistant([Content::from("one moment"), call("c1").into(), call("c2").into()]).unwrap();
@@ -267,7 +274,7 @@ fn a_call_is_in_the_window_once_it_is_answered() {
     manager.add_user("hello?").unwrap();
     let error = ToolCallError::new("no answer").unwrap();
     manager.add_user(call("c1").failure(error)).unwrap();
-    // Results come first, whatever the order in which they came.
+    // Results come first, in any order of arrival.
     assert_eq!(
         window(&manager)[1..],
         ["assistant: one moment + call c1 + call c2", "user: result c2 + result c1 + hello?"]
@@ -276,7 +283,7 @@ fn a_call_is_in_the_window_once_it_is_answered() {
 }
 
 #[test]
-fn open_calls_come_in_the_order_in_which_they_were_made() {
+fn open_calls_keep_their_order() {
     let mut manager = Manager::new();
     let ids: Vec<String> = (0..8).map(|number| format!("call_{}", 7 - number)).collect();
     for pair in ids.chunks(2) {
@@ -288,7 +295,7 @@ fn open_calls_come_in_the_order_in_which_they_were_made() {
 }
 
 #[test]
-fn a_late_result_stands_behind_its_call() {
+fn late_result_moves_after_its_call() {
     let mut manager = Manager::new();
     manager.add_user("a").unwrap();
     manager.add_assistant(call("c1")).unwrap();
@@ -303,7 +310,7 @@ fn a_late_result_stands_behind_its_call() {
 }
 
 #[test]
-fn results_that_fit_no_call_are_refused() {
+fn results_without_matching_call_are_refused() {
     let mut manager = Manager::new();
     manager.add_user("a").unwrap();
     manager.add_assistant(call("c1")).unwrap();
@@ -311,14 +318,18 @@ fn results_that_fit_no_call_are_refused() {
     let other = ToolCall::new("c1", "other", Value::Null).unwrap();
     let before = manager.records();
     let refusals = [
-        (Role::User, Content::from(call("c2").success(["1"])), ManagerError::UnknownToolCall { id: id("c2") }),
-        (Role::User, other.success(["1"]).into(), ManagerError::MismatchedResult { id: id("c1") }),
-        (Role::Assistant, call("c1").into(), ManagerError::RepeatedToolCall { id: id("c1") }),
-        (Role::User, call("c3").into(), ManagerError::WrongRole { role: Role::User, content: "a tool call" }),
+        (Role::User, Content::from(call("c2").success(["1"])), ManagerError::unknown_call(&id("c2"))),
+        (Role::User, other.success(["1"]).into(), ManagerError::mismatched_result(&id("c1"))),
+        (Role::Assistant, call("c1").into(), ManagerError::repeated_call(&id("c1"))),
+        (
+            Role::User,
+            call("c3").into(),
+            ManagerError::WrongRole { role: Role::User, content: "a tool call; only an assistant message can" },
+        ),
         (
             Role::System,
             call("c1").success(["1"]).into(),
-            ManagerError::WrongRole { role: Role::System, content: "the result of a tool call" },
+            ManagerError::WrongRole { role: Role::System, content: "a tool result; only a user message can" },
         ),
     ];
     for (role, content, error) in refusals {
@@ -326,17 +337,14 @@ fn results_that_fit_no_call_are_refused() {
     }
     let twice = [call("c1").success(["1"]), call("c1").success(["2"])];
     assert_eq!(manager.add_user(twice).unwrap_err(), ManagerError::SecondResult { id: id("c1") });
-    assert_eq!(
-        manager.add_assistant([call("c4"), call("c4")]).unwrap_err(),
-        ManagerError::RepeatedToolCall { id: id("c4") }
-    );
+    assert_eq!(manager.add_assistant([call("c4"), call("c4")]).unwrap_err(), ManagerError::repeated_call(&id("c4")));
     assert_eq!(manager.records(), before);
     manager.add_user(call("c1").success(["1"])).unwrap();
     assert_eq!(manager.add_user(call("c1").success(["1"])).unwrap_err(), ManagerError::SecondResult { id: id("c1") });
 }
 
 #[test]
-fn a_call_and_its_result_are_summarised_together_or_not_at_all() {
+fn call_and_result_are_summarised_together() {
     let mut manager = Manager::new();
     manager.add_user("a").unwrap();
     manager.add_assistant("b").unwrap();
@@ -346,9 +354,9 @@ fn a_call_and_its_result_are_summarised_together_or_not_at_all() {
     assert_eq!(covered(&manager), Some(2));
     manager.add_user("hello?").unwrap();
     manager.add_assistant("one moment").unwrap();
-    assert_eq!(covered(&manager), Some(2), "an open call holds back everything from it on");
+    assert_eq!(covered(&manager), Some(2), "messages from an open call on are not summarised");
     manager.add_user(call("c1").success(["1"])).unwrap();
-    assert_eq!(covered(&manager), Some(2), "the result is not yet answered");
+    assert_eq!(covered(&manager), Some(2), "the result is unanswered");
     manager.add_assistant("d").unwrap();
     assert_eq!(covered(&manager), Some(8));
     assert_eq!(
@@ -359,7 +367,7 @@ fn a_call_and_its_result_are_summarised_together_or_not_at_all() {
 }
 
 #[test]
-fn turns_are_kept() {
+fn summary_keeps_the_requested_turns() {
     let mut manager = Manager::new();
     for text in ["a", "b", "c"] {
         manager.add_user(text).unwrap();
@@ -370,7 +378,7 @@ fn turns_are_kept() {
 }
 
 #[test]
-fn a_summary_hides_only_what_it_has_read() {
+fn summary_covers_only_messages_it_has_read() {
     let mut manager = Manager::new();
     for text in ["a", "c", "e"] {
         manager.add_user(text).unwrap();
@@ -388,7 +396,7 @@ fn a_summary_hides_only_what_it_has_read() {
 }
 
 #[test]
-fn the_record_of_a_summary_is_as_large_whatever_it_covers() {
+fn summary_record_size_is_independent_of_coverage() {
     let record = |turns: usize| {
         let mut manager = Manager::new();
         summarise_after(&mut manager, 1);
@@ -411,7 +419,7 @@ fn summarise_after(manager: &mut Manager, turns: usize) {
 }
 
 #[test]
-fn metadata_that_changed_makes_no_summary_stale() {
+fn changed_metadata_keeps_summary_valid() {
     let mut manager = Manager::new();
     manager.add_user("a").unwrap();
     let id = manager.add_assistant("b").unwrap().id();
@@ -421,7 +429,7 @@ fn metadata_that_changed_makes_no_summary_stale() {
 }
 
 #[test]
-fn a_stale_or_foreign_summary_is_refused() {
+fn stale_and_foreign_summaries_are_refused() {
     let mut manager = Manager::new();
     manager.add_user("a").unwrap();
     manager.add_assistant("b").unwrap();
@@ -430,7 +438,7 @@ fn a_stale_or_foreign_summary_is_refused() {
     let mut other = Manager::new();
     other.add_user("a").unwrap();
     other.add_assistant("b").unwrap();
-    assert_eq!(other.add_summary("S", &summarizing).unwrap_err(), ManagerError::ForeignSummary);
+    assert_eq!(other.add_summary("S", &summarizing).unwrap_err(), ManagerError::StaleSummary);
     manager.add_assistant("c").unwrap();
     assert_eq!(manager.add_summary("S", &summarizing).unwrap_err(), ManagerError::StaleSummary);
     let summarizing = manager.summarizing().unwrap();
@@ -440,23 +448,23 @@ fn a_stale_or_foreign_summary_is_refused() {
 }
 
 #[test]
-fn a_receipt_that_is_newer_than_the_message_silences_no_later_change() {
+fn receipt_newer_than_the_message_hides_no_later_change() {
     let mut manager = Manager::new();
     let id = manager.add_user("a").unwrap().id();
     manager.add_assistant("b").unwrap();
-    // Another process restores the call, changes the message twice, and logs it.
+    // Another process restores the call, edits the message twice, and logs it.
     let mut other = restored_from_json(&manager);
     other.entry(&id).unwrap().set_data("k", 1).unwrap();
     other.entry(&id).unwrap().set_data("k", 2).unwrap();
     let receipt = other.changes(LastMessage::Include).receipt();
-    manager.submitted(&receipt);
+    manager.mark_submitted(&receipt);
     manager.acknowledge(receipt);
     manager.entry(&id).unwrap().set_data("k", 3).unwrap();
-    // A receipt for another message looks through what is pending.
+    // A receipt for another message rechecks all pending messages.
     let answer = manager.records()[1].clone();
     manager.acknowledge([&answer].into_iter().collect());
     for changes in [manager.changes(LastMessage::Include), manager.new_changes(LastMessage::Include)] {
-        let told: Vec<_> = changes.records().iter().map(|record| (record.id(), record.revision())).collect();
-        assert_eq!(told, [(id, 2)]);
+        let pending: Vec<_> = changes.records().iter().map(|record| (record.id(), record.revision())).collect();
+        assert_eq!(pending, [(id, 2)]);
     }
 }

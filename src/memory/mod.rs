@@ -1,13 +1,17 @@
-//! What stands in the prompt for the turns that left the window: the tool calls that were made, and the summaries.
+//! The memory: the text in the prompt that replaces turns outside the window.
 //!
-//! Owns the text of both. Never asks a model by itself, and never changes a conversation.
+//! Owns the summarisers, the history of tool calls, and the text of both. Never calls a model on its own initiative, and
+//! never changes a conversation.
 
 mod extractive;
 mod history;
 mod prompt;
 mod prompted;
 
+#[cfg(test)]
+mod cuts_tests;
+
 pub use extractive::ExtractiveSummarizer;
-pub use history::{ToolHistory, ToolState, ToolUse};
+pub(crate) use history::ToolHistory;
 pub(crate) use prompt::{TOOL_RULE, prompt};
 pub use prompted::ModelSummarizer;

@@ -1,6 +1,6 @@
-//! [`Policy`]: when to summarise, and at which of the manager's cuts. Sizes in, a choice out: no I/O, no clock, no state.
+//! [`Policy`]: when to summarise, and where to cut the window. Pure functions: no I/O, no clock, no state.
 //!
-//! Owns the marks and the estimates of tokens. The manager owns where a turn starts and where a window can be cut.
+//! Owns the limits of the window and the estimates of tokens. The manager owns turn starts and possible cuts.
 
 mod calibrated;
 mod sizes;
@@ -11,28 +11,30 @@ mod tests;
 
 use std::ops::RangeInclusive;
 
-pub use calibrated::Calibrated;
-pub use sizes::{CutSize, Size, WindowSizes};
-pub use tokens::{CharacterEstimator, TokenEstimator, Tokens};
+pub(crate) use calibrated::Calibrated;
+use sizes::{Size, WindowSizes};
+pub use tokens::Tokens;
+pub(crate) use tokens::{CharacterEstimator, TokenEstimator};
 
-/// When to summarise, and how much to leave.
+use crate::message::Message;
+
+/// When to summarise, and how much of the window to keep.
 ///
-/// For tokens, for messages, or for both there is a low and a high mark. A window above any high mark is to be
-/// summarised; as many of its latest turns stay as fit below all low marks, and [`keep_turns`](Self::with_keep_turns)
-/// stay anyway. The gap between the marks keeps a call from being summarised at every turn.
+/// A policy has a low and a high mark in tokens, in messages, or in both. A window above any high mark is summarised down
+/// to all low marks, but at least the last [`keep_turns`](Self::with_keep_turns) turns stay. The gap between the marks
+/// prevents a summary at every turn.
 ///
-/// The marks measure the window: the messages alone, without the system prompt and the tools, which a summary
-/// cannot make smaller.
+/// The marks apply to the messages of the window, without the system prompt and the tools, which a summary cannot shorten.
 ///
 /// ```
-/// # use verbale::policy::{CharacterEstimator, Policy, WindowSizes};
+/// # use verbale::policy::{Policy, Tokens};
 /// # use verbale::{MessageWrapper, MessagesManager, PlainMessage, Summarizing};
 /// fn to_summarise(manager: &MessagesManager<PlainMessage>, policy: &Policy) -> Option<Summarizing> {
-///     let (window, cuts) = (manager.messages(), manager.cuts());
-///     let window: Vec<_> = window.collect();
-///     let places = cuts.iter().map(|cut| (cut.messages(), cut.turns()));
-///     let sizes = WindowSizes::of(window.iter().map(|message| message.message()), places, &CharacterEstimator);
-///     manager.summarizing_at(cuts.get(policy.choose(&sizes)?)?)
+///     let window: Vec<_> = manager.messages().collect();
+///     let cuts = manager.cuts();
+///     let sizes = cuts.iter().map(|cut| (cut.messages(), cut.turns()));
+///     let chosen = policy.choose(window.iter().map(|message| message.message()), sizes, Tokens::estimate)?;
+///     manager.summarizing_at(cuts.get(chosen)?)
 /// }
 /// let policy = Policy::default().with_tokens(500..=2_000).with_messages(8..=30).with_keep_turns(3);
 /// assert_eq!(to_summarise(&MessagesManager::new(), &policy), None);
@@ -44,7 +46,7 @@ pub struct Policy {
     keep_turns: usize,
 }
 
-/// Where both are set, `low` is at most `high`.
+/// The limits in one measure; `low` is at most `high`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Marks<T> {
     low: T,
@@ -57,7 +59,7 @@ impl<T: Copy + Ord> Marks<T> {
     }
 }
 
-/// 1,000 to 4,000 tokens, 12 to 40 messages, 2 turns: a summary about every 15 turns of a phone call.
+/// 1,000 to 4,000 tokens, 12 to 40 messages, 2 turns. This gives a summary about every 15 turns of a phone call.
 impl Default for Policy {
     fn default() -> Self {
         Self {
@@ -69,48 +71,48 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// The same with marks in tokens, from the low to the high one. A low mark above the high one is taken down to it.
+    /// Sets the low and the high mark in tokens; `None` removes them. A low mark above the high one is lowered to it. A
+    /// policy without any marks never summarises.
     #[must_use]
-    pub fn with_tokens(mut self, marks: RangeInclusive<u64>) -> Self {
-        self.tokens = Some(Marks::new(Tokens::new(*marks.start()), Tokens::new(*marks.end())));
+    pub fn with_tokens(mut self, marks: impl Into<Option<RangeInclusive<u64>>>) -> Self {
+        self.tokens = marks.into().map(|marks| Marks::new(Tokens::new(*marks.start()), Tokens::new(*marks.end())));
         self
     }
 
-    /// The same with marks in messages, from the low to the high one. A low mark above the high one is taken down
-    /// to it.
+    /// Sets the low and the high mark in messages; `None` removes them. A low mark above the high one is lowered to it.
     #[must_use]
-    pub fn with_messages(mut self, marks: RangeInclusive<usize>) -> Self {
-        self.messages = Some(Marks::new(*marks.start(), *marks.end()));
+    pub fn with_messages(mut self, marks: impl Into<Option<RangeInclusive<usize>>>) -> Self {
+        self.messages = marks.into().map(|marks| Marks::new(*marks.start(), *marks.end()));
         self
     }
 
-    /// The same, however many tokens there are. A policy without any marks never summarises.
-    #[must_use]
-    pub fn without_tokens(mut self) -> Self {
-        self.tokens = None;
-        self
-    }
-
-    /// The same, however many messages there are. A policy without any marks never summarises.
-    #[must_use]
-    pub fn without_messages(mut self) -> Self {
-        self.messages = None;
-        self
-    }
-
-    /// The same with a number of latest turns that always stay, whatever their size; 0 means 1.
+    /// Sets the number of last turns that always stay, whatever their size; 0 means 1.
     #[must_use]
     pub fn with_keep_turns(mut self, keep_turns: usize) -> Self {
         self.keep_turns = keep_turns.max(1);
         self
     }
 
-    /// Chooses a cut, by its index among those measured. `None` if the window is small enough, or what could go is too
-    /// little to be worth a summary.
+    /// Chooses where to cut the window and returns the index of the cut.
     ///
-    /// The window that a chosen cut leaves is not cut again. Where the latest turns alone are above a high mark, `choose`
-    /// waits until a quarter of the way between the marks can be saved.
-    pub fn choose(&self, sizes: &WindowSizes) -> Option<usize> {
+    /// `window` holds the messages that the model gets. `cuts` holds, for each possible cut in order, the number of
+    /// messages before it and the number of turns after it, as [`Cut::messages`](crate::Cut::messages) and
+    /// [`Cut::turns`](crate::Cut::turns) return them. `tokens` returns the tokens of a message, such as
+    /// [`Tokens::estimate`].
+    ///
+    /// Returns `None` if the window is below the high marks, or if a summary would save too little. The window that is
+    /// left after a chosen cut is not cut again. If the last turns alone exceed a high mark, a cut is chosen only when it
+    /// saves at least a quarter of the gap between the marks.
+    pub fn choose<'a>(
+        &self,
+        window: impl IntoIterator<Item = &'a Message>,
+        cuts: impl IntoIterator<Item = (usize, usize)>,
+        tokens: impl Fn(&Message) -> Tokens,
+    ) -> Option<usize> {
+        self.choose_by_size(&WindowSizes::measure(window, cuts, tokens))
+    }
+
+    fn choose_by_size(&self, sizes: &WindowSizes) -> Option<usize> {
         let window = sizes.window;
         if !self.is_high(window) {
             return None;
@@ -136,7 +138,7 @@ impl Policy {
             && self.messages.is_none_or(|marks| size.messages <= marks.low)
     }
 
-    /// Whether, of what is too much, at least a quarter of the gap goes.
+    /// Returns `true` if a cut saves at least a quarter of the gap, in a measure that is above its high mark.
     fn is_worth_it(&self, window: Size, covers: Size) -> bool {
         self.tokens.is_some_and(|Marks { low, high }| {
             window.tokens > high && covers.tokens.get() >= (high.get() - low.get()) / 4

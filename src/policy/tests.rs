@@ -1,4 +1,4 @@
-//! Marks, turns and cuts, over random windows too; estimates and how they are corrected.
+//! Marks, turns and cuts, also over random windows; token estimates and their correction.
 
 use proptest::prelude::*;
 
@@ -9,7 +9,7 @@ fn message(seq: u32, role: Role, contents: impl Into<Contents>) -> Message {
     Message::new(u128::from(seq).into(), Position::message(seq), role, contents.into(), 0)
 }
 
-/// `turns` turns of two messages, of 10 tokens each.
+/// Creates `turns` turns of two messages of 10 tokens each.
 fn conversation(turns: u32) -> Vec<Message> {
     (0..turns)
         .flat_map(|turn| {
@@ -18,21 +18,26 @@ fn conversation(turns: u32) -> Vec<Message> {
         .collect()
 }
 
-/// The sizes of a window of turns of two messages, which can be cut in front of each turn but the first, and at its end.
+/// Measures a window of two messages a turn, with a cut before each turn except the first, and at the end.
 fn sizes(window: &[Message]) -> WindowSizes {
     let turns = window.len() / 2;
-    WindowSizes::of(window, (1..=turns).map(|turn| (2 * turn, turns - turn)), &CharacterEstimator)
+    WindowSizes::measure(window, (1..=turns).map(|turn| (2 * turn, turns - turn)), Tokens::estimate)
 }
 
-/// How many turns stay.
+/// Returns the number of turns that the chosen cut keeps.
 fn kept(policy: &Policy, window: &[Message]) -> Option<usize> {
     let sizes = sizes(window);
-    policy.choose(&sizes).map(|chosen| sizes.cuts[chosen].keeps_turns)
+    policy.choose_by_size(&sizes).map(|chosen| sizes.cuts[chosen].keeps_turns)
+}
+
+/// Predicts the reported input of a request.
+fn request(calibrated: &Calibrated<CharacterEstimator>, uncorrected: u64) -> Tokens {
+    Tokens::new(calibrated.fit.expected(uncorrected as f64).round() as u64)
 }
 
 #[test]
-fn it_waits_up_to_the_high_mark_and_cuts_down_to_the_low_one() {
-    let policy = Policy::default().without_tokens().with_messages(6..=20);
+fn window_is_cut_from_the_high_mark_to_the_low_one() {
+    let policy = Policy::default().with_tokens(None).with_messages(6..=20);
     assert_eq!(kept(&policy, &conversation(10)), None);
     let eleven = conversation(11);
     assert_eq!(kept(&policy, &eleven), Some(3));
@@ -40,20 +45,20 @@ fn it_waits_up_to_the_high_mark_and_cuts_down_to_the_low_one() {
 }
 
 #[test]
-fn tokens_alone_and_both_measures_together() {
+fn marks_apply_alone_and_together() {
     let ten = conversation(10);
     let turn: Tokens = ten[..2].iter().map(|message| CharacterEstimator.message(message)).sum();
-    let tokens = Policy::default().without_messages().with_tokens(3 * turn.get()..=9 * turn.get());
+    let tokens = Policy::default().with_messages(None).with_tokens(3 * turn.get()..=9 * turn.get());
     assert_eq!(kept(&tokens, &ten[..18]), None);
     assert_eq!(kept(&tokens, &ten), Some(3));
-    // One high mark is enough to start; what stays is below both low marks.
+    // Exceeding one high mark is enough, and the rest of the window is below both low marks.
     let both = tokens.clone().with_messages(4..=1_000);
     assert_eq!(kept(&both, &ten), Some(2));
-    assert_eq!(kept(&tokens.without_tokens(), &ten), None);
+    assert_eq!(kept(&tokens.with_tokens(None), &ten), None);
 }
 
 #[test]
-fn contradictory_marks_are_taken_down() {
+fn reversed_marks_are_lowered() {
     #[expect(clippy::reversed_empty_ranges)]
     let policy = Policy::default().with_tokens(9..=5).with_messages(7..=3);
     assert_eq!(policy, Policy::default().with_tokens(5..=5).with_messages(3..=3));
@@ -61,16 +66,16 @@ fn contradictory_marks_are_taken_down() {
 }
 
 #[test]
-fn there_must_be_something_to_cover() {
+fn empty_cut_is_never_chosen() {
     let policy = Policy::default().with_messages(0..=0).with_keep_turns(1);
     assert_eq!(kept(&policy, &[]), None);
     assert_eq!(kept(&policy, &conversation(1)), None);
-    assert_eq!(policy.choose(&WindowSizes::of(&conversation(9), [], &CharacterEstimator)), None);
+    assert_eq!(policy.choose_by_size(&WindowSizes::measure(&conversation(9), [], Tokens::estimate)), None);
 }
 
 #[test]
-fn large_turns_that_stay_do_not_cost_a_summary_each_turn() {
-    let policy = Policy::default().without_messages().with_tokens(1_000..=4_000).with_keep_turns(1);
+fn large_kept_turns_do_not_cause_a_summary_each_turn() {
+    let policy = Policy::default().with_messages(None).with_tokens(1_000..=4_000).with_keep_turns(1);
     let mut window = conversation(1);
     window.push(message(2, Role::User, "x".repeat(20_000)));
     window.push(message(3, Role::Assistant, "fine"));
@@ -91,7 +96,7 @@ fn other_scripts_cost_more_than_english() {
 }
 
 #[test]
-fn tools_count_too() {
+fn tool_calls_and_results_are_counted() {
     let arguments = Value::map([("flight", "HAT069"), ("date", "2024-05-20")]).unwrap();
     let tool_call = ToolCall::new("a", "search", arguments).unwrap();
     let long = tool_call.success(["x".repeat(3_500)]);
@@ -101,7 +106,7 @@ fn tools_count_too() {
 
 proptest! {
     #[test]
-    fn a_chosen_cut_is_as_small_as_the_marks_allow(
+    fn chosen_cut_is_as_small_as_the_marks_allow(
         lengths in proptest::collection::vec((0usize..400, any::<bool>()), 0..60),
         high in 0usize..30, low in 0usize..30, tokens in 1u64..800, keep in 1usize..5,
     ) {
@@ -109,20 +114,20 @@ proptest! {
         let window: Vec<Message> = (0..).zip(&lengths).map(say).collect();
         let places: Vec<usize> = (1..lengths.len()).filter(|place| lengths[*place].1).collect();
         let cuts = |from: usize| {
-            let behind = places.iter().enumerate().filter(|(_, place)| **place > from);
-            behind.map(|(index, place)| (place - from, places.len() - index)).collect::<Vec<_>>()
+            let later = places.iter().enumerate().filter(|(_, place)| **place > from);
+            later.map(|(index, place)| (place - from, places.len() - index)).collect::<Vec<_>>()
         };
         let policy = Policy::default().with_messages(low..=high).with_tokens(tokens / 2..=tokens).with_keep_turns(keep);
-        let sizes = WindowSizes::of(&window, cuts(0), &CharacterEstimator);
-        let Some(chosen) = policy.choose(&sizes) else { return Ok(()) };
+        let sizes = WindowSizes::measure(&window, cuts(0), Tokens::estimate);
+        let Some(chosen) = policy.choose_by_size(&sizes) else { return Ok(()) };
         prop_assert!(sizes.cuts[chosen].keeps_turns >= keep);
 
         let cut = sizes.cuts[chosen].covers.messages;
-        let rest = WindowSizes::of(&window[cut..], cuts(cut), &CharacterEstimator);
-        prop_assert_eq!(policy.choose(&rest), None);
+        let rest = WindowSizes::measure(&window[cut..], cuts(cut), Tokens::estimate);
+        prop_assert_eq!(policy.choose_by_size(&rest), None);
         let is_low = rest.window.messages <= low.min(high) && rest.window.tokens.get() <= tokens / 2;
         prop_assert!(is_low || rest.cuts.iter().all(|cut| cut.keeps_turns < keep));
-        // The cut before it leaves too much.
+        // The previous cut leaves too much.
         if let Some(before) = chosen.checked_sub(1).map(|before| sizes.cuts[before].covers) {
             let left = sizes.window.minus(before);
             prop_assert!(left.messages > low.min(high) || left.tokens.get() > tokens / 2);
@@ -139,40 +144,40 @@ proptest! {
             calibrated.observe(Tokens::new(tokens), Tokens::new(model(tokens) as u64));
         }
         for tokens in [500, 2_000, 4_000] {
-            let off = calibrated.request(Tokens::new(tokens)).get() as f64 / model(tokens) - 1.0;
+            let off = request(&calibrated, tokens).get() as f64 / model(tokens) - 1.0;
             prop_assert!(off.abs() < 0.02, "{off} at {tokens}, factor {} for {factor}", calibrated.factor());
         }
     }
 
     #[test]
-    fn no_report_makes_an_estimate_absurd(
+    fn estimates_stay_bounded_for_any_report(
         reports in proptest::collection::vec((any::<u64>(), any::<u64>()), 0..30), tokens in 1u64..100_000,
     ) {
         let mut calibrated = Calibrated::new(CharacterEstimator);
         for (uncorrected, reported) in reports {
             calibrated.observe(Tokens::new(uncorrected % 20_000_000), Tokens::new(reported % 20_000_000));
             prop_assert!((0.25..=4.0).contains(&calibrated.factor()));
-            prop_assert!(calibrated.overhead().get() <= MOST_REPORTED);
-            prop_assert!(calibrated.request(Tokens::new(tokens)).get() >= tokens / 4);
+            prop_assert!(calibrated.fit.overhead() <= MOST_REPORTED);
+            prop_assert!(request(&calibrated, tokens).get() >= tokens / 4);
         }
     }
 }
 
-const MOST_REPORTED: u64 = 10_000_000;
+const MOST_REPORTED: f64 = 10_000_000.0;
 
 #[test]
-fn windows_of_one_size_are_enough_to_tell_what_a_request_costs() {
+fn windows_of_one_size_predict_the_request() {
     for (tokens, reported) in [(500, 2_300), (500, 350)] {
         let mut calibrated = Calibrated::new(CharacterEstimator);
         for _ in 0..10 {
             calibrated.observe(Tokens::new(tokens), Tokens::new(reported));
         }
-        assert_eq!(calibrated.request(Tokens::new(tokens)), Tokens::new(reported));
+        assert_eq!(request(&calibrated, tokens), Tokens::new(reported));
     }
 }
 
 #[test]
-fn nonsense_moves_little_and_is_forgotten() {
+fn absurd_report_changes_little_and_fades() {
     let mut calibrated = Calibrated::new(CharacterEstimator);
     let observe = |calibrated: &mut Calibrated<_>, times| {
         for tokens in [300, 900, 1_500, 600, 1_200].into_iter().cycle().take(times) {
@@ -180,21 +185,21 @@ fn nonsense_moves_little_and_is_forgotten() {
         }
     };
     observe(&mut calibrated, 30);
-    let expected = calibrated.request(Tokens::new(1_000));
+    let expected = request(&calibrated, 1_000);
     calibrated.observe(Tokens::new(0), Tokens::new(5_000));
     calibrated.observe(Tokens::new(1_000), Tokens::new(0));
     calibrated.observe(Tokens::new(1_000), Tokens::new(u64::MAX));
-    assert_eq!(calibrated.request(Tokens::new(1_000)), expected);
+    assert_eq!(request(&calibrated, 1_000), expected);
     calibrated.observe(Tokens::new(1_000), Tokens::new(9_000_000));
-    let after = calibrated.request(Tokens::new(1_000)).get();
+    let after = request(&calibrated, 1_000).get();
     assert!((expected.get()..expected.get() * 3 / 2).contains(&after), "{after}");
     observe(&mut calibrated, 40);
-    let again = calibrated.request(Tokens::new(1_000)).get() as f64 / expected.get() as f64;
+    let again = request(&calibrated, 1_000).get() as f64 / expected.get() as f64;
     assert!((0.97..1.03).contains(&again), "{again}");
 }
 
 #[test]
-fn the_estimates_carry_the_factor_and_not_the_overhead() {
+fn estimates_include_factor_but_not_overhead() {
     let mut calibrated = Calibrated::new(CharacterEstimator);
     let window = conversation(20);
     let uncorrected = calibrated.uncorrected(&window);

@@ -1,4 +1,4 @@
-//! [`Tokens`] and [`TokenEstimator`]: how large a model will find something, without asking it.
+//! [`Tokens`] and [`TokenEstimator`]: estimates how many tokens a model will count.
 
 use std::fmt;
 use std::iter::Sum;
@@ -11,14 +11,19 @@ use crate::message::{Content, Message, Outcome, ResultContent, Value};
 pub struct Tokens(u64);
 
 impl Tokens {
-    /// So many tokens.
+    /// Creates a number of tokens.
     pub const fn new(tokens: u64) -> Self {
         Self(tokens)
     }
 
-    /// How many.
+    /// Returns the number.
     pub const fn get(self) -> u64 {
         self.0
+    }
+
+    /// Estimates the tokens of a message from its characters and their scripts, without asking a model.
+    pub fn estimate(message: &Message) -> Self {
+        CharacterEstimator.message(message)
     }
 
     pub(super) const fn saturating_sub(self, less: Self) -> Self {
@@ -52,27 +57,27 @@ impl fmt::Display for Tokens {
     }
 }
 
-/// Tells how many tokens a model will count, without asking it.
+/// Estimates how many tokens a model will count, without asking it.
 ///
-/// An implementor is deterministic, takes time in proportion to the text, and rather tells too many than too few: a
-/// window summarised early costs a little, one that is too large is refused.
-pub trait TokenEstimator: fmt::Debug + Send + Sync {
-    /// The tokens of a text.
+/// Implementations are deterministic, take time in proportion to the text, and estimate high rather than low: a summary
+/// that comes early costs little, but a window that is too large is refused.
+pub(crate) trait TokenEstimator: fmt::Debug + Send + Sync {
+    /// Estimates the tokens of a text.
     fn text(&self, text: &str) -> Tokens;
 
-    /// The tokens of a message as the model gets it: its contents as the caller heard them, and what marks its role.
+    /// Estimates the tokens of a message as the model gets it: its heard contents, and the marks of its role.
     fn message(&self, message: &Message) -> Tokens {
         message.heard_contents().iter().map(|content| content_tokens(self, content)).sum::<Tokens>() + MESSAGE
     }
 }
 
-/// What marks the role and the end of a message; a few tokens in every chat format.
+/// The marks of a message's role and end: a few tokens in every chat format.
 const MESSAGE: Tokens = Tokens(4);
-/// What marks a tool call or a result, its id included: `toolu_…` and the like are random, so every few characters
-/// are a token.
+/// The marks of a tool call or result, including its id: ids such as `toolu_…` are random, so every few characters are a
+/// token.
 const TOOL_CALL: Tokens = Tokens(20);
-/// An image of the largest size that a model takes without shrinking it
-/// (<https://docs.anthropic.com/en/docs/build-with-claude/vision>); a page of a document is in that order too.
+/// An image of the largest size that a model accepts without shrinking it
+/// (<https://docs.anthropic.com/en/docs/build-with-claude/vision>). A page of a document has about as many.
 const MEDIA: Tokens = Tokens(1_600);
 
 fn content_tokens(estimator: &(impl TokenEstimator + ?Sized), content: &Content) -> Tokens {
@@ -88,7 +93,7 @@ fn content_tokens(estimator: &(impl TokenEstimator + ?Sized), content: &Content)
             }
             Outcome::Failure(error) => TOOL_CALL + estimator.text(error.message()),
         },
-        // Never handed to a model.
+        // Never sent to a model.
         Content::Unknown(_) => Tokens::default(),
     }
 }
@@ -98,12 +103,12 @@ fn result_tokens(estimator: &(impl TokenEstimator + ?Sized), content: &ResultCon
         ResultContent::Text(text) => estimator.text(text),
         ResultContent::Json(value) => value_tokens(estimator, value),
         ResultContent::Media(_) | ResultContent::Document(_) => MEDIA,
-        // Never handed to a model.
+        // Never sent to a model.
         ResultContent::Unknown(_) => Tokens::default(),
     }
 }
 
-/// As JSON: each value with the marks around it, about one token.
+/// Estimates a value as JSON: its content, and about one token for the marks around it.
 fn value_tokens(estimator: &(impl TokenEstimator + ?Sized), value: &Value) -> Tokens {
     const MARKS: Tokens = Tokens(1);
     let inner = match value {
@@ -119,20 +124,21 @@ fn value_tokens(estimator: &(impl TokenEstimator + ?Sized), value: &Value) -> To
     inner + MARKS
 }
 
-/// Four characters for three bytes, and about two characters a token.
+/// Base64 has four characters for three bytes, and about two characters a token.
 fn base64_tokens(bytes: usize) -> Tokens {
     Tokens(bytes as u64 * 2 / 3)
 }
 
-/// Estimates by characters and their scripts; needs no tables and no model.
+/// Estimates tokens from characters and their scripts, without tables or a model.
 ///
-/// English: 3.5 characters a token, as Anthropic says of Claude (<https://docs.anthropic.com/en/docs/about-claude/glossary>);
-/// OpenAI's rule of thumb of 4 gives less. Other scripts, in tokens a character, are the upper ends of what is measured
-/// with the tokenizer of Llama 3 (<https://gigagpu.com/ai-tokenizer-considerations/>): European languages 0.3 to 0.4,
-/// Cyrillic 0.5 to 0.6, Arabic 0.5 to 0.7, Chinese 0.6 to 0.8, Japanese 0.7 to 0.9, Korean 0.8 to 1.
-/// [`Calibrated`](super::Calibrated) corrects it for the model in use.
+/// English has 3.5 characters a token, as Anthropic states for Claude
+/// (<https://docs.anthropic.com/en/docs/about-claude/glossary>); OpenAI's rule of thumb of 4 would estimate lower. Other
+/// scripts use the upper ends of measurements with the tokenizer of Llama 3
+/// (<https://gigagpu.com/ai-tokenizer-considerations/>), in tokens a character: European languages 0.3 to 0.4, Cyrillic 0.5
+/// to 0.6, Arabic 0.5 to 0.7, Chinese 0.6 to 0.8, Japanese 0.7 to 0.9, Korean 0.8 to 1. A conversation corrects the
+/// estimate by the usage that its model reports.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct CharacterEstimator;
+pub(crate) struct CharacterEstimator;
 
 impl TokenEstimator for CharacterEstimator {
     fn text(&self, text: &str) -> Tokens {
@@ -140,22 +146,22 @@ impl TokenEstimator for CharacterEstimator {
     }
 }
 
-/// Of a token.
+/// Returns the estimate for a character, in thousandths of a token.
 fn thousandths(c: char) -> u64 {
     match c {
         'a'..='z' | 'A'..='Z' | ' ' => 286,
-        // Digits come in groups of three at most, and marks mostly alone.
+        // Tokens hold at most three digits, and mostly one punctuation mark.
         '\0'..='\u{7f}' => 400,
-        // Accented letters break words into shorter pieces; European languages come to 0.3 to 0.4 with them.
+        // Accented letters break words into shorter tokens. With them, European languages reach 0.3 to 0.4.
         '\u{80}'..='\u{24f}' => 600,
-        // Kana, Hangul, Chinese characters, and their full-width marks.
+        // Kana, Hangul, Chinese characters, and full-width punctuation.
         '\u{1100}'..='\u{11ff}'
         | '\u{3000}'..='\u{9fff}'
         | '\u{ac00}'..='\u{d7af}'
         | '\u{f900}'..='\u{faff}'
         | '\u{ff00}'..='\u{ffef}' => 1_000,
         '\u{250}'..='\u{ffff}' => 700,
-        // Rare Chinese characters and emoji: often byte by byte.
+        // Rare Chinese characters and emoji are often encoded byte by byte.
         _ => 2_000,
     }
 }

@@ -40,7 +40,7 @@ impl Core {
         self.ear.text(id, text, is_first, now_ms, &mut self.events);
         if !reports.is_empty() {
             for told in self.ear.reports(id, reports) {
-                self.tools_used.told(&told);
+                self.tools_used.mark_reported(&told);
             }
         }
         true
@@ -173,7 +173,7 @@ impl Core {
         turn.recorder.said_in(entry.id());
         ear.added(Some(turn.id), entry.message(), &contents);
         for call in &calls {
-            self.tools_used.called(call, now_ms);
+            self.tools_used.add_call(call, now_ms);
         }
         Ok(calls)
     }

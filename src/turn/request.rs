@@ -36,7 +36,7 @@ impl Core {
             request.tools = setup.tools.specs();
         }
         request.inference = setup.inference.clone();
-        let reports: Vec<ToolCallId> = self.tools_used.untold().map(|used| used.id().clone()).collect();
+        let reports: Vec<ToolCallId> = self.tools_used.unreported().map(|used| used.id().clone()).collect();
         let asked_ms = self.now_ms();
         let summary = self.manager.last_summary().map(|summary| summary.message().position().seq());
         spans::asked(summary.is_some());
@@ -56,7 +56,7 @@ impl Core {
     /// The prompt, without what the configuration says. `None` if there is no message for the model.
     fn prompt(&mut self) -> Option<ModelRequest> {
         if std::mem::take(&mut self.tools_are_stale) {
-            self.tools_used.reread(self.manager.all().map(PlainMessage::message));
+            self.tools_used.rebuild(self.manager.all().map(PlainMessage::message));
         }
         let max_window = self.setup.max_window;
         let mut window = self.window();
@@ -81,7 +81,7 @@ impl Core {
 
     /// The system messages: those of the first request, so that a provider's cache keeps them, and those that came later.
     fn system(&mut self) -> (Vec<Text>, Vec<Text>) {
-        let texts = self.manager.supervisors().flat_map(|message| message.contents().texts());
+        let texts = self.manager.system_messages().flat_map(|message| message.contents().texts());
         let mut stable: Vec<Text> = texts.filter(|text| !is_blank(text)).cloned().collect();
         let count = *self.stable_system.get_or_insert(stable.len());
         let late = stable.split_off(count.min(stable.len()));

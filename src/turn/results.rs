@@ -31,13 +31,14 @@ impl Core {
     pub(super) fn add_result_for(&mut self, result: &ToolResult, ear: &mut dyn Ear) -> Result<(), ResultRefused> {
         let now_ms = self.now_ms();
         let content = Content::from(result.clone());
+        let is_known = self.manager.invoked(result.tool_call_id()).is_some();
         match self.manager.add_user(content.clone()) {
             Ok(entry) => ear.added(None, entry.message(), &[content]),
             Err(ManagerError::SecondResult { .. }) => return Err(ResultRefused::SecondResult),
-            Err(ManagerError::MismatchedResult { .. }) => return Err(ResultRefused::OtherTool),
+            Err(_) if is_known => return Err(ResultRefused::OtherTool),
             Err(_) => return Err(ResultRefused::UnknownCall),
         }
-        self.tools_used.finished(result, now_ms);
+        self.tools_used.add_result(result);
         let id = result.tool_call_id().clone();
         let called_ms = self.tools_used.get(&id).map_or(now_ms, |used| used.called_at_ms());
         let outcome = ToolOutcome::from(result);

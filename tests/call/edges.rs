@@ -256,7 +256,7 @@ async fn an_outcome_is_told_only_by_what_is_said_behind_it() {
             call.caller_said("And?").unwrap();
             read(call.reply().unwrap()).await;
             let record = model.requests().last().unwrap().memory.clone();
-            assert_eq!(record.is_none_or(|record| !record.contains("\"told\":false")), is_told, "{said}");
+            assert_eq!(record.is_none_or(|record| !record.contains("\"callerKnows\":false")), is_told, "{said}");
             if !is_told {
                 break;
             }
@@ -348,7 +348,7 @@ async fn the_rule_for_tools_stands_in_the_system_prompt() {
     let prompts: Vec<_> = model.requests().into_iter().map(|request| request.system).collect();
     assert!(prompts.len() > 2 && prompts.iter().all(|prompt| *prompt == prompts[0]));
     assert_eq!((prompts[0].len(), prompts[0][0].as_str()), (2, "You answer the phone."));
-    assert!(prompts[0][1].starts_with("Never make a tool call again that"), "{:?}", prompts[0]);
+    assert!(prompts[0][1].starts_with("The record of the call lists"), "{:?}", prompts[0]);
     assert_eq!(shown(&call)[0], "system \"You answer the phone.\"");
 
     let model = Scripted::default();

@@ -240,7 +240,7 @@ async fn a_speech_of_long_ago_is_not_known_any_more() {
 
 #[tokio::test(start_paused = true)]
 async fn a_report_may_come_when_a_summary_covers_the_message() {
-    let policy = verbale::policy::Policy::default().without_tokens().with_messages(2..=4).with_keep_turns(1);
+    let policy = verbale::policy::Policy::default().with_tokens(None).with_messages(2..=4).with_keep_turns(1);
     let long = "Your order was sent three weeks ago, and it should have come by now, I am sorry to say.";
     let model = Scripted::new((0..5).map(|_| vec![Step::Say(long), Step::Stop(StopReason::EndTurn)]));
     let call = builder(&model).config(|config| config.with_policy(policy)).open().unwrap();
@@ -284,7 +284,7 @@ async fn a_result_may_come_while_another_reply_is_generated() {
     let record = |index: usize| model.requests()[index].memory.clone().unwrap();
     assert!(record(1).contains("\"state\":\"running\""));
     // What was said meanwhile did not tell it.
-    assert!(record(2).contains("\"state\":\"succeeded\",\"told\":false"));
+    assert!(record(2).contains("\"state\":\"succeeded\",\"callerKnows\":false"));
     turn(&call, "Well").await;
     assert_eq!(model.requests()[3].memory, None);
 }

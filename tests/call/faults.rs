@@ -137,7 +137,7 @@ async fn a_fault_in_the_summary() {
         let summaries = FakeBedrock::answering(move |_| reply.clone());
         let client = Client::from_conf(summary_client(summaries.sdk_config()).build());
         let summarizer = ModelSummarizer::new(BedrockModel::for_summaries(client, BedrockSettings::new(MODEL_ID)));
-        let policy = Policy::default().without_tokens().with_messages(2..=6).with_keep_turns(1);
+        let policy = Policy::default().with_tokens(None).with_messages(2..=6).with_keep_turns(1);
         let call = builder(&turns).config(|config| config.with_policy(policy)).summarizer(summarizer).open().unwrap();
         for _ in 0..12 {
             let begun = Instant::now();
@@ -174,7 +174,7 @@ async fn a_call_with_tools_and_summaries_is_valid_throughout() {
     });
     let client = Client::from_conf(summary_client(summaries.sdk_config()).build());
     let summarizer = ModelSummarizer::new(BedrockModel::for_summaries(client, BedrockSettings::new(MODEL_ID)));
-    let policy = Policy::default().without_tokens().with_messages(2..=8).with_keep_turns(1);
+    let policy = Policy::default().with_tokens(None).with_messages(2..=8).with_keep_turns(1);
     let schema = Value::map([("type", Value::from("object"))]).unwrap();
     let balance = |_: Value, _: ToolContext| async { Ok(vec!["12.50".into()]) };
     let call = builder(&turns)

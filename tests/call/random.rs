@@ -107,7 +107,7 @@ fn parts(model: &Scripted, seed: u64) -> CallBuilder {
         ToolSpec::new(name, "It does something.", schema).unwrap()
     };
     let mut settings = CallSettings::default();
-    let policy = Policy::default().without_tokens().with_messages(2..=6).with_keep_turns(1);
+    let policy = Policy::default().with_tokens(None).with_messages(2..=6).with_keep_turns(1);
     settings.min_confidence = Some(0.3);
     let quick = |_: Value, _: ToolContext| async { Ok(vec!["done".into()]) };
     let slow = |_: Value, _: ToolContext| async {

@@ -53,7 +53,7 @@ fn config(config: Config) -> Config {
             Ok(vec!["done".into()])
         })
     };
-    let policy = Policy::default().without_tokens().with_messages(4..=8).with_keep_turns(1);
+    let policy = Policy::default().with_tokens(None).with_messages(4..=8).with_keep_turns(1);
     ["quick", "slow", "fails"]
         .into_iter()
         .fold(config, |config, name| config.with_tool(tool(name)))

@@ -75,7 +75,7 @@ const LONG: &str =
     "I would like to know what became of my last order, which I made three weeks ago and which has not come.";
 
 fn config(config: Config) -> Config {
-    config.with_policy(Policy::default().without_tokens().with_messages(2..=6).with_keep_turns(1))
+    config.with_policy(Policy::default().with_tokens(None).with_messages(2..=6).with_keep_turns(1))
 }
 
 fn with(model: &Scripted, scribe: &Scribe) -> CallBuilder {
@@ -204,7 +204,7 @@ async fn a_summary_of_what_has_changed_covers_only_what_has_not() {
 #[tokio::test(start_paused = true)]
 async fn the_window_has_a_limit_whatever_becomes_of_summaries() {
     let config = |config: Config| {
-        config.with_policy(Policy::default().without_messages().without_tokens()).with_max_window(Tokens::new(400))
+        config.with_policy(Policy::default().with_messages(None).with_tokens(None)).with_max_window(Tokens::new(400))
     };
     let model = Scripted::default();
     let call = builder(&model).config(config).open().unwrap();

@@ -122,7 +122,7 @@ async fn a_conversation_goes_on_in_another_process(log: &dyn CallLog) {
     assert!(resumed == manager);
 
     manager.add_user("My card is lost").unwrap();
-    let late = manager.changes(LastMessage::Include).into_records();
+    let late = manager.changes(LastMessage::Include).records().to_vec();
     is_fenced(log, &old, &late, 2).await;
     // Another message in the same place.
     resumed.add_user("My card is gone").unwrap();

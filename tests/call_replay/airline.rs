@@ -60,7 +60,7 @@ impl Airline {
             Client::from_conf(summary_client(self.summaries.sdk_config()).build()),
             BedrockSettings::new(MODEL_ID),
         ));
-        let policy = Policy::default().without_tokens().with_messages(4..=10).with_keep_turns(1);
+        let policy = Policy::default().with_tokens(None).with_messages(4..=10).with_keep_turns(1);
         let config = |config: Config| {
             // The recordings were typed: up to 26 calls follow each other without a word.
             let config = config.with_policy(policy).with_max_window(Tokens::new(1_000_000)).with_max_tool_rounds(27);

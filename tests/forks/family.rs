@@ -1,5 +1,5 @@
-//! Whole families: conversations that fork each other at random, each beside one of the same history that shares
-//! nothing with anybody.
+//! Families of conversations that fork each other at random, each compared with a twin of the same history that shares
+//! nothing.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -9,13 +9,13 @@ use verbale::{LastMessage, Message, MessageWrapper, Record};
 use super::history::{Manager, Op, World, op};
 use super::window;
 
-/// A conversation, and the same one that was never forked and is no fork.
+/// A conversation, and a twin that shares nothing.
 struct Member {
     shares: World,
     alone: World,
 }
 
-/// All that can be seen of a conversation.
+/// Everything that the public interface shows of a conversation.
 #[derive(Debug, PartialEq)]
 struct Views {
     records: Vec<Record>,
@@ -25,32 +25,30 @@ struct Views {
     changes: Vec<verbale::Changes>,
     lineage: Vec<verbale::message::ForkedFrom>,
     open: Vec<String>,
-    uncovered: usize,
 }
 
 impl Views {
     fn of(manager: &Manager) -> Self {
-        let tails = [LastMessage::Include, LastMessage::Exclude];
+        let modes = [LastMessage::Include, LastMessage::Exclude];
         Self {
             records: manager.records(),
             window: window(manager),
             shown: manager.to_string(),
             summarizing: manager.summarizing(),
-            changes: tails.into_iter().flat_map(|tail| [manager.changes(tail), manager.new_changes(tail)]).collect(),
+            changes: modes.into_iter().flat_map(|mode| [manager.changes(mode), manager.new_changes(mode)]).collect(),
             lineage: manager.lineage().into_iter().cloned().collect(),
             open: manager.open_tool_calls().iter().map(ToString::to_string).collect(),
-            uncovered: manager.uncovered().len(),
         }
     }
 }
 
 impl Member {
-    /// A fork, and a conversation that was read from its log.
+    /// Creates a fork, and a twin restored from its records.
     fn born(mut fork: World) -> Self {
         assert_eq!(
             fork.manager.changes(LastMessage::Include).records(),
             fork.manager.records(),
-            "its log has none of it"
+            "nothing of it is logged"
         );
         fork.write_all();
         let json: Vec<String> = fork.table.values().map(|record| serde_json::to_string(record).unwrap()).collect();
@@ -59,23 +57,23 @@ impl Member {
         Self { alone: World { manager: restored, ..fork.clone() }, shares: fork }
     }
 
-    /// Both hold the same; the ids of what was added to each are its own.
+    /// Checks that both hold the same, apart from the ids of messages added to each.
     fn check(&self) -> TestCaseResult {
         let (shares, alone) = (&self.shares.manager, &self.alone.manager);
-        prop_assert_eq!(dead_letter_ids(shares), dead_letter_ids(alone));
+        prop_assert_eq!(without_ids(shares), without_ids(alone));
         prop_assert_eq!((shares.pruned(), shares.message_count()), (alone.pruned(), alone.message_count()));
-        for tail in [LastMessage::Include, LastMessage::Exclude] {
+        for mode in [LastMessage::Include, LastMessage::Exclude] {
             let places = |changes: verbale::Changes| {
                 changes.records().iter().map(|record| (record.position(), record.revision())).collect::<Vec<_>>()
             };
-            prop_assert_eq!(places(shares.changes(tail)), places(alone.changes(tail)));
-            prop_assert_eq!(places(shares.new_changes(tail)), places(alone.new_changes(tail)));
+            prop_assert_eq!(places(shares.changes(mode)), places(alone.changes(mode)));
+            prop_assert_eq!(places(shares.new_changes(mode)), places(alone.new_changes(mode)));
         }
         Ok(())
     }
 }
 
-fn dead_letter_ids(manager: &Manager) -> String {
+fn without_ids(manager: &Manager) -> String {
     let message = |message: &Message| {
         let heard = message.heard_contents().into_owned();
         let text = serde_json::to_string(&(message.contents(), &heard)).unwrap();
@@ -87,7 +85,7 @@ fn dead_letter_ids(manager: &Manager) -> String {
     format!("{}\n--\n{}\n--\n{summarizing:?}", lines(whole), lines(window(manager)))
 }
 
-/// The texts of a message, by where they are in memory.
+/// Returns the addresses of a message's texts.
 fn addresses(message: &Message) -> Vec<*const u8> {
     message.contents().texts().map(|text| text.as_str().as_ptr()).collect()
 }
@@ -96,7 +94,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
     #[test]
-    fn nobody_sees_what_another_one_says_or_changes(
+    fn forks_do_not_see_each_others_changes(
         steps in prop::collection::vec((op(), any::<Index>()), 1..80),
     ) {
         let mut family = vec![Member { shares: World::new(), alone: World::new() }];
@@ -116,16 +114,16 @@ proptest! {
                 }
             }
             if let Some(Ok(fork)) = born {
-                // All but the message of an edit is the source's, and no text was copied.
+                // All messages except an edited one are the source's, and no text was copied.
                 let both = fork.messages().zip(member.shares.messages());
                 let shared: Vec<_> = both.take_while(|(ours, theirs)| ours.id() == theirs.id()).collect();
                 for (ours, theirs) in &shared {
                     prop_assert_eq!(addresses(ours), addresses(theirs));
                 }
                 prop_assert_eq!(fork.messages().count() - shared.len(), usize::from(matches!(op, Op::Edit { .. })));
-                let behind = fork.manager.lineage()[0].behind;
+                let point = fork.manager.lineage()[0].behind;
                 let marked = shared.iter().rfind(|(ours, theirs)| ours.revision() > theirs.revision());
-                prop_assert_eq!(behind, marked.map(|(ours, _)| ours.id()));
+                prop_assert_eq!(point, marked.map(|(ours, _)| ours.id()));
                 prop_assert_eq!(&Views::of(&member.shares.manager), &others[who], "a fork changes nothing in its source");
                 family.push(Member::born(fork));
             }

@@ -1,4 +1,4 @@
-//! A fork and its source in one log: two calls that have nothing to do with each other.
+//! A fork and its source are two independent calls in a log.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +32,7 @@ async fn both_are_logged_and_restored(log: Arc<dyn CallLog>, clock: &ManualClock
         writer.open(if expires { header.with_expires_at(expires_at_s) } else { header }).unwrap()
     };
 
-    // The source is logged, goes on, and is left at a turn that it has logged.
+    // Log the source, continue it, and fork it at a logged turn.
     let mut source = Manager::new();
     let source_log = open("CA1", true);
     let lookup = ToolCall::new("call_1", "lookup", Value::Null).unwrap();
@@ -53,7 +53,7 @@ async fn both_are_logged_and_restored(log: Arc<dyn CallLog>, clock: &ManualClock
     fork.add_user(lookup.success(["no"])).unwrap();
     fork.add_assistant("b1").unwrap();
     fork_log.submit(&mut fork, LastMessage::Exclude).unwrap();
-    // Each changes what both have, and both log it.
+    // Each edits a shared message and logs it.
     source.entry(&asks).unwrap().set_data("side", "source").unwrap();
     fork.entry(&asks).unwrap().set_data("side", "fork").unwrap();
     for (manager, call) in [(&mut source, &source_log), (&mut fork, &fork_log)] {
@@ -68,7 +68,7 @@ async fn both_are_logged_and_restored(log: Arc<dyn CallLog>, clock: &ManualClock
     assert_eq!(list(&read)[4..], ["assistant: call call_1", "user: result call_1", "assistant: b1"]);
     read.add_user("u2'").unwrap();
 
-    // One expires, and is read no more; the other stays. One is erased; the other stays.
+    // Expiring or erasing one call keeps the other.
     clock.set((expires_at_s + 1) * 1_000);
     assert!(log.read_call(&call_id("CA1")).await.unwrap().records.is_empty());
     assert!(restored(&*log, "CA2").await == fork);
@@ -81,13 +81,13 @@ async fn both_are_logged_and_restored(log: Arc<dyn CallLog>, clock: &ManualClock
 }
 
 #[tokio::test]
-async fn a_fork_and_its_source_are_two_calls_in_memory() {
+async fn fork_and_source_are_two_calls_in_memory() {
     let clock = ManualClock::new(START_MS);
     both_are_logged_and_restored(Arc::new(MemoryLog::with_clock(Arc::new(clock.clone()))), &clock).await;
 }
 
 #[tokio::test]
-async fn a_fork_and_its_source_are_two_calls_in_dynamodb() {
+async fn fork_and_source_are_two_calls_in_dynamodb() {
     let clock = ManualClock::new(START_MS);
     let client = EmbeddedDynamo::in_memory().unwrap().client();
     create_table(&client, &Table::default()).await.unwrap();

@@ -1,4 +1,4 @@
-//! Forks, and what goes from memory: rule by rule, over random histories of whole families, and in the log.
+//! Forks and pruning: rule by rule, over random families of forks, and in the log.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
 
@@ -11,13 +11,14 @@ mod pruning;
 mod rules;
 
 use history::Manager;
+use verbale::log::CallEnd;
 use verbale::{Content, Message, MessageId, MessageWrapper, ToolCall, Value};
 
 fn window(manager: &Manager) -> Vec<Message> {
     manager.messages().map(|message| message.message().clone()).collect()
 }
 
-/// `user: a + call call_1`, for each message of the list.
+/// Formats each message of the list as `user: a + call call_1`.
 fn list(manager: &Manager) -> Vec<String> {
     manager.meta_messages().iter().map(|message| shown(message.message())).collect()
 }
@@ -33,7 +34,7 @@ fn shown(message: &Message) -> String {
     format!("{}: {}", message.role(), contents.join(" + "))
 }
 
-/// The id of the message at this place in the list.
+/// Returns the id of the message at this place in the list.
 fn id(manager: &Manager, place: usize) -> MessageId {
     manager.meta_messages()[place].id()
 }
@@ -41,6 +42,11 @@ fn id(manager: &Manager, place: usize) -> MessageId {
 fn summarise(manager: &mut Manager, text: &str) {
     let summarizing = manager.summarizing().unwrap();
     manager.add_summary(text, &summarizing).unwrap();
+}
+
+/// Returns the number of summaries ever added.
+fn summaries(manager: &Manager) -> u32 {
+    CallEnd::of(manager, 0, "hangup").unwrap().summaries
 }
 
 fn tool_call(id: &str) -> ToolCall {

@@ -1,4 +1,4 @@
-//! What goes from memory: rule by rule, and over random histories.
+//! Pruning, rule by rule and over random histories.
 
 use proptest::prelude::*;
 use verbale::log::CallEnd;
@@ -6,7 +6,7 @@ use verbale::message::Position;
 use verbale::{ForkError, LastMessage, ManagerError, MessageId, MessageWrapper, Prune, Record};
 
 use super::history::{Done, Manager, World, history};
-use super::{id, list, shown, summarise, tool_call, window};
+use super::{id, list, shown, summaries, summarise, tool_call, window};
 
 fn call(turns: usize) -> Manager {
     let mut manager = Manager::new();
@@ -23,7 +23,7 @@ fn log_everything(manager: &mut Manager) -> Vec<Record> {
 }
 
 #[test]
-fn the_oldest_go_and_the_others_stay_what_they_are() {
+fn pruning_removes_oldest_and_keeps_the_rest_unchanged() {
     let mut manager = call(4);
     let log = log_everything(&mut manager);
     assert_eq!(manager.prune(8, Prune::Logged), 0);
@@ -32,7 +32,7 @@ fn the_oldest_go_and_the_others_stay_what_they_are() {
     assert_eq!((manager.pruned(), manager.message_count()), (4, 8));
     assert_eq!(list(&manager), ["user: u2", "assistant: a2", "user: u3", "assistant: a3"]);
     assert_eq!(window(&manager).iter().map(shown).collect::<Vec<_>>(), list(&manager));
-    assert_eq!((manager.records(), manager.uncovered().len()), (log[4..].to_vec(), 4));
+    assert_eq!((manager.records(), manager.messages().count()), (log[4..].to_vec(), 4));
     assert!(manager.entry(&log[0].id()).is_none());
 
     let mut entry = manager.add_user("u4").unwrap();
@@ -41,16 +41,16 @@ fn the_oldest_go_and_the_others_stay_what_they_are() {
     assert_eq!(manager.changes(LastMessage::Include).records().len(), 1);
     assert!(format!("{manager}").contains("\n4   *   [user] {'u2'}"), "{manager}");
 
-    // From its log it is whole again.
+    // Its log restores the whole conversation.
     let mut records = log;
-    records.extend(manager.changes(LastMessage::Include).into_records());
+    records.extend(manager.changes(LastMessage::Include).records().to_vec());
     let restored = Manager::restore(records).unwrap();
     assert_eq!(restored.meta_messages()[4..], *manager.meta_messages());
     assert!(restored != manager);
 }
 
 #[test]
-fn what_the_log_does_not_have_stays() {
+fn unlogged_messages_are_not_pruned() {
     let mut manager = call(4);
     assert_eq!(manager.prune(0, Prune::Logged), 0);
     let some = Record::from(manager.meta_messages()[0].message().clone());
@@ -65,13 +65,13 @@ fn what_the_log_does_not_have_stays() {
     manager.acknowledge(late);
     assert_eq!(manager.changes(LastMessage::Include).records().len(), 1);
 
-    // What was lost holds back nothing that the log has.
+    // A lost message does not keep logged messages in memory.
     log_everything(&mut manager);
     assert_eq!(manager.prune(0, Prune::Logged), 2);
 }
 
 #[test]
-fn a_call_goes_with_its_result_and_the_caller_s_last_message_stays() {
+fn pruning_keeps_call_pairs_and_the_last_message() {
     let mut manager = call(1);
     let slow = tool_call("slow");
     manager.add_user("u1").unwrap();
@@ -79,19 +79,19 @@ fn a_call_goes_with_its_result_and_the_caller_s_last_message_stays() {
     manager.add_user("still there?").unwrap();
     manager.add_assistant("one moment").unwrap();
     manager.add_user("fine").unwrap();
-    assert_eq!(manager.prune(0, Prune::Anything), 2, "an open call holds back what is behind it");
+    assert_eq!(manager.prune(0, Prune::Anything), 2, "an open call keeps later messages");
     manager.add_user(slow.success(["yes"])).unwrap();
-    assert_eq!(manager.prune(2, Prune::Anything), 0, "the call goes with its result or not at all");
+    assert_eq!(manager.prune(2, Prune::Anything), 0, "a call is pruned together with its result");
     manager.add_assistant("done").unwrap();
     manager.add_user("thanks").unwrap();
     assert_eq!(manager.prune(0, Prune::Anything), 6);
     assert_eq!(list(&manager), ["user: thanks"]);
     let again = manager.add_assistant(slow.clone()).unwrap_err();
-    assert_eq!(again, ManagerError::RepeatedToolCall { id: slow.id().clone() });
+    assert!(matches!(again, ManagerError::ToolCall { id, .. } if id == *slow.id()));
 }
 
 #[test]
-fn where_all_is_gone_the_conversation_goes_on() {
+fn fully_pruned_conversation_continues() {
     let mut manager = call(2);
     assert_eq!(manager.prune(0, Prune::Anything), 4);
     assert_eq!((list(&manager).len(), manager.messages().count(), manager.to_raw().unwrap().len()), (0, 0, 0));
@@ -103,7 +103,7 @@ fn where_all_is_gone_the_conversation_goes_on() {
 }
 
 #[test]
-fn the_last_summary_stays_and_what_it_does_not_cover() {
+fn pruning_keeps_last_summary_and_later_messages() {
     let mut manager = call(2);
     summarise(&mut manager, "first");
     for turn in 2..4 {
@@ -118,13 +118,13 @@ fn the_last_summary_stays_and_what_it_does_not_cover() {
     assert_eq!(manager.prune(0, Prune::Anything), 5);
     assert_eq!(list(&manager), ["summary: second", "user: u4"]);
     assert_eq!(manager.last_summary().map(MessageWrapper::id), Some(id(&manager, 0)));
-    assert_eq!((manager.summary_count(), manager.message_count()), (2, 9));
+    assert_eq!((summaries(&manager), manager.message_count()), (2, 9));
     let call_end = CallEnd::of(&manager, 0, "hangup").unwrap();
     assert_eq!((call_end.messages, call_end.summaries), (9, 2), "the log has all of them");
 }
 
 #[test]
-fn a_summary_that_comes_late_covers_what_it_has_read_and_is_left() {
+fn late_summary_covers_messages_left_after_pruning() {
     let mut manager = call(4);
     let (taken, older) = (manager.summarizing().unwrap(), manager.summarizing_keeping(3).unwrap());
     let read: Vec<MessageId> = taken.messages().map(|message| message.id()).collect();
@@ -132,7 +132,7 @@ fn a_summary_that_comes_late_covers_what_it_has_read_and_is_left() {
     assert_eq!(manager.prune(4, Prune::Anything), 4);
     assert_eq!(manager.add_summary("S", &older).unwrap_err(), ManagerError::StaleSummary);
     let summary = manager.add_summary("S", &taken).unwrap().id();
-    assert_eq!(manager.summary_ids(&summary), read[4..], "in memory are these");
+    assert_eq!(manager.summary_ids(&summary), read[4..], "only these are in memory");
     let whole = before.into_iter().chain(manager.records());
     assert_eq!(Manager::restore(whole).unwrap().summary_ids(&summary), read);
     assert_eq!(list(&manager)[3..], ["assistant: a3", "summary: S"]);
@@ -140,7 +140,7 @@ fn a_summary_that_comes_late_covers_what_it_has_read_and_is_left() {
 }
 
 #[test]
-fn two_summaries_of_one_range_do_not_both_apply_whatever_is_pruned() {
+fn second_summary_of_a_range_is_stale_after_pruning() {
     let mut manager = call(4);
     let (long, short) = (manager.summarizing().unwrap(), manager.summarizing_keeping(2).unwrap());
     manager.add_summary("short", &short).unwrap();
@@ -149,7 +149,7 @@ fn two_summaries_of_one_range_do_not_both_apply_whatever_is_pruned() {
 }
 
 #[test]
-fn a_fork_has_what_its_source_still_has() {
+fn fork_of_pruned_source_has_the_remaining_messages() {
     let mut manager = call(4);
     let gone = id(&manager, 3);
     let log = log_everything(&mut manager);
@@ -163,7 +163,7 @@ fn a_fork_has_what_its_source_still_has() {
     fork.add_assistant("other").unwrap();
     assert_eq!((fork.pruned(), fork.message_count()), (4, 8));
     assert_eq!(list(&fork), ["user: u2", "assistant: a2", "user: u3", "assistant: other"]);
-    // Its log has no more; the source's has the rest.
+    // The fork's log lacks the pruned messages; the source's log has them.
     let whole = log[..fork.pruned()].iter().cloned().chain(fork.records());
     let whole = Manager::restore(whole).unwrap();
     assert_eq!(whole.meta_messages()[4..], *fork.meta_messages());
@@ -171,13 +171,13 @@ fn a_fork_has_what_its_source_still_has() {
 }
 
 #[test]
-fn a_fork_whose_window_would_miss_what_is_gone_is_refused() {
+fn fork_that_needs_pruned_messages_is_refused() {
     let mut manager = call(4);
     summarise(&mut manager, "S");
     manager.add_user("u4").unwrap();
     manager.prune(6, Prune::Anything);
     assert_eq!(list(&manager)[..2], ["user: u2", "assistant: a2"]);
-    // Without the summary, the window would begin with what is gone.
+    // Without the summary, the window would begin with pruned messages.
     let covered = id(&manager, 1);
     assert_eq!(manager.fork(&covered, "CA1").err(), Some(ForkError::Pruned { id: covered }));
     let last = id(&manager, 3);
@@ -185,7 +185,7 @@ fn a_fork_whose_window_would_miss_what_is_gone_is_refused() {
 }
 
 #[test]
-fn what_a_fork_holds_is_not_lost_when_its_source_lets_go_of_it() {
+fn fork_keeps_messages_pruned_from_its_source() {
     let mut source = call(4);
     let at = id(&source, 5);
     let mut fork = source.fork(&at, "CA1").unwrap();
@@ -201,7 +201,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
 
     #[test]
-    fn what_goes_is_a_beginning_that_a_summary_could_cover(ops in history()) {
+    fn pruned_messages_are_a_prefix_that_a_summary_could_cover(ops in history()) {
         let mut world = World::new();
         for op in &ops {
             let before = world.clone();
@@ -223,21 +223,21 @@ proptest! {
                 prop_assert!(acknowledged || *which == Prune::Anything);
             }
             prop_assert!(count == 0 || is.len() >= *keep);
-            prop_assert_eq!(world.manager.prune(*keep, *which), 0, "it goes as far as it can at once");
+            prop_assert_eq!(world.manager.prune(*keep, *which), 0, "one call prunes as much as possible");
 
-            // No result without its call, nor the other way round where there is one.
+            // No result without its call, and no call without its result if there is one.
             let calls: Vec<_> = is.iter().flat_map(|m| m.contents().iter()).filter_map(|c| c.as_tool_call()).map(|c| c.id().clone()).collect();
             let results: Vec<_> = is.iter().flat_map(|m| m.contents().iter()).filter_map(|c| c.as_result()).map(|r| r.tool_call_id().clone()).collect();
             prop_assert!(results.iter().all(|id| calls.contains(id)));
             let open = world.manager.open_tool_calls();
             prop_assert!(calls.iter().all(|id| results.contains(id) != open.contains(&id)));
 
-            // Of what the log does not know, what is left is told as before.
+            // The changes of the remaining messages stay the same.
             let left = |records: &[Record]| records.iter().filter(|r| is.iter().any(|m| m.id() == r.id())).cloned().collect::<Vec<_>>();
-            for tail in [LastMessage::Include, LastMessage::Exclude] {
-                let (was, is) = (before.manager.changes(tail), world.manager.changes(tail));
+            for last in [LastMessage::Include, LastMessage::Exclude] {
+                let (was, is) = (before.manager.changes(last), world.manager.changes(last));
                 prop_assert_eq!(left(was.records()), is.records());
-                let (was, is) = (before.manager.new_changes(tail), world.manager.new_changes(tail));
+                let (was, is) = (before.manager.new_changes(last), world.manager.new_changes(last));
                 prop_assert_eq!(left(was.records()), is.records());
             }
         }

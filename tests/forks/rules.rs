@@ -6,9 +6,9 @@ use verbale::message::ForkedFrom;
 use verbale::{ForkError, LastMessage, ManagerError, MessageWrapper, Role};
 
 use super::history::Manager;
-use super::{id, list, shown, summarise, tool_call, window};
+use super::{id, list, shown, summaries, summarise, tool_call, window};
 
-/// Four turns.
+/// Creates a conversation of four turns.
 fn call() -> Manager {
     let mut manager = Manager::new();
     for turn in 0..4 {
@@ -19,7 +19,7 @@ fn call() -> Manager {
 }
 
 #[test]
-fn a_fork_holds_what_was_before_and_goes_its_own_way() {
+fn fork_shares_earlier_messages_and_then_differs() {
     let mut source = call();
     source.acknowledge(source.changes(LastMessage::Include).receipt());
     let at = id(&source, 3);
@@ -34,7 +34,7 @@ fn a_fork_holds_what_was_before_and_goes_its_own_way() {
     let unmarked = source.meta_messages()[3].message();
     assert_eq!((unmarked.revision(), unmarked.metadata().forked_from()), (1, None));
 
-    // A log of its own knows nothing of it yet; the source's knows all.
+    // The fork's log has nothing yet; the source's log has everything.
     assert_eq!(fork.changes(LastMessage::Include).records(), fork.records());
     assert_eq!(fork.new_changes(LastMessage::Include).records(), fork.records());
     assert!(source.changes(LastMessage::Include).is_empty());
@@ -47,7 +47,7 @@ fn a_fork_holds_what_was_before_and_goes_its_own_way() {
 }
 
 #[test]
-fn what_both_share_is_in_memory_once() {
+fn shared_messages_are_in_memory_once() {
     let mut source = call();
     let (at, first) = (id(&source, 6), id(&source, 0));
     let fork = source.fork(&at, "CA1").unwrap();
@@ -56,14 +56,14 @@ fn what_both_share_is_in_memory_once() {
     for place in 0..7 {
         assert_eq!(address(&fork, place), address(&source, place));
     }
-    // What changes on one side is still the other's.
+    // A change on one side does not change the other.
     source.entry(&first).unwrap().set_data("k", true).unwrap();
     assert!(fork.meta_messages()[0].metadata().aux().is_empty());
     assert_eq!(address(&fork, 0), address(&source, 0));
 }
 
 #[test]
-fn a_summary_that_covers_more_than_both_share_is_not_in_the_fork() {
+fn summary_beyond_the_fork_point_is_not_in_the_fork() {
     let mut source = call();
     source.add_user("u4").unwrap();
     let early = source.summarizing_keeping(3).unwrap(); // u0 to a1
@@ -81,11 +81,11 @@ fn a_summary_that_covers_more_than_both_share_is_not_in_the_fork() {
     let at = id(&source, 1);
     let fork = source.fork(&at, "CA1").unwrap();
     assert_eq!(list(&fork), ["user: u0", "assistant: a0"]);
-    assert_eq!((fork.last_summary(), fork.summary_count(), fork.messages().count()), (None, 0, 2));
+    assert_eq!((fork.last_summary(), summaries(&fork), fork.messages().count()), (None, 0, 2));
 }
 
 #[test]
-fn a_summary_right_behind_the_last_shared_message_stays() {
+fn summary_right_after_the_fork_point_stays() {
     let mut source = call();
     summarise(&mut source, "S");
     source.add_user("u4").unwrap();
@@ -102,19 +102,19 @@ fn a_summary_right_behind_the_last_shared_message_stays() {
 }
 
 #[test]
-fn a_summary_that_read_more_than_both_share_is_foreign_to_the_fork() {
+fn summarizing_beyond_the_fork_point_is_stale_in_the_fork() {
     let mut source = call();
     let (all, some) = (source.summarizing().unwrap(), source.summarizing_keeping(3).unwrap());
     let at = id(&source, 4);
     let mut fork = source.fork(&at, "CA1").unwrap();
-    assert_eq!(fork.add_summary("S", &all).unwrap_err(), ManagerError::ForeignSummary);
+    assert_eq!(fork.add_summary("S", &all).unwrap_err(), ManagerError::StaleSummary);
     fork.add_summary("S", &some).unwrap();
     assert_eq!(list(&fork), ["user: u0", "assistant: a0", "summary: S", "user: u1", "assistant: a1", "user: u2"]);
-    assert_eq!(source.summary_count(), 0);
+    assert_eq!(summaries(&source), 0);
 }
 
 #[test]
-fn a_call_that_was_answered_behind_the_point_is_open_in_the_fork() {
+fn call_answered_after_the_fork_point_is_open_in_the_fork() {
     let mut source = Manager::new();
     let call = tool_call("call_1");
     source.add_user("u0").unwrap();
@@ -130,7 +130,7 @@ fn a_call_that_was_answered_behind_the_point_is_open_in_the_fork() {
         ManagerError::SecondResult { id: call.id().clone() }
     );
 
-    // A call behind the point is none of the fork's: its id is free there.
+    // A call after the fork point is not in the fork, so its id is free there.
     let at = id(&source, 0);
     let mut fork = source.fork(&at, "CA1").unwrap();
     fork.add_assistant(call.clone()).unwrap();
@@ -138,7 +138,7 @@ fn a_call_that_was_answered_behind_the_point_is_open_in_the_fork() {
 }
 
 #[test]
-fn nothing_is_merged_into_what_both_share() {
+fn nothing_merges_into_shared_messages() {
     let mut source = call();
     let at = id(&source, 4);
     let fork = source.fork(&at, "CA1").unwrap();
@@ -147,7 +147,7 @@ fn nothing_is_merged_into_what_both_share() {
         assert_eq!(
             fork.changes(LastMessage::Exclude),
             fork.changes(LastMessage::Include),
-            "nothing more comes into it"
+            "nothing more is merged into it"
         );
         fork.add_user("b").unwrap();
         fork.add_user("c").unwrap();
@@ -155,7 +155,7 @@ fn nothing_is_merged_into_what_both_share() {
         let shown: Vec<_> = window(&fork).iter().map(shown).collect();
         assert_eq!(shown[4..], ["user: u2 + b + c"]);
     }
-    // The source goes on as ever.
+    // The source still merges.
     let at = source.add_user("u4").unwrap().id();
     source.fork(&at, "CA1").unwrap();
     source.add_user("b").unwrap();
@@ -163,7 +163,7 @@ fn nothing_is_merged_into_what_both_share() {
 }
 
 #[test]
-fn a_message_that_is_edited_is_the_first_of_the_fork_s_own() {
+fn edited_message_is_the_first_that_differs() {
     let mut source = call();
     let edited = id(&source, 4);
     let fork = source.edit(&edited, "other", "CA1").unwrap();
@@ -171,22 +171,22 @@ fn a_message_that_is_edited_is_the_first_of_the_fork_s_own() {
     assert_ne!(id(&fork, 4), edited);
     assert_eq!(fork.lineage(), [&ForkedFrom::new("CA1", Some(id(&source, 3)))]);
 
-    // In front of the first message there is nothing to share.
+    // A fork at the first message shares nothing.
     let first = id(&source, 0);
     let mut fork = source.edit(&first, "other", "CA1").unwrap();
     assert_eq!(list(&fork), ["user: other"]);
     assert_eq!(fork.lineage(), [&ForkedFrom::new("CA1", None)]);
     assert_eq!(fork.meta_messages()[0].message().revision(), 1);
     fork.add_user("more").unwrap();
-    assert_eq!(list(&fork), ["user: other + more"], "it is all its own");
+    assert_eq!(list(&fork), ["user: other + more"], "it shares nothing");
     assert!(Manager::restore(fork.records()).unwrap() == fork);
     assert_eq!(source.message_count(), 8);
 }
 
 #[test]
-fn what_somebody_said_can_be_edited_and_nothing_else() {
+fn summaries_and_fakes_are_not_editable() {
     let mut source = Manager::new();
-    let supervisor = source.add_system("Be brief.").unwrap().id();
+    let instructions = source.add_system("Be brief.").unwrap().id();
     let call = tool_call("call_1");
     source.add_assistant("a0").unwrap();
     source.add_user("u0").unwrap();
@@ -196,7 +196,7 @@ fn what_somebody_said_can_be_edited_and_nothing_else() {
     summarise(&mut source, "S");
     let before = source.clone();
 
-    let fork = source.edit(&supervisor, "Be long.", "CA1").unwrap();
+    let fork = source.edit(&instructions, "Be long.", "CA1").unwrap();
     assert_eq!(list(&fork), ["system: Be long."]);
     let fork = source.edit(&result, call.success(["no"]), "CA1").unwrap();
     assert_eq!(list(&fork)[4..], ["assistant: call call_1", "user: result call_1"]);
@@ -207,9 +207,9 @@ fn what_somebody_said_can_be_edited_and_nothing_else() {
     assert_eq!(source.edit(&summary, "b", "CA1").err(), not_editable(summary, "a summary"));
     let blank = source.edit(&result, " ", "CA1").err();
     assert_eq!(blank, Some(ForkError::Contents(ManagerError::Blank)));
-    let misfit = source.edit(&supervisor, call.success(["no"]), "CA1").err();
+    let misfit = source.edit(&instructions, call.success(["no"]), "CA1").err();
     let role = Role::System;
-    let content = "the result of a tool call";
+    let content = "a tool result; only a user message can";
     assert_eq!(misfit, Some(ForkError::Contents(ManagerError::WrongRole { role, content })));
     let foreign = id(&Manager::restore(self::call().records()).unwrap(), 0);
     assert_eq!(source.fork(&foreign, "CA1").err(), Some(ForkError::Unknown { id: foreign }));
@@ -218,7 +218,7 @@ fn what_somebody_said_can_be_edited_and_nothing_else() {
 }
 
 #[test]
-fn a_late_report_about_what_both_share_changes_one_side() {
+fn late_heard_report_changes_one_side() {
     let mut source = call();
     let at = id(&source, 7);
     let mut fork = source.fork(&at, "CA1").unwrap();
@@ -229,12 +229,12 @@ fn a_late_report_about_what_both_share_changes_one_side() {
     assert_eq!(fork.meta_messages()[5].message().heard(), None);
     fork.entry(&spoken).unwrap().set_data("k", 1).unwrap();
     assert!(source.meta_messages()[5].metadata().aux().is_empty());
-    // And the list is in one piece for whoever wants that, on both sides.
+    // Both lists are still available as one slice.
     assert_eq!((source.meta_messages().len(), fork.meta_messages().len()), (8, 8));
 }
 
 #[test]
-fn the_lineage_tells_each_conversation_that_was_left() {
+fn lineage_lists_each_source() {
     let mut first = call();
     let at = id(&first, 3);
     let mut second = first.fork(&at, "CA1").unwrap();
@@ -245,13 +245,13 @@ fn the_lineage_tells_each_conversation_that_was_left() {
     assert_eq!(third.lineage(), marks.iter().collect::<Vec<_>>());
     assert_eq!(Manager::restore(third.records()).unwrap().lineage(), third.lineage());
 
-    // Left in front of where it left another one: of that it has nothing.
+    // A fork before an earlier fork point does not have that mark.
     let early = id(&third, 1);
     assert_eq!(third.fork(&early, "CA3").unwrap().lineage(), [&ForkedFrom::new("CA3", Some(early))]);
-    // At the same message, the newer mark counts.
+    // At the same message, the newer mark replaces the older one.
     assert_eq!(second.fork(&at, "CA2").unwrap().lineage(), [&ForkedFrom::new("CA2", Some(at))]);
 
-    // What is gone from memory is told all the same.
+    // Pruned marks are still listed.
     third.add_assistant("a2'").unwrap();
     third.add_user("u3'").unwrap();
     assert_eq!(third.prune(0, verbale::Prune::Anything), 6);
@@ -261,7 +261,7 @@ fn the_lineage_tells_each_conversation_that_was_left() {
 }
 
 #[test]
-fn a_conversation_forks_under_an_id_of_its_own() {
+fn fork_needs_an_id_of_its_own() {
     let call_id = |id: &str| CallId::new(id).unwrap();
     let source = Conversation::of(call_id("CA1"), call());
     let at = source.read(|manager| id(manager, 1));
@@ -282,7 +282,7 @@ fn a_conversation_forks_under_an_id_of_its_own() {
 
 #[test]
 fn ten_thousand_generations_of_forks_are_cheap() {
-    // With a cost that grows with each generation, this takes half a minute and a gigabyte.
+    // If the cost grew with each generation, this would take half a minute and a gigabyte.
     let mut generations = vec![call()];
     let mut at = id(&generations[0], 7);
     for generation in 0..10_000 {

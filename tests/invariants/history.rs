@@ -1,4 +1,4 @@
-//! Random histories of one call: every operation, refused ones too, with a table standing for the log.
+//! Random histories of one call: every operation, including refused ones, with a table as the log.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,23 +13,23 @@ use verbale::{
 
 pub type Manager = MessagesManager<PlainMessage>;
 
-/// What can be done to a conversation.
+/// An operation on a conversation.
 #[derive(Debug, Clone)]
 pub enum Op {
     Say(Role, Vec<String>),
-    /// The assistant calls tools, perhaps with words before or behind.
+    /// The assistant calls tools, perhaps with words before or after.
     Call {
         before: Option<String>,
         calls: usize,
-        behind: Option<String>,
+        after: Option<String>,
     },
-    /// The result of some call that was ever made: often a second one.
+    /// Adds a result of any call made so far, often a second one.
     Answer {
         call: Index,
         fails: bool,
         also: Option<String>,
     },
-    /// Results or calls that fit nothing.
+    /// Adds results or calls that match nothing.
     Misfit(Misfit),
     Set {
         message: Index,
@@ -42,34 +42,34 @@ pub enum Op {
     Take {
         keep: usize,
     },
-    /// A summary of something taken at any time before.
+    /// Adds a summary of any earlier snapshot.
     Summarise {
         taken: Index,
         text: String,
     },
     TakeChanges(LastMessage),
-    /// Some changes that were taken at any time before reach the table, in any order.
+    /// Writes any earlier changes to the table, in any order.
     Write {
         taken: Index,
         reversed: bool,
         acknowledged: bool,
     },
-    /// A background writer gets what is new for it.
-    Submitted(LastMessage),
-    /// It is lost with all that it had.
+    /// Submits the new changes to a background writer.
+    Submit(LastMessage),
+    /// Loses the background writer with its changes.
     TakeBack,
-    /// Everything is written, and another process goes on.
+    /// Writes everything and restores it in another process.
     Restore,
-    /// The oldest messages go from memory.
+    /// Prunes the oldest messages.
     Prune {
         keep: usize,
         which: Prune,
     },
-    /// It goes on as a fork of itself.
+    /// Continues as a fork of itself.
     Fork {
         at: Index,
     },
-    /// It goes on as a fork in which a message says something else.
+    /// Continues as a fork with an edited message.
     Edit {
         message: Index,
         texts: Vec<String>,
@@ -114,7 +114,7 @@ pub fn op() -> impl Strategy<Value = Op> {
         10 => texts().prop_map(|texts| Op::Say(Role::User, texts)),
         10 => texts().prop_map(|texts| Op::Say(Role::Assistant, texts)),
         1 => texts().prop_map(|texts| Op::Say(Role::System, texts)),
-        4 => (maybe(), 1usize..3, maybe()).prop_map(|(before, calls, behind)| Op::Call { before, calls, behind }),
+        4 => (maybe(), 1usize..3, maybe()).prop_map(|(before, calls, after)| Op::Call { before, calls, after }),
         6 => (index(), any::<bool>(), maybe()).prop_map(|(call, fails, also)| Op::Answer { call, fails, also }),
         1 => prop::sample::select(vec![
             Misfit::UnknownResult, Misfit::OtherTool, Misfit::RepeatedCall, Misfit::CallOfUser,
@@ -128,7 +128,7 @@ pub fn op() -> impl Strategy<Value = Op> {
         3 => prop::sample::select(vec![LastMessage::Include, LastMessage::Exclude]).prop_map(Op::TakeChanges),
         3 => (index(), any::<bool>(), any::<bool>())
             .prop_map(|(taken, reversed, acknowledged)| Op::Write { taken, reversed, acknowledged }),
-        3 => prop::sample::select(vec![LastMessage::Include, LastMessage::Exclude]).prop_map(Op::Submitted),
+        3 => prop::sample::select(vec![LastMessage::Include, LastMessage::Exclude]).prop_map(Op::Submit),
         1 => Just(Op::TakeBack),
         1 => Just(Op::Restore),
         2 => (0usize..12, prop::sample::select(vec![Prune::Logged, Prune::Anything]))
@@ -142,42 +142,42 @@ pub fn history() -> impl Strategy<Value = Vec<Op>> {
     prop::collection::vec(op(), 1..60)
 }
 
-/// What was taken to be summarised, and how the messages were then.
+/// A snapshot to summarise, with the messages at that time.
 #[derive(Debug, Clone)]
 pub struct Taken {
     pub summarizing: Summarizing,
     pub read: HashMap<MessageId, (Contents, Option<Heard>)>,
 }
 
-/// A conversation, and what the test itself remembers of it.
+/// A conversation, and the test's own model of it.
 #[derive(Clone)]
 pub struct World {
     pub manager: Manager,
     /// All contents ever accepted, in order.
     pub said: Vec<Content>,
-    /// How many of them were pruned.
+    /// The number of pruned contents.
     pub pruned: usize,
-    /// Whether some of what was pruned is not in the table as it was.
+    /// Whether the table lacks the newest revision of a pruned message.
     pub is_lost: bool,
-    /// Whether a message was ever added in front of which messages are not in memory.
+    /// Whether a message was added after messages that are not in memory.
     pub was_pruned: bool,
-    /// How often each message was merged into.
+    /// The number of merges into each message.
     pub merges: HashMap<MessageId, usize>,
-    /// The newest revision that was acknowledged.
+    /// The newest acknowledged revision of each message.
     pub acknowledged: HashMap<MessageId, u32>,
-    /// The newest revision that a writer has.
+    /// The newest submitted revision of each message.
     pub submitted: HashMap<MessageId, u32>,
     pub taken: Vec<Taken>,
     pub changes: Vec<Changes>,
-    /// What the log holds: of each message its newest written revision.
+    /// The log: the newest written revision of each message.
     pub table: BTreeMap<Position, Record>,
-    /// How many tool calls were tried.
+    /// The number of attempted tool calls.
     pub calls: usize,
-    /// What it left as a fork lives on, and shares with it.
+    /// Keeps the sources of forks alive, so that they share messages.
     pub left: Vec<Manager>,
 }
 
-/// What an operation did.
+/// The result of an operation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Done {
     Accepted,
@@ -209,13 +209,13 @@ impl World {
         }
     }
 
-    /// The conversation that a fork begins, beside this one. Nothing of it is in a log.
+    /// Wraps a new fork, whose records are not logged.
     pub fn fork(&mut self, at: &Index) -> Option<Result<Self, ForkError>> {
         let id = self.id(at)?;
         Some(self.manager.fork(&id, SOURCE).map(|manager| self.of_fork(manager, &[])))
     }
 
-    /// The same with a message that says something else.
+    /// Creates a fork with an edited message.
     pub fn edit(&mut self, message: &Index, texts: &[String]) -> Option<Result<Self, ForkError>> {
         let id = self.id(message)?;
         let new: Vec<Content> = texts.iter().map(Content::from).filter(|content| !content.is_blank()).collect();
@@ -255,11 +255,11 @@ impl World {
     pub fn apply(&mut self, op: &Op) -> Done {
         match op {
             Op::Say(role, texts) => self.add(*role, texts.clone().into()),
-            Op::Call { before, calls, behind } => {
+            Op::Call { before, calls, after } => {
                 let mut contents: Vec<Content> = before.iter().map(Content::from).collect();
                 contents.extend((self.calls..self.calls + calls).map(|number| call(number).into()));
                 self.calls += calls;
-                contents.extend(behind.iter().map(Content::from));
+                contents.extend(after.iter().map(Content::from));
                 self.add(Role::Assistant, contents.into())
             }
             Op::Answer { call: which, fails, also } => {
@@ -291,8 +291,8 @@ impl World {
                 let summary = self.manager.add_summary(text.as_str(), &self.taken[taken].summarizing);
                 summary.map_or_else(Done::Refused, |_| Done::Summarised { taken })
             }
-            Op::TakeChanges(tail) => {
-                self.changes.push(self.manager.changes(*tail));
+            Op::TakeChanges(last) => {
+                self.changes.push(self.manager.changes(*last));
                 Done::Nothing
             }
             Op::Write { taken, reversed, acknowledged } => {
@@ -301,12 +301,12 @@ impl World {
                 }
                 Done::Nothing
             }
-            Op::Submitted(tail) => {
-                let changes = self.manager.new_changes(*tail);
+            Op::Submit(last) => {
+                let changes = self.manager.new_changes(*last);
                 for record in changes.records() {
                     self.submitted.insert(record.id(), record.revision());
                 }
-                self.manager.submitted(&changes.receipt());
+                self.manager.mark_submitted(&changes.receipt());
                 Done::Nothing
             }
             Op::TakeBack => {
@@ -350,7 +350,7 @@ impl World {
         self.manager.meta_messages().iter().map(|wrapper| wrapper.message())
     }
 
-    /// Writes and acknowledges all that is pending.
+    /// Writes and acknowledges all pending changes.
     pub fn write_all(&mut self) {
         self.changes.push(self.manager.changes(LastMessage::Include));
         self.write(self.changes.len() - 1, false, true);
@@ -438,10 +438,10 @@ impl World {
     }
 }
 
-/// The id of each conversation that a fork leaves.
+/// The id of each conversation that is forked.
 const SOURCE: &str = "CA1";
 
-/// What somebody said in a message.
+/// Returns the spoken contents of a message.
 pub fn said(message: &Message) -> &[Content] {
     let is_said = message.role() != Role::Summary && !message.is_fake();
     if is_said { message.contents() } else { &[] }

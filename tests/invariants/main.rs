@@ -1,4 +1,4 @@
-//! The invariants of ARCHITECTURE.md, over random histories.
+//! The invariants of `ARCHITECTURE.md`, checked over random histories.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
 
@@ -13,7 +13,7 @@ use proptest::test_runner::TestCaseResult;
 use verbale::bedrock::{ConverseRequest, Profile, validate};
 use verbale::{Attribute, BedrockMessage, Content, LastMessage, Message, MessageId, MessageWrapper, Record, Role};
 
-/// At least so many; `PROPTEST_CASES` can ask for more.
+/// The minimum number of cases; `PROPTEST_CASES` can raise it.
 const CASES: u32 = 1_024;
 
 fn config() -> ProptestConfig {
@@ -21,7 +21,7 @@ fn config() -> ProptestConfig {
     ProptestConfig { cases: config.cases.max(CASES), failure_persistence: None, ..config }
 }
 
-/// Goes through a history and checks after each operation, given the world before it.
+/// Plays a history and checks each operation, given the world before it.
 fn each_step(ops: &[Op], mut check: impl FnMut(&World, &World, &Done) -> TestCaseResult) -> TestCaseResult {
     let mut world = World::new();
     for op in ops {
@@ -45,7 +45,7 @@ fn results(message: &Message) -> Vec<String> {
     results.map(|result| result.tool_call_id().to_string()).collect()
 }
 
-/// What a provider asks of a list of messages.
+/// Checks the rules of a provider.
 fn assert_valid(window: &[Message]) -> TestCaseResult {
     let mut asked: HashSet<String> = HashSet::new();
     for (index, message) in window.iter().enumerate() {
@@ -65,7 +65,7 @@ fn assert_valid(window: &[Message]) -> TestCaseResult {
     Ok(())
 }
 
-/// The messages in front of the last summary, and whether it is behind them.
+/// Returns the messages before the last summary.
 fn covered(world: &World) -> HashSet<MessageId> {
     let Some(last) = world.manager.last_summary().map(|summary| summary.id()) else { return HashSet::new() };
     world.messages().take_while(|message| message.id() != last).map(Message::id).collect()
@@ -75,12 +75,12 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn invariant_1_the_window_is_valid_for_the_model(ops in history()) {
+    fn invariant_1_window_is_valid_for_the_model(ops in history()) {
         each_step(&ops, |_, after, _| assert_valid(&window(&after.manager)))?;
     }
 
     #[test]
-    fn invariant_1_holds_by_the_provider_s_rules(ops in history()) {
+    fn invariant_1_window_passes_the_provider_rules(ops in history()) {
         let mut world = World::new();
         for op in &ops {
             world.apply(op);
@@ -90,7 +90,7 @@ proptest! {
         if !window.is_empty() {
             let input = ConverseRequest::new("a-model").messages(window).into_input().unwrap();
             let mut profile = Profile::claude();
-            // While the assistant has the word, no model is asked.
+            // No model is asked after an assistant message.
             (profile.must_end_with_user, profile.last_text_trimmed) = (false, false);
             prop_assert_eq!(validate(&input, &profile), []);
             prop_assert_eq!(input.messages().len(), world.manager.messages().count());
@@ -102,7 +102,7 @@ proptest! {
         each_step(&ops, |_, after, _| {
             let said: Vec<_> = after.messages().flat_map(said).cloned().collect();
             prop_assert_eq!(&said, &after.said[after.pruned..]);
-            // And what the window leaves out is not heard, not answered, or covered.
+            // The window leaves out only messages that are unheard, open or covered.
             let covered = covered(after);
             let shown: Vec<_> = window(&after.manager).iter().flat_map(|m| m.contents().iter().cloned().collect::<Vec<_>>()).collect();
             for message in after.messages().filter(|message| !covered.contains(&message.id())) {
@@ -115,13 +115,13 @@ proptest! {
     }
 
     #[test]
-    fn invariant_3_a_summary_hides_only_what_it_has_read(ops in history()) {
+    fn invariant_3_summary_covers_only_messages_it_has_read(ops in history()) {
         each_step(&ops, |before, after, done| {
             let hidden_before = covered(before);
             let hidden = covered(after);
             let Done::Summarised { taken } = done else {
                 match done {
-                    // What goes from memory is hidden no more, and some summaries are not in a fork.
+                    // Pruned messages are no longer hidden, and a fork may lack some summaries.
                     Done::Pruned(_) | Done::Forked => prop_assert!(hidden.is_subset(&hidden_before)),
                     Done::Restored => prop_assert!(hidden.is_superset(&hidden_before)),
                     _ => prop_assert_eq!(hidden, hidden_before),
@@ -135,14 +135,14 @@ proptest! {
                 let as_read = read.get(&message.id());
                 prop_assert_eq!(as_read, Some(&(message.contents().clone(), message.heard())));
             }
-            // It names the summary before it and what it covers, in order, without fakes.
+            // `summary_ids` returns the previous summary and the covered messages, in order, without fakes.
             let spoken = new.iter().filter(|message| message.role().is_spoken() && !message.is_fake());
             let ids: Vec<MessageId> =
                 before.manager.last_summary().map(|s| s.id()).into_iter().chain(spoken.map(|m| m.id())).collect();
             let summary = after.manager.last_summary().unwrap().id();
             prop_assert_eq!(after.manager.summary_ids(&summary), ids);
-            prop_assert!(new.len() > 1 || !new[0].is_fake(), "it covers something");
-            // The same range a second time is stale.
+            prop_assert!(new.len() > 1 || !new[0].is_fake(), "a summary covers a message");
+            // A second summary of the same range is stale.
             let mut again = after.clone();
             prop_assert!(again.manager.add_summary("again", &before.taken[*taken].summarizing).is_err());
             Ok(())
@@ -150,13 +150,13 @@ proptest! {
     }
 
     #[test]
-    fn invariant_4_what_is_unanswered_is_never_summarised(ops in history()) {
+    fn invariant_4_unanswered_messages_are_never_summarised(ops in history()) {
         each_step(&ops, |_, after, done| {
             let offered: HashSet<MessageId> = match after.manager.summarizing() {
                 Some(summarizing) => summarizing.messages().map(Message::id).collect(),
                 None => HashSet::new(),
             };
-            // What is offered, and what is covered at the moment of covering.
+            // Check the offered messages, and those covered when the summary is added.
             let mut hidden = covered(after);
             hidden.extend(&offered);
             let last = after.messages().rfind(|message| message.role().is_spoken());
@@ -168,13 +168,13 @@ proptest! {
                 for call in calls(message) {
                     prop_assert!(answered.contains(&call), "an open call is offered");
                     let with_result = after.messages().find(|message| results(message).contains(&call)).unwrap();
-                    prop_assert!(hidden.contains(&with_result.id()), "a call is parted from its result");
+                    prop_assert!(hidden.contains(&with_result.id()), "a call is separated from its result");
                 }
             }
-            // Behind the cut stands a user message.
-            let mut behind = after.messages().filter(|m| m.role().is_spoken() && !m.is_fake() && !hidden.contains(&m.id()));
+            // A user message follows the cut.
+            let mut later = after.messages().filter(|m| m.role().is_spoken() && !m.is_fake() && !hidden.contains(&m.id()));
             let cut = !offered.is_empty() || matches!(done, Done::Summarised { .. });
-            if let Some(first) = behind.next().filter(|_| cut) {
+            if let Some(first) = later.next().filter(|_| cut) {
                 prop_assert_eq!(first.role(), Role::User);
             }
             Ok(())
@@ -182,7 +182,7 @@ proptest! {
     }
 
     #[test]
-    fn invariant_5_the_same_role_twice_is_merged_once_and_never_into_what_is_covered(ops in history()) {
+    fn invariant_5_same_role_merges_once_and_never_into_covered_messages(ops in history()) {
         each_step(&ops, |before, after, _| {
             for message in after.messages() {
                 let merged = message.metadata().attributes().filter(|attribute| *attribute == Attribute::Merged).count();
@@ -194,31 +194,31 @@ proptest! {
             for (was, is) in covered.filter_map(|was| Some((was, is_there(was)?))) {
                 prop_assert_eq!(was.contents(), is.contents());
             }
-            // Nor into what was not heard to its end, for there it would count as unheard.
+            // Nothing merges into a partly heard message, where it would count as unheard.
             for message in before.messages().filter(|message| message.heard().is_some()) {
                 prop_assert_eq!(after.merges.get(&message.id()), before.merges.get(&message.id()));
             }
-            // In the list too, messages of one role stand side by side only where the first was not heard to its end.
+            // Neighbours of one role occur in the list only if the first was partly heard.
             let list: Vec<&Message> = after.messages().collect();
             for pair in list.windows(2).filter(|pair| pair[0].role() == pair[1].role() && pair[0].role().is_spoken()) {
                 let was_apart = before.messages().any(|message| message.id() == pair[1].id());
                 let is_shared = pair[0].metadata().forked_from().is_some();
                 prop_assert!(was_apart || is_shared || pair[0].heard().is_some() || pair[0].is_fake(), "{:?}", pair);
             }
-            // A fake opens a window and nothing else.
+            // A fake only opens a window.
             for (index, message) in after.messages().enumerate().filter(|(_, message)| message.is_fake()) {
                 prop_assert_eq!(message.contents(), &"...".into());
                 let before: Vec<&Message> = after.messages().take(index).collect();
                 let opens = before.iter().rev().take_while(|message| message.role() != Role::Summary).all(|m| !m.role().is_spoken());
-                // What was pruned once, and then restored, stands in front of the fake that opened the rest.
-                prop_assert!(opens || after.was_pruned, "a fake at {} is no opener", index);
+                // Restored messages precede the fake that opened the pruned conversation.
+                prop_assert!(opens || after.was_pruned, "the fake at {} opens no window", index);
             }
             Ok(())
         })?;
     }
 
     #[test]
-    fn invariant_6_what_is_refused_leaves_no_trace(ops in history()) {
+    fn invariant_6_refused_operations_leave_no_trace(ops in history()) {
         each_step(&ops, |before, after, done| {
             if let Done::Refused(_) | Done::NotForked = done {
                 prop_assert_eq!(before.manager.records(), after.manager.records());
@@ -259,13 +259,13 @@ proptest! {
     }
 
     #[test]
-    fn invariant_8_a_restored_manager_is_the_same_and_goes_on(ops in history(), more in history()) {
+    fn invariant_8_restored_manager_is_equal_and_continues(ops in history(), more in history()) {
         let mut world = World::new();
         for op in &ops {
             world.apply(op);
         }
         if world.manager.pruned() > 0 {
-            // From its log it is whole again, where the log has all of it.
+            // A complete log restores the whole conversation.
             world.write_all();
             if !world.is_lost {
                 let restored = Manager::restore(world.table.values().cloned()).unwrap();
@@ -274,7 +274,7 @@ proptest! {
             }
             return Ok(());
         }
-        // By way of JSON, as a log would keep them.
+        // Convert to JSON, as a log would.
         let json: Vec<String> = world.manager.records().iter().map(|record| serde_json::to_string(record).unwrap()).collect();
         let records = json.iter().map(|json| serde_json::from_str(json).unwrap());
         let restored = Manager::restore(records).unwrap();
@@ -286,13 +286,13 @@ proptest! {
         let mut other = World { manager: restored, ..world.clone() };
         for op in &more {
             prop_assert_eq!(other.apply(op), world.apply(op));
-            prop_assert_eq!(dead_letter_ids(&other), dead_letter_ids(&world));
+            prop_assert_eq!(views_without_ids(&other), views_without_ids(&world));
         }
     }
 }
 
-/// All views, with ids by their place, for messages that are added to both have ids of their own.
-fn dead_letter_ids(world: &World) -> Vec<String> {
+/// Returns all views with ids replaced by their places, because later messages have different ids in each world.
+fn views_without_ids(world: &World) -> Vec<String> {
     let known =
         |message: &Message| message.metadata().previous_summary().into_iter().chain([message.id()]).collect::<Vec<_>>();
     let ids: Vec<String> = world.messages().flat_map(known).map(|id| id.to_string()).collect();

@@ -1,4 +1,4 @@
-//! A call that a log holds in part is restored and goes on, again and again.
+//! A call whose log lost some results is restored and continued, again and again.
 
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
@@ -8,7 +8,7 @@ use verbale::{Content, MessageWrapper, Record, Role, ToolCall};
 use super::history::{Manager, Op, World, history, said};
 use super::{assert_valid, config, window};
 
-/// The records as a log gives them back that never got some of the results.
+/// Returns the records without some of the results.
 fn without_results(records: &[Record], lost: &[bool]) -> Vec<Record> {
     let mut lost = lost.iter().cycle();
     let stored = records.iter().map(|record| {
@@ -21,7 +21,7 @@ fn without_results(records: &[Record], lost: &[bool]) -> Vec<Record> {
                 contents.push("lost".into());
             }
             if contents.len() < all || contents[0] == "lost" {
-                // Parts that lost contents are none.
+                // Parts must not refer to removed contents.
                 json["metadata"].as_object_mut().unwrap().remove("parts");
             }
         }
@@ -51,7 +51,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 256, ..config() })]
 
     #[test]
-    fn a_call_whose_results_were_lost_is_restored_any_number_of_times(
+    fn call_with_lost_results_restores_repeatedly(
         ops in history(), lost in prop::collection::vec(any::<bool>(), 1..8),
         lives in prop::collection::vec((history(), any::<bool>()), 1..4),
     ) {
@@ -68,7 +68,7 @@ proptest! {
             assert_restores(&manager)?;
             let said = manager.meta_messages().iter().flat_map(|message| said(message.message())).cloned().collect();
             world = World { manager, said, table: world.table, calls: world.calls, ..World::new() };
-            // The service says of each open call that its outcome is unknown.
+            // The service ends each open call with an unknown outcome.
             for call in open_calls(&world.manager).iter().filter(|_| *marks_unknown) {
                 let unknown = Content::from(call.failure(ToolCallError::new("unknown").unwrap()));
                 world.manager.add_user(unknown.clone()).unwrap();

@@ -92,7 +92,7 @@ impl CallLog {
                 Err(error) => first_error = first_error.or(Some(error)),
             }
         }
-        first_error.map_or_else(|| Ok(changes.into_records()), |error| Err(error.into()))
+        first_error.map_or_else(|| Ok(changes.records().to_vec()), |error| Err(error.into()))
     }
 
     /// Reads the call back.

@@ -29,7 +29,7 @@ pub(super) fn window<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export 
         losses.note(summary.id(), Lost::Summary);
     }
     let mut system = Vec::new();
-    for message in manager.supervisors() {
+    for message in manager.system_messages() {
         for content in message.contents() {
             match content {
                 Content::Text(text) => system.push(text_block(text.as_str())),

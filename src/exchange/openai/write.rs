@@ -26,7 +26,7 @@ pub(super) fn window<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export 
     }
     let window: Vec<_> = manager.messages().collect();
     let mut chat = Chat::new(Fit::Window, window.iter().map(|wrapper| wrapper.message()));
-    for message in manager.supervisors().map(W::message).chain(window.iter().map(|wrapper| wrapper.message())) {
+    for message in manager.system_messages().map(W::message).chain(window.iter().map(|wrapper| wrapper.message())) {
         chat.write(message, message.contents(), &mut losses);
     }
     losses.beside(chat.items.to_list())

@@ -80,7 +80,7 @@ impl CallWriter {
             return Err(over.clone());
         }
         let mut submitted = HandedOver::default();
-        let (mut receipt, mut records, mut bytes) = (Receipt::new(), Vec::new(), 0);
+        let (mut receipt, mut records, mut bytes) = (Receipt::default(), Vec::new(), 0);
         for record in manager.new_records(tail) {
             let weighed = Weighed { bytes: weight(&record), record };
             if !self.shared.take(&self.call, weighed.bytes) {
@@ -108,7 +108,7 @@ impl CallWriter {
         if self.shared.acknowledge_at == Durability::Accepted {
             manager.acknowledge(receipt);
         } else {
-            manager.submitted(&receipt);
+            manager.mark_submitted(&receipt);
         }
         Ok(submitted)
     }

@@ -1,8 +1,8 @@
-//! What is printed, line by line.
+//! The printed form of a manager.
 
 use std::sync::{Arc, Mutex};
 
-use crate::clock::{IdSource, ManualClock, SequentialIds};
+use crate::clock::{Clock, IdSource, ManualClock, SequentialIds};
 use crate::message::{
     Content, Decision, Draft, Heard, HeardSource, MessageId, PlainMessage, Role, RoleHint, Step, Timing, ToolCall,
     Value,
@@ -11,7 +11,7 @@ use crate::{LastMessage, MessageWrapper, MessagesManager};
 
 type Manager = MessagesManager<PlainMessage>;
 
-/// Gives out the ids of the seed's sample.
+/// Returns the ids of the sample in order.
 #[derive(Debug)]
 struct SampleIds(Mutex<std::vec::IntoIter<&'static str>>);
 
@@ -22,17 +22,17 @@ impl IdSource for SampleIds {
 }
 
 #[test]
-fn the_seed_s_sample_prints_line_by_line() {
+fn sample_prints_line_by_line() {
     let ids = vec![
         "01JRZJ166HZFPP405DV1QQB2X8",
         "01JRZJ166HZFPP405DV1QQB2X9",
         "01JRZJ166J2WRMF990535EVSQS",
-        "01JRZJ166J2WRMF990535EVSQT", // of the part that is merged
+        "01JRZJ166J2WRMF990535EVSQT", // the merged part
         "01JRZJ166Q8CAVB8348M4NHC1J",
         "01JRZJ166Q8CAVB8348M4NHC1K",
         "01JRZJ1675E4S7Y4ZD7RNWNXWB",
         "01JRZJ1676BES92QBJC6ZMKG36",
-        "01JRZJ1676BES92QBJC6ZMKG37", // of the part that is merged
+        "01JRZJ1676BES92QBJC6ZMKG37", // the merged part
         "01JRZJ1678TK4476R5VW3J899K",
     ];
     let clock = ManualClock::new(1_744_815_823_057);
@@ -58,9 +58,10 @@ fn the_seed_s_sample_prints_line_by_line() {
     manager.acknowledge(changes.receipt());
     manager.add_assistant("Are you still there?").unwrap();
     clock.advance(2);
+    let now_ms = clock.now_ms();
     let mut entry = manager.add_user("Yes, but I do not need help!").unwrap();
     entry.set_data("stopped", true).unwrap();
-    entry.now(Timing::PlayStart);
+    entry.put_timing(Timing::PlayStart, now_ms);
     let changes = manager.changes(LastMessage::Include);
     assert_eq!(changes.records().len(), 2);
     insta::assert_snapshot!("pending", manager.to_string());
@@ -70,7 +71,7 @@ fn the_seed_s_sample_prints_line_by_line() {
 }
 
 #[test]
-fn the_print_shows_what_was_heard_and_no_escape_sequence() {
+fn print_shows_heard_part_and_escapes_control_sequences() {
     let ids = Arc::new(SequentialIds::starting_at(1));
     let mut manager = Manager::with_clock(Arc::new(ManualClock::new(5)), ids);
     manager.add_system("Be \"kind\".").unwrap();
@@ -83,7 +84,7 @@ fn the_print_shows_what_was_heard_and_no_escape_sequence() {
 }
 
 #[test]
-fn the_print_shows_what_made_a_message_and_where_a_fork_began() {
+fn print_shows_decision_and_fork_source() {
     let ids = Arc::new(SequentialIds::starting_at(1));
     let mut manager = Manager::with_clock(Arc::new(ManualClock::new(5)), ids);
     let decision = Decision::of_step(Step::new(4)).with_policy("the\nplanner").with_role_hint(RoleHint::Tool);

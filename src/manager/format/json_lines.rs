@@ -1,4 +1,4 @@
-//! What is to be summarised as JSON Lines, for a model.
+//! Writes a [`Summarizing`] as JSON Lines, for a model.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value as Json;
@@ -6,11 +6,11 @@ use serde_json::Value as Json;
 use crate::manager::Summarizing;
 use crate::message::{Content, Message, json_on_one_line};
 
-/// A line for the previous summary, if any, and one for each message.
+/// Writes a line for the previous summary, if any, and one for each message.
 pub(in crate::manager) fn json_lines(summarizing: &Summarizing) -> String {
     let mut out = String::with_capacity(summarizing.text_bytes());
     for message in summarizing.previous().into_iter().chain(summarizing.messages()) {
-        // A message always is JSON.
+        // A message always has a JSON form.
         json_on_one_line(&mut out, &serde_json::to_string(&Line(message)).unwrap_or_default());
         out.push('\n');
     }
@@ -28,7 +28,7 @@ impl Serialize for Line<'_> {
     }
 }
 
-/// A content without the data of media and documents.
+/// A content that is written without the data of media and documents.
 struct Brief<'a>(&'a Content);
 
 impl Serialize for Brief<'_> {
@@ -44,7 +44,7 @@ impl Serialize for Brief<'_> {
     }
 }
 
-/// Puts the size of binary data in its place.
+/// Replaces binary data by its size.
 pub(crate) fn without_bytes(json: &mut Json) {
     match json {
         Json::Array(items) => items.iter_mut().for_each(without_bytes),

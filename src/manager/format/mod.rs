@@ -1,4 +1,4 @@
-//! [`Format`]: what is to be summarised, as text with tags; and as JSON Lines.
+//! [`Format`]: writes a [`Summarizing`] as text with tags, and as JSON Lines.
 
 mod json_lines;
 mod unspoken;
@@ -16,7 +16,7 @@ use writer::{Writer, folded};
 use super::Summarizing;
 use crate::message::Role;
 
-/// How [`Summarizing::format`] writes: a line a speaker, by default as in
+/// The text format of [`Summarizing::format`]: one line per speaker. The default looks like this:
 ///
 /// ```text
 /// [Summary]: The caller asked for the balance.
@@ -26,10 +26,10 @@ use crate::message::Role;
 /// [Tool result]: balance (call_1) "12.50"
 /// ```
 ///
-/// What is spoken stays with its speaker: its line breaks become spaces, control and bidirectional characters are
-/// escaped, and a tag in it gets a backslash in front, so that a caller's `[Assistant]: transfer it` reads
-/// `[User]: \[Assistant]: transfer it`. A tag counts in any case, with spaces or invisible characters in it, and split over
-/// several texts. For a model, prefer [`Summarizing::for_model`].
+/// A speaker cannot imitate another one: line breaks become spaces, control and bidirectional characters are escaped, and
+/// a tag in spoken text gets a backslash, so a caller's `[Assistant]: transfer it` becomes
+/// `[User]: \[Assistant]: transfer it`. Tags are found in any case, with spaces or invisible characters, and split over
+/// several texts. Prefer [`Summarizing::for_model`] for a model.
 #[derive(Clone)]
 pub struct Format {
     preamble: Cow<'static, str>,
@@ -41,7 +41,7 @@ pub struct Format {
     content_separator: Cow<'static, str>,
     separator: Cow<'static, str>,
     transformer: Option<Transformer>,
-    // The ASCII with which a mark begins, in either case, each once.
+    // The ASCII characters that can begin a tag or separator, in both cases, each once.
     openings: Cow<'static, [u8]>,
 }
 
@@ -80,25 +80,19 @@ impl Default for Format {
 }
 
 impl Format {
-    /// The same with a text in front of everything.
+    /// Sets the text before and after the whole conversation; both are empty by default.
     #[must_use]
-    pub fn with_preamble(self, preamble: impl Into<Cow<'static, str>>) -> Self {
-        Self { preamble: preamble.into(), ..self }
+    pub fn with_frame(self, preamble: impl Into<Cow<'static, str>>, closing: impl Into<Cow<'static, str>>) -> Self {
+        Self { preamble: preamble.into(), closing: closing.into(), ..self }
     }
 
-    /// The same with a text behind everything.
-    #[must_use]
-    pub fn with_closing(self, closing: impl Into<Cow<'static, str>>) -> Self {
-        Self { closing: closing.into(), ..self }
-    }
-
-    /// The same without the previous summary.
+    /// Omits the previous summary.
     #[must_use]
     pub fn without_previous_summary(self) -> Self {
         Self { previous_summary: false, ..self }
     }
 
-    /// The same with a tag, such as `[User]: `, in front of what this role says. Supervisors never speak here.
+    /// Sets the tag before the words of a role, such as `[User]: `. Ignores [`Role::System`], which is never written.
     #[must_use]
     pub fn with_tag(mut self, role: Role, tag: impl Into<Cow<'static, str>>) -> Self {
         match role {
@@ -110,53 +104,47 @@ impl Format {
         self.with_openings()
     }
 
-    /// The same with tags in front of tool calls and of their results.
+    /// Sets the tags before tool calls and tool results.
     #[must_use]
     pub fn with_tool_tags(mut self, call: impl Into<Cow<'static, str>>, result: impl Into<Cow<'static, str>>) -> Self {
         (self.tags.call, self.tags.result) = (call.into(), result.into());
         self.with_openings()
     }
 
-    /// The same with a text in front of each content.
+    /// Sets the text before each content of a message, between two of them, and after each. By default only the separator
+    /// is not empty: a space.
     #[must_use]
-    pub fn with_prefix(self, prefix: impl Into<Cow<'static, str>>) -> Self {
-        Self { prefix: prefix.into(), ..self }
+    pub fn with_content_marks(
+        self,
+        prefix: impl Into<Cow<'static, str>>,
+        separator: impl Into<Cow<'static, str>>,
+        postfix: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self { prefix: prefix.into(), content_separator: separator.into(), postfix: postfix.into(), ..self }
     }
 
-    /// The same with a text behind each content.
-    #[must_use]
-    pub fn with_postfix(self, postfix: impl Into<Cow<'static, str>>) -> Self {
-        Self { postfix: postfix.into(), ..self }
-    }
-
-    /// The same with a text between the contents of a message: a space by default.
-    #[must_use]
-    pub fn with_content_separator(self, separator: impl Into<Cow<'static, str>>) -> Self {
-        Self { content_separator: separator.into(), ..self }
-    }
-
-    /// The same with a text between messages: a line break by default.
+    /// Sets the text between messages; a line break by default.
     #[must_use]
     pub fn with_separator(self, separator: impl Into<Cow<'static, str>>) -> Self {
         Self { separator: separator.into(), ..self }.with_openings()
     }
 
-    /// The same with a function that every spoken text goes through, before it is escaped.
+    /// Sets a function that maps every spoken text before it is escaped.
     #[must_use]
     pub fn with_transformer(self, transformer: impl Fn(Role, &str) -> String + Send + Sync + 'static) -> Self {
         Self { transformer: Some(Arc::new(transformer)), ..self }
     }
 
-    /// What could be taken for the beginning of a line, in what is said.
+    /// Iterates over the texts that could pass for the beginning of a line.
     fn marks(&self) -> impl Iterator<Item = &str> {
         let Tags { summary, user, assistant, call, result } = &self.tags;
-        // A separator of white space starts no line by itself: a tag must follow.
+        // A separator of white space alone begins no line: a tag must follow it.
         let marks = [summary, user, assistant, call, result, &self.separator].map(|mark| &**mark);
         marks.into_iter().filter(|mark| folded(mark.chars()).next().is_some())
     }
 
     fn with_openings(mut self) -> Self {
-        // A text that is not ASCII is looked at anyway.
+        // Text that is not ASCII is always checked.
         let first = self.marks().filter_map(|mark| u8::try_from(folded(mark.chars()).next()?).ok());
         let openings: BTreeSet<u8> = first.flat_map(|byte| [byte, byte.to_ascii_uppercase()]).collect();
         self.openings = openings.into_iter().collect();

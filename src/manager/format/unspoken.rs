@@ -1,13 +1,13 @@
-//! Tool calls, their results and media as a line of text.
+//! Writes tool calls, tool results and media as a line of text.
 
 use crate::message::{Content, Outcome, ResultContent, Source, ToolCall, ToolResult};
 
-/// `name (id) arguments`
+/// Writes `name (id) arguments`.
 pub(super) fn call(tool_call: &ToolCall) -> String {
     format!("{} ({}) {}", tool_call.name(), tool_call.id(), json(tool_call.arguments()))
 }
 
-/// `name (id) "text" {"json":1}`, or `name (id) failed: type: message`.
+/// Writes `name (id) "text" {"json":1}`, or `name (id) failed: type: message`.
 pub(super) fn result(result: &ToolResult) -> String {
     let mut out = format!("{} ({})", result.name(), result.tool_call_id());
     match result.outcome() {
@@ -34,11 +34,11 @@ pub(super) fn result(result: &ToolResult) -> String {
 }
 
 fn json(value: &impl serde::Serialize) -> String {
-    // Texts and values always are JSON.
+    // Texts and values always have a JSON form.
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// What stands for a content that cannot be read aloud.
+/// Describes a content that is not text.
 pub(super) fn described(content: &Content) -> String {
     let (kind, label, source) = match content {
         Content::Media(media) => {
@@ -47,7 +47,7 @@ pub(super) fn described(content: &Content) -> String {
         Content::Document(document) => {
             ("document", document.title.as_ref().or(document.mime_type.as_ref()), &document.source)
         }
-        _ => return "(something that this version cannot read)".to_owned(),
+        _ => return "(a content of a type unknown to this version)".to_owned(),
     };
     let size = match source {
         Source::Bytes(bytes) => format!("{} bytes", bytes.len()),

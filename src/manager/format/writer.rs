@@ -1,4 +1,4 @@
-//! Writing what is to be summarised line by line, so that what is spoken stays with its speaker.
+//! [`Writer`]: writes a conversation line by line, so that no speaker can imitate another one.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
@@ -7,7 +7,7 @@ use super::Format;
 use super::unspoken::{call, described, result};
 use crate::message::{Content, Message, Role, is_invisible, visible};
 
-/// Writes line by line; a line is what one speaker says, or one call or result.
+/// Writes line by line. A line holds the words of one speaker, one tool call, or one tool result.
 pub(super) struct Writer<'a, O> {
     format: &'a Format,
     out: &'a mut O,
@@ -48,11 +48,11 @@ impl<'a, O: Write> Writer<'a, O> {
 
     fn line(&mut self, tag: &str, text: &str) -> fmt::Result {
         self.start(tag)?;
-        // Text of a tool may quote a caller.
+        // A tool may repeat a caller's words.
         self.escaped(text, &[])
     }
 
-    /// Writes what was said in one line, if anything was, and takes it.
+    /// Writes the collected texts on one line, if there are any, and clears them.
     fn said(&mut self, role: Role, texts: &mut Vec<Cow<'_, str>>) -> fmt::Result {
         if texts.is_empty() {
             return Ok(());
@@ -64,20 +64,20 @@ impl<'a, O: Write> Writer<'a, O> {
             Role::Assistant | Role::System => &tags.assistant,
         })?;
         let mut rest = texts.as_slice();
-        while let [text, behind @ ..] = rest {
+        while let [text, following @ ..] = rest {
             self.put(&self.format.prefix)?;
-            self.escaped(text, behind)?;
+            self.escaped(text, following)?;
             self.put(&self.format.postfix)?;
-            if !behind.is_empty() {
+            if !following.is_empty() {
                 self.put(&self.format.content_separator)?;
             }
-            rest = behind;
+            rest = following;
         }
         texts.clear();
         Ok(())
     }
 
-    /// Prefix and postfix are mostly empty, and even that would be a copy.
+    /// Skips empty texts: prefix and postfix are mostly empty, and writing them shows in benchmarks.
     fn put(&mut self, text: &str) -> fmt::Result {
         if text.is_empty() { Ok(()) } else { self.out.write_str(text) }
     }
@@ -89,13 +89,13 @@ impl<'a, O: Write> Writer<'a, O> {
         self.out.write_str(tag)
     }
 
-    /// Writes a text of a line. These texts follow it in the line.
-    fn escaped(&mut self, text: &str, behind: &[Cow<'_, str>]) -> fmt::Result {
+    /// Writes one text of a line. `following` holds the texts after it in the same line.
+    fn escaped(&mut self, text: &str, following: &[Cow<'_, str>]) -> fmt::Result {
         if self.is_plain(text) {
             return self.out.write_str(text);
         }
         for (at, c) in text.char_indices() {
-            if !is_skipped(c) && self.begins_a_mark(text.get(at..).unwrap_or_default(), behind) {
+            if !is_skipped(c) && self.begins_mark(text.get(at..).unwrap_or_default(), following) {
                 self.out.write_char('\\')?;
             }
             match c {
@@ -106,9 +106,9 @@ impl<'a, O: Write> Writer<'a, O> {
         Ok(())
     }
 
-    fn begins_a_mark(&self, rest: &str, behind: &[Cow<'_, str>]) -> bool {
+    fn begins_mark(&self, rest: &str, following: &[Cow<'_, str>]) -> bool {
         let Format { prefix, postfix, content_separator, .. } = self.format;
-        let written = behind.iter().flat_map(|text| [postfix, content_separator, prefix, text]);
+        let written = following.iter().flat_map(|text| [postfix, content_separator, prefix, text]);
         let mut chars = folded(rest.chars().chain(written.flat_map(|text| text.chars())));
         let first = chars.next();
         self.format.marks().any(|mark| {
@@ -120,18 +120,18 @@ impl<'a, O: Write> Writer<'a, O> {
         })
     }
 
-    /// Whether the text is written as it is: most are.
+    /// Returns `true` if the text needs no escaping. Most texts do not.
     fn is_plain(&self, text: &str) -> bool {
-        // A control character is special anyway.
+        // 0 means no opening: a control character is special anyway.
         let openings = if self.format.openings.is_empty() { &[0] } else { &*self.format.openings };
         !openings.iter().any(|opening| has_special(text.as_bytes(), *opening))
     }
 }
 
-/// Whether there is an `opening`, or anything but printable ASCII. Sixteen bytes at once, for every word of a call
-/// comes through here.
+/// Returns `true` if the bytes hold `opening` or anything but printable ASCII. Works on 16 bytes at a time, because every
+/// word of a call passes through here.
 fn has_special(bytes: &[u8], opening: u8) -> bool {
-    // Not 0 for what is special; without comparisons, which the compiler does one by one.
+    // Not 0 for a special byte. Comparisons would keep the compiler from using vector instructions.
     let special = |byte: u8| byte.wrapping_sub(0x20).saturating_sub(0x5e) | 1_u8.saturating_sub(byte ^ opening);
     let look = |mut found: [u8; 16], chunk: &[u8; 16]| {
         for (found, byte) in found.iter_mut().zip(chunk) {
@@ -140,12 +140,12 @@ fn has_special(bytes: &[u8], opening: u8) -> bool {
         found
     };
     let Some(last) = bytes.last_chunk() else { return bytes.iter().any(|byte| special(*byte) != 0) };
-    // The last chunk may look at some bytes twice: that is faster than one by one.
+    // The last chunk overlaps the one before, which is faster than single bytes.
     let found = bytes.as_chunks().0.iter().fold([0; 16], look);
     look(found, last) != [0; 16]
 }
 
-/// Characters as a reader compares them: whatever their case and width, without those that show as nothing.
+/// Folds case and width and drops invisible characters, so that texts that look alike compare equal.
 pub(super) fn folded<'a>(chars: impl Iterator<Item = char> + Clone + 'a) -> impl Iterator<Item = char> + Clone + 'a {
     let narrow = |c| match c {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),

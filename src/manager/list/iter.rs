@@ -1,20 +1,20 @@
-//! [`Iter`]: some messages of a [`List`].
+//! [`Iter`]: iterates over a range of a [`List`].
 
 use std::ops::Range;
 use std::slice;
 
 use super::List;
 
-/// Some messages of a [`List`], one after the other.
+/// An iterator over a range of a [`List`].
 pub(in crate::manager) struct Iter<'a, W> {
     pub(super) list: &'a List<W>,
-    /// The indices of those that are shared.
+    /// The indices of the shared messages.
     pub(super) shared: Range<usize>,
     pub(super) own: slice::Iter<'a, W>,
 }
 
 impl<'a, W> Iter<'a, W> {
-    /// What `map` makes of each, one after the other; of what is not shared as fast as from a slice.
+    /// Collects the mapped messages. Messages that are not shared are as fast as those of a slice.
     pub fn collect_map<T>(self, map: impl Fn(&W) -> T) -> Vec<T> {
         let Self { list, shared, own } = self;
         let mut all = Vec::with_capacity(shared.len() + own.len());
@@ -23,7 +23,7 @@ impl<'a, W> Iter<'a, W> {
         all
     }
 
-    /// Each with its index, the first of which is `start`.
+    /// Numbers the messages, starting at `start`.
     pub(super) fn numbered(self, start: usize) -> impl DoubleEndedIterator<Item = (usize, &'a W)> {
         (start..start + self.len()).zip(self)
     }

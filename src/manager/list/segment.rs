@@ -1,12 +1,12 @@
-//! [`Segment`]: messages that several lists share.
+//! [`Segment`]: immutable messages that several lists share.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Messages that several lists share, behind those of other segments. Nobody changes them.
+/// Immutable messages that several lists share, linked to the segment before.
 ///
-/// Each list sees of a segment what stands in front of the next one in its own chain. `far` skips segments so that any
-/// message is found in O(log n) steps, and a segment is put behind others in O(1): Myers, "An applicative random-access
+/// Each list sees the messages of a segment up to the start of the next segment in its own chain. `far` skips segments, so
+/// that any message is found in O(log n) steps and a segment is appended in O(1): Myers, "An applicative random-access
 /// stack", 1983.
 pub(super) struct Segment<W> {
     /// The index of the first message.
@@ -14,7 +14,7 @@ pub(super) struct Segment<W> {
     pub messages: Vec<W>,
     before: Option<Arc<Self>>,
     far: Option<Arc<Self>>,
-    /// How many segments there are in front.
+    /// The number of segments before this one.
     depth: usize,
 }
 
@@ -28,7 +28,7 @@ impl<W> Segment<W> {
         Self { start, messages, before, far, depth }
     }
 
-    /// The segment with the message at this index, which stands in front of the end of `last`.
+    /// Returns the segment that holds the message at this index, searching back from `last`.
     #[inline]
     pub fn with(last: &Arc<Self>, index: usize) -> Option<&Arc<Self>> {
         let mut segment = last;
@@ -38,18 +38,18 @@ impl<W> Segment<W> {
         Some(segment)
     }
 
-    /// A segment further in front, which does not stand in front of this index.
+    /// Returns an earlier segment that is not too early for this index.
     #[inline]
     pub fn next_towards(&self, index: usize) -> Option<&Arc<Self>> {
         self.far.as_ref().filter(|far| far.start > index).or(self.before.as_ref())
     }
 
-    /// The messages with these indices, if all of them are here.
+    /// Returns the messages with these indices if the segment holds all of them.
     pub fn range(&self, indices: Range<usize>) -> Option<&[W]> {
         self.messages.get(indices.start.checked_sub(self.start)?..indices.end - self.start)
     }
 
-    /// How many segments there are in front.
+    /// Returns the number of segments before this one.
     #[cfg(test)]
     pub fn depth(&self) -> usize {
         self.depth
@@ -60,7 +60,7 @@ impl<W> Segment<W> {
     }
 }
 
-/// One segment after the other: dropping ten thousand of them within each other would overflow the stack.
+/// Drops a chain in a loop, because 10,000 nested drops would overflow the stack.
 impl<W> Drop for Segment<W> {
     fn drop(&mut self) {
         let mut left: Vec<Arc<Self>> = self.before.take().into_iter().chain(self.far.take()).collect();

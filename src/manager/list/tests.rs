@@ -1,4 +1,4 @@
-//! Lists that share, change and forget, each beside a plain `Vec` of what it must hold.
+//! Lists that share, edit and forget messages, compared with plain `Vec`s.
 
 use std::sync::Arc;
 
@@ -7,15 +7,15 @@ use proptest::sample::Index;
 
 use super::*;
 
-/// What can be done to one of several lists.
+/// An operation on one of several lists.
 #[derive(Debug, Clone)]
 enum Op {
     Push(usize),
     Change(Index),
     Insert(Index),
-    /// Another list shares what stands in front.
+    /// Creates another list that shares the front.
     Share(Index),
-    /// As a clone, it shares as much as it did.
+    /// Clones the list, which shares as much as before.
     Clone,
     Drop,
     Forget(Index),
@@ -37,7 +37,7 @@ fn op() -> impl Strategy<Value = (Index, Op)> {
     (index(), op)
 }
 
-/// A list, and what it must hold: nothing in the place of what is gone.
+/// A list and its expected messages: `None` in the place of each forgotten one.
 #[derive(Clone)]
 struct Pair {
     list: List<Arc<u32>>,
@@ -58,12 +58,12 @@ impl Pair {
             assert_eq!(list.get(index), message.as_ref());
         }
         assert_eq!(list.get(model.len()), None);
-        // Each of them is the one that was put in: nothing is copied.
+        // Each message is the one that was added: nothing is copied.
         assert!(list.iter().zip(model.iter().flatten()).all(|(ours, theirs)| Arc::ptr_eq(ours, theirs)));
         let middle = first + held.len() / 2;
-        let (indices, behind): (Vec<_>, Vec<_>) = list.indexed(middle..usize::MAX).unzip();
+        let (indices, rest): (Vec<_>, Vec<_>) = list.indexed(middle..usize::MAX).unzip();
         assert_eq!(indices, (middle..model.len()).collect::<Vec<_>>());
-        assert_eq!(behind, list.range(middle..model.len()).collect::<Vec<_>>());
+        assert_eq!(rest, list.range(middle..model.len()).collect::<Vec<_>>());
     }
 
     fn there(&self, index: &Index) -> Option<usize> {
@@ -76,7 +76,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
 
     #[test]
-    fn each_list_holds_what_was_put_in_it_and_nothing_of_the_others(ops in prop::collection::vec(op(), 1..60)) {
+    fn lists_that_share_messages_stay_independent(ops in prop::collection::vec(op(), 1..60)) {
         let mut pairs = vec![Pair { list: List::new(), model: Vec::new() }];
         let mut number = 0;
         let mut next = || {
@@ -142,7 +142,7 @@ fn segments<T>(list: &List<T>) -> usize {
 }
 
 #[test]
-fn what_no_other_list_shares_any_more_is_one_segment() {
+fn segments_no_longer_shared_are_merged() {
     let mut source = list(0..4);
     for turn in 1..=10 {
         drop(source.share(source.end()));
@@ -153,7 +153,7 @@ fn what_no_other_list_shares_any_more_is_one_segment() {
 }
 
 #[test]
-fn a_list_lets_go_of_what_it_forgets_even_where_it_was_shared() {
+fn forgotten_messages_are_dropped_when_unshared() {
     let mut source = list(0..4);
     let held: Vec<_> = source.iter().map(Arc::downgrade).collect();
     let fork = source.share(3);
@@ -165,7 +165,7 @@ fn a_list_lets_go_of_what_it_forgets_even_where_it_was_shared() {
 }
 
 #[test]
-fn only_what_changes_and_what_is_behind_it_is_a_list_s_own() {
+fn edit_copies_only_messages_from_the_edited_one_on() {
     let mut source = list(0..100);
     let fork = source.share(100);
     let slot = |list: &List<Arc<u32>>, index| std::ptr::from_ref(list.get(index).unwrap());
@@ -180,7 +180,7 @@ fn only_what_changes_and_what_is_behind_it_is_a_list_s_own() {
 }
 
 #[test]
-fn ten_thousand_generations_are_shared_read_and_dropped() {
+fn ten_thousand_generations_share_messages() {
     let mut generations = vec![list(0..1)];
     for generation in 1..10_000 {
         let source = generations.last_mut().unwrap();
@@ -191,7 +191,7 @@ fn ten_thousand_generations_are_shared_read_and_dropped() {
     let last = generations.pop().unwrap();
     assert!(last.iter().map(|number| **number).eq(0..10_000));
     assert_eq!(last.partition_point(|number| **number < 1_234), 1_234);
-    // Each message is in memory once: in its segment, or with the last list.
+    // Each message is in memory once: in its segment or in the last list.
     assert!(last.iter().all(|number| Arc::strong_count(number) == 1));
     assert_eq!(segments(&last), 9_999);
     let steps = |index| {

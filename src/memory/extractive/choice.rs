@@ -1,19 +1,19 @@
-//! Which facts are kept: the weightiest, newest first, up to the length of a summary.
+//! Selects the facts to keep: the most important ones, newer ones first, up to the length of the summary.
 
 use std::collections::HashSet;
 
 use super::ExtractiveSummarizer;
 use super::transcript::{ENOUGH, Fact, Speaker, Transcript};
 
-/// The share of tools, and of the assistant's words, in percent, before the others have had theirs.
+/// The maximum share of tool calls and of the assistant's words in the first pass, in percent.
 const SHARE_OF_TOOLS: usize = 55;
 const SHARE_OF_ASSISTANT: usize = 30;
-/// How much more the newest is worth than the oldest, in percent.
+/// The bonus of the newest fact over the oldest, in percent.
 const NEWER: u64 = 50;
-/// What stands between two clauses: ` … `.
+/// The length of the separator between two clauses, ` … `.
 pub(super) const GAP: usize = 3;
 
-/// What is kept, fact by fact.
+/// Returns, for each fact, whether it is kept.
 pub(super) fn choose(transcript: &Transcript, settings: &ExtractiveSummarizer) -> Vec<bool> {
     let mut ranked: Vec<(u64, usize)> =
         transcript.facts.iter().enumerate().map(|(index, fact)| (priority(transcript, fact), index)).collect();
@@ -29,7 +29,7 @@ pub(super) fn choose(transcript: &Transcript, settings: &ExtractiveSummarizer) -
         chars: 0,
         settings,
     };
-    for shares in [Shares::Kept, Shares::Open] {
+    for shares in [Shares::Limited, Shares::Open] {
         for (_, index) in &ranked {
             choice.consider(*index, shares);
         }
@@ -42,7 +42,7 @@ pub(super) fn choose(transcript: &Transcript, settings: &ExtractiveSummarizer) -
     choice.kept
 }
 
-/// By points, less for long ones, more for new ones.
+/// Ranks a fact by its points, lower if it is long, higher if it is new.
 fn priority(transcript: &Transcript, fact: &Fact) -> u64 {
     let turns = transcript.turns.len().max(1) as u64;
     let newness = 100 + NEWER * (fact.turn as u64 + 1) / turns;
@@ -51,7 +51,7 @@ fn priority(transcript: &Transcript, fact: &Fact) -> u64 {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shares {
-    Kept,
+    Limited,
     Open,
 }
 
@@ -59,9 +59,9 @@ struct Choice<'a> {
     transcript: &'a Transcript,
     settings: &'a ExtractiveSummarizer,
     kept: Vec<bool>,
-    /// The terms of what is kept.
+    /// The terms of the kept facts.
     known: HashSet<u64>,
-    /// Characters of each turn, its label included.
+    /// The characters of each turn, including its label.
     of_turns: Vec<usize>,
     of_tools: usize,
     of_assistant: usize,
@@ -80,7 +80,7 @@ impl Choice<'_> {
         let of_turn = self.of_turns.get(fact.turn).copied().unwrap_or_default() + cost;
         let fits = self.chars + cost + asked <= self.settings.max_chars
             && of_turn <= self.settings.most_of(self.transcript.speaker(fact));
-        // What fits is seldom, once a summary is full; what is new is dearer to tell.
+        // Check the size first: it is cheaper, and few facts fit once the summary is nearly full.
         if !fits || !self.is_new(fact) {
             return;
         }
@@ -121,7 +121,7 @@ impl Choice<'_> {
         self.kept.get(index).copied().unwrap_or_default()
     }
 
-    /// Whether at least a third of what it tells is not told already.
+    /// Returns `true` if at least a third of the fact is new.
     fn is_new(&self, fact: &Fact) -> bool {
         let terms = self.transcript.terms.get(fact.terms.clone()).unwrap_or_default();
         let all: u32 = terms.iter().map(|term| term.worth).sum();
@@ -129,10 +129,10 @@ impl Choice<'_> {
         new * 3 >= all && new > 0
     }
 
-    /// Its characters with what goes around them: at most what [`super::write`] writes for it.
+    /// Returns the characters that [`super::write`] needs for the fact at most.
     fn cost(&self, fact: &Fact) -> usize {
         let is_first = self.of_turns.get(fact.turn).is_none_or(|chars| *chars == 0);
-        // A label, two quotation marks, the end of the line.
+        // The label, two quotation marks, and a line break.
         let around = if is_first { self.transcript.speaker(fact).label().len() + 3 } else { GAP };
         fact.chars + around
     }

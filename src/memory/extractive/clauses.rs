@@ -1,15 +1,15 @@
-//! Where what was said falls into clauses: the pieces that are kept or dropped.
+//! Splits text into clauses, the units that are kept or dropped.
 
 use std::ops::Range;
 
 use super::lexicon::{self, Word};
 
-/// A clause is at most so many bytes; one that is longer falls into pieces.
+/// The maximum length of a clause, in bytes. A longer one is split.
 pub(super) const LONGEST: usize = 160;
-/// A line of so few words is the rest of the one before.
+/// A line with at most this many words continues the line before.
 const FRAGMENT: usize = 3;
 
-/// Speech comes without punctuation; where one of these begins, something else is said.
+/// Transcripts of speech have no punctuation. Each of these phrases begins a new clause.
 const OPENERS: [&str; 15] = [
     " my name is ",
     " i would like ",
@@ -28,19 +28,19 @@ const OPENERS: [&str; 15] = [
     " could you ",
 ];
 
-/// The clauses of a cleaned text, in their order; `lower` is the text in lower case.
+/// Returns the clauses of a cleaned text in order. `lower` is the text in lower case.
 pub(super) fn clauses(text: &str, lower: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut start = 0;
     let mut ends_sentence = true;
     for line in text.split('\n') {
         let end = start + line.len();
-        let goes_on = !ends_sentence && is_fragment(lower.get(start..end).unwrap_or_default());
+        let continues = !ends_sentence && is_fragment(lower.get(start..end).unwrap_or_default());
         let mut first = true;
         for sentence in sentences(text, start..end) {
             for piece in pieces(lower, sentence) {
                 match found.last_mut() {
-                    Some(last) if first && goes_on && piece.end - last.start <= LONGEST => last.end = piece.end,
+                    Some(last) if first && continues && piece.end - last.start <= LONGEST => last.end = piece.end,
                     _ => found.push(piece),
                 }
                 first = false;
@@ -52,14 +52,14 @@ pub(super) fn clauses(text: &str, lower: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether a line is no sentence of its own: a few words, or numbers only, as people tell an address.
+/// Returns `true` if a line continues the one before: a few words, or only numbers, as in a dictated address.
 fn is_fragment(line: &str) -> bool {
     let mut words = line.split(' ');
     words.by_ref().take(FRAGMENT).all(|word| !matches!(word, "yes" | "no" | "okay" | "yeah" | "hi" | "hello" | "bye"))
         && words.all(|word| word == "and" || matches!(lexicon::word(word), Some(Word::Number | Word::Unit)))
 }
 
-/// Cut behind `.`, `!`, `?`, and at `;` and `…`, which are left out.
+/// Splits after `.`, `!` and `?`, and at `;` and `…`, which are left out.
 fn sentences(text: &str, line: Range<usize>) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = line.start;
@@ -84,7 +84,7 @@ fn sentences(text: &str, line: Range<usize>) -> Vec<Range<usize>> {
     found
 }
 
-/// Behind a number in a list, an initial, a title, a point does not end a sentence.
+/// Returns `true` if a full stop after `before` ends no sentence: after a list number, an initial or a title.
 fn is_abbreviation(before: &str) -> bool {
     let word = before.rsplit(' ').next().unwrap_or_default();
     (1..=2).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_digit())
@@ -92,7 +92,7 @@ fn is_abbreviation(before: &str) -> bool {
         || ["Mr", "Mrs", "Ms", "Dr", "St", "No", "a.m", "p.m", "e.g", "i.e"].contains(&word)
 }
 
-/// A sentence, cut where speech begins anew, and where it is too long.
+/// Splits a sentence before each opener, and where it is too long.
 fn pieces(lower: &str, sentence: Range<usize>) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut left = sentence;
@@ -114,19 +114,19 @@ fn pieces(lower: &str, sentence: Range<usize>) -> Vec<Range<usize>> {
     found.into_iter().map(|piece| trimmed(lower, piece)).filter(|piece| !piece.is_empty()).collect()
 }
 
-/// The first place up to [`LONGEST`] where something else begins.
+/// Returns the first place up to [`LONGEST`] where an opener begins.
 fn opener(text: &str) -> Option<usize> {
     let spaces = text.bytes().take(LONGEST).enumerate().skip(1).filter(|(_, byte)| *byte == b' ');
     let mut rests = spaces.filter_map(|(at, _)| Some((at, text.get(at..)?)));
     rests.find(|(_, rest)| OPENERS.iter().any(|opener| rest.starts_with(opener))).map(|(at, _)| at)
 }
 
-/// The last place up to [`LONGEST`] to cut a text that is longer: behind a comma, else before a word, else anywhere.
+/// Returns the last place up to [`LONGEST`] to cut a longer text: after a comma, else before a word, else anywhere.
 fn last_break(text: &str) -> usize {
     let most = (0..=LONGEST).rev().find_map(|at| text.get(..at)).unwrap_or_default();
     let comma = most.rfind(", ").map(|at| at + 1).filter(|at| *at > LONGEST / 2);
     let end = comma.or_else(|| most.rfind(' ').filter(|at| *at > 0)).unwrap_or(most.len());
-    // A single character can be no longer than 4 bytes, so that `most` is never empty.
+    // A character has at most 4 bytes, so `most` is never empty.
     end.max(1)
 }
 
@@ -148,14 +148,14 @@ mod tests {
     }
 
     #[test]
-    fn sentences_end_where_they_end() {
+    fn text_splits_at_sentence_ends() {
         assert_eq!(split("Sure! It's $5.50, Mr. Li. 1. Yes? ok"), ["Sure!", "It's $5.50, Mr. Li.", "1. Yes?", "ok"]);
         assert_eq!(split("one; two … three"), ["one", "two", "three"]);
         assert_eq!(split("予約です。明日！"), ["予約です。", "明日！"]);
     }
 
     #[test]
-    fn speech_falls_apart_where_something_else_is_said() {
+    fn speech_splits_at_openers() {
         assert_eq!(
             split("hi my name is patricia um i would like to reset my password"),
             ["hi", "my name is patricia um", "i would like to reset my password"]
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn fragments_belong_together() {
+    fn fragments_join_the_line_before() {
         assert_eq!(
             split("my address\nis five\nfour six\nmain street\nharper valley\nthat is all of it"),
             ["my address\nis five\nfour six\nmain street\nharper valley", "that is all of it"]
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn long_runs_fall_into_pieces() {
+    fn long_runs_are_split() {
         let words = "word ".repeat(100);
         assert!(split(words.trim()).iter().all(|clause| clause.len() <= LONGEST && clause.starts_with("word")));
         assert_eq!(split(&"水".repeat(200)).concat(), "水".repeat(200));
@@ -185,7 +185,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn clauses_are_in_order_trimmed_and_not_too_long(text in "[a-zé水.?!;…\n ,0-9]{0,600}") {
+        fn clauses_are_ordered_trimmed_and_bounded(text in "[a-zé水.?!;…\n ,0-9]{0,600}") {
             let lower = text.to_ascii_lowercase();
             let found = clauses(&text, &lower);
             prop_assert!(found.windows(2).all(|pair| pair[0].end <= pair[1].start));

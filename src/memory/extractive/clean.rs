@@ -1,13 +1,13 @@
-//! What somebody said as one harmless piece of text: no control or bidi characters, no quotation marks, no noise.
+//! Cleans spoken text: removes control and bidi characters, quotation marks and marks of noise.
 
 use std::iter::Peekable;
 use std::str::CharIndices;
 
-/// What is read of one text, half of it from either end: enough for anything that is said in a breath, and it bounds
-/// the work that one message can cause.
+/// The maximum length that is read of one text, in bytes, half of it from each end. The limit bounds the work that one
+/// message can cause, and any utterance is shorter.
 const READ: usize = 16 * 1024;
 
-/// Marks that transcripts put where there were no words.
+/// The marks of transcripts for sounds without words.
 const NOISES: [&str; 14] = [
     "noise",
     "laughter",
@@ -25,7 +25,7 @@ const NOISES: [&str; 14] = [
     "beep",
 ];
 
-/// Adds `text` to `line`, cleaned. Where it breaks a line, and in front of it, stands a `\n`; white space is single.
+/// Appends the cleaned `text` to `line`, after a `\n`. Keeps line breaks and collapses other white space.
 pub(super) fn push_clean(line: &mut String, text: &str) {
     let (head, tail) = ends(text, READ);
     for part in [head, tail].into_iter().filter(|part| !part.is_empty()) {
@@ -40,7 +40,7 @@ fn push_part(line: &mut String, text: &str) {
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         match c {
-            // First, for it is nearly all there is.
+            // The most frequent case comes first.
             'a'..='z' | 'A'..='Z' | '0'..='9' => line.push(c),
             '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => {
                 break_line(line);
@@ -51,12 +51,12 @@ fn push_part(line: &mut String, text: &str) {
                 skip(&mut chars, at + 1 + length);
                 space(line);
             }
-            // What stands in front of the items of a written list.
+            // The marker of an item in a written list.
             '#' | '-' | '•' | '*' | '>'
                 if at_start && chars.peek().is_some_and(|(_, next)| *next == c || next.is_whitespace()) =>
             {
                 if c == '-' || c == '•' {
-                    line_goes_on(line);
+                    join_line(line);
                 }
                 continue;
             }
@@ -70,7 +70,7 @@ fn push_part(line: &mut String, text: &str) {
     }
 }
 
-/// Zero-width, bidi and tag characters: unseen by people, seen by a model.
+/// Returns `true` for zero-width, bidi and tag characters, which a model reads but people do not see.
 pub(super) fn is_invisible(c: char) -> bool {
     matches!(
         c,
@@ -79,7 +79,7 @@ pub(super) fn is_invisible(c: char) -> bool {
     )
 }
 
-/// The length of a mark of noise and its closing bracket, at the start of `text`.
+/// Returns the length of a noise mark with its closing bracket at the start of `text`.
 fn noise(text: &str) -> Option<usize> {
     let length = text.bytes().take(20).position(|byte| matches!(byte, b']' | b'>'))?;
     NOISES.contains(&text.get(..length)?).then_some(length + 1)
@@ -102,14 +102,14 @@ fn break_line(line: &mut String) {
     }
 }
 
-/// An item of a list belongs to what stands before it.
-fn line_goes_on(line: &mut String) {
+/// Joins a list item to the text before it.
+fn join_line(line: &mut String) {
     if line.pop().is_some() {
         line.push_str(if line.ends_with([':', ',', ';']) { " " } else { ", " });
     }
 }
 
-/// The first and the last `most / 2` bytes; all of it, and nothing, where it is no longer than that.
+/// Returns the first and the last `most / 2` bytes, or the whole text and nothing if it is not longer than `most`.
 fn ends(text: &str, most: usize) -> (&str, &str) {
     if text.len() <= most {
         return (text, "");
@@ -130,14 +130,14 @@ mod tests {
     }
 
     #[test]
-    fn noise_goes() {
+    fn noise_marks_are_removed() {
         assert_eq!(clean("[noise] no <unk> that's [laughter]  it"), "no that's it");
         assert_eq!(clean("[noise]"), "");
         assert_eq!(clean("row [b] and x < y"), "row [b] and x < y");
     }
 
     #[test]
-    fn nothing_unseen_stays() {
+    fn invisible_characters_are_removed() {
         assert_eq!(clean("a\u{202e}b\u{200b}c\u{1b}[2Jd\u{e0041}"), "abc [2Jd");
         assert_eq!(clean("say \"yes\" or “no”"), "say 'yes' or 'no'");
         assert_eq!(clean("one\r\n\u{2028}assistant: two"), "one\nassistant: two");
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_text_both_ends_are_read() {
+    fn long_text_is_read_at_both_ends() {
         let long = format!("first {} last", "é ".repeat(1_000_000));
         let cleaned = clean(&long);
         assert!(cleaned.len() <= READ + 1 && cleaned.starts_with("first é") && cleaned.ends_with("é last"));

@@ -1,4 +1,4 @@
-//! The scalars of a tool's arguments and of its result, be it a value or a JSON text of many kilobytes.
+//! Extracts the scalars of a tool's arguments and result, from a value or a JSON text of any size.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,37 +8,37 @@ use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visit
 use super::clean::is_invisible;
 use crate::message::Value;
 
-/// A scalar, under the key that it stands under; the items of a list stand under the key of the list.
+/// A scalar with its key. The items of a list have the key of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Field {
-    /// Empty where there is none.
+    /// Empty if there is none.
     pub key: String,
     pub value: String,
-    /// How many lists and maps lie around it.
+    /// The number of enclosing lists and maps.
     pub depth: u8,
 }
 
-/// The first so many are looked at; what follows is rarely what a call is about, and it bounds the work.
+/// The maximum number of fields. It bounds the work, and later fields rarely matter to a call.
 const MOST: usize = 96;
-/// Longer texts are cut: an id or a name is shorter.
+/// The maximum length of a value, in characters. Ids and names are shorter.
 const LONGEST: usize = 80;
 const LONGEST_KEY: usize = 32;
 
-/// Those of a value.
+/// Returns the fields of a value.
 pub(super) fn of_value(value: &Value) -> Vec<Field> {
     let mut found = Found(Vec::new());
     found.take(value, "", 0);
     found.0
 }
 
-/// Those of a JSON text; `None` where it is none.
+/// Returns the fields of a JSON text, or `None` if the text is not JSON.
 pub(super) fn of_json(text: &str) -> Option<Vec<Field>> {
     let mut found = Found(Vec::new());
     let read = Node { found: &mut found, key: "", depth: 0 }.deserialize(&mut serde_json::Deserializer::from_str(text));
     (read.is_ok() || found.is_full()).then_some(found.0)
 }
 
-/// One line of harmless text, and not too long.
+/// Cleans a text and cuts it to one line of `longest` characters.
 pub(super) fn short(text: &str, longest: usize) -> String {
     let mut line = String::new();
     let mut chars = text.trim().chars().filter(|c| !is_invisible(*c));
@@ -89,7 +89,7 @@ impl Found {
     }
 }
 
-/// Reads JSON as it comes and keeps the scalars alone; ends with an error once there are enough.
+/// Reads JSON as a stream and keeps only the scalars. Fails once there are enough.
 struct Node<'a> {
     found: &'a mut Found,
     key: &'a str,
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn json_gives_its_scalars_in_the_order_of_the_text() {
+    fn json_scalars_keep_their_order() {
         let text = r#"{"b": {"id": "X1", "none": null}, "a": [1, -2.50, true, {"c": ["q\n\"r\""]}]}"#;
         let expected = ["id=X1 2", "a=1 2", "a=-2.5 2", "a=true 2", "c=q 'r' 4"];
         assert_eq!(said(&of_json(text).unwrap()), expected);
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn of_much_json_the_beginning_is_read() {
+    fn long_json_is_read_from_the_start() {
         let long = format!("[{}", "{\"id\": 1},".repeat(100_000));
         assert_eq!(of_json(&long).unwrap().len(), MOST);
         assert_eq!(of_json(&"[".repeat(100_000)), None);

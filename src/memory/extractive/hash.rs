@@ -1,8 +1,8 @@
-//! [`Hash`]: what a word is known by. The same in every run and on every machine.
+//! [`Hash`]: a hash of words that is the same in every run and on every machine.
 
 use std::hash::Hasher;
 
-/// FNV-1a, 64 bits, of the words so far.
+/// The 64-bit FNV-1a hash of the words so far.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hash(u64);
 

@@ -1,4 +1,4 @@
-//! The words and phrases by which a clause is weighed. English; in other languages digits, names and lengths decide.
+//! The English words and phrases that score a clause. In other languages, digits, names and lengths decide.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -6,50 +6,50 @@ use std::sync::LazyLock;
 
 use super::hash::Hash;
 
-/// What a word is a sign of.
+/// The meaning of a word for the score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Word {
     /// A spoken number.
     Number,
-    /// Something that is counted: with a number in front, an amount, a duration or a time of day.
+    /// A unit: with a number before it, an amount, a duration or a time of day.
     Unit,
     /// A day, a month.
     Date,
-    /// Something that is asked for to be done.
+    /// A requested action.
     Act,
-    /// Something a call is about.
+    /// A topic of calls.
     Topic,
-    /// How something went, or that it cannot be.
+    /// A success, a failure or an impossibility.
     Outcome,
-    /// That somebody is about to do something.
+    /// An announced action.
     Will,
-    /// A question.
+    /// A question word.
     Ask,
-    /// That something is not, or otherwise.
+    /// A negation or a contrast.
     Not,
-    /// At the beginning, a question that is answered with yes or no; nothing elsewhere.
+    /// A yes-or-no question at the beginning of a clause; nothing elsewhere.
     Asks,
-    /// Nothing by itself.
+    /// No meaning by itself.
     Stop,
 }
 
-/// What two words, one behind the other, are a sign of.
+/// The meaning of two adjacent words for the score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phrase {
-    /// Somebody says a name or how it is written.
+    /// A name or its spelling.
     Identity,
-    /// Somebody wants something.
+    /// A wish.
     Intent,
-    /// Something will be, or has been, done.
+    /// An action that will be, or has been, done.
     Promise,
     /// Politeness.
     SmallTalk,
 }
 
-/// The default hasher guards against keys that a caller makes up; here the keys are ours, and speed counts.
+/// A table with a fast hasher. The default one resists keys chosen by an attacker, but these keys are constants.
 type Table<K, V> = HashMap<K, V, BuildHasherDefault<Hash>>;
 
-/// In lower case, without punctuation at the ends.
+/// Looks up a word in lower case, without punctuation at its ends.
 pub(super) fn word(word: &str) -> Option<Word> {
     static WORDS: LazyLock<Table<&'static str, Word>> = LazyLock::new(|| {
         let listed = |(kind, words): &(Word, &'static str)| {
@@ -61,7 +61,7 @@ pub(super) fn word(word: &str) -> Option<Word> {
     WORDS.get(word).copied()
 }
 
-/// As for [`word`].
+/// Looks up two words, each as for [`word`].
 pub(super) fn phrase(first: &str, second: &str) -> Option<Phrase> {
     static PHRASES: LazyLock<Table<(&'static str, &'static str), Phrase>> = LazyLock::new(|| {
         let listed = |(kind, phrases): &(Phrase, &'static str)| {
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn every_phrase_is_two_words() {
+    fn every_phrase_has_two_words() {
         for phrase in PHRASE_LISTS.iter().flat_map(|(_, phrases)| phrases.split(',')) {
             assert_eq!(phrase.split_whitespace().count(), 2, "{phrase}");
         }

@@ -1,8 +1,8 @@
-//! [`ExtractiveSummarizer`]: a summary without a model, of what was said itself.
+//! [`ExtractiveSummarizer`]: selects the summary from the words of the call, without a model.
 //!
-//! The summary before and the messages since become one row of turns (`transcript`), cleaned (`clean`) and cut into
-//! clauses (`clauses`); tool calls become a line each (`tools`, `fields`). Each clause is weighed (`weight`, `lexicon`, `hash`),
-//! and the weightiest are kept (`choice`), in the order of the call.
+//! `transcript` turns the previous summary and the new messages into a list of turns. `clean` and `clauses` split their
+//! text into clauses, and `tools` and `fields` write one line per tool call. `weight`, `lexicon` and `hash` score each
+//! clause, and `choice` keeps the best ones, in the order of the call.
 
 mod choice;
 mod clauses;
@@ -18,13 +18,13 @@ use crate::manager::Summarizing;
 use crate::model::{Summarizer, SummaryFuture};
 use transcript::{Speaker, Transcript};
 
-/// Says that there was nothing to say; never taken over into the next summary.
+/// The text of a summary without facts. It is not copied into the next summary.
 const NOTHING: &str = "(nothing of note was said)";
 
-/// Makes a summary without a model: offline, deterministic, in less than a millisecond for a usual call.
+/// A summariser without a model: offline, deterministic, and faster than a millisecond for a usual call.
 ///
-/// It picks the clauses that hold facts (outcomes of tool calls first; then numbers, amounts, dates, ids, names; what the
-/// caller wants; what was promised or is still asked) and tells who said them, a line for each turn:
+/// It selects the clauses that hold facts, and writes one line per turn with its speaker. Outcomes of tool calls come
+/// first; then numbers, amounts, dates, ids and names; then wishes, promises and open questions:
 ///
 /// ```text
 /// caller: "My user ID is mia_li_3668."
@@ -33,12 +33,12 @@ const NOTHING: &str = "(nothing of note was said)";
 /// caller: "checking account"
 /// ```
 ///
-/// The next summary reads these lines as it reads messages, so that facts are carried on for as long as they are among
-/// the weightiest, and nothing nests. The words of a caller stand between quotation marks, on one line, without control
-/// or bidi characters: they cannot pass for another's. A clause that says nothing new is left out.
+/// The next summary reads these lines like messages. So a fact stays as long as it is among the most important ones, and
+/// summaries do not nest. A caller's words are quoted, on one line, and without control or bidi characters, so they cannot
+/// look like another speaker's. A clause without new facts is left out.
 ///
-/// The words by which it knows wishes and promises are English; in other languages numbers, ids, names and dates with
-/// digits are known all the same. It never fails, and its text is never blank.
+/// Wishes and promises are recognised in English only; numbers, ids, names and dates with digits in any language. It never
+/// fails, and its text is never blank.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ExtractiveSummarizer {
@@ -46,43 +46,43 @@ pub struct ExtractiveSummarizer {
     max_turn_chars: usize,
 }
 
-/// 1,200 characters, at most 300 of them from one turn.
+/// 1,200 characters, at most 300 of them for one turn.
 impl Default for ExtractiveSummarizer {
     fn default() -> Self {
         Self { max_chars: 1_200, max_turn_chars: 300 }
     }
 }
 
-/// Of a summary; the longest clause with all around it is shorter.
+/// The minimum length of a summary. The longest clause with its speaker is shorter.
 const LEAST_CHARS: usize = 200;
 
 impl ExtractiveSummarizer {
-    /// The same with another length of the summary, in characters: 200 or more.
+    /// Sets the maximum length of the summary, in characters; at least 200.
     #[must_use]
     pub fn with_max_chars(mut self, chars: usize) -> Self {
         self.max_chars = chars.max(LEAST_CHARS);
         self
     }
 
-    /// The same with another bound on what one turn of the caller or the assistant takes up of it, in characters, so
-    /// that a long speech does not crowd out the rest: 200 or more.
+    /// Sets the maximum length of one turn in the summary, in characters; at least 200. The limit keeps a long speech from
+    /// displacing everything else.
     #[must_use]
     pub fn with_max_turn_chars(mut self, chars: usize) -> Self {
         self.max_turn_chars = chars.max(LEAST_CHARS);
         self
     }
 
-    /// The summary. Never blank, and never longer than it may be. O(n log n) in what was said.
+    /// Returns the summary. It is never blank and never longer than its maximum. O(n log n) in the length of the text.
     pub fn summary(&self, summarizing: &Summarizing) -> String {
         let transcript = Transcript::of(summarizing);
         let kept = choice::choose(&transcript, self);
         write(&transcript, &kept)
     }
 
-    /// How much one turn takes up at most.
+    /// Returns the maximum length of one turn.
     fn most_of(&self, speaker: Speaker) -> usize {
         match speaker {
-            // A whole summary, written by somebody else, is one turn.
+            // A summary by another summariser is one turn.
             Speaker::Earlier => self.max_turn_chars.max(self.max_chars * 2 / 3),
             _ => self.max_turn_chars,
         }
@@ -95,7 +95,7 @@ impl Summarizer for ExtractiveSummarizer {
     }
 }
 
-/// The kept facts in the order of the call, those of one turn on one line.
+/// Writes the kept facts in the order of the call, one line per turn.
 fn write(transcript: &Transcript, kept: &[bool]) -> String {
     let mut text = String::new();
     let mut quote = "";
@@ -104,8 +104,8 @@ fn write(transcript: &Transcript, kept: &[bool]) -> String {
         let clause = transcript.clause(fact);
         match last {
             Some((turn, before)) if turn == fact.turn => {
-                let goes_on = before + 1 == index;
-                text.push_str(match goes_on {
+                let is_next = before + 1 == index;
+                text.push_str(match is_next {
                     true if text.ends_with(['.', '!', '?']) => " ",
                     true => "; ",
                     false => " … ",

@@ -1,4 +1,4 @@
-//! What came of a tool call, on one line: `book_reservation ok: reservation_id=HATHAT, price=152/103, …`.
+//! Writes the outcome of a tool call on one line: `book_reservation ok: reservation_id=HATHAT, price=152/103, …`.
 
 use std::collections::HashMap;
 
@@ -8,23 +8,24 @@ use super::hash::Hash;
 use super::weight::{Term, Weight};
 use crate::message::{Outcome, ResultContent, ToolCall, ToolResult, is_blank};
 
-/// A line is at most so many characters, and shorter once it has been in a summary: what matters most stands in front.
+/// The maximum length of a line, in characters. The most important items come first.
 pub(super) const LONGEST: usize = 150;
+/// The maximum length of a line that comes from the previous summary.
 const LONGEST_CARRIED: usize = 110;
-/// Of what a tool says in words.
+/// The maximum length of a tool's text.
 const LONGEST_TEXT: usize = 110;
-/// Who the caller is stands in every call: a value that was told so often is as good as a boolean.
-const TOLD_OFTEN: u32 = 4;
-/// So many values are told of one key.
+/// The number of repetitions after which a value ranks no lower. Values such as the caller's id occur in every call.
+const MAX_REPETITIONS: u32 = 4;
+/// The maximum number of values of one key.
 const VALUES: usize = 4;
 
-/// The line of a call, and of its result where there is one. `told` counts, by their hashes, how often values were told
-/// in such lines: those that were stand further back.
-pub(super) fn line(tool_call: Option<&ToolCall>, result: Option<&ToolResult>, told: &mut HashMap<u64, u32>) -> String {
+/// Writes the line of a call and its result. `seen` counts the values of earlier lines by hash; values seen before rank
+/// lower.
+pub(super) fn line(tool_call: Option<&ToolCall>, result: Option<&ToolResult>, seen: &mut HashMap<u64, u32>) -> String {
     let name = result.map(ToolResult::name).or(tool_call.map(ToolCall::name)).map_or("tool", |name| name.as_str());
     let arguments = tool_call.map(|tool_call| fields::of_value(tool_call.arguments())).unwrap_or_default();
     let Some(result) = result else {
-        return joined(format!("{name} pending"), None, items(Vec::new(), arguments, told));
+        return joined(format!("{name} pending"), None, items(Vec::new(), arguments, seen));
     };
     let (mut words, mut found) = (None, Vec::new());
     let failed = match result.outcome() {
@@ -45,7 +46,7 @@ pub(super) fn line(tool_call: Option<&ToolCall>, result: Option<&ToolResult>, to
                     ResultContent::Media(_) | ResultContent::Document(_) | ResultContent::Unknown(_) => {}
                 }
             }
-            words.as_deref().is_some_and(is_failure) || found.iter().any(tells_failure)
+            words.as_deref().is_some_and(is_failure) || found.iter().any(is_failed_field)
         }
     };
     let status = match failed {
@@ -53,10 +54,10 @@ pub(super) fn line(tool_call: Option<&ToolCall>, result: Option<&ToolResult>, to
         false if words.is_none() && found.is_empty() => "done",
         false => "ok",
     };
-    joined(format!("{name} {status}"), words, items(found, arguments, told))
+    joined(format!("{name} {status}"), words, items(found, arguments, seen))
 }
 
-/// The same line, taken over from the summary before.
+/// Shortens a line that comes from the previous summary.
 pub(super) fn carried(line: &str) -> String {
     let line: String = line.chars().filter(|c| !c.is_control() && !is_invisible(*c)).take(LONGEST).collect();
     let mut kept = String::new();
@@ -70,7 +71,7 @@ pub(super) fn carried(line: &str) -> String {
     kept
 }
 
-/// What it is worth that a line of this kind is kept.
+/// Scores a line.
 pub(super) fn weigh(line: &str, terms: &mut Vec<Term>) -> Weight {
     let (head, rest) = line.split_once(": ").unwrap_or((line, ""));
     let (name, status) = head.split_once(' ').unwrap_or((head, ""));
@@ -79,7 +80,7 @@ pub(super) fn weigh(line: &str, terms: &mut Vec<Term>) -> Weight {
     let points = match status {
         _ if rest.is_empty() => 20,
         "failed" => 150,
-        // It looked, or thought, and there was nothing to see.
+        // A read or a calculation without a result.
         "done" if looks || thinks => 20,
         _ if thinks => 50,
         _ if looks => 100,
@@ -87,7 +88,7 @@ pub(super) fn weigh(line: &str, terms: &mut Vec<Term>) -> Weight {
     };
     terms.push(Term { hash: Hash::of(head), worth: 1 });
     for item in parts(rest) {
-        // By the value alone, so that somebody who repeats it is known to; the same words again are the same outcome.
+        // Hash the value without its key, so that a caller who repeats it adds nothing new.
         let (values, worth) = item.split_once('=').map_or((item, 60), |(_, values)| (values, 3));
         for value in values.split('/') {
             terms.push(Term { hash: Hash::of(&value.trim_matches('"').to_ascii_lowercase()), worth });
@@ -96,7 +97,7 @@ pub(super) fn weigh(line: &str, terms: &mut Vec<Term>) -> Weight {
     Weight { points, is_hard: true, ..Weight::default() }
 }
 
-/// Names of tools that look and do not touch begin so.
+/// Prefixes in the names of tools that only read.
 const READS: [&str; 12] =
     ["get", "search", "list", "find", "fetch", "lookup", "look_up", "check", "read", "query", "retrieve", "show"];
 
@@ -105,7 +106,7 @@ fn is_failure(words: &str) -> bool {
     ["error", "failed", "failure", "exception", "invalid"].iter().any(|word| start.starts_with(word))
 }
 
-fn tells_failure(field: &Field) -> bool {
+fn is_failed_field(field: &Field) -> bool {
     let value = field.value.to_ascii_lowercase();
     field.depth <= 1
         && match field.key.to_ascii_lowercase().as_str() {
@@ -120,7 +121,7 @@ fn tells_failure(field: &Field) -> bool {
         }
 }
 
-/// All that stands under one key, at one depth.
+/// The values of one key at one depth.
 struct Group {
     key: String,
     depth: u8,
@@ -128,9 +129,9 @@ struct Group {
     rank: u32,
 }
 
-/// `key=value` for each key, what matters most first; a value that is told under another key is left out, unless it is
-/// an id.
-fn items(result: Vec<Field>, arguments: Vec<Field>, told: &mut HashMap<u64, u32>) -> Vec<String> {
+/// Writes `key=value` for each key, the most important first. Leaves out a value that another key has, unless it is an
+/// id.
+fn items(result: Vec<Field>, arguments: Vec<Field>, seen: &mut HashMap<u64, u32>) -> Vec<String> {
     let mut groups: Vec<Group> = Vec::new();
     let mut fields = result.into_iter().chain(arguments).peekable();
     while let Some(mut field) = fields.next() {
@@ -139,11 +140,11 @@ fn items(result: Vec<Field>, arguments: Vec<Field>, told: &mut HashMap<u64, u32>
         {
             field = Field { key: "name".to_owned(), value: format!("{} {}", field.value, last.value), ..field };
         }
-        let times = told.entry(Hash::of(&field.value)).or_default();
-        // How it went is told each time.
+        let times = seen.entry(Hash::of(&field.value)).or_default();
+        // A status keeps its rank however often it is repeated.
         let rank = match rank(&field) {
             0 => 0,
-            rank => rank + (*times).min(TOLD_OFTEN),
+            rank => rank + (*times).min(MAX_REPETITIONS),
         };
         let is_known = groups.iter().any(|group| group.values.contains(&field.value));
         match groups.iter_mut().find(|group| group.key == field.key) {
@@ -162,7 +163,7 @@ fn items(result: Vec<Field>, arguments: Vec<Field>, told: &mut HashMap<u64, u32>
     groups.iter().map(|group| item(&group.key, &group.values)).collect()
 }
 
-/// 0 matters most.
+/// Ranks a field; 0 is the most important.
 fn rank(field: &Field) -> u32 {
     let key = field.key.to_ascii_lowercase();
     let is = |words: &[&str]| words.iter().any(|word| key == *word);
@@ -182,9 +183,9 @@ fn rank(field: &Field) -> u32 {
     } else {
         5
     };
-    let says_nothing = matches!(field.value.as_str(), "0" | "false" | "true" | "no" | "none" | "available");
+    let is_trivial = matches!(field.value.as_str(), "0" | "false" | "true" | "no" | "none" | "available");
     let is_long = field.value.len() > 40;
-    of_key + u32::from(field.depth.saturating_sub(1)) + 4 * u32::from(says_nothing) + 2 * u32::from(is_long)
+    of_key + u32::from(field.depth.saturating_sub(1)) + 4 * u32::from(is_trivial) + 2 * u32::from(is_long)
 }
 
 fn item(key: &str, values: &[String]) -> String {
@@ -205,7 +206,7 @@ fn item(key: &str, values: &[String]) -> String {
     item
 }
 
-/// As many of the items as fit; where one is too long, a later one may not be.
+/// Appends the items that fit. Skips an item that is too long and tries the next one.
 fn joined(mut line: String, words: Option<String>, items: Vec<String>) -> String {
     let mut length = line.chars().count();
     let mut separator = ": ";
@@ -221,7 +222,7 @@ fn joined(mut line: String, words: Option<String>, items: Vec<String>) -> String
     line
 }
 
-/// At each `, ` that is not in quotation marks.
+/// Splits a line at each `, ` outside quotation marks.
 fn parts(line: &str) -> impl Iterator<Item = &str> {
     let mut is_quoted = false;
     line.split(move |c| {

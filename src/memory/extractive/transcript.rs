@@ -1,4 +1,4 @@
-//! [`Transcript`]: what there is to choose from, the summary before and the messages since as one row of turns.
+//! [`Transcript`]: the previous summary and the new messages as a list of turns with their facts.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,16 +11,16 @@ use super::{fields, tools};
 use crate::manager::Summarizing;
 use crate::message::{Content, Message, Role, ToolCall, ToolCallId, ToolResult};
 
-/// Whose line it is. The labels are what makes a summary readable for the next one.
+/// The speaker of a line. The next summary recognises lines by these labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Speaker {
     Caller,
     Assistant,
-    /// A tool; the line is made of its call and its result.
+    /// A tool call with its result.
     Tool,
-    /// Somebody showed a picture, a document.
+    /// A picture or document.
     Attachment,
-    /// A summary that this summariser did not write.
+    /// A summary by another summariser.
     Earlier,
 }
 
@@ -37,13 +37,13 @@ impl Speaker {
         }
     }
 
-    /// Words that were said stand in quotation marks.
+    /// Returns `true` if the words of this speaker are quoted.
     pub(super) const fn is_quoted(self) -> bool {
         !matches!(self, Self::Tool | Self::Attachment)
     }
 }
 
-/// What somebody said in one go.
+/// The words of one speaker without an interruption.
 #[derive(Debug)]
 pub(super) struct Turn {
     pub speaker: Speaker,
@@ -51,7 +51,7 @@ pub(super) struct Turn {
     is_carried: bool,
 }
 
-/// A clause of a turn: what is kept or dropped as a whole.
+/// A clause of a turn, which is kept or dropped as a whole.
 #[derive(Debug)]
 pub(super) struct Fact {
     pub turn: usize,
@@ -59,33 +59,33 @@ pub(super) struct Fact {
     pub chars: usize,
     pub weight: Weight,
     pub terms: Range<usize>,
-    /// The fact, a question, that this one is the answer to.
+    /// The question that this fact answers.
     pub answers: Option<usize>,
 }
 
-/// All turns, and the facts in them, in the order of the call.
+/// All turns and their facts in the order of the call.
 #[derive(Debug, Default)]
 pub(super) struct Transcript {
     pub turns: Vec<Turn>,
     pub facts: Vec<Fact>,
     pub terms: Vec<Term>,
-    /// How often each value was told in the line of a tool.
-    told: HashMap<u64, u32>,
-    /// The turn in which the caller first says something.
+    /// The number of tool lines that hold each value, by hash.
+    seen: HashMap<u64, u32>,
+    /// The turn in which the caller first says something of substance.
     opening: Option<usize>,
 }
 
-/// Points below which a clause is kept only where a summary would be empty without it.
+/// A clause with fewer points is kept only if the summary would be empty without it.
 pub(super) const ENOUGH: u32 = 24;
-/// Points of what a caller begins with: mostly what the call is about.
+/// The bonus for a caller's first words, which mostly state the topic of the call.
 const OPENING: u32 = 30;
-/// Points of what comes right behind a question of the assistant.
+/// The bonus for words right after a question of the assistant.
 const ASKED_FOR: u32 = 15;
-/// Points of a question that nobody has answered so far.
+/// The bonus for an unanswered question.
 const LEFT_OPEN: u32 = 40;
-/// Of a document, a picture, in characters.
+/// The maximum length of a document's or picture's name, in characters.
 const LONGEST_NAME: usize = 60;
-/// An answer of so many words needs its question to be understood.
+/// An answer with at most this many words needs its question to be understood.
 const SHORT_ANSWER: usize = 6;
 
 impl Transcript {
@@ -96,7 +96,7 @@ impl Transcript {
                 text.lines().for_each(|line| transcript.carry(line));
             }
         }
-        // With the number of each call, for the order of those that stay open.
+        // The number of each call keeps the order of calls that stay open.
         let mut open: HashMap<&ToolCallId, (usize, &ToolCall)> = HashMap::new();
         let mut calls = 0;
         for message in summarizing.messages() {
@@ -128,7 +128,7 @@ impl Transcript {
         transcript
     }
 
-    /// The clause of a fact, on one line.
+    /// Returns the clause of a fact on one line.
     pub(super) fn clause(&self, fact: &Fact) -> String {
         self.text(fact).replace('\n', " ")
     }
@@ -141,7 +141,7 @@ impl Transcript {
         self.turns.get(fact.turn).and_then(|turn| turn.text.get(fact.range.clone())).unwrap_or_default()
     }
 
-    /// Takes over a line of the summary before.
+    /// Adds a line of the previous summary.
     fn carry(&mut self, line: &str) {
         let line = line.trim();
         let labelled =
@@ -155,7 +155,7 @@ impl Transcript {
         }
         let words = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
         match self.turns.last_mut() {
-            // Prose goes on over several lines.
+            // Prose may have several lines.
             Some(last) if speaker == Speaker::Earlier && last.speaker == speaker => push_clean(&mut last.text, words),
             _ => {
                 let mut text = String::new();
@@ -165,7 +165,7 @@ impl Transcript {
         }
     }
 
-    /// Adds the words of a message, to the turn before where the same one goes on: marks of noise parted them.
+    /// Adds the words of a message, to the last turn if the speaker is the same.
     fn hear(&mut self, message: &Message) {
         let speaker = if message.role() == Role::User { Speaker::Caller } else { Speaker::Assistant };
         let heard = message.heard_contents();
@@ -181,7 +181,7 @@ impl Transcript {
     }
 
     fn tool(&mut self, tool_call: Option<&ToolCall>, result: Option<&ToolResult>) {
-        let line = tools::line(tool_call, result, &mut self.told);
+        let line = tools::line(tool_call, result, &mut self.seen);
         self.add(Speaker::Tool, line, false);
     }
 
@@ -196,7 +196,7 @@ impl Transcript {
         }
     }
 
-    /// Finds the facts of a turn.
+    /// Scores the clauses of a turn and adds them as facts.
     fn weigh(&mut self, turn: usize) {
         let Some(Turn { speaker, text, .. }) = self.turns.get(turn) else { return };
         let speaker = *speaker;
@@ -217,7 +217,7 @@ impl Transcript {
                 && !weight.is_wish
                 && !weight.is_identity;
             let answers = question.filter(|_| is_answer);
-            // A "yes" is another one after each question, and who somebody is stays, even if a tool said it too.
+            // A "yes" is new after each question. A caller's name counts even if a tool result holds it.
             if answers.is_some() || speaker == Speaker::Caller && weight.is_identity {
                 weight.points += 30;
                 let salt = if answers.is_some() { turn as u64 } else { 0 };

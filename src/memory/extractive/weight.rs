@@ -1,38 +1,38 @@
-//! How much a clause is worth keeping: points for what is a fact, and the terms by which a repetition is known.
+//! Scores a clause: points for facts, and terms that reveal repetition.
 
 use super::hash::Hash;
 use super::lexicon::{self, Phrase, Word};
 
-/// What a clause is worth, before it is known who said it and when.
+/// The score of a clause, regardless of its speaker and time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Weight {
     pub points: u32,
-    /// It has a number, a name, a date, an id.
+    /// It holds a number, a name, a date or an id.
     pub is_hard: bool,
-    /// Somebody says who they are, or what something of theirs is.
+    /// It states somebody's identity or data.
     pub is_identity: bool,
-    /// Somebody wants something.
+    /// It states a wish.
     pub is_wish: bool,
     pub is_question: bool,
     pub is_small_talk: bool,
     pub words: usize,
 }
 
-/// A word, a number, a name of a clause, by its hash, and how much it tells.
+/// The hash of a word, number or name, and its share of the clause's meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Term {
     pub hash: u64,
     pub worth: u32,
 }
 
-/// Points of all that is hard in a clause.
+/// The maximum points for the hard facts of a clause.
 const MOST_HARD: u32 = 110;
-/// Of a number, a name, a date, an id.
+/// The worth of a number, a name, a date or an id.
 const HARD: u32 = 3;
-/// Of any other word that means something.
+/// The worth of any other meaningful word.
 const SOFT: u32 = 1;
 
-/// Weighs a clause, given as it stands and in lower case, and adds its terms.
+/// Scores a clause, given as it is and in lower case, and adds its terms.
 pub(super) fn weigh(clause: &str, lower: &str, terms: &mut Vec<Term>) -> Weight {
     let mut scale =
         Scale { terms, weight: Weight::default(), numbers: Run::default(), letters: Run::default(), hard: 0, soft: 0 };
@@ -54,13 +54,13 @@ pub(super) fn weigh(clause: &str, lower: &str, terms: &mut Vec<Term>) -> Weight 
         weight.points = weight.points.saturating_sub(45);
     }
     if clause.ends_with(':') {
-        // A heading, without what stands under it.
+        // A heading alone is worth little.
         weight.points /= 3;
     }
     weight
 }
 
-/// A word without the punctuation around it.
+/// Removes the punctuation around a word.
 fn core(word: &str) -> &str {
     word.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '$' | '€' | '£' | '%' | '#' | '+'))
 }
@@ -70,13 +70,14 @@ struct Scale<'a> {
     weight: Weight,
     numbers: Run,
     letters: Run,
-    /// Points of what is hard.
+    /// The points of hard facts.
     hard: u32,
-    /// Words that mean something and are in no list.
+    /// The number of meaningful words that are in no list.
     soft: u32,
 }
 
-/// Words that make one number, or letters that spell one name: one term, for "five five two" is not "two five five".
+/// The words of one number, or the letters of a spelled name. They form one term, because order matters: "five five two"
+/// is not "two five five".
 #[derive(Default)]
 struct Run {
     words: u32,
@@ -112,7 +113,7 @@ impl Scale<'_> {
             Some(Phrase::SmallTalk) => self.weight.is_small_talk = true,
             None => {}
         }
-        if self.takes_code(written, word) {
+        if self.score_code(written, word) {
             return;
         }
         match kind {
@@ -121,7 +122,7 @@ impl Scale<'_> {
             Some(Word::Act) => self.soft(word, 12),
             Some(Word::Topic) => self.soft(word, 8),
             Some(Word::Outcome) => self.soft(word, 20),
-            // Speech has no question marks; "like which account would you like".
+            // Transcripts have no question marks: "like which account would you like".
             Some(Word::Ask) => self.weight.is_question |= self.weight.words <= 3,
             Some(Word::Asks) => self.weight.is_question |= is_first,
             Some(Word::Will) => self.weight.points += 12,
@@ -136,8 +137,8 @@ impl Scale<'_> {
         }
     }
 
-    /// Takes a word with a digit in it, an e-mail address, an abbreviation in capitals; says whether it was one.
-    fn takes_code(&mut self, written: &str, word: &str) -> bool {
+    /// Scores a word with a digit, an e-mail address or an abbreviation in capitals. Returns `true` if it was one.
+    fn score_code(&mut self, written: &str, word: &str) -> bool {
         let digits = word.bytes().filter(u8::is_ascii_digit).count();
         let letters = word.chars().filter(|c| c.is_alphabetic()).count();
         let points = match (digits, letters) {
@@ -174,7 +175,7 @@ impl Scale<'_> {
         self.terms.push(Term { hash: Hash::of(word), worth });
     }
 
-    /// `counted`: what follows says what is counted.
+    /// Ends a number. `counted` is `true` if a unit follows.
     fn end_numbers(&mut self, counted: bool) {
         let numbers = std::mem::take(&mut self.numbers);
         if numbers.words > 1 || counted && numbers.words > 0 {
@@ -187,7 +188,7 @@ impl Scale<'_> {
 
     fn end_letters(&mut self) {
         let letters = std::mem::take(&mut self.letters);
-        // "p m" is two; a name that is spelled has more.
+        // "p m" has two letters; a spelled name has more.
         if letters.words > 2 {
             self.hard_term(letters.hash, 40);
         }
@@ -205,7 +206,7 @@ fn is_letter(word: &str) -> bool {
     word.len() == 1 && word.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
-/// With a capital in front; a lone "I" is not.
+/// Returns `true` if a word starts with a capital and a small letter, unlike "I".
 fn is_name(written: &str) -> bool {
     let mut chars = written.chars();
     chars.next().is_some_and(char::is_uppercase) && chars.next().is_some_and(char::is_lowercase)

@@ -1,4 +1,4 @@
-//! [`ToolUse`]: one tool call and what became of it.
+//! [`ToolUse`]: one tool call and its outcome.
 
 use std::fmt;
 
@@ -7,43 +7,42 @@ use serde_json::Value as Json;
 use crate::manager::{json_on_one_line, without_bytes};
 use crate::message::{Content, Outcome, ToolCall, ToolCallId, ToolName, ToolResult};
 
-/// What became of a tool call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ToolState {
-    /// It was called, and its result is waited for.
+/// The state of a tool call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ToolState {
+    /// It was called, and its result is pending.
     Running,
-    /// Nobody knows: it took too long, or the process that called it is gone. It may have acted.
+    /// Its result is lost: it took too long, or its process died. It may have acted.
     Unknown,
     /// It never ran.
     NotRun,
-    /// It did what it was called for.
+    /// It returned a result.
     Succeeded {
-        /// Whether the caller knows.
-        told: bool,
+        /// Whether the caller knows the outcome.
+        reported: bool,
     },
-    /// It failed.
+    /// It returned an error.
     Failed {
-        /// Whether the caller knows.
-        told: bool,
+        /// Whether the caller knows the outcome.
+        reported: bool,
     },
 }
 
 impl ToolState {
-    /// Whether somebody still waits for it: its result is to come, unknown, or not told to the caller.
+    /// Returns `true` if the result is pending, unknown, or not reported to the caller.
     pub fn is_open(self) -> bool {
         match self {
             Self::Running | Self::Unknown => true,
             Self::NotRun => false,
-            Self::Succeeded { told } | Self::Failed { told } => !told,
+            Self::Succeeded { reported } | Self::Failed { reported } => !reported,
         }
     }
 
-    /// Whether the caller knows the outcome, where there is one.
-    pub fn told(self) -> Option<bool> {
+    /// Returns whether the caller knows the outcome, or `None` if there is no outcome.
+    pub fn reported(self) -> Option<bool> {
         match self {
             Self::Running | Self::Unknown | Self::NotRun => None,
-            Self::Succeeded { told } | Self::Failed { told } => Some(told),
+            Self::Succeeded { reported } | Self::Failed { reported } => Some(reported),
         }
     }
 
@@ -58,15 +57,14 @@ impl ToolState {
     }
 }
 
-/// A tool call and what became of it.
+/// A tool call and its outcome.
 #[derive(Clone, PartialEq, Eq)]
-pub struct ToolUse {
+pub(crate) struct ToolUse {
     id: ToolCallId,
     tool: ToolName,
     state: ToolState,
     called_at_ms: i64,
-    finished_at_ms: Option<i64>,
-    /// JSON, as it stands in a record.
+    /// JSON, as in a record.
     arguments: String,
     outcome: Option<String>,
 }
@@ -78,75 +76,62 @@ impl ToolUse {
             tool: tool_call.name().clone(),
             state: ToolState::Running,
             called_at_ms: at_ms,
-            finished_at_ms: None,
             arguments: bounded(json(&tool_call.clone().into(), "arguments"), max_bytes),
             outcome: None,
         }
     }
 
-    /// What pairs the call with its result.
     pub fn id(&self) -> &ToolCallId {
         &self.id
     }
 
-    /// The tool that was called.
-    pub fn tool(&self) -> &ToolName {
-        &self.tool
-    }
-
-    /// What became of it.
-    pub fn state(&self) -> ToolState {
+    pub(super) fn state(&self) -> ToolState {
         self.state
     }
 
-    /// When it was called, in milliseconds since the Unix epoch.
+    /// Returns the time of the call, in milliseconds since the Unix epoch.
     pub fn called_at_ms(&self) -> i64 {
         self.called_at_ms
     }
 
-    /// When its outcome came, in milliseconds since the Unix epoch.
-    pub fn finished_at_ms(&self) -> Option<i64> {
-        self.finished_at_ms
-    }
-
-    pub(super) fn finish(&mut self, result: &ToolResult, at_ms: i64, max_bytes: usize) {
+    pub(super) fn finish(&mut self, result: &ToolResult, max_bytes: usize) {
         let (state, key) = match result.outcome() {
-            Outcome::Success(_) => (ToolState::Succeeded { told: false }, "content"),
-            Outcome::Failure(_) => (ToolState::Failed { told: false }, "error"),
+            Outcome::Success(_) => (ToolState::Succeeded { reported: false }, "content"),
+            Outcome::Failure(_) => (ToolState::Failed { reported: false }, "error"),
         };
         self.state = state;
-        self.finished_at_ms = Some(at_ms);
         self.outcome = Some(bounded(json(&result.clone().into(), key), max_bytes));
     }
 
-    pub(super) fn cancel(&mut self) {
+    pub(super) fn mark_not_run(&mut self) {
         self.state = ToolState::NotRun;
     }
 
-    /// It is waited for no more.
-    pub(super) fn lose(&mut self) {
+    /// Marks the outcome unknown if the call is still running.
+    pub(super) fn mark_unknown(&mut self) {
         if self.state == ToolState::Running {
             self.state = ToolState::Unknown;
         }
     }
 
-    pub(super) fn tell(&mut self) {
-        if let ToolState::Succeeded { told } | ToolState::Failed { told } = &mut self.state {
-            *told = true;
+    /// Notes that the caller knows the outcome, if there is one.
+    pub(super) fn mark_reported(&mut self) {
+        if let ToolState::Succeeded { reported } | ToolState::Failed { reported } = &mut self.state {
+            *reported = true;
         }
     }
 
-    /// A JSON object on one line. Ids and names of tools need no quoting.
+    /// Writes a JSON object on one line. Ids and tool names need no escaping.
     pub(super) fn line(&self) -> String {
         let Self { id, tool, state, arguments, .. } = self;
-        let told = state.told().map(|told| format!(",\"told\":{told}")).unwrap_or_default();
+        let reported = state.reported().map(|reported| format!(",\"callerKnows\":{reported}")).unwrap_or_default();
         let outcome = self.outcome.as_ref().map(|outcome| format!(",\"outcome\":{outcome}")).unwrap_or_default();
         let state = state.as_str();
-        format!(r#"{{"id":"{id}","tool":"{tool}","arguments":{arguments},"state":"{state}"{told}{outcome}}}"#)
+        format!(r#"{{"id":"{id}","tool":"{tool}","arguments":{arguments},"state":"{state}"{reported}{outcome}}}"#)
     }
 }
 
-/// Without arguments and outcome.
+/// Prints no arguments and no outcome, which may hold a caller's words.
 impl fmt::Debug for ToolUse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ToolUse")
@@ -157,15 +142,15 @@ impl fmt::Debug for ToolUse {
     }
 }
 
-/// What stands under `key` in the record of a content, without the data of media.
+/// Returns the value of `key` in the record of a content, without the data of media.
 fn json(content: &Content, key: &str) -> String {
-    // A content always is JSON.
+    // A content always has a JSON form.
     let mut json = serde_json::to_value(content).unwrap_or_default();
     without_bytes(&mut json);
     json.get(key).unwrap_or(&Json::Null).to_string()
 }
 
-/// The JSON on one line; where that is longer than `max_bytes`, its beginning as a text.
+/// Writes JSON on one line. If it is longer than `max_bytes`, writes its beginning as a string.
 fn bounded(json: String, max_bytes: usize) -> String {
     let mut line = String::with_capacity(json.len());
     json_on_one_line(&mut line, &json);

@@ -126,7 +126,7 @@ impl Call {
     /// All that its owner has handed over is accepted.
     pub fn accept_all(&mut self) {
         let Some(owner) = &mut self.owner else { return };
-        let new = owner.manager.new_changes(LastMessage::Include).into_records();
+        let new = owner.manager.new_changes(LastMessage::Include).records().to_vec();
         let mut new = new.iter().map(|record| record.position()).peekable();
         for record in owner.manager.records() {
             if new.next_if_eq(&record.position()).is_none() {
@@ -146,7 +146,7 @@ impl Call {
         let Some(owner) = owner else { return };
         let Some(writer) = &owner.writer else { return };
         writer.acknowledge(&mut owner.manager);
-        let new = owner.manager.new_changes(tail).into_records();
+        let new = owner.manager.new_changes(tail).records().to_vec();
         match writer.submit(&mut owner.manager, tail) {
             Ok(done) => {
                 assert_eq!(done.is_full, done.records < new.len(), "call {}: {done:?} of {}", self.id, new.len());
@@ -181,7 +181,7 @@ fn add(promised: &mut Newest, acknowledged: &Newest) {
 impl Owner {
     /// Looks at what the manager knows the log to have.
     pub fn look(&mut self) {
-        let pending = self.manager.changes(LastMessage::Include).into_records();
+        let pending = self.manager.changes(LastMessage::Include).records().to_vec();
         let mut pending = pending.iter().map(|record| record.position()).peekable();
         for record in self.manager.records() {
             if pending.next_if_eq(&record.position()).is_none() {

@@ -1,14 +1,12 @@
-//! The policy chooses among the manager's cuts: whatever it chooses can be taken, and is not followed by another.
-
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test may panic")]
+//! Cuts, policy and extractive summaries together: a chosen cut applies, and the rest of the window needs no other one.
 
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
-use verbale::memory::ExtractiveSummarizer;
-use verbale::policy::{CharacterEstimator, Policy, WindowSizes};
-use verbale::{
-    Content, Cut, Heard, HeardSource, Message, MessageWrapper, MessagesManager, PlainMessage, Role, ToolCall, Value,
-};
+
+use super::ExtractiveSummarizer;
+use crate::manager::{Cut, MessagesManager};
+use crate::message::{Content, Heard, HeardSource, Message, MessageWrapper, PlainMessage, Role, ToolCall, Value};
+use crate::policy::{Policy, Tokens};
 
 type Manager = MessagesManager<PlainMessage>;
 
@@ -16,11 +14,11 @@ type Manager = MessagesManager<PlainMessage>;
 enum Step {
     User(usize),
     Assistant(usize),
-    /// The last answer was heard so far.
+    /// Reports how much of the last answer was heard.
     Hear(usize),
     System,
     Call,
-    /// The oldest open call, or the newest; alone, or with words.
+    /// Answers the oldest or the newest open call, alone or with words.
     Answer {
         oldest: bool,
         with_words: bool,
@@ -38,7 +36,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Plays the steps, and shows the conversation after each.
+/// Plays the steps and calls `each` after every one.
 fn play(steps: Vec<Step>, mut each: impl FnMut(&mut Manager) -> TestCaseResult) -> TestCaseResult {
     let mut manager = Manager::new();
     let mut open: Vec<ToolCall> = Vec::new();
@@ -75,7 +73,7 @@ fn window(manager: &Manager) -> Vec<Message> {
     manager.messages().map(|message| message.message().clone()).collect()
 }
 
-/// The turns of a window: its messages in which the caller says something.
+/// Counts the turns of a window: its messages in which the caller says something.
 fn turns(window: &[Message]) -> usize {
     let says = |content: &Content| content.as_text().is_some_and(|text| text.as_str() != "...");
     window.iter().filter(|m| m.role() == Role::User && !m.is_fake() && m.contents().iter().any(says)).count()
@@ -95,12 +93,12 @@ fn assert_pairs_are_whole(window: &[Message]) -> TestCaseResult {
 fn choose(policy: &Policy, manager: &Manager) -> Option<Cut> {
     let (window, cuts) = (window(manager), manager.cuts());
     let places = cuts.iter().map(|cut| (cut.messages(), cut.turns()));
-    let chosen = policy.choose(&WindowSizes::of(&window, places, &CharacterEstimator))?;
+    let chosen = policy.choose(&window, places, Tokens::estimate)?;
     cuts.get(chosen).copied()
 }
 
 #[test]
-fn answers_that_nobody_heard_part_no_turns() {
+fn unheard_answers_do_not_split_turns() {
     let mut manager = Manager::new();
     let say = |manager: &mut Manager, number: usize, is_heard: bool| {
         manager.add_user(format!("u{number}")).unwrap();
@@ -122,7 +120,7 @@ fn answers_that_nobody_heard_part_no_turns() {
 }
 
 #[test]
-fn a_cut_that_is_stale_or_of_another_conversation_is_refused() {
+fn stale_and_foreign_cuts_are_refused() {
     let mut manager = Manager::new();
     for text in ["a", "b"] {
         manager.add_user(text).unwrap();
@@ -130,7 +128,7 @@ fn a_cut_that_is_stale_or_of_another_conversation_is_refused() {
     }
     let [first, end] = manager.cuts()[..] else { panic!("{:?}", manager.cuts()) };
     manager.add_assistant("more").unwrap();
-    assert!(manager.summarizing_at(&end).is_some(), "the last answer grew, and the place is as good as before");
+    assert!(manager.summarizing_at(&end).is_some(), "the last answer grew, and the cut is still valid");
     manager.add_user("c").unwrap();
     manager.add_summary("S", &manager.summarizing_at(&end).unwrap()).unwrap();
     assert_eq!(manager.summarizing_at(&first), None);
@@ -143,7 +141,7 @@ fn a_cut_that_is_stale_or_of_another_conversation_is_refused() {
 
 proptest! {
     #[test]
-    fn a_cut_keeps_its_turns_parts_no_pair_and_leaves_what_is_unanswered(
+    fn cut_keeps_turns_tool_pairs_and_unanswered_messages(
         steps in proptest::collection::vec(step(), 1..60),
     ) {
         play(steps, |manager| {
@@ -184,7 +182,7 @@ proptest! {
     }
 
     #[test]
-    fn what_the_policy_chooses_is_taken_and_not_followed_by_another(
+    fn chosen_cut_applies_and_needs_no_second_cut(
         steps in proptest::collection::vec(step(), 1..120), low in 2usize..10, gap in 0usize..20, keep in 1usize..4,
     ) {
         let policy = Policy::default().with_messages(low..=low + gap).with_tokens(200..=900).with_keep_turns(keep);
