@@ -211,13 +211,13 @@ struct Beside {
 
 /// A decision of which nothing is known is none.
 fn known(decision: Decision) -> Option<Box<Decision>> {
-    (!decision.is_unknown()).then(|| Box::new(decision))
+    (decision != Decision::default()).then(|| Box::new(decision))
 }
 
 /// Whether another conversation has this message too, with what it says.
 #[inline]
 fn is_forked_behind(message: &Message) -> bool {
-    message.metadata().forked_from().is_some_and(|forked_from| forked_from.behind == Some(message.id()))
+    message.metadata().forked_from().is_some_and(|forked_from| forked_from.after == Some(message.id()))
 }
 
 /// Whether a message can be added; what is blank in it is left out. In place, for the contents of a message are moved often

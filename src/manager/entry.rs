@@ -5,7 +5,7 @@ use std::ops::Deref;
 use crate::manager::MessagesManager;
 use crate::manager::error::ManagerError;
 use crate::message::{
-    Attribute, Confidence, Entries, Heard, IntoValue, Message, MessageError, MessageId, MessageWrapper, Part, Role,
+    Attribute, Confidence, Heard, IntoValue, Map, Message, MessageError, MessageId, MessageWrapper, Part, Role,
     Timing, TurnRecord, Value, check_ms,
 };
 
@@ -47,7 +47,7 @@ impl<'a, W: MessageWrapper> Entry<'a, W> {
     }
 
     /// Sets custom data in the place of all that there was.
-    pub(crate) fn set_all_data(&mut self, entries: Entries) {
+    pub(crate) fn set_all_data(&mut self, entries: Map) {
         if *self.message().metadata().aux() != entries {
             self.change(|message| *message.metadata_mut().aux_mut() = entries);
         }
@@ -62,7 +62,7 @@ impl<'a, W: MessageWrapper> Entry<'a, W> {
     /// Sets when something happened to the message as a whole, in milliseconds since the Unix epoch, and returns what was
     /// set before.
     ///
-    /// Errors: [`MessageError::Seconds`] if the time is in seconds.
+    /// Returns a [`MessageError`] if the time is in seconds.
     pub fn set_timing(&mut self, timing: Timing, at_ms: i64) -> Result<Option<i64>, MessageError> {
         Ok(self.put_timing(timing, check_ms(at_ms)?))
     }
@@ -70,7 +70,7 @@ impl<'a, W: MessageWrapper> Entry<'a, W> {
     /// Sets when something happened to the last part, in milliseconds since the Unix epoch. The message as a whole keeps
     /// the first start and gets this end.
     ///
-    /// Errors: [`MessageError::Seconds`] if the time is in seconds.
+    /// Returns a [`MessageError`] if the time is in seconds.
     pub fn set_part_timing(&mut self, timing: Timing, at_ms: i64) -> Result<(), MessageError> {
         self.put_part_timing(timing, check_ms(at_ms)?);
         Ok(())

@@ -205,8 +205,7 @@ fn time_in_seconds_is_refused() {
     let (mut manager, _) = manager();
     let mut entry = manager.add_user("a").unwrap();
     let seconds = START_MS / 1_000;
-    let refused = MessageError::Seconds { at: seconds };
-    assert_eq!(entry.set_timing(Timing::ListenEnd, seconds), Err(refused.clone()));
+    let refused = entry.set_timing(Timing::ListenEnd, seconds).unwrap_err();
     assert_eq!(entry.set_part_timing(Timing::ListenEnd, seconds), Err(refused.clone()));
     assert_eq!(
         refused.to_string(),
@@ -231,7 +230,7 @@ fn message_whose_parts_fill_an_item_is_not_merged_into() {
 fn tool_result_without_step_is_of_the_step_of_its_call() {
     let (mut manager, _) = manager();
     let call = ToolCall::new("call_1", "lookup", Value::Null).unwrap();
-    let step = crate::message::Step::new(7);
+    let step = crate::message::Step(7);
     let decision = crate::message::Decision::of_step(step);
     let policy = crate::message::Decision::default().with_policy("lookup");
     let asks = Draft::new(Role::Assistant, call.clone()).with_decision(decision);

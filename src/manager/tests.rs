@@ -200,7 +200,7 @@ fn the_model_sees_what_was_heard_and_the_log_both() {
     manager.entry(&id).unwrap().set_heard(None).unwrap();
     assert_eq!(window(&manager), list(&manager));
     let user = manager.meta_messages()[0].id();
-    let refused = manager.entry(&user).unwrap().set_heard(Heard::nothing(HeardSource::Estimate));
+    let refused = manager.entry(&user).unwrap().set_heard(Heard::bytes(0, HeardSource::Estimate));
     assert_eq!(refused, Err(ManagerError::NotSpoken { role: Role::User }));
 }
 
@@ -208,7 +208,7 @@ fn the_model_sees_what_was_heard_and_the_log_both() {
 fn around_what_nobody_heard_the_caller_s_messages_are_one() {
     let mut manager = Manager::new();
     manager.add_user("a").unwrap();
-    manager.add_assistant("b").unwrap().set_heard(Heard::nothing(HeardSource::WordTiming)).unwrap();
+    manager.add_assistant("b").unwrap().set_heard(Heard::bytes(0, HeardSource::WordTiming)).unwrap();
     manager.add_user("c").unwrap();
     assert_eq!(window(&manager), ["user: a + c"]);
     let merged = manager.messages().next().unwrap();
@@ -232,7 +232,7 @@ fn a_fake_is_not_shown_where_it_is_not_needed() {
     let mut manager = Manager::new();
     let id = manager.add_assistant("Hello!").unwrap().id();
     assert_eq!(window(&manager), ["user: ...", "assistant: Hello!"]);
-    manager.entry(&id).unwrap().set_heard(Heard::nothing(HeardSource::WordTiming)).unwrap();
+    manager.entry(&id).unwrap().set_heard(Heard::bytes(0, HeardSource::WordTiming)).unwrap();
     assert_eq!(window(&manager), Vec::<String>::new());
     manager.add_user("Hi").unwrap();
     assert_eq!(window(&manager), ["user: Hi"]);

@@ -191,8 +191,8 @@ async fn sequence(seed: u64) {
             }
             11 => {
                 let outcome = Outcome::Success(vec!["done".into()]);
-                let id = ToolCallId::new(dice.of(&IDS).unwrap()).unwrap();
-                let tool = ToolName::new(dice.of(&TOOLS).unwrap()).unwrap();
+                let id = dice.of(&IDS).unwrap().parse().unwrap();
+                let tool = dice.of(&TOOLS).unwrap().parse().unwrap();
                 call.tool_result(ToolResult::new(id, tool, outcome));
             }
             12 if dice.below(3) == 0 => drop(replies.pop()),

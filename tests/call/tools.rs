@@ -24,7 +24,7 @@ async fn balance(_: Value, _: ToolContext) -> Done {
 
 fn result(id: &str, tool: &str) -> ToolResult {
     let outcome = Outcome::Success(vec!["done".into()]);
-    ToolResult::new(ToolCallId::new(id).unwrap(), ToolName::new(tool).unwrap(), outcome)
+    ToolResult::new(id.parse().unwrap(), tool.parse().unwrap(), outcome)
 }
 
 #[tokio::test(start_paused = true)]

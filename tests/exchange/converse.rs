@@ -131,7 +131,7 @@ fn what_cannot_be_said_is_told() {
     conversation
         .add_assistant("I am fine, and you?")
         .unwrap()
-        .set_heard(Heard::nothing(HeardSource::Estimate))
+        .set_heard(Heard::bytes(0, HeardSource::Estimate))
         .unwrap();
     conversation.add_user("What?").unwrap();
     let call = ToolCall::new("a", "f", Value::from(vec![1])).unwrap();

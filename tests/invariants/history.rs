@@ -374,8 +374,7 @@ impl World {
 
     fn misfit(&mut self, misfit: Misfit) -> Done {
         let unknown = || {
-            let id = ToolCallId::new("nobody").unwrap();
-            ToolResult::new(id, ToolName::new("lookup").unwrap(), Outcome::Success(Vec::new()))
+            ToolResult::new("nobody".parse().unwrap(), "lookup".parse().unwrap(), Outcome::Success(Vec::new()))
         };
         let other = |number: usize| ToolCall::new(call(number).id().as_str(), "other", Value::Null).unwrap();
         let (role, content) = match misfit {

@@ -3,6 +3,8 @@
 use std::iter::Peekable;
 use std::str::CharIndices;
 
+use crate::message::is_invisible;
+
 /// What is read of one text, half of it from either end: enough for anything that is said in a breath, and it bounds
 /// the work that one message can cause.
 const READ: usize = 16 * 1024;
@@ -68,15 +70,6 @@ fn push_part(line: &mut String, text: &str) {
         }
         at_start &= c.is_whitespace();
     }
-}
-
-/// Zero-width, bidi and tag characters: unseen by people, seen by a model.
-pub(super) fn is_invisible(c: char) -> bool {
-    matches!(
-        c,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}'
-    )
 }
 
 /// The length of a mark of noise and its closing bracket, at the start of `text`.

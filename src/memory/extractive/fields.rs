@@ -5,8 +5,7 @@ use std::fmt;
 
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use super::clean::is_invisible;
-use crate::message::Value;
+use crate::message::{Value, is_invisible};
 
 /// A scalar, under the key that it stands under; the items of a list stand under the key of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]

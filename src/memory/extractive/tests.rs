@@ -426,7 +426,7 @@ proptest! {
                 _ => prop_assert!(false, "{}", line),
             }
         }
-        prop_assert!(!summary.chars().any(|c| c != '\n' && c.is_control() || clean::is_invisible(c)), "{:?}", summary);
+        prop_assert!(!summary.chars().any(|c| c != '\n' && crate::message::is_invisible(c)), "{:?}", summary);
 
         // Once more, with nothing new: it stays a summary, and as long at most.
         let again = extractive.summary(&Summarizing::new(Some(message(Role::Summary, summary.as_str())), Vec::new()));

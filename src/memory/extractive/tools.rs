@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::clean::is_invisible;
 use super::fields::{self, Field};
 use super::hash::Hash;
 use super::weight::{Term, Weight};
-use crate::message::{Outcome, ResultContent, ToolCall, ToolResult, is_blank};
+use crate::message::{Outcome, ResultContent, ToolCall, ToolResult, is_blank, is_invisible};
 
 /// A line is at most so many characters, and shorter once it has been in a summary: what matters most stands in front.
 pub(super) const LONGEST: usize = 150;

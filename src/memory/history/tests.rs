@@ -156,7 +156,7 @@ fn a_resumed_call_knows_what_was_done() {
         ])
         .unwrap();
     let mut unheard = manager.add_assistant("It failed.").unwrap();
-    unheard.set_heard(Heard::nothing(HeardSource::PlaybackTime)).unwrap();
+    unheard.set_heard(Heard::bytes(0, HeardSource::PlaybackTime)).unwrap();
     let resumed = ToolHistory::default().with_messages(manager.meta_messages().iter().map(PlainMessage::message));
     assert_eq!(
         states(&resumed),
