@@ -37,9 +37,8 @@ fn image() -> Media {
 #[test]
 fn builder_continues_a_step_or_begins_the_next() {
     let mut manager = MessagesManager::<PlainMessage>::new();
-    let steps = |last: LastStep| {
-        [MessageBuilder::continue_step(last), MessageBuilder::next_step(last)].map(|one| one.step().0)
-    };
+    let steps =
+        |last: LastStep| [MessageBuilder::continue_step(last), MessageBuilder::next_step(last)].map(|one| one.step().0);
     assert_eq!(steps(manager.meta_messages().last().into()), [0, 1]);
     manager.add_user("Hi").unwrap();
     assert_eq!(steps(manager.meta_messages().last().into()), [0, 1]);
@@ -205,12 +204,7 @@ async fn log_keeps_step_policy_and_hint() {
     let of_result = decision_of(1, "find_dress", RoleHint::Tool);
     assert_eq!(
         decisions,
-        [
-            None,
-            Some(decision_of(1, "planner", RoleHint::Assistant)),
-            Some(of_result),
-            Some(decision(2)),
-        ]
+        [None, Some(decision_of(1, "planner", RoleHint::Assistant)), Some(of_result), Some(decision(2)),]
     );
     assert!(MessagesManager::restore(records).unwrap() == manager);
 }
@@ -270,8 +264,7 @@ fn built() -> impl Strategy<Value = Built> {
 
 fn labels() -> impl Strategy<Value = Labels> {
     let policy = prop::option::of(prop::sample::select(vec!["planner", "voice", "runtime"]));
-    (policy, prop::option::of(prop::sample::select(HINTS.to_vec())))
-        .prop_map(|(policy, hint)| Labels { policy, hint })
+    (policy, prop::option::of(prop::sample::select(HINTS.to_vec()))).prop_map(|(policy, hint)| Labels { policy, hint })
 }
 
 /// A conversation that is built, and its tool calls.

@@ -6,7 +6,7 @@ use crate::message::{Decision, Draft, PlainMessage, Role, Step, ToolCall, ToolCa
 type Manager = MessagesManager<PlainMessage>;
 
 fn in_step(role: Role, text: &str, step: u32) -> Draft {
-    Draft::new(role, text).with_decision(Decision::of_step(Step(step)))
+    Draft::new(role, text).with_decision(Decision { step: Some(Step(step)), ..Decision::default() })
 }
 
 #[test]

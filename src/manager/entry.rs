@@ -5,8 +5,8 @@ use std::ops::Deref;
 use crate::manager::MessagesManager;
 use crate::manager::error::ManagerError;
 use crate::message::{
-    Attribute, Confidence, Heard, IntoValue, Map, Message, MessageError, MessageId, MessageWrapper, Part, Role,
-    Timing, TurnRecord, Value, check_ms,
+    Attribute, Confidence, Heard, IntoValue, Map, Message, MessageError, MessageId, MessageWrapper, Part, Role, Timing,
+    TurnRecord, Value, check_ms,
 };
 
 /// A message in the manager. Every change through it raises the message's revision, so that the log hears of it.

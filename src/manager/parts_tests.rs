@@ -4,9 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::clock::{ManualClock, SequentialIds};
-use crate::message::{
-    Confidence, Content, Draft, Heard, HeardSource, MessageError, PlainMessage, Role, Timing, ToolCall, Value,
-};
+use crate::message::{Confidence, Content, Draft, Heard, HeardSource, PlainMessage, Role, Timing, ToolCall, Value};
 
 type Manager = MessagesManager<PlainMessage>;
 
@@ -231,8 +229,8 @@ fn tool_result_without_step_is_of_the_step_of_its_call() {
     let (mut manager, _) = manager();
     let call = ToolCall::new("call_1", "lookup", Value::Null).unwrap();
     let step = crate::message::Step(7);
-    let decision = crate::message::Decision::of_step(step);
-    let policy = crate::message::Decision::default().with_policy("lookup");
+    let decision = crate::message::Decision { step: Some(step), ..Default::default() };
+    let policy = crate::message::Decision { policy: Some("lookup".into()), ..Default::default() };
     let asks = Draft::new(Role::Assistant, call.clone()).with_decision(decision);
     manager.add_all([asks, Draft::new(Role::User, call.success("found")).with_decision(policy)]).unwrap();
     let steps: Vec<_> = manager.all().map(|wrapper| wrapper.metadata().decision().and_then(|of| of.step)).collect();

@@ -35,10 +35,8 @@ impl MessageError {
         MessageErrorKind::Value,
         "NaN and infinite numbers cannot be stored; leave the value out or store a text",
     );
-    pub(crate) const INVALID_CONFIDENCE: Self = Self::new(
-        MessageErrorKind::Value,
-        "a confidence is a decimal number from 0 to 1; divide a percentage by 100",
-    );
+    pub(crate) const INVALID_CONFIDENCE: Self =
+        Self::new(MessageErrorKind::Value, "a confidence is a decimal number from 0 to 1; divide a percentage by 100");
     pub(crate) const NOT_A_NUMBER: Self =
         Self::new(MessageErrorKind::Value, "not a decimal number such as -12.5 or 1e-9");
     pub(crate) const NUMBER_OUT_OF_RANGE: Self = Self::new(

@@ -163,7 +163,8 @@ async fn each_reply_is_logged_with_what_happened() {
     let records = |call: &CallSession| -> Vec<(Role, serde_json::Value)> {
         call.with_manager(|manager| {
             let all = manager.meta_messages().iter().map(PlainMessage::message);
-            all.filter_map(|message| Some((message.role(), serde_json::to_value(message.metadata().turn()?).unwrap()))).collect()
+            all.filter_map(|message| Some((message.role(), serde_json::to_value(message.metadata().turn()?).unwrap())))
+                .collect()
         })
     };
     let [(role, record)] = &records(&call)[..] else { panic!("{:?}", records(&call)) };

@@ -9,7 +9,7 @@ use std::time::Duration;
 use verbale::call::{CallBuilder, CallSettings, Played, Reply, ReplyEvent, SpeechId, Utterance};
 use verbale::clock::{Randomness, SeededRandomness};
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
-use verbale::message::{Outcome, ToolCallId, ToolName, ToolResult};
+use verbale::message::{Outcome, ToolCallId, ToolResult};
 use verbale::model::{
     Failure, ModelRequest, StopReason, SummarizeError, Summarizer, SummaryFuture, Tool, ToolContext, ToolSpec, Wait,
 };

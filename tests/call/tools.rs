@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use verbale::call::{Effect, Ignored, ReplyEnd, ReplyEvent};
-use verbale::message::{Outcome, ToolCallId, ToolName, ToolResult};
+use verbale::message::{Outcome, ToolResult};
 use verbale::model::{StopReason, Tool, ToolContext, ToolError, ToolSpec};
 use verbale::{MessageWrapper, Timing, Value};
 

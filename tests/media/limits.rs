@@ -37,7 +37,10 @@ async fn newest_attachments_stay_and_others_become_placeholders() {
     assert_eq!(content.iter().filter(|block| block.get("image").is_some()).count(), 20);
     assert_eq!(content.iter().filter(|block| block.get("document").is_some()).count(), 5);
     let name = |n: usize| json!({"text": format!("[image \"picture {n}\"]")});
-    assert_eq!(content[..5], [name(0), placeholder("image", "image/png"), name(1), placeholder("image", "image/png"), name(2)]);
+    assert_eq!(
+        content[..5],
+        [name(0), placeholder("image", "image/png"), name(1), placeholder("image", "image/png"), name(2)]
+    );
     assert_eq!(content[44..46], [placeholder("document", "page 0"), placeholder("document", "page 1")]);
     assert_eq!(
         repairs,

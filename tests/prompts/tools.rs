@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use tokio::time::{Instant, sleep};
 use verbale::conversation::RunError;
-use verbale::message::MessageError;
+use verbale::message::MessageErrorKind;
 use verbale::model::{InvalidTool, Tool, ToolContext, ToolError};
 use verbale::testing::{FakeBedrock, ScriptedReply};
 

@@ -84,7 +84,12 @@ impl<'de, T: From<String>, F: FnOnce(JsonMap<String, Json>) -> Result<T, Message
 fn read_content(entries: JsonMap<String, Json>) -> Result<Content, MessageError> {
     Ok(match type_of(&entries)? {
         // A text with further entries is a newer version's.
-        "text" if entries.len() == 2 && let Some(Json::String(text)) = entries.get("text") => text.as_str().into(),
+        "text"
+            if entries.len() == 2
+                && let Some(Json::String(text)) = entries.get("text") =>
+        {
+            text.as_str().into()
+        }
         "image" | "audio" | "video" => Content::Media(Box::new(read_attachment(entries)?)),
         "document" => Content::Document(Box::new(read_attachment(without_type(entries))?)),
         "toolCall" => Content::ToolCall(Box::new(read(
@@ -111,7 +116,10 @@ fn read_result_content(entries: JsonMap<String, Json>) -> Result<ResultContent, 
 }
 
 fn type_of(entries: &JsonMap<String, Json>) -> Result<&str, MessageError> {
-    entries.get("type").and_then(Json::as_str).ok_or(MessageError::record("a content is a text or has a text in `type`"))
+    entries
+        .get("type")
+        .and_then(Json::as_str)
+        .ok_or(MessageError::record("a content is a text or has a text in `type`"))
 }
 
 fn without_type(mut entries: JsonMap<String, Json>) -> JsonMap<String, Json> {
@@ -130,7 +138,8 @@ fn read_attachment<T: DeserializeOwned>(entries: JsonMap<String, Json>) -> Resul
 }
 
 fn read_result<T: DeserializeOwned>(entries: JsonMap<String, Json>) -> Result<T, MessageError> {
-    const FORM: &str = "a tool result has `toolCallId`, `name`, and either a list `content` or an `error` with a `message`";
+    const FORM: &str =
+        "a tool result has `toolCallId`, `name`, and either a list `content` or an `error` with a `message`";
     read_with_one_of(&["content", "error"], entries, FORM)
 }
 

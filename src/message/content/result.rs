@@ -121,7 +121,10 @@ mod tests {
         assert_eq!(contents_of("done"), json!(["done"]));
         assert_eq!(contents_of(json!({"a": [1, 0.5]})), json!([{"type": "json", "json": {"a": [1, 0.5]}}]));
         assert_eq!(contents_of(vec!["a", "b"]), json!(["a", "b"]));
-        assert_eq!(contents_of([json!(1), json!("b")]), json!([{"type": "json", "json": 1}, {"type": "json", "json": "b"}]));
+        assert_eq!(
+            contents_of([json!(1), json!("b")]),
+            json!([{"type": "json", "json": 1}, {"type": "json", "json": "b"}])
+        );
         assert_eq!(contents_of(ResultContents::default()), json!([]));
         // 1e300 does not fit a `Value`.
         assert_eq!(contents_of(json!({"a": 1e300})), json!([r#"{"a":1e+300}"#]));

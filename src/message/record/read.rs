@@ -97,7 +97,9 @@ impl RecordDraft {
             (Role::Summary, None, Some(after), Some(number)) if number.get() <= Position::MAX_SUMMARIES => {
                 Position::summary(after, number)
             }
-            (Role::Summary, ..) => return Err(MessageError::record("a summary has `after`, and `summary` from 1 to 9,999")),
+            (Role::Summary, ..) => {
+                return Err(MessageError::record("a summary has `after`, and `summary` from 1 to 9,999"));
+            }
             (_, Some(seq), None, None) => Position::message(seq),
             _ => return Err(MessageError::record("a message has `seq`, and neither `after` nor `summary`")),
         };
@@ -118,7 +120,9 @@ impl RecordDraft {
         if metadata.contents_of_parts.is_some_and(|contents| contents != message.contents.len())
             || first.is_some_and(|first| first.id != id || first.created_ms != message.metadata.created_ms())
         {
-            return Err(MessageError::record("the parts have all contents, and the first one the id and `creation` of the message"));
+            return Err(MessageError::record(
+                "the parts have all contents, and the first one the id and `creation` of the message",
+            ));
         }
         let of_heard = said.heard.map(|heard| heard.unknown).unwrap_or_default();
         if !(self.unknown.is_empty() && said.unknown.is_empty() && of_heard.is_empty()) {

@@ -7,8 +7,8 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess};
 
 use super::read::{Draft, Unknown, read_map};
 use crate::message::{
-    Attribute, Confidence, Decision, ForkedFrom, Map, MessageError, MessageId, Metadata, PartData, RoleHint, Step, Text,
-    Timing, TurnRecord, Value,
+    Attribute, Confidence, Decision, ForkedFrom, Map, MessageError, MessageId, Metadata, PartData, RoleHint, Step,
+    Text, Timing, TurnRecord, Value,
 };
 
 /// The metadata of a record, without checks against its contents.
@@ -122,7 +122,9 @@ fn set_parts(metadata: &mut Metadata, parts: Vec<PartEntries>) -> Result<usize, 
         let mut data = PartData { confidence: part.confidence, ..PartData::new(id, created_ms, start) };
         part.times.others.into_iter().for_each(|(timing, at_ms)| data.set_timing(timing, at_ms));
         known.push(data);
-        start = start.checked_add(contents.get()).ok_or(MessageError::record("the parts have more contents than a message can"))?;
+        start = start
+            .checked_add(contents.get())
+            .ok_or(MessageError::record("the parts have more contents than a message can"))?;
         if !part.times.unknown.is_empty() {
             let unknown = &mut metadata.unknown_mut().parts;
             unknown.resize_with(index, Unknown::new);

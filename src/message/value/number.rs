@@ -125,7 +125,10 @@ impl FromStr for Number {
             return Ok(Self(Repr::Int(0)));
         }
         if digits.len() > MAX_DIGITS {
-            let text = format!("a number has at most {MAX_DIGITS} significant digits, not {}; store it as a text", digits.len());
+            let text = format!(
+                "a number has at most {MAX_DIGITS} significant digits, not {}; store it as a text",
+                digits.len()
+            );
             return Err(MessageError::with_details(MessageErrorKind::Value, text));
         }
         // The power of ten of the first digit.

@@ -175,7 +175,8 @@ fn given_type_must_agree_with_the_bytes() {
     let contradicted = |given: &str, found: &str| {
         format!("the bytes are {found}, not {given}; leave the MIME type out, or give the one of the bytes")
     };
-    let other_kind = |kind: &str, mime_type: &str| format!("{kind} cannot be {mime_type}; add it as the kind that it is");
+    let other_kind =
+        |kind: &str, mime_type: &str| format!("{kind} cannot be {mime_type}; add it as the kind that it is");
     let media = |kind, bytes: &[u8], given| Media::from_bytes(kind, bytes, given).unwrap_err().to_string();
     let document = |bytes: &[u8], given| Document::from_bytes(bytes, given).unwrap_err().to_string();
     assert_eq!(media(MediaKind::Image, PNG, Some("image/jpeg")), contradicted("image/jpeg", "image/png"));
