@@ -112,7 +112,7 @@ fn contents_that_contradict_the_role_are_refused() {
         }
         builder.to_draft()
     };
-    let built = |role, contents: Vec<Content>| Ok(Draft::new(role, contents).with_decision(decision(1)));
+    let built = |role, contents: Vec<Content>| Ok(Draft::new(role, contents).with_decision(decision(2)));
     let wrong = |role, content, wanted| Err(BuildError::WrongRole { role, content, wanted });
     let (text, image) = (|| Content::from("a"), || Content::from(image()));
     assert_eq!(build(None, vec![]), Err(BuildError::Empty));

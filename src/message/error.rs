@@ -6,7 +6,7 @@ use std::borrow::Cow;
 ///
 /// It displays as one sentence for a developer; [`kind`](Self::kind) is for code.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text}")]
+#[error("{}{text}", if *kind == MessageErrorKind::Record { "not a record: " } else { "" })]
 pub struct MessageError {
     kind: MessageErrorKind,
     text: Cow<'static, str>,
@@ -43,8 +43,7 @@ impl MessageError {
         MessageErrorKind::Value,
         "a number is 0 or has a magnitude from 1E-130 to 9.99E+125; store it as a text",
     );
-    pub(crate) const TOO_DEEP: Self =
-        Self::new(MessageErrorKind::Value, "lists and maps nest at most 32 deep; store the value as JSON text");
+    pub(crate) const TOO_DEEP: Self = Self::new(MessageErrorKind::Value, "lists and maps nest at most 32 deep");
     pub(crate) const NO_OBJECT_SCHEMA: Self = Self::new(
         MessageErrorKind::Value,
         "the schema of a tool's arguments is a JSON Schema with `\"type\": \"object\"`, even if the tool has none",

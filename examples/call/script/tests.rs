@@ -245,7 +245,7 @@ fn a_bad_file_is_told_by_line_and_reason() {
         (&chat(&[CALL_A, RESULT_A, RESULT_A]), "4: message 3: the tool call of this result has its result already"),
         (&chat(&[CALL_A, CALL_A]), "3: message 2: the `id` of this tool call is that of a call which still waits"),
         (&call("\"function\":{", "\"f\":{"), "2: message 1: `function` is missing"),
-        (&call("\"a\"", "\"not an id\""), "2: message 1: an invocation id has 1 to 64 characters"),
+        (&call("\"a\"", "\"not an id\""), "2: message 1: a tool call id has 1 to 64 characters"),
         (&call(ARGUMENTS, r#""{""#), "2: message 1: `arguments` hold no valid JSON: EOF while parsing an object"),
         (&call(ARGUMENTS, r#""7""#), "2: message 1: `arguments` hold JSON, but no object"),
         (&call(ARGUMENTS, "{}"), "2: message 1: `arguments` is not a text"),

@@ -40,7 +40,7 @@ pub(super) fn of_json(text: &str) -> Option<Vec<Field>> {
 /// One line of harmless text, and not too long.
 pub(super) fn short(text: &str, longest: usize) -> String {
     let mut line = String::new();
-    let mut chars = text.trim().chars().filter(|c| !is_invisible(*c));
+    let mut chars = text.trim().chars().filter(|c| c.is_whitespace() || c.is_control() || !is_invisible(*c));
     for c in chars.by_ref().take(longest) {
         match c {
             '"' => line.push('\''),

@@ -114,7 +114,7 @@ fn identifier(kind: &str, text: Text) -> Result<Text, MessageError> {
     if is_valid {
         return Ok(text);
     }
-    let text = format!("a {kind} has 1 to 64 characters of [a-zA-Z0-9_-]; these {} bytes are not one", text.len());
+    let text = format!("a {kind} has 1 to 64 characters of [a-zA-Z0-9_-]; this one has {} bytes", text.len());
     Err(MessageError::with_details(MessageErrorKind::Identifier, text))
 }
 
@@ -319,7 +319,7 @@ mod tests {
             assert!(ToolCallId::new(good).is_ok() && ToolName::new(good).is_ok(), "{good}");
         }
         for bad in ["", "get user", "é", "a.b", &"x".repeat(65)] {
-            let rule = format!("has 1 to 64 characters of [a-zA-Z0-9_-]; these {} bytes are not one", bad.len());
+            let rule = format!("has 1 to 64 characters of [a-zA-Z0-9_-]; this one has {} bytes", bad.len());
             assert_eq!(ToolCallId::new(bad).unwrap_err().to_string(), format!("a tool call id {rule}"));
             assert_eq!(ToolName::new(bad).unwrap_err().to_string(), format!("a tool name {rule}"));
         }

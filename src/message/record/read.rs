@@ -87,12 +87,12 @@ impl Draft for RecordDraft {
 
 impl RecordDraft {
     fn into_record(self) -> Result<Record, MessageError> {
-        let id = self.id.ok_or(MessageError::record("a record has no `id`"))?;
-        let revision = self.revision.ok_or(MessageError::record("a record has no `revision`"))?;
-        let said = self.message.ok_or(MessageError::record("a record has no `message`"))?;
-        let metadata = self.metadata.ok_or(MessageError::record("a record has no `metadata`"))?;
-        let role = said.role.ok_or(MessageError::record("a record has no `message.role`"))?;
-        let contents = said.contents.ok_or(MessageError::record("a record has no `message.contents`"))?;
+        let id = self.id.ok_or(MessageError::record("`id` is missing"))?;
+        let revision = self.revision.ok_or(MessageError::record("`revision` is missing"))?;
+        let said = self.message.ok_or(MessageError::record("`message` is missing"))?;
+        let metadata = self.metadata.ok_or(MessageError::record("`metadata` is missing"))?;
+        let role = said.role.ok_or(MessageError::record("`message.role` is missing"))?;
+        let contents = said.contents.ok_or(MessageError::record("`message.contents` is missing"))?;
         let position = match (role, self.seq, self.after, self.summary) {
             (Role::Summary, None, Some(after), Some(number)) if number.get() <= Position::MAX_SUMMARIES => {
                 Position::summary(after, number)
@@ -114,7 +114,7 @@ impl RecordDraft {
             role,
             heard,
             contents,
-            metadata: metadata.known.ok_or(MessageError::record("a record has no `metadata.timing.creation`"))?,
+            metadata: metadata.known.ok_or(MessageError::record("`metadata.timing.creation` is missing"))?,
         };
         let first = message.metadata.part_data().first();
         if metadata.contents_of_parts.is_some_and(|contents| contents != message.contents.len())
