@@ -33,7 +33,7 @@ impl MessageWrapper for ChatMessage {
 
     fn to_raw(&self) -> Result<Vec<Json>, NotSayable> {
         let not_sayable = || NotSayable(self.id());
-        let role = Some(self.role()).filter(|role| role.is_spoken()).ok_or_else(not_sayable)?.as_str();
+        let role = Some(self.role()).filter(|role| role.is_spoken()).ok_or_else(not_sayable)?.to_string();
         let (mut raw, mut texts, mut calls) = (Vec::new(), Vec::new(), Vec::new());
         for content in self.contents() {
             match content {

@@ -1,4 +1,4 @@
-//! Messages built step by step: what comes back from the log, and that no incomplete call reaches a provider.
+//! Messages built step by step: the log keeps their decisions, and no incomplete call reaches a provider.
 #![cfg(all(feature = "embedded", feature = "bedrock"))]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests")]
 
@@ -10,47 +10,49 @@ use aws_sdk_bedrockruntime::types::{
 };
 use proptest::prelude::*;
 use proptest::sample::Index;
-use serde_json::json;
 use verbale::bedrock::{ConverseRequest, Profile, to_document, to_json, validate};
 use verbale::clock::{ManualClock, SequentialIds};
 use verbale::conversation::{BuildError, LastStep, MessageBuilder, ResultBuilder};
 use verbale::dynamodb::{DynamoLog, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallId, CallLog, WriterLease};
-use verbale::message::{Decision, Document, Media, MediaKind, MessageError, RoleHint, Source, Step};
+use verbale::message::{Decision, Document, Media, MediaKind, MessageErrorKind, RoleHint, Source, Step, ToolCallError};
 use verbale::{
     Attribute, BedrockMessage, Content, Draft, ManagerError, MessageWrapper, MessagesManager, PlainMessage, Role,
     ToolCall, Value,
 };
 
 fn decision(step: u32) -> Decision {
-    Decision::of_step(Step::new(step))
+    Decision { step: Some(Step(step)), ..Decision::default() }
+}
+
+fn decision_of(step: u32, policy: &str, role_hint: impl Into<Option<RoleHint>>) -> Decision {
+    Decision { step: Some(Step(step)), policy: Some(policy.into()), role_hint: role_hint.into() }
 }
 
 fn image() -> Media {
-    Media::image(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice()).unwrap()
+    Media::from_bytes(MediaKind::Image, b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice(), None).unwrap()
 }
 
 #[test]
-fn a_step_goes_on_or_the_next_one_begins() {
+fn builder_continues_a_step_or_begins_the_next() {
     let mut manager = MessagesManager::<PlainMessage>::new();
-    let steps = |last: LastStep| {
-        [MessageBuilder::continue_step(last), MessageBuilder::next_step(last)].map(|one| one.step().number())
-    };
+    let steps =
+        |last: LastStep| [MessageBuilder::continue_step(last), MessageBuilder::next_step(last)].map(|one| one.step().0);
     assert_eq!(steps(manager.meta_messages().last().into()), [0, 1]);
     manager.add_user("Hi").unwrap();
     assert_eq!(steps(manager.meta_messages().last().into()), [0, 1]);
-    manager.add(Draft::new(Role::User, "I am Mia").with_decision(decision(6).with_policy("voice"))).unwrap();
+    manager.add(Draft::new(Role::User, "I am Mia").with_decision(decision_of(6, "voice", None))).unwrap();
     assert_eq!(steps((&manager.meta_messages()[1]).into()), [6, 7]);
     assert_eq!(steps(manager.meta_messages()[1].message().into()), [6, 7]);
-    assert_eq!(steps(Step::new(6).into()), [6, 7]);
-    assert_eq!(steps((&MessageBuilder::next_step(Step::new(5))).into()), [6, 7]);
+    assert_eq!(steps(Step(6).into()), [6, 7]);
+    assert_eq!(steps((&MessageBuilder::next_step(Step(5))).into()), [6, 7]);
     assert_eq!(steps((&Draft::new(Role::User, "Hi").with_decision(decision(6))).into()), [6, 7]);
-    assert_eq!(steps(Step::new(u32::MAX).into()), [u32::MAX, u32::MAX]);
+    assert_eq!(steps(Step(u32::MAX).into()), [u32::MAX, u32::MAX]);
 }
 
 #[test]
-fn what_several_decisions_said_is_one_message_in_the_window_merged_once_per_merge() {
+fn messages_of_several_decisions_merge_in_the_window_only() {
     let mut manager = MessagesManager::<PlainMessage>::new();
     for (step, text) in [(1, "a"), (2, "b"), (2, "c"), (3, "d")] {
         manager.add(Draft::new(Role::User, text).with_decision(decision(step))).unwrap();
@@ -63,8 +65,8 @@ fn what_several_decisions_said_is_one_message_in_the_window_merged_once_per_merg
 }
 
 #[test]
-fn parts_stay_in_their_order_and_say_who_speaks() {
-    let mut shows = MessageBuilder::next_step(Step::new(1));
+fn contents_keep_their_order_and_decide_the_role() {
+    let mut shows = MessageBuilder::next_step(Step(1));
     shows.policy("stylist").role_hint(RoleHint::User);
     shows.add_image("the girl", "s3://pictures/1.png").unwrap().add_text("and");
     shows.add_audio("her voice", "https://example.com/1.mp3").unwrap();
@@ -78,25 +80,26 @@ fn parts_stay_in_their_order_and_say_who_speaks() {
         media(MediaKind::Video, "s3://pictures/1.mp4", "her walk").into(),
         Document::from_bytes(b"a,b".as_slice(), Some("text/csv")).unwrap().with_title("Prices").into(),
     ];
-    let of = decision(2).with_policy("stylist").with_role_hint(RoleHint::User);
+    let of = decision_of(2, "stylist", RoleHint::User);
     assert_eq!(shows.to_draft(), Ok(Draft::new(Role::User, contents).with_decision(of)));
 
-    let mut asks = MessageBuilder::continue_step(Step::new(2));
+    let mut asks = MessageBuilder::continue_step(Step(2));
     asks.add_text("One moment.");
     assert_eq!(asks.last_tool_call(), None);
-    asks.add_tool_call("find_dress", Value::Null).unwrap();
+    let asked = Content::from(asks.add_tool_call("find_dress", Value::Null).unwrap());
     let call = asks.add_tool_call("find_hat", Value::from(7)).unwrap();
     assert_eq!(asks.last_tool_call(), Some(&call));
-    let draft = asks.to_draft().unwrap();
-    assert_eq!((draft.role, draft.contents.len(), draft.decision), (Role::Assistant, 3, decision(2)));
-    let mut says = MessageBuilder::continue_step(Step::new(2));
+    let contents = vec!["One moment.".into(), asked, call.into()];
+    assert_eq!(asks.to_draft(), Ok(Draft::new(Role::Assistant, contents).with_decision(decision(2))));
+    let mut says = MessageBuilder::continue_step(Step(2));
     says.role(Role::System).add_text("You sell dresses.");
-    assert_eq!(says.to_draft().unwrap().role, Role::System);
+    let system = Draft::new(Role::System, "You sell dresses.").with_decision(decision(2));
+    assert_eq!(says.to_draft(), Ok(system));
 }
 
 #[test]
-fn what_contradicts_is_an_error_that_says_what_to_do() {
-    let builder = || MessageBuilder::next_step(Step::new(1));
+fn contents_that_contradict_the_role_are_refused() {
+    let builder = || MessageBuilder::next_step(Step(1));
     let call = ToolCall::new("call_1", "find_dress", Value::Null).unwrap();
     let (asked, result) = (Content::from(call.clone()), Content::from(call.success(["a"])));
     let build = |role: Option<Role>, contents: Vec<Content>| {
@@ -107,8 +110,9 @@ fn what_contradicts_is_an_error_that_says_what_to_do() {
         for content in contents {
             builder.add(content);
         }
-        builder.to_draft().map(|draft| draft.role)
+        builder.to_draft()
     };
+    let built = |role, contents: Vec<Content>| Ok(Draft::new(role, contents).with_decision(decision(2)));
     let wrong = |role, content, wanted| Err(BuildError::WrongRole { role, content, wanted });
     let (text, image) = (|| Content::from("a"), || Content::from(image()));
     assert_eq!(build(None, vec![]), Err(BuildError::Empty));
@@ -118,29 +122,32 @@ fn what_contradicts_is_an_error_that_says_what_to_do() {
     let of_user = "the result of a tool call";
     assert_eq!(build(None, vec![asked.clone(), result.clone()]), wrong(Role::Assistant, of_user, Role::User));
     assert_eq!(build(Some(Role::Assistant), vec![result.clone()]), wrong(Role::Assistant, of_user, Role::User));
-    assert_eq!(build(None, vec![result, text()]), Ok(Role::User));
+    let contents = vec![result, text()];
+    assert_eq!(build(None, contents.clone()), built(Role::User, contents));
     let attached = |content| Err(BuildError::AttachedToCall { content });
     assert_eq!(build(None, vec![asked.clone(), image()]), attached("media"));
-    assert_eq!(build(None, vec![Document::from_content_id("a").into(), asked.clone()]), attached("a document"));
-    assert_eq!(build(Some(Role::Assistant), vec![asked, image()]), Ok(Role::Assistant));
-    assert_eq!(build(Some(Role::Assistant), vec![text(), image()]), Ok(Role::Assistant));
+    let document = Document::new(Source::ContentId("a".into()));
+    assert_eq!(build(None, vec![document.into(), asked.clone()]), attached("a document"));
+    for contents in [vec![asked, image()], vec![text(), image()]] {
+        assert_eq!(build(Some(Role::Assistant), contents.clone()), built(Role::Assistant, contents));
+    }
     let mut builder = builder();
-    assert!(matches!(builder.add_tool_call("no tool", 1), Err(MessageError::InvalidToolName { .. })));
-    assert!(matches!(builder.add_image("a", "no url"), Err(MessageError::InvalidUrl { .. })));
+    assert_eq!(builder.add_tool_call("no tool", 1).unwrap_err().kind(), MessageErrorKind::Identifier);
+    assert_eq!(builder.add_image("a", "no url").unwrap_err().kind(), MessageErrorKind::Attachment);
     assert_eq!(builder.to_draft(), Err(BuildError::Empty));
 }
 
 #[test]
-fn calls_get_ids_of_their_own() {
+fn tool_calls_get_unique_ids() {
     let mut ids = BTreeSet::new();
     for _ in 0..100 {
-        let mut builder = MessageBuilder::next_step(Step::new(1));
+        let mut builder = MessageBuilder::next_step(Step(1));
         ids.extend((0..10).map(|_| builder.add_tool_call("a", Value::Null).unwrap().id().as_str().to_owned()));
     }
     assert_eq!(ids.len(), 1_000);
     let from = |first| {
         let ids = Arc::new(SequentialIds::starting_at(first));
-        let mut builder = MessageBuilder::next_step(Step::new(1)).with_clock(Arc::new(ManualClock::new(0)), ids);
+        let mut builder = MessageBuilder::next_step(Step(1)).with_clock(Arc::new(ManualClock::new(0)), ids);
         builder.add_tool_call("a", Value::Null).unwrap().id().to_string()
     };
     assert_eq!(from(7), "call_00000000000000000000000007");
@@ -148,38 +155,34 @@ fn calls_get_ids_of_their_own() {
 }
 
 #[test]
-fn a_result_is_of_its_call() {
-    let mut asks = MessageBuilder::next_step(Step::new(3));
+fn result_has_the_id_and_the_step_of_its_call() {
+    let mut asks = MessageBuilder::next_step(Step(3));
     let first = asks.add_tool_call("find_dress", Value::Null).unwrap();
     let second = asks.add_tool_call("find_hat", Value::Null).unwrap();
-    let of = |policy: &str| decision(4).with_policy(policy).with_role_hint(RoleHint::Tool);
+    let of = |policy: &str| decision_of(4, policy, RoleHint::Tool);
     let found = ResultBuilder::response_to(&first).of_step(&asks).success(["two"]);
     assert_eq!(found, Draft::new(Role::User, first.success(["two"])).with_decision(of("find_dress")));
-    let late = ResultBuilder::response_to(&second).of_step(Step::new(4)).policy(ResultBuilder::RUNTIME);
+    let late = ResultBuilder::response_to(&second).of_step(Step(4)).policy(ResultBuilder::RUNTIME);
     assert!(late.clone().error("Timeout", " ", true).is_err());
-    let late = late.error("Timeout", "no answer", true).unwrap();
-    assert_eq!(late.decision, of("runtime"));
-    assert_eq!(
-        serde_json::to_value(&late.contents).unwrap(),
-        json!([{"type": "toolResult", "toolCallId": second.id().as_str(), "name": "find_hat",
-            "error": {"type": "Timeout", "message": "no answer", "retryable": true}}])
-    );
+    let error = ToolCallError::new("no answer").unwrap().with_type("Timeout").with_retryable(true);
+    let expected = Draft::new(Role::User, second.failure(error)).with_decision(of("runtime"));
+    assert_eq!(late.error("Timeout", "no answer", true), Ok(expected));
 
-    // All the calls of a message of the conversation, each answered once.
+    // One draft answers each call of a message.
     let mut manager = MessagesManager::<PlainMessage>::new();
     let entry = manager.add(asks.to_draft().unwrap()).unwrap().id();
     let message = manager.entry(&entry).unwrap().message().clone();
     let answers: Vec<_> = ResultBuilder::responses_to(&message).collect();
     assert_eq!(answers.iter().map(ResultBuilder::tool_call).collect::<Vec<_>>(), [&first, &second]);
     let drafts: Vec<_> = answers.into_iter().map(|answer| answer.success([image()])).collect();
-    assert_eq!(drafts[0].decision, of("find_dress"));
+    assert_eq!(drafts[0], Draft::new(Role::User, first.success([image()])).with_decision(of("find_dress")));
     manager.add_all(drafts.clone()).unwrap();
     let id = first.id().clone();
     assert_eq!(manager.add_all(drafts), Err((0, ManagerError::SecondResult { id })));
 }
 
 #[tokio::test]
-async fn the_log_gives_back_step_policy_and_hint() {
+async fn log_keeps_step_policy_and_hint() {
     let mut manager = MessagesManager::<PlainMessage>::new();
     let mut asks = MessageBuilder::next_step(manager.meta_messages().last());
     asks.policy("planner").role_hint(RoleHint::Assistant).add_text("One moment.");
@@ -198,20 +201,15 @@ async fn the_log_gives_back_step_policy_and_hint() {
     }
     let records = CallLog::read_call(&log, lease.call_id()).await.unwrap().records;
     let decisions: Vec<_> = records.iter().map(|record| record.metadata().decision().cloned()).collect();
-    let of_result = decision(1).with_policy("find_dress").with_role_hint(RoleHint::Tool);
+    let of_result = decision_of(1, "find_dress", RoleHint::Tool);
     assert_eq!(
         decisions,
-        [
-            None,
-            Some(decision(1).with_policy("planner").with_role_hint(RoleHint::Assistant)),
-            Some(of_result),
-            Some(decision(2)),
-        ]
+        [None, Some(decision_of(1, "planner", RoleHint::Assistant)), Some(of_result), Some(decision(2)),]
     );
     assert!(MessagesManager::restore(records).unwrap() == manager);
 }
 
-/// What a part of a service builds.
+/// A message that a part of a service builds.
 #[derive(Debug, Clone)]
 enum Built {
     Said {
@@ -222,7 +220,7 @@ enum Built {
         text: Option<String>,
         calls: usize,
     },
-    /// Of some call that is open.
+    /// The answer to one of the open calls.
     Answered {
         call: Index,
         fails: bool,
@@ -234,13 +232,15 @@ enum Built {
 enum Part {
     Text(String),
     Image,
-    Sound,
+    Audio,
     Document,
 }
 
-/// What is said of it, and whether the step goes on.
+const HINTS: [RoleHint; 4] = [RoleHint::User, RoleHint::Assistant, RoleHint::Tool, RoleHint::System];
+
+/// The policy and the hint of a message.
 #[derive(Debug, Clone)]
-struct Of {
+struct Labels {
     policy: Option<&'static str>,
     hint: Option<RoleHint>,
 }
@@ -250,7 +250,7 @@ fn built() -> impl Strategy<Value = Built> {
     let part = prop_oneof![
         5 => text().prop_map(Part::Text),
         1 => Just(Part::Image),
-        1 => Just(Part::Sound),
+        1 => Just(Part::Audio),
         1 => Just(Part::Document),
     ];
     let role = prop_oneof![6 => Just(Role::User), 4 => Just(Role::Assistant), 1 => Just(Role::System)];
@@ -262,13 +262,12 @@ fn built() -> impl Strategy<Value = Built> {
     ]
 }
 
-fn of() -> impl Strategy<Value = Of> {
+fn labels() -> impl Strategy<Value = Labels> {
     let policy = prop::option::of(prop::sample::select(vec!["planner", "voice", "runtime"]));
-    (policy, prop::option::of(prop::sample::select(RoleHint::ALL.to_vec())))
-        .prop_map(|(policy, hint)| Of { policy, hint })
+    (policy, prop::option::of(prop::sample::select(HINTS.to_vec()))).prop_map(|(policy, hint)| Labels { policy, hint })
 }
 
-/// A conversation that is built, and the calls in it.
+/// A conversation that is built, and its tool calls.
 struct World {
     manager: MessagesManager<BedrockMessage>,
     ids: Arc<SequentialIds>,
@@ -282,29 +281,29 @@ impl World {
         Self { manager: MessagesManager::new(), ids, open: Vec::new(), answered: BTreeSet::new() }
     }
 
-    fn builder(&self, goes_on: bool, of: &Of) -> MessageBuilder {
+    fn builder(&self, continues: bool, labels: &Labels) -> MessageBuilder {
         let last = self.manager.meta_messages().last();
-        let builder = if goes_on { MessageBuilder::continue_step(last) } else { MessageBuilder::next_step(last) };
+        let builder = if continues { MessageBuilder::continue_step(last) } else { MessageBuilder::next_step(last) };
         let mut builder = builder.with_clock(Arc::new(ManualClock::new(0)), self.ids.clone());
-        if let Some(policy) = of.policy {
+        if let Some(policy) = labels.policy {
             builder.policy(policy);
         }
-        if let Some(hint) = of.hint {
+        if let Some(hint) = labels.hint {
             builder.role_hint(hint);
         }
         builder
     }
 
-    fn add(&mut self, what: &Built, goes_on: bool, of: &Of) {
-        let mut builder = self.builder(goes_on, of);
-        let draft = match what {
+    fn add(&mut self, built: &Built, continues: bool, labels: &Labels) {
+        let mut builder = self.builder(continues, labels);
+        let draft = match built {
             Built::Said { role, parts } => {
                 builder.role(*role);
                 for part in parts {
                     match part {
                         Part::Text(text) => builder.add_text(text.as_str()),
                         Part::Image => builder.add(image()),
-                        Part::Sound => builder.add_audio("the greeting", "https://example.com/1.mp3").unwrap(),
+                        Part::Audio => builder.add_audio("the greeting", "https://example.com/1.mp3").unwrap(),
                         Part::Document => builder.add_document("Prices", "data:text/csv;base64,YSxi").unwrap(),
                     };
                 }
@@ -324,7 +323,7 @@ impl World {
                 let (call, step) = self.open.remove(call.index(self.open.len()));
                 self.answered.insert(call.id().to_string());
                 let answer = ResultBuilder::response_to(&call).of_step(step);
-                let answer = of.policy.into_iter().fold(answer, ResultBuilder::policy);
+                let answer = labels.policy.into_iter().fold(answer, ResultBuilder::policy);
                 match (fails, with_image) {
                     (true, _) => Ok(answer.error("Timeout", "no answer", true).unwrap()),
                     (false, true) => Ok(answer.success([image()])),
@@ -338,8 +337,8 @@ impl World {
         }
     }
 
-    /// Who says what, to the model and to Bedrock.
-    fn told(&self) -> (Vec<(Role, Vec<Content>)>, Vec<serde_json::Value>) {
+    /// The roles and contents of the window, and the messages for Bedrock.
+    fn sent(&self) -> (Vec<(Role, Vec<Content>)>, Vec<serde_json::Value>) {
         let window = self.manager.messages().map(|message| (message.role(), message.contents().to_vec()));
         (window.collect(), self.manager.to_raw().unwrap().iter().map(to_json).collect())
     }
@@ -360,14 +359,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn no_incomplete_call_reaches_a_provider(steps in prop::collection::vec((built(), any::<bool>(), of()), 1..30)) {
+    fn no_incomplete_call_reaches_a_provider(steps in prop::collection::vec((built(), any::<bool>(), labels()), 1..30)) {
         let mut world = World::new();
         let mut profile = Profile::claude();
-        // What repair is for: how the conversation ends, and how much is attached.
+        // The client repairs the end of a conversation and the number of its attachments.
         (profile.last_text_trimmed, profile.must_end_with_user) = (false, false);
         (profile.max_images, profile.max_documents) = (usize::MAX, usize::MAX);
-        for (what, goes_on, of) in &steps {
-            world.add(what, *goes_on, of);
+        for (built, continues, labels) in &steps {
+            world.add(built, *continues, labels);
             let raw = world.manager.to_raw().unwrap();
             let called = ids(&raw, |block| block.as_tool_use().ok().map(|call| call.tool_use_id.clone()));
             prop_assert_eq!(&called, &world.answered);
@@ -383,14 +382,14 @@ proptest! {
     }
 
     #[test]
-    fn policy_and_hint_mean_nothing_to_a_model(
-        steps in prop::collection::vec((built(), any::<bool>(), of(), of()), 1..30),
+    fn model_does_not_see_policy_and_hint(
+        steps in prop::collection::vec((built(), any::<bool>(), labels(), labels()), 1..30),
     ) {
         let (mut one, mut other) = (World::new(), World::new());
-        for (what, goes_on, of_one, of_other) in &steps {
-            one.add(what, *goes_on, of_one);
-            other.add(what, *goes_on, of_other);
-            prop_assert_eq!(one.told(), other.told());
+        for (built, continues, labels, other_labels) in &steps {
+            one.add(built, *continues, labels);
+            other.add(built, *continues, other_labels);
+            prop_assert_eq!(one.sent(), other.sent());
         }
     }
 }

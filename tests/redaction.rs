@@ -206,7 +206,7 @@ fn what_was_heard_ends_before_what_was_taken_out() {
     ] {
         let redacted = redact(&heard(&["I hear Nadia, is it", "?"], bytes), &name).unwrap();
         assert_eq!(heard_texts(&redacted), left, "{bytes}");
-        assert_eq!(redacted.heard().unwrap().provenance(), HeardSource::WordTiming);
+        assert_eq!(redacted.heard().unwrap().source(), HeardSource::WordTiming);
     }
     let redacted = redact(&heard(&["4111 1111", "1111 1111"], 11), &CardNumbers).unwrap();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The scenario of the project's first document, step by step, with Bedrock messages and DynamoDB items.
+//! The first usage example of the design, with Bedrock messages and DynamoDB items.
 
 use std::collections::HashMap;
 
@@ -20,10 +20,10 @@ fn texts(message: &Raw) -> Vec<&str> {
 }
 
 #[test]
-fn the_api_usage_of_the_seed() {
+fn first_usage_example_of_the_design_runs() {
     use ConversationRole::{Assistant, User};
 
-    // Create the message manager.
+    // Create the manager.
     let mut manager = MessagesManager::<BedrockMessage>::new();
 
     // Add some messages.
@@ -33,7 +33,7 @@ fn the_api_usage_of_the_seed() {
     manager.add_assistant(["I am fine,", "and you?"]).unwrap();
     manager.add_message(Role::User, ["Good, ", "thank you!"]).unwrap();
 
-    // Get the messages to be given to the model.
+    // Get the messages for the model.
     let raw: Vec<Raw> = manager.to_raw().unwrap();
     assert_eq!(
         said(&raw),
@@ -47,7 +47,7 @@ fn the_api_usage_of_the_seed() {
     );
     assert!(matches!(raw[0].content()[0], ContentBlock::Text(_)));
 
-    // Perform summarization: it does not include the last user message, nor the fake one.
+    // Summarize. The input excludes the last user message and the fake one.
     let summarizing = manager.summarizing().unwrap();
     let text = summarizing.format(&Format::default());
     assert_eq!(text, "[Assistant]: Hello!\n[User]: Hi, there how are you\n[Assistant]: I am fine, and you?");
@@ -56,31 +56,31 @@ fn the_api_usage_of_the_seed() {
     let covered: Vec<_> = manager.meta_messages()[1..4].iter().map(MessageWrapper::id).collect();
     assert_eq!(manager.summary_ids(&summary), covered);
 
-    // Add some other messages, and get those after summarization: previous messages are ignored.
+    // After the summary, the window excludes the summarized messages.
     manager.add_assistant("How can I help you?").unwrap();
     let raw = manager.to_raw().unwrap();
     assert_eq!(said(&raw), [(User, vec!["Good, ", "thank you!"]), (Assistant, vec!["How can I help you?"])]);
 
-    // Convert the messages incrementally, without the last one.
+    // Collect the changes without the last message.
     let first = manager.changes(LastMessage::Exclude);
     manager.acknowledge(first.receipt());
 
-    // The next message is merged into the last one, which was not converted yet.
+    // Merge into the last message, which was not collected.
     manager.add_assistant("Are you still there?").unwrap();
     let mut entry = manager.add_user("Yes, but I do not need help!").unwrap();
 
-    // Add some dummy metadata.
+    // Add metadata.
     entry.set_data("stopped", true).unwrap();
     let now = SystemClock.now_ms();
     entry.set_timing(Timing::PlayStart, now).unwrap();
 
-    // Convert the rest, the last message too.
+    // Collect the rest, including the last message.
     let second = manager.changes(LastMessage::Include);
     manager.acknowledge(second.receipt());
     assert_eq!((first.records().len(), second.records().len()), (6, 2));
     assert!(manager.changes(LastMessage::Include).is_empty());
 
-    // Convert the messages into the DynamoDB format.
+    // Convert the records into DynamoDB items.
     let call_id = CallId::new("CA1").unwrap();
     let records = first.records().iter().chain(second.records());
     let items: Vec<HashMap<String, AttributeValue>> = to_items(&call_id, records).unwrap();
@@ -100,11 +100,11 @@ fn the_api_usage_of_the_seed() {
     assert_eq!(metadata["aux"].as_m().unwrap()["stopped"], AttributeValue::Bool(true));
     assert_eq!(metadata["timing"].as_m().unwrap()["playStart"], AttributeValue::N(now.to_string()));
 
-    // Get the last summary to prompt the model with previous messages.
+    // Get the last summary, for the prompt.
     let last: Option<&BedrockMessage> = manager.last_summary();
     assert_eq!(last.unwrap().contents(), &"...".into());
 
-    // All of it, and the way back.
+    // Collect all records and restore them.
     let everything = manager.records();
     assert_eq!(everything.len(), 8);
     assert!(MessagesManager::<BedrockMessage>::restore(everything).unwrap() == manager);

@@ -121,8 +121,8 @@ mod tests {
     #[test]
     fn a_document_without_a_value_is_refused() {
         let nan = Document::Number(SdkNumber::Float(f64::NAN));
-        assert_eq!(from_document(&nan), Err(MessageError::NotFinite));
+        assert_eq!(from_document(&nan), Err(MessageError::NOT_FINITE));
         let deep = (0..33).fold(Document::Null, |inner, _| Document::Array(vec![inner]));
-        assert_eq!(from_document(&deep), Err(MessageError::TooDeep));
+        assert_eq!(from_document(&deep), Err(MessageError::TOO_DEEP));
     }
 }

@@ -2,6 +2,8 @@
 
 use serde_json::Value as Json;
 
+use crate::message::is_invisible;
+
 /// Encloses the summary; [`record`] lets neither of them appear in it.
 const OPEN: &str = "<record_of_the_call>";
 const CLOSE: &str = "</record_of_the_call>";
@@ -19,10 +21,7 @@ pub(super) fn record(summary: &str) -> String {
 /// JSON on one line, without markup and without characters that hide or turn text around: they are told as `\u003c`.
 pub(super) fn plain_json(json: &Json) -> String {
     // All of these can stand in strings only, where JSON reads them back.
-    let is_deceptive = |c: char| {
-        matches!(c, '<' | '>' | '&' | '\u{7f}'..='\u{9f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
-    };
+    let is_deceptive = |c: char| matches!(c, '<' | '>' | '&') || is_invisible(c);
     json.to_string().chars().fold(String::new(), |mut plain, c| {
         if is_deceptive(c) {
             plain.extend(c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));

@@ -91,7 +91,7 @@ impl Speech {
         let mut left = heard.len();
         for part in &self.parts {
             if left < part.bytes && part.message == message {
-                return Some(Heard::bytes(part.start + left, heard.provenance()));
+                return Some(Heard::bytes(part.start + left, heard.source()));
             }
             left = left.saturating_sub(part.bytes);
         }
@@ -104,15 +104,15 @@ impl Speech {
         let since_start =
             self.started_ms.and_then(|started_ms| u64::try_from(at_ms.saturating_sub(started_ms)).ok()).unwrap_or(0);
         let estimate = || match since_start {
-            0 => Heard::nothing(HeardSource::Estimate),
-            played_ms => Heard::played(&contents, played_ms, at_rate).with_provenance(HeardSource::Estimate),
+            0 => Heard::bytes(0, HeardSource::Estimate),
+            played_ms => Heard::played(&contents, played_ms, at_rate).with_source(HeardSource::Estimate),
         };
         match played {
             // Words that are not its own are no report of it.
             Played::Words(words) => {
                 Heard::words(&contents, words).or_else(|| bare_words(&contents, words)).unwrap_or_else(estimate)
             }
-            Played::For { played_ms: 0, .. } => Heard::nothing(HeardSource::PlaybackTime),
+            Played::For { played_ms: 0, .. } => Heard::bytes(0, HeardSource::PlaybackTime),
             Played::For { played_ms, total_ms } => Heard::played(&contents, *played_ms, total_ms.unwrap_or(at_rate)),
             Played::Unknown => estimate(),
         }

@@ -152,17 +152,17 @@ impl Speeches {
         let heard = speech.heard_by(played, at_ms, rate, manager);
         match speech.phase {
             Phase::Finished => return Effect::Ignored(Ignored::Finished),
-            Phase::Interrupted { reported: Some(known), .. } if rank(known) > rank(heard.provenance()) => {
+            Phase::Interrupted { reported: Some(known), .. } if rank(known) > rank(heard.source()) => {
                 return Effect::Ignored(Ignored::KnownBetter);
             }
             Phase::Interrupted { reported: Some(known), at_ms: known_ms }
-                if known == heard.provenance() && known_ms == at_ms && speech.heard == Some(heard) =>
+                if known == heard.source() && known_ms == at_ms && speech.heard == Some(heard) =>
             {
                 return Effect::Ignored(Ignored::Repeated);
             }
             Phase::Open | Phase::Interrupted { .. } => {}
         }
-        speech.phase = Phase::Interrupted { at_ms, reported: Some(heard.provenance()) };
+        speech.phase = Phase::Interrupted { at_ms, reported: Some(heard.source()) };
         speech.cut();
         speech.heard = Some(heard);
         speech.set_end(at_ms, manager);

@@ -1,6 +1,6 @@
-//! The ports through which time and randomness come in: [`Clock`], [`IdSource`] and [`Randomness`].
+//! The ports for time and randomness: [`Clock`], [`IdSource`] and [`Randomness`].
 //!
-//! Nothing else in the crate reads a clock or a random number, so that a call can be replayed to the letter.
+//! No other module reads the clock or random numbers, so a call can be replayed exactly.
 
 mod moment;
 
@@ -11,25 +11,25 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub(crate) use moment::{Date, read_moment, write_moment};
 
-/// Tells the time, in milliseconds since the Unix epoch.
+/// A source of the current time.
 pub trait Clock: fmt::Debug + Send + Sync {
-    /// The present moment, in milliseconds since the Unix epoch. May step back.
+    /// Returns the current time in milliseconds since the Unix epoch. It may step back.
     fn now_ms(&self) -> i64;
 }
 
-/// Gives out the 128 bits of [ULIDs](https://github.com/ulid/spec).
+/// A source of [ULIDs](https://github.com/ulid/spec).
 pub trait IdSource: fmt::Debug + Send + Sync {
-    /// The next id for something made at `now_ms`, never the same one twice.
+    /// Returns the next id for something that is made at `now_ms`. It never returns an id twice.
     fn next_id(&self, now_ms: i64) -> u128;
 }
 
-/// Gives out random numbers where only their spread matters, such as how long to wait before another try.
+/// A source of random numbers that need not be secure, such as for the jitter of retries.
 pub trait Randomness: fmt::Debug + Send + Sync {
-    /// The next number, of all 64 bits.
+    /// Returns the next number, in which all 64 bits are random.
     fn next_u64(&self) -> u64;
 }
 
-/// The clock of the machine.
+/// The system clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 
@@ -43,24 +43,24 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still until it is told the time: for tests, and to replay a recorded call with its own times.
+/// A clock that the caller sets, for tests and to replay a recorded call with its own times.
 ///
-/// Clones show the same time.
+/// Clones share the time.
 #[derive(Debug, Clone, Default)]
 pub struct ManualClock(Arc<AtomicI64>);
 
 impl ManualClock {
-    /// A clock that shows `now_ms`.
+    /// Creates a clock that shows `now_ms`, in milliseconds since the Unix epoch.
     pub fn new(now_ms: i64) -> Self {
         Self(Arc::new(AtomicI64::new(now_ms)))
     }
 
-    /// Sets the time, forwards or back.
+    /// Sets the time in milliseconds since the Unix epoch, forwards or back.
     pub fn set(&self, now_ms: i64) {
         self.0.store(now_ms, Ordering::Relaxed);
     }
 
-    /// Moves the time forwards.
+    /// Moves the time forwards by `ms` milliseconds.
     pub fn advance(&self, ms: i64) {
         self.0.fetch_add(ms, Ordering::Relaxed);
     }
@@ -72,11 +72,11 @@ impl Clock for ManualClock {
     }
 }
 
-/// Random, time-ordered ids, strictly growing within this process, across a clock that steps back too.
+/// Random ids that increase strictly within this process, even if the clock steps back.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemIds;
 
-/// One for the process, so that ids of several managers grow as well.
+/// Shared by all managers, so that ids increase in the whole process.
 static LAST_ID: Mutex<u128> = Mutex::new(0);
 
 impl IdSource for SystemIds {
@@ -87,33 +87,34 @@ impl IdSource for SystemIds {
     }
 }
 
-/// Within a millisecond, and while the clock is behind, the last id is counted on. If its random part overflows,
-/// the carry reaches the time part: the ids still grow.
+/// Returns an id with a new random part if the time has advanced, else the last id plus one.
+///
+/// If the random part overflows, the carry increments the time, so the ids still increase.
 fn id_after(last: u128, now_ms: i64, random_part: impl FnOnce() -> u128) -> u128 {
     let time = u128::from(now_ms.clamp(0, MAX_TIME_MS).unsigned_abs());
     if time > last >> RANDOM_BITS { time << RANDOM_BITS | random_part() } else { last + 1 }
 }
 
 const RANDOM_BITS: u32 = 80;
-/// A millisecond less than fits, to leave room for the carry.
+/// One millisecond less than the field can hold, to leave room for the carry.
 const MAX_TIME_MS: i64 = (1 << 48) - 2;
 
 #[expect(clippy::disallowed_methods, reason = "this is the port")]
 fn random_part() -> u128 {
     let mut bytes = [0; 16];
     if let Some(random) = bytes.last_chunk_mut::<{ RANDOM_BITS as usize / 8 }>() {
-        // A machine without randomness still gets ids that grow; they are then only unique in this process.
+        // Without randomness, ids still increase, but are unique in this process only.
         let _ = getrandom::fill(random);
     }
     u128::from_be_bytes(bytes)
 }
 
-/// Ids that count up: the same ones in every run.
+/// Ids that count up, for reproducible tests.
 #[derive(Debug, Default)]
 pub struct SequentialIds(Mutex<u128>);
 
 impl SequentialIds {
-    /// Ids from `first` on.
+    /// Creates a source whose first id is `first`.
     pub fn starting_at(first: u128) -> Self {
         Self(Mutex::new(first))
     }
@@ -128,9 +129,9 @@ impl IdSource for SequentialIds {
     }
 }
 
-/// The randomness of the machine.
+/// The randomness of the operating system.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct SystemRandomness;
+pub(crate) struct SystemRandomness;
 
 impl Randomness for SystemRandomness {
     fn next_u64(&self) -> u64 {
@@ -138,12 +139,12 @@ impl Randomness for SystemRandomness {
     }
 }
 
-/// Numbers that follow from a seed: the same ones in every run.
+/// Pseudorandom numbers from a seed, for reproducible tests.
 #[derive(Debug, Default)]
 pub struct SeededRandomness(AtomicU64);
 
 impl SeededRandomness {
-    /// The numbers of a seed.
+    /// Creates a source with a seed.
     pub fn new(seed: u64) -> Self {
         Self(AtomicU64::new(seed))
     }
@@ -160,7 +161,7 @@ impl Randomness for SeededRandomness {
     }
 }
 
-/// The instant after `wait` by tokio's clock, at most 30 years from now, so that the sum never overflows.
+/// Returns the instant after `wait`, limited to 30 years from now, in tokio's time.
 #[cfg(feature = "log")]
 pub(crate) fn from_now(wait: Duration) -> tokio::time::Instant {
     const FAR: Duration = Duration::from_secs(30 * 365 * 86_400);
@@ -177,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_grow_while_the_clock_steps_back_and_within_a_millisecond() {
+    fn ids_increase_while_the_clock_steps_back_and_within_a_millisecond() {
         let mut last = 0;
         for now_ms in [-1, 0, 5_000, 5_000, 5_001, 1, i64::MIN, 5_002, i64::MAX, i64::MAX, 7] {
             let id = id_after(last, now_ms, || (1 << RANDOM_BITS) - 1);
@@ -187,23 +188,23 @@ mod tests {
     }
 
     #[test]
-    fn system_ids_carry_the_time() {
+    fn system_ids_contain_the_time() {
         let now = SystemClock.now_ms();
         let first = SystemIds.next_id(now);
-        // Another test may have taken an id of a later millisecond.
+        // A parallel test may have made an id in a later millisecond.
         assert!(first >> RANDOM_BITS >= now as u128);
         assert!(SystemIds.next_id(now - 3_600_000) > first);
     }
 
     #[test]
-    fn seeded_numbers_are_those_of_the_reference() {
+    fn seeded_numbers_match_the_reference_implementation() {
         let numbers = SeededRandomness::new(1_234_567);
         let first: Vec<u64> = (0..3).map(|_| numbers.next_u64()).collect();
         assert_eq!(first, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
     }
 
     #[test]
-    fn clones_of_a_manual_clock_show_the_same_time() {
+    fn clones_of_a_manual_clock_share_the_time() {
         let clock = ManualClock::new(5);
         clock.clone().advance(2);
         assert_eq!(clock.now_ms(), 7);

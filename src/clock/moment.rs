@@ -1,4 +1,4 @@
-//! A [`Date`] in UTC, and moments as text in RFC 3339.
+//! A [`Date`] in UTC, and times as text in RFC 3339.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -9,23 +9,23 @@ use time::{Duration, OffsetDateTime};
 const DAY_MS: i64 = 86_400_000;
 const YEARS_0_TO_9999_MS: RangeInclusive<i64> = -719_528 * DAY_MS..=2_932_897 * DAY_MS - 1;
 
-/// A day in UTC, of the years 0000 to 9999. Displays as `2025-04-16`.
+/// A day in UTC, in the years 0000 to 9999. Displays as `2025-04-16`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Date(time::Date);
 
 impl Date {
-    /// The day of a moment, in milliseconds since the Unix epoch; the first or last day there is for one outside.
+    /// Returns the day of a time in milliseconds since the Unix epoch, limited to the years 0000 to 9999.
     pub fn of_ms(at_ms: i64) -> Self {
         let at_ms = at_ms.clamp(*YEARS_0_TO_9999_MS.start(), *YEARS_0_TO_9999_MS.end());
         Self(OffsetDateTime::UNIX_EPOCH.saturating_add(Duration::milliseconds(at_ms)).date())
     }
 
-    /// Its first millisecond since the Unix epoch.
+    /// Returns its start in milliseconds since the Unix epoch.
     pub fn start_ms(self) -> i64 {
         self.0.midnight().as_utc().unix_timestamp() * 1_000
     }
 
-    /// Reads `2025-04-16`.
+    /// Parses a day such as `2025-04-16`.
     pub fn read(text: &str) -> Option<Self> {
         read_moment(&format!("{text}T00:00:00Z")).map(Self::of_ms)
     }
@@ -37,7 +37,7 @@ impl fmt::Display for Date {
     }
 }
 
-/// A moment as in RFC 3339, in UTC, with milliseconds where there are any.
+/// Formats a time as in RFC 3339, in UTC, with milliseconds if they are not 0.
 pub(crate) fn write_moment(at_ms: i64) -> String {
     let (day, of_day) = (Date::of_ms(at_ms), at_ms.rem_euclid(DAY_MS));
     let (seconds, ms) = (of_day / 1_000, of_day % 1_000);
@@ -45,13 +45,13 @@ pub(crate) fn write_moment(at_ms: i64) -> String {
     format!("{day}T{:02}:{:02}:{:02}{fraction}Z", seconds / 3_600, seconds / 60 % 60, seconds % 60)
 }
 
-/// Milliseconds since the Unix epoch of a moment as in RFC 3339; what is finer than that is cut off.
+/// Parses a time as in RFC 3339 and returns its milliseconds since the Unix epoch. Smaller fractions are cut off.
 pub(crate) fn read_moment(text: &str) -> Option<i64> {
-    // RFC 3339 leaves the separator open.
+    // RFC 3339 allows several separators.
     let separator = text.as_bytes().get(10)?;
     let at = OffsetDateTime::parse(text, &Rfc3339).ok().filter(|_| b"Tt ".contains(separator))?;
     let at_ms = at.unix_timestamp() * 1_000 + i64::from(at.millisecond());
-    // A zone may lead out of the years that have four digits.
+    // A time zone may move the time out of the years with four digits.
     Some(at_ms).filter(|at_ms| YEARS_0_TO_9999_MS.contains(at_ms))
 }
 
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_day_comes_back_and_follows_the_one_before() {
+    fn every_day_round_trips_and_follows_the_previous_one() {
         let mut before = Date::read("0000-01-01").unwrap();
         assert_eq!(before.start_ms(), -719_528 * DAY_MS);
         for number in -719_527..=2_932_896 {
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_day_is_refused() {
+    fn text_that_is_no_day_is_refused() {
         assert!(Date::read("2024-02-29").is_some());
         for bad in
             ["", "2025-02-29", "2025-13-01", "2025-00-10", "2025-01-32", "2025-1-01", "+025-01-01", "2025-01-01 "]
@@ -84,14 +84,14 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_read_in_every_form_and_written_in_one() {
+    fn times_are_parsed_in_all_forms_and_formatted_in_one() {
         for (text, at_ms) in [
             ("2025-11-18T10:30:00Z", 1_763_461_800_000),
             ("2025-11-18T10:30:00.000Z", 1_763_461_800_000),
             ("2025-11-18T12:30:00.5+02:00", 1_763_461_800_500),
             ("2025-11-18 05:00:00.123987-05:30", 1_763_461_800_123),
             ("1969-12-31t23:59:59.999z", -1),
-            // A leap second is the end of the one before it.
+            // A leap second is the end of the second before it.
             ("2016-12-31T23:59:60Z", 1_483_228_799_999),
         ] {
             assert_eq!(read_moment(text), Some(at_ms), "{text}");
@@ -112,7 +112,7 @@ mod tests {
         ] {
             assert_eq!(read_moment(bad), None, "{bad}");
         }
-        // What could not be written again.
+        // These times are outside the years that can be formatted.
         for beyond in ["0000-01-01T00:00:00+00:01", "9999-12-31T23:59:59-00:01"] {
             assert_eq!(read_moment(beyond), None, "{beyond}");
         }

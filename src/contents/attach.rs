@@ -50,7 +50,7 @@ pub(super) fn attach(
     let heard = shares
         .last()
         .filter(|_| all_marked)
-        .map(|last| Heard::bytes(shares.iter().map(|share| share.len()).sum(), last.provenance()));
+        .map(|last| Heard::bytes(shares.iter().map(|share| share.len()).sum(), last.source()));
     let mut message = record.rewritten(contents, None, record.metadata().clone());
     message.set_heard(heard.or(record.heard()));
     (message.into(), attaching.failed)

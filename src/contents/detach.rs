@@ -114,7 +114,7 @@ struct Detaching {
 impl Rewrite for Detaching {
     fn source(&mut self, source: &mut Source, beside: &mut Option<Map>) {
         // Where one of the keys has another meaning, the bytes stay.
-        let is_taken = beside.as_ref().is_some_and(|map| [SIZE, STANDS_FOR].iter().any(|key| map.contains_key(key)));
+        let is_taken = beside.as_ref().is_some_and(|map| [SIZE, STANDS_FOR].iter().any(|key| map.get(key).is_some()));
         if let Source::Bytes(bytes) = source
             && !is_taken
         {
@@ -192,7 +192,7 @@ impl Detaching {
 }
 
 fn has(map: &Option<Map>, key: &str) -> bool {
-    map.as_ref().is_some_and(|map| map.contains_key(key))
+    map.as_ref().is_some_and(|map| map.get(key).is_some())
 }
 
 fn beside(unknown: &Option<Map>, key: &'static str, reference: Reference, mime_type: &str) -> Map {

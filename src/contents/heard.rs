@@ -36,13 +36,13 @@ pub(super) fn shares<'a>(heard: Heard, texts: impl Iterator<Item = &'a Text>) ->
     texts.map(move |text| {
         let share = left.min(text.len());
         left -= share;
-        Heard::bytes(share, heard.provenance())
+        Heard::bytes(share, heard.source())
     })
 }
 
 fn entry(heard: Heard) -> Value {
     let bytes = Value::from(heard.len() as u64);
-    with(None, [(BYTES, bytes), (BY, heard.provenance().to_string().into())]).into()
+    with(None, [(BYTES, bytes), (BY, heard.source().to_string().into())]).into()
 }
 
 fn read(entry: &Map) -> Option<Heard> {

@@ -47,7 +47,7 @@ impl Reference {
     /// a newer writer's and says what this version would lose.
     pub fn of_map(map: &Map, mime_type: &str, others: &[&str]) -> Option<Self> {
         let known = |key: &str| [CONTENT_ID, MIME_TYPE, SIZE].contains(&key) || others.contains(&key);
-        if map.get(MIME_TYPE)?.as_str() != Some(mime_type) || !map.keys().all(|key| known(key)) {
+        if map.get(MIME_TYPE)?.as_str() != Some(mime_type) || !map.iter().all(|(key, _)| known(key)) {
             return None;
         }
         Self::of_source(&map.get(CONTENT_ID)?.as_str()?.into(), Some(map))

@@ -77,7 +77,7 @@ pub async fn resolve<S: ContentStore + ?Sized>(
         let message_id = record.id();
         let problems = failed.into_iter().map(|(content_id, error)| Problem { message_id, content_id, error });
         resolved.problems.extend(problems);
-        *message = record.into_message();
+        *message = record.into();
     }
     resolved
 }

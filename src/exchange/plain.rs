@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use super::error::{ExchangeError, Problem};
 use super::node::{Node, Pairs};
 use super::wrong::{JsonKind, problem};
-use crate::message::{Entries, List, MAX_DEPTH, Map, MessageError, Value};
+use crate::message::{List, MAX_DEPTH, Map, MessageError, Value};
 
 /// Reads the value of a node.
 ///
@@ -23,13 +23,13 @@ pub(super) fn parse(json: &str) -> Result<Value, Problem> {
 }
 
 /// The entries of an object of values.
-pub(super) fn entries(node: &Node<'_, '_>) -> Result<Entries, ExchangeError> {
+pub(super) fn entries(node: &Node<'_, '_>) -> Result<Map, ExchangeError> {
     node.object::<&RawValue>()?;
     read_entries(node.json(), MAX_DEPTH).map_err(|problem| node.error(problem))
 }
 
 fn read_below(json: &str, depth: u8) -> Result<Value, Problem> {
-    let deeper = || depth.checked_sub(1).ok_or(MessageError::TooDeep);
+    let deeper = || depth.checked_sub(1).ok_or(MessageError::TOO_DEEP);
     Ok(match JsonKind::of(json) {
         JsonKind::Null => Value::Null,
         JsonKind::Bool => Value::Bool(from_str(json)?),
@@ -40,15 +40,15 @@ fn read_below(json: &str, depth: u8) -> Result<Value, Problem> {
             let items = items.into_iter().map(|item| read_below(item.get(), depth));
             Value::List(List::new(items.collect::<Result<_, _>>()?)?)
         }
-        JsonKind::Object => Value::Map(Map::of(read_entries(json, deeper()?)?)?),
+        JsonKind::Object => Value::Map(read_entries(json, deeper()?)?.checked()?),
         JsonKind::Number => Value::Number(json.parse()?),
     })
 }
 
-fn read_entries(json: &str, depth: u8) -> Result<Entries, Problem> {
+fn read_entries(json: &str, depth: u8) -> Result<Map, Problem> {
     let Pairs(pairs) = from_str(json)?;
     let entries = pairs.into_iter().map(|(key, value)| Ok((key, read_below(value.get(), depth)?)));
-    Entries::of(entries.collect::<Result<_, Problem>>()?).ok_or(Problem::RepeatedKey)
+    Map::from_pairs(entries.collect::<Result<_, Problem>>()?).ok_or(Problem::RepeatedKey)
 }
 
 fn from_str<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, Problem> {
@@ -85,7 +85,7 @@ pub(super) fn is_plain(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
         Value::List(items) => items.iter().all(is_plain),
-        Value::Map(entries) => entries.values().all(is_plain),
+        Value::Map(entries) => entries.iter().all(|(_, value)| is_plain(value)),
         Value::Bytes(_) => false,
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::LogError;
+use crate::message::is_invisible;
 
 /// The id of a call: whatever the service calls it, of 1 to [`MAX_BYTES`](Self::MAX_BYTES) bytes, without control
 /// or invisible characters.
@@ -57,12 +58,6 @@ impl CallId {
 pub(super) fn printable(text: Arc<str>, max_bytes: usize, otherwise: LogError) -> Result<Arc<str>, LogError> {
     let is_printable = !text.is_empty() && text.len() <= max_bytes && !text.chars().any(is_invisible);
     if is_printable { Ok(text) } else { Err(otherwise) }
-}
-
-/// Whether a character would not show in an error, or would change how the rest of it shows.
-fn is_invisible(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 impl fmt::Display for CallId {

@@ -216,13 +216,13 @@ struct Details {
 
 /// Returns `None` for a decision without any content.
 fn known(decision: Decision) -> Option<Box<Decision>> {
-    (!decision.is_unknown()).then(|| Box::new(decision))
+    (decision != Decision::default()).then(|| Box::new(decision))
 }
 
 /// Returns `true` if the conversation was forked at this message, so that its source has the same message.
 #[inline]
 fn is_fork_point(message: &Message) -> bool {
-    message.metadata().forked_from().is_some_and(|forked_from| forked_from.behind == Some(message.id()))
+    message.metadata().forked_from().is_some_and(|forked_from| forked_from.after == Some(message.id()))
 }
 
 /// Checks a message and removes its blank texts. Works in place, because moving contents shows in benchmarks.

@@ -62,7 +62,7 @@ impl fmt::Display for Shown<'_> {
         if let Some(heard) = message.heard() {
             f.write_str("heard={")?;
             separated(f, " ", heard.prefixes(message.contents()), |f, text| quoted(f, text))?;
-            write!(f, " by {}}}, ", heard.provenance())?;
+            write!(f, " by {}}}, ", heard.source())?;
         }
         if message.parts().any(|part| part.confidence().is_some()) {
             f.write_str("confidence=")?;

@@ -5,8 +5,8 @@ use std::ops::Deref;
 use crate::manager::MessagesManager;
 use crate::manager::error::ManagerError;
 use crate::message::{
-    Attribute, Confidence, Entries, Heard, IntoValue, Message, MessageError, MessageId, MessageWrapper, Part, Role,
-    Timing, TurnRecord, Value, check_ms,
+    Attribute, Confidence, Heard, IntoValue, Map, Message, MessageError, MessageId, MessageWrapper, Part, Role, Timing,
+    TurnRecord, Value, check_ms,
 };
 
 /// A message of the manager, opened for editing. Each edit raises the message's revision, so that the log gets it.
@@ -47,7 +47,7 @@ impl<'a, W: MessageWrapper> Entry<'a, W> {
     }
 
     /// Replaces all custom data.
-    pub(crate) fn set_all_data(&mut self, entries: Entries) {
+    pub(crate) fn set_all_data(&mut self, entries: Map) {
         if *self.message().metadata().aux() != entries {
             self.change(|message| *message.metadata_mut().aux_mut() = entries);
         }
@@ -61,7 +61,7 @@ impl<'a, W: MessageWrapper> Entry<'a, W> {
 
     /// Sets a time of the whole message, in milliseconds since the Unix epoch, and returns the previous one.
     ///
-    /// Returns [`MessageError::Seconds`] if the time is in seconds.
+    /// Returns a [`MessageError`] if the time is in seconds.
     pub fn set_timing(&mut self, timing: Timing, at_ms: i64) -> Result<Option<i64>, MessageError> {
         Ok(self.put_timing(timing, check_ms(at_ms)?))
     }
@@ -69,7 +69,7 @@ impl<'a, W: MessageWrapper> Entry<'a, W> {
     /// Sets a time of the last part, in milliseconds since the Unix epoch. The whole message keeps its first start and
     /// gets this end.
     ///
-    /// Returns [`MessageError::Seconds`] if the time is in seconds.
+    /// Returns a [`MessageError`] if the time is in seconds.
     pub fn set_part_timing(&mut self, timing: Timing, at_ms: i64) -> Result<(), MessageError> {
         self.put_part_timing(timing, check_ms(at_ms)?);
         Ok(())

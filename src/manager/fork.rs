@@ -29,7 +29,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// let mut fork = call.fork(&asked, "CA1")?;
     /// fork.add_assistant("It comes today.")?;
     /// assert_eq!((call.message_count(), fork.message_count()), (2, 2));
-    /// assert_eq!(fork.lineage()[0].behind, Some(asked));
+    /// assert_eq!(fork.lineage()[0].after, Some(asked));
     /// # Ok(()) }
     /// ```
     ///

@@ -4,9 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::clock::{ManualClock, SequentialIds};
-use crate::message::{
-    Confidence, Content, Draft, Heard, HeardSource, MessageError, PlainMessage, Role, Timing, ToolCall, Value,
-};
+use crate::message::{Confidence, Content, Draft, Heard, HeardSource, PlainMessage, Role, Timing, ToolCall, Value};
 
 type Manager = MessagesManager<PlainMessage>;
 
@@ -205,8 +203,7 @@ fn time_in_seconds_is_refused() {
     let (mut manager, _) = manager();
     let mut entry = manager.add_user("a").unwrap();
     let seconds = START_MS / 1_000;
-    let refused = MessageError::Seconds { at: seconds };
-    assert_eq!(entry.set_timing(Timing::ListenEnd, seconds), Err(refused.clone()));
+    let refused = entry.set_timing(Timing::ListenEnd, seconds).unwrap_err();
     assert_eq!(entry.set_part_timing(Timing::ListenEnd, seconds), Err(refused.clone()));
     assert_eq!(
         refused.to_string(),
@@ -231,9 +228,9 @@ fn message_with_parts_as_large_as_an_item_takes_no_merge() {
 fn tool_result_without_step_gets_the_step_of_its_call() {
     let (mut manager, _) = manager();
     let call = ToolCall::new("call_1", "lookup", Value::Null).unwrap();
-    let step = crate::message::Step::new(7);
-    let decision = crate::message::Decision::of_step(step);
-    let policy = crate::message::Decision::default().with_policy("lookup");
+    let step = crate::message::Step(7);
+    let decision = crate::message::Decision { step: Some(step), ..Default::default() };
+    let policy = crate::message::Decision { policy: Some("lookup".into()), ..Default::default() };
     let asks = Draft::new(Role::Assistant, call.clone()).with_decision(decision);
     manager.add_all([asks, Draft::new(Role::User, call.success("found")).with_decision(policy)]).unwrap();
     let steps: Vec<_> = manager.all().map(|wrapper| wrapper.metadata().decision().and_then(|of| of.step)).collect();

@@ -22,7 +22,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdSource>,
     ) -> Result<Self, RestoreError> {
-        let mut messages: Vec<Message> = records.into_iter().map(Record::into_message).collect();
+        let mut messages: Vec<Message> = records.into_iter().map(Message::from).collect();
         messages.sort_by_key(|message| (message.position(), std::cmp::Reverse(message.revision())));
         messages.dedup_by(|later, first| later.position() == first.position() && later.id() == first.id());
 

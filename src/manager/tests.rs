@@ -200,7 +200,7 @@ fn window_shows_heard_part_and_log_keeps_whole_text() {
     manager.entry(&id).unwrap().set_heard(None).unwrap();
     assert_eq!(window(&manager), list(&manager));
     let user = manager.meta_messages()[0].id();
-    let refused = manager.entry(&user).unwrap().set_heard(Heard::nothing(HeardSource::Estimate));
+    let refused = manager.entry(&user).unwrap().set_heard(Heard::bytes(0, HeardSource::Estimate));
     let content = "a heard part; only an assistant message can";
     assert_eq!(refused, Err(ManagerError::WrongRole { role: Role::User, content }));
 }
@@ -209,7 +209,7 @@ fn window_shows_heard_part_and_log_keeps_whole_text() {
 fn user_messages_around_unheard_answer_become_one() {
     let mut manager = Manager::new();
     manager.add_user("a").unwrap();
-    manager.add_assistant("b").unwrap().set_heard(Heard::nothing(HeardSource::WordTiming)).unwrap();
+    manager.add_assistant("b").unwrap().set_heard(Heard::bytes(0, HeardSource::WordTiming)).unwrap();
     manager.add_user("c").unwrap();
     assert_eq!(window(&manager), ["user: a + c"]);
     let merged = manager.messages().next().unwrap();
@@ -233,7 +233,7 @@ fn unneeded_fake_is_not_shown() {
     let mut manager = Manager::new();
     let id = manager.add_assistant("Hello!").unwrap().id();
     assert_eq!(window(&manager), ["user: ...", "assistant: Hello!"]);
-    manager.entry(&id).unwrap().set_heard(Heard::nothing(HeardSource::WordTiming)).unwrap();
+    manager.entry(&id).unwrap().set_heard(Heard::bytes(0, HeardSource::WordTiming)).unwrap();
     assert_eq!(window(&manager), Vec::<String>::new());
     manager.add_user("Hi").unwrap();
     assert_eq!(window(&manager), ["user: Hi"]);

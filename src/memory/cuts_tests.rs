@@ -102,7 +102,7 @@ fn unheard_answers_do_not_split_turns() {
     let mut manager = Manager::new();
     let say = |manager: &mut Manager, number: usize, is_heard: bool| {
         manager.add_user(format!("u{number}")).unwrap();
-        let heard = (!is_heard).then(|| Heard::nothing(HeardSource::WordTiming));
+        let heard = (!is_heard).then(|| Heard::bytes(0, HeardSource::WordTiming));
         manager.add_assistant(format!("a{number}")).unwrap().set_heard(heard).unwrap();
     };
     (0..4).for_each(|number| say(&mut manager, number, true));

@@ -1,16 +1,16 @@
-//! [`Confidence`]: how sure the speech recognition is of what it heard.
+//! [`Confidence`]: how certain the speech recognition is of a transcript.
 
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::message::error::MessageError;
 use crate::message::value::{Number, Value};
 
-/// How sure the speech recognition is of what it heard: a decimal number from 0 to 1.
+/// The confidence of the speech recognition in a transcript: a decimal number from 0 to 1.
 ///
-/// It is logged as it was given. Of an `f32`, that is the shortest decimal number that stands for it.
+/// It is logged as given. An `f32` is logged as the shortest decimal number that reads back as the same `f32`.
 ///
 /// ```
 /// # use verbale::message::Confidence;
@@ -19,11 +19,12 @@ use crate::message::value::{Number, Value};
 /// assert!(Confidence::try_from(93.0).is_err());
 /// # Ok(()) }
 /// ```
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
 pub struct Confidence(Number);
 
 impl Confidence {
-    /// The nearest `f64`.
+    /// Returns the nearest `f64`.
     pub fn to_f64(&self) -> f64 {
         self.0.to_f64()
     }
@@ -33,25 +34,25 @@ impl Confidence {
     }
 }
 
-/// Errors: [`MessageError::InvalidConfidence`] if it is not from 0 to 1.
+/// Returns a [`MessageError`] if the number is not from 0 to 1.
 impl TryFrom<Number> for Confidence {
     type Error = MessageError;
 
     fn try_from(number: Number) -> Result<Self, MessageError> {
-        if (0.0..=1.0).contains(&number.to_f64()) { Ok(Self(number)) } else { Err(MessageError::InvalidConfidence) }
+        if (0.0..=1.0).contains(&number.to_f64()) { Ok(Self(number)) } else { Err(MessageError::INVALID_CONFIDENCE) }
     }
 }
 
-/// Errors: [`MessageError::InvalidConfidence`] if it is not from 0 to 1.
+/// Returns a [`MessageError`] if the number is not from 0 to 1.
 impl TryFrom<f64> for Confidence {
     type Error = MessageError;
 
     fn try_from(confidence: f64) -> Result<Self, MessageError> {
-        Number::try_from(confidence).map_err(|_| MessageError::InvalidConfidence)?.try_into()
+        Number::try_from(confidence).map_err(|_| MessageError::INVALID_CONFIDENCE)?.try_into()
     }
 }
 
-/// Errors: [`MessageError::InvalidConfidence`] if it is not from 0 to 1.
+/// Returns a [`MessageError`] if the number is not from 0 to 1.
 impl TryFrom<f32> for Confidence {
     type Error = MessageError;
 
@@ -60,12 +61,12 @@ impl TryFrom<f32> for Confidence {
     }
 }
 
-/// Errors: [`MessageError::InvalidConfidence`] if it is not a decimal number from 0 to 1.
+/// Returns a [`MessageError`] if the text is not a decimal number from 0 to 1.
 impl FromStr for Confidence {
     type Err = MessageError;
 
     fn from_str(text: &str) -> Result<Self, MessageError> {
-        text.parse::<Number>().map_err(|_| MessageError::InvalidConfidence)?.try_into()
+        text.parse::<Number>().map_err(|_| MessageError::INVALID_CONFIDENCE)?.try_into()
     }
 }
 
@@ -81,17 +82,11 @@ impl fmt::Debug for Confidence {
     }
 }
 
-impl Serialize for Confidence {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
-    }
-}
-
 impl<'de> Deserialize<'de> for Confidence {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
             Value::Number(number) => Self::try_from(number).map_err(de::Error::custom),
-            _ => Err(de::Error::custom(MessageError::InvalidConfidence)),
+            _ => Err(de::Error::custom(MessageError::INVALID_CONFIDENCE)),
         }
     }
 }
@@ -118,9 +113,9 @@ mod tests {
 
     #[test]
     fn confidence_outside_0_to_1_is_refused() {
-        let of_floats = [f64::NAN, f64::INFINITY, -0.1, 1.01, 93.0].map(Confidence::try_from);
-        for refused in of_floats.into_iter().chain(["high".parse(), Confidence::try_from(f32::NAN)]) {
-            assert_eq!(refused, Err(MessageError::InvalidConfidence));
+        let floats = [f64::NAN, f64::INFINITY, -0.1, 1.01, 93.0].map(Confidence::try_from);
+        for refused in floats.into_iter().chain(["high".parse(), Confidence::try_from(f32::NAN)]) {
+            assert_eq!(refused, Err(MessageError::INVALID_CONFIDENCE));
         }
     }
 }

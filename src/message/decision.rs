@@ -1,30 +1,19 @@
-//! [`Decision`]: which step of which part of a service a message is of. [`ForkedFrom`]: where a conversation left another.
+//! [`Decision`]: the step and the part of a service that made a message. [`ForkedFrom`]: the origin of a fork.
 
 use std::fmt;
 
 use crate::message::id::MessageId;
 use crate::message::text::Text;
 
-/// The number of a step: what was made in one decision has one.
+/// The number of a step. All messages of one decision share it.
 ///
-/// It orders nothing: the order of messages is their [`Position`](crate::message::Position).
+/// Steps do not order messages; [`Position`](crate::message::Position) does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Step(u32);
+pub struct Step(pub u32);
 
 impl Step {
-    /// Step `number`.
-    pub const fn new(number: u32) -> Self {
-        Self(number)
-    }
-
-    /// The number.
-    pub const fn number(self) -> u32 {
-        self.0
-    }
-
-    /// The step behind it; the last one there is has none, and gives itself.
-    #[must_use]
-    pub const fn next(self) -> Self {
+    /// The next step. The largest step returns itself.
+    pub(crate) const fn next(self) -> Self {
         Self(self.0.saturating_add(1))
     }
 }
@@ -35,27 +24,27 @@ impl fmt::Display for Step {
     }
 }
 
-/// Which role an adapter to a provider may give a message. A hint, and never what the message means: that is its
-/// [`Role`](crate::Role).
+/// A role that an adapter to a provider may give a message.
+///
+/// It is a hint only: the meaning of a message is its [`Role`](crate::Role).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RoleHint {
-    /// Of who asks.
+    /// The person or program that asks.
     User,
-    /// Of the model.
+    /// The model.
     Assistant,
-    /// Of a tool.
+    /// A tool.
     Tool,
-    /// Of who gives instructions.
+    /// The author of the instructions.
     System,
 }
 
 impl RoleHint {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::User, Self::Assistant, Self::Tool, Self::System];
+    pub(crate) const ALL: [Self; 4] = [Self::User, Self::Assistant, Self::Tool, Self::System];
 
-    /// The hint as it stands in records.
-    pub const fn as_str(self) -> &'static str {
+    /// The name of the hint in records.
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
             Self::Assistant => "assistant",
@@ -71,45 +60,18 @@ impl fmt::Display for RoleHint {
     }
 }
 
-/// Which step of which part of a service a message is of. Messages of two decisions are not merged into one.
+/// The step and the part of a service that made a message. Messages of different decisions are not merged.
 #[derive(Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Decision {
-    /// Groups what was made in one decision.
+    /// The step; all messages of one decision share it.
     pub step: Option<Step>,
-    /// Which part of the service made the message.
+    /// The name of the part of the service that made the message.
     pub policy: Option<Text>,
-    /// A hint for adapters.
+    /// A hint for adapters to providers.
     pub role_hint: Option<RoleHint>,
 }
 
-impl Decision {
-    /// The decision of a step; nothing else is known of it.
-    pub fn of_step(step: Step) -> Self {
-        Self { step: Some(step), ..Self::default() }
-    }
-
-    /// The same as of a part of the service.
-    #[must_use]
-    pub fn with_policy(mut self, policy: impl Into<Text>) -> Self {
-        self.policy = Some(policy.into());
-        self
-    }
-
-    /// The same with a hint for adapters.
-    #[must_use]
-    pub fn with_role_hint(mut self, hint: RoleHint) -> Self {
-        self.role_hint = Some(hint);
-        self
-    }
-
-    /// Whether nothing is known of it.
-    pub fn is_unknown(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-/// The policy is the service's own word.
+/// Shows the policy, which is a name that the service chose.
 impl fmt::Debug for Decision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Decision")
@@ -120,22 +82,22 @@ impl fmt::Debug for Decision {
     }
 }
 
-/// Where a conversation left another one.
+/// The conversation from which a fork was made, and the last message that both share.
 ///
-/// It stands on the last message that both share, or, where they share none, on the first one of the fork's own.
+/// The last shared message has it in its metadata. If no message is shared, the first message of the fork has it.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ForkedFrom {
-    /// The conversation that was left, by its id.
+    /// The id of the source conversation.
     pub conversation: Text,
-    /// The last message that both share.
-    pub behind: Option<MessageId>,
+    /// The last message that both share, if any.
+    pub after: Option<MessageId>,
 }
 
 impl ForkedFrom {
-    /// A fork of `conversation` that shares everything up to `behind`; with `None`, nothing.
-    pub fn new(conversation: impl Into<Text>, behind: Option<MessageId>) -> Self {
-        Self { conversation: conversation.into(), behind }
+    /// Creates the mark of a fork of `conversation` that shares its messages up to `after`, or none of them.
+    pub fn new(conversation: impl Into<Text>, after: Option<MessageId>) -> Self {
+        Self { conversation: conversation.into(), after }
     }
 }
 
@@ -143,7 +105,7 @@ impl fmt::Debug for ForkedFrom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ForkedFrom")
             .field("conversation", &self.conversation.as_str())
-            .field("behind", &self.behind)
+            .field("after", &self.after)
             .finish()
     }
 }

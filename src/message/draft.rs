@@ -1,48 +1,43 @@
-//! [`Draft`]: a message that is in no conversation yet.
+//! [`Draft`]: a message that no conversation contains yet.
 
 use crate::message::{Confidence, Contents, Decision, MessageId, Role};
 
-/// A message that is in no conversation yet: it has no place and no time.
+/// A message that no conversation contains yet. It has neither a position nor a time.
 ///
-/// [`MessagesManager::add`](crate::MessagesManager::add) takes it, and
-/// [`add_all`](crate::MessagesManager::add_all) takes several, or none of them.
+/// [`MessagesManager::add`](crate::MessagesManager::add) adds one draft.
+/// [`add_all`](crate::MessagesManager::add_all) adds several, or none of them if one is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Draft {
-    /// Who speaks.
-    pub role: Role,
-    /// What is said.
-    pub contents: Contents,
-    /// What made it.
-    pub decision: Decision,
-    /// The id that it gets, as a message or as a part of one. With `None`, the manager makes one.
-    pub id: Option<MessageId>,
-    /// How sure the speech recognition is of it.
-    pub confidence: Option<Confidence>,
+    pub(crate) role: Role,
+    pub(crate) contents: Contents,
+    pub(crate) decision: Decision,
+    pub(crate) id: Option<MessageId>,
+    pub(crate) confidence: Option<Confidence>,
 }
 
 impl Draft {
-    /// A message of nobody's decision.
+    /// Creates a draft without a decision, an id or a confidence.
     pub fn new(role: Role, contents: impl Into<Contents>) -> Self {
-        let decision = Decision::default();
-        Self { role, contents: contents.into(), decision, id: None, confidence: None }
+        Self { role, contents: contents.into(), decision: Decision::default(), id: None, confidence: None }
     }
 
-    /// The same as of a decision.
+    /// Sets the decision that made the message.
     #[must_use]
     pub fn with_decision(mut self, decision: Decision) -> Self {
         self.decision = decision;
         self
     }
 
-    /// The same with an id that the service gives. One that the conversation already has is refused.
+    /// Sets the id of the message or merged part. The manager refuses an id that the conversation already contains.
+    ///
+    /// Without an id, the manager makes one.
     #[must_use]
     pub fn with_id(mut self, id: MessageId) -> Self {
         self.id = Some(id);
         self
     }
 
-    /// The same with how sure the speech recognition is of it.
+    /// Sets the confidence of the speech recognition.
     #[must_use]
     pub fn with_confidence(mut self, confidence: Confidence) -> Self {
         self.confidence = Some(confidence);

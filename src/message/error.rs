@@ -1,110 +1,75 @@
 //! [`MessageError`]: why something cannot be part of a message.
 
-use crate::message::text::Text;
-use crate::message::value::{MAX_DEPTH, MAX_DIGITS};
+use std::borrow::Cow;
 
-/// Why something cannot be part of a message. Never holds what was said.
+/// The reason why something cannot be part of a message. Never contains the words of a caller.
+///
+/// It displays as one sentence for a developer; [`kind`](Self::kind) is for code.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}{text}", if *kind == MessageErrorKind::Record { "not a record: " } else { "" })]
+pub struct MessageError {
+    kind: MessageErrorKind,
+    text: Cow<'static, str>,
+}
+
+/// The part of a message that was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum MessageError {
-    /// The text of a message id is not a ULID.
-    #[error("a message id is a ULID: 26 characters of Crockford's base 32")]
-    InvalidId,
-    /// Bedrock takes 1 to 64 of `[a-zA-Z0-9_-]` as `toolUseId`.
-    #[error("a tool call id has 1 to 64 characters of [a-zA-Z0-9_-]; this one has {length} bytes")]
-    InvalidToolCallId {
-        /// Bytes of the refused id.
-        length: usize,
-    },
-    /// Bedrock takes 1 to 64 of `[a-zA-Z0-9_-]` as the name of a tool.
-    #[error("a tool name has 1 to 64 characters of [a-zA-Z0-9_-]; this one has {length} bytes")]
-    InvalidToolName {
-        /// Bytes of the refused name.
-        length: usize,
-    },
-    /// An error told to the model must say something.
-    #[error("the error message of an invocation result must not be blank")]
-    BlankToolCallError,
-    /// NaN and the infinities have no place in JSON, nor in DynamoDB.
-    #[error("NaN and infinite numbers cannot be stored; leave the value out or store a text")]
-    NotFinite,
-    /// A time is in milliseconds since the Unix epoch.
-    #[error("{at} is a time in seconds, and milliseconds since the Unix epoch are needed; multiply by 1000")]
-    Seconds {
-        /// The refused time.
-        at: i64,
-    },
-    /// A confidence is a probability.
-    #[error("a confidence is a decimal number from 0 to 1; divide a percentage by 100")]
-    InvalidConfidence,
-    /// Not a decimal number.
-    #[error("not a decimal number such as -12.5 or 1e-9")]
-    NotANumber,
-    /// DynamoDB keeps 38 significant digits.
-    #[error("a number has at most {MAX_DIGITS} significant digits; this one has {digits}")]
-    TooManyDigits {
-        /// Significant digits of the refused number.
-        digits: usize,
-    },
-    /// DynamoDB keeps magnitudes from 1E-130 to 9.99…E+125.
-    #[error("a number is 0 or has a magnitude from 1E-130 to 9.99E+125; store it as a text")]
-    NumberOutOfRange,
-    /// DynamoDB nests lists and maps 32 deep.
-    #[error("lists and maps nest at most {MAX_DEPTH} deep")]
-    TooDeep,
-    /// JSON has no bytes, and not every number.
-    #[error("{what} cannot be said in plain JSON")]
-    NotJson {
-        /// The kind of value.
-        what: &'static str,
-    },
-    /// There is nothing in an image or a file.
-    #[error("media and documents have bytes: this one has none")]
-    NoBytes,
-    /// The bytes of media or of a document are not what is said of them.
-    #[error("the bytes are {found}, and not {}: leave the MIME type out, or give the one that they have", given.as_str())]
-    ContradictedMimeType {
-        /// What was said.
-        given: Text,
-        /// What they are.
-        found: &'static str,
-    },
-    /// Media or a document is of another kind than is said.
-    #[error("{kind} cannot be {}: add it as what it is", mime_type.as_str())]
-    OtherKind {
-        /// What it was to be.
-        kind: &'static str,
-        /// What it is.
-        mime_type: Text,
-    },
-    /// Not a MIME type.
-    #[error("a MIME type is like `image/png`; this one has {length} bytes and is not")]
-    InvalidMimeType {
-        /// Bytes of the refused one.
-        length: usize,
-    },
-    /// Not a URL.
-    #[error("a URL is a scheme, a colon and no white space, as in `https://…`; this one has {length} bytes and is not")]
-    InvalidUrl {
-        /// Bytes of the refused one.
-        length: usize,
-    },
-    /// A `data:` URL that cannot be read.
-    #[error("a `data:` URL is read as `data:image/png;base64,…`, with padding and without white space")]
-    InvalidDataUrl,
-    /// The arguments of a tool are an object.
-    #[error("the schema of a tool's arguments is a JSON Schema with `\"type\": \"object\"`, also if it takes none")]
-    NoObjectSchema,
-    /// A value does not have the form of a content.
-    #[error("not a content of a message: {reason}")]
-    InvalidContent {
-        /// What is missing or wrong.
-        reason: &'static str,
-    },
-    /// A record does not have the form of one.
-    #[error("not a record: {reason}")]
-    InvalidRecord {
-        /// What is missing or wrong.
-        reason: &'static str,
-    },
+pub enum MessageErrorKind {
+    /// The id of a message or a tool call, or the name of a tool.
+    Identifier,
+    /// A number, a time, a nested value, the schema of a tool's arguments, or the text of a tool's error.
+    Value,
+    /// An image, audio, video or document.
+    Attachment,
+    /// A stored record or one of its contents.
+    Record,
+}
+
+impl MessageError {
+    pub(crate) const INVALID_ID: Self =
+        Self::new(MessageErrorKind::Identifier, "a message id is a ULID: 26 characters of Crockford's base 32");
+    pub(crate) const BLANK_TOOL_CALL_ERROR: Self =
+        Self::new(MessageErrorKind::Value, "the message of a tool call's error is blank; say what went wrong");
+    pub(crate) const NOT_FINITE: Self = Self::new(
+        MessageErrorKind::Value,
+        "NaN and infinite numbers cannot be stored; leave the value out or store a text",
+    );
+    pub(crate) const INVALID_CONFIDENCE: Self =
+        Self::new(MessageErrorKind::Value, "a confidence is a decimal number from 0 to 1; divide a percentage by 100");
+    pub(crate) const NOT_A_NUMBER: Self =
+        Self::new(MessageErrorKind::Value, "not a decimal number such as -12.5 or 1e-9");
+    pub(crate) const NUMBER_OUT_OF_RANGE: Self = Self::new(
+        MessageErrorKind::Value,
+        "a number is 0 or has a magnitude from 1E-130 to 9.99E+125; store it as a text",
+    );
+    pub(crate) const TOO_DEEP: Self = Self::new(MessageErrorKind::Value, "lists and maps nest at most 32 deep");
+    pub(crate) const NO_OBJECT_SCHEMA: Self = Self::new(
+        MessageErrorKind::Value,
+        "the schema of a tool's arguments is a JSON Schema with `\"type\": \"object\"`, even if the tool has none",
+    );
+    pub(crate) const NO_BYTES: Self =
+        Self::new(MessageErrorKind::Attachment, "the attachment is empty; give at least one byte");
+    pub(crate) const INVALID_DATA_URL: Self = Self::new(
+        MessageErrorKind::Attachment,
+        "a `data:` URL has the form `data:image/png;base64,…`, with padding and without white space",
+    );
+
+    pub(crate) const fn new(kind: MessageErrorKind, text: &'static str) -> Self {
+        Self { kind, text: Cow::Borrowed(text) }
+    }
+
+    pub(crate) fn with_details(kind: MessageErrorKind, text: String) -> Self {
+        Self { kind, text: Cow::Owned(text) }
+    }
+
+    /// A record, or a content in it, that does not have the form of one.
+    pub(crate) const fn record(reason: &'static str) -> Self {
+        Self::new(MessageErrorKind::Record, reason)
+    }
+
+    /// Returns the part of a message that was refused.
+    pub fn kind(&self) -> MessageErrorKind {
+        self.kind
+    }
 }

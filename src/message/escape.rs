@@ -1,12 +1,12 @@
-//! Showing what callers say where it could do harm: on a terminal, in a line-based text.
+//! Escapes text of callers for terminals and line-based formats.
 
 use std::fmt::{self, Write};
 
-/// Whether a character shows as nothing, or changes how others show: white space aside.
+/// Returns whether a character is invisible or changes how other characters are displayed. Spaces are not.
 ///
-/// These are the controls, and what Unicode calls
-/// [default ignorable](https://www.unicode.org/reports/tr44/#Default_Ignorable_Code_Point), with the interlinear
-/// annotations and the separators of lines and paragraphs.
+/// These are the control characters, the
+/// [default ignorable](https://www.unicode.org/reports/tr44/#Default_Ignorable_Code_Point) ones, the interlinear
+/// annotations, and the separators of lines and paragraphs.
 pub(crate) fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -16,17 +16,18 @@ pub(crate) fn is_invisible(c: char) -> bool {
             | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Whether an invisible character is to be shown as an escape: it moves the cursor, starts an escape sequence, breaks a
-/// line, turns the direction of writing ([Trojan Source](https://trojansource.codes)), or hides words.
+/// Returns whether a character must be escaped where people read it.
 ///
-/// Joiners and variation selectors belong to words and emoji, and are left as they are.
+/// Such a character moves the cursor, starts an escape sequence, breaks a line, reverses the direction of writing
+/// ([Trojan Source](https://trojansource.codes)), or hides words. Joiners and variation selectors are parts of words and
+/// emoji, and are not escaped.
 pub(crate) fn is_harmful(c: char) -> bool {
     is_invisible(c) && !matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}')
 }
 
-/// Writes a text between quotes: harmful characters escaped as in Rust, and no quote but the last closes it.
+/// Writes a text between single quotes. Harmful characters and quotes in the text are escaped as in Rust.
 ///
-/// An apostrophe within a word stays as it is.
+/// An apostrophe within a word is not escaped.
 pub(crate) fn quoted(f: &mut impl Write, text: &str) -> fmt::Result {
     f.write_char('\'')?;
     let mut before = None;
@@ -43,20 +44,20 @@ pub(crate) fn quoted(f: &mut impl Write, text: &str) -> fmt::Result {
     f.write_char('\'')
 }
 
-/// Writes a text so that it stays on its line.
+/// Writes a text on one line, with harmful characters escaped.
 pub(crate) fn on_one_line(f: &mut impl Write, text: &str) -> fmt::Result {
     text.chars().try_for_each(|c| visible(f, c))
 }
 
-/// Writes a character so that it does no harm.
+/// Writes a character, escaped if it is harmful.
 pub(crate) fn visible(f: &mut impl Write, c: char) -> fmt::Result {
     if is_harmful(c) { write!(f, "{}", c.escape_default()) } else { f.write_char(c) }
 }
 
-/// Writes JSON so that it stays on its line and does no harm there: what is harmful becomes `\\u202e`.
+/// Appends JSON on one line. A harmful character becomes an escape such as `\\u202e`, which JSON readers decode.
 pub(crate) fn json_on_one_line(out: &mut String, json: &str) {
     let mut rest = json;
-    // Inside of a string: elsewhere JSON has no such character.
+    // JSON has such characters inside strings only.
     while let Some((at, harmful)) = rest.char_indices().find(|(_, c)| is_harmful(*c)) {
         let Some((before, from)) = rest.split_at_checked(at) else { break };
         out.push_str(before);
@@ -80,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_do_harm_is_shown() {
+    fn harmful_characters_are_escaped() {
         assert_eq!(quote("I'm fine"), "'I'm fine'");
         assert_eq!(quote("a\nb\u{1b}[31m"), r"'a\nb\u{1b}[31m'");
         assert_eq!(quote("\u{202e}evil\u{2069}"), r"'\u{202e}evil\u{2069}'");
@@ -89,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quote_cannot_be_closed() {
+    fn text_cannot_close_its_quotes() {
         assert_eq!(quote(r"'} -- 'x' \'"), r"'\'} -- \'x\' \\\''");
     }
 }

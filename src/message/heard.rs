@@ -1,4 +1,4 @@
-//! [`Heard`]: how much of what the model generated reached the caller's ear.
+//! [`Heard`]: the part of an assistant message that the caller heard.
 
 use std::fmt;
 
@@ -6,43 +6,42 @@ use serde::{Deserialize, Serialize};
 
 use crate::message::content::{Content, Contents};
 
-/// How it is known what was heard.
+/// The source of the information how much was heard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum HeardSource {
-    /// The speech synthesis told when each word was played.
+    /// The speech synthesis reported when each word was played.
     WordTiming,
-    /// The player told how long it played; the words are in proportion.
+    /// The player reported how long it played. The words are in proportion to the time.
     PlaybackTime,
-    /// Estimated, as from a usual speaking rate.
+    /// The length is an estimate, such as from a usual speaking rate.
     Estimate,
 }
 
-/// What the caller heard of an assistant message: a prefix of its texts, and how that is known.
+/// The prefix of an assistant message that the caller heard, and the source of this information.
 ///
-/// The message keeps what the model generated; the model and the summary see what was heard; the log keeps both.
+/// The message keeps the whole text that the model generated. The window and summaries contain the heard prefix only.
+/// The log contains both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Heard {
     bytes: u32,
-    provenance: HeardSource,
+    source: HeardSource,
 }
 
 impl Heard {
-    /// Nothing was heard.
-    pub const fn nothing(provenance: HeardSource) -> Self {
-        Self { bytes: 0, provenance }
+    /// Creates a prefix of `bytes` bytes of the message's texts, which are counted one after the other.
+    ///
+    /// When it is set on a message, a partial character at its end is left out, and the length is limited to that of the
+    /// texts.
+    pub fn bytes(bytes: usize, source: HeardSource) -> Self {
+        Self { bytes: u32::try_from(bytes).unwrap_or(u32::MAX), source }
     }
 
-    /// The first `bytes` bytes of the message's texts, one text behind the other, were heard. A character that is
-    /// cut in two was not heard; more than there is means all of it.
-    pub fn bytes(bytes: usize, provenance: HeardSource) -> Self {
-        Self { bytes: u32::try_from(bytes).unwrap_or(u32::MAX), provenance }
-    }
-
-    /// `played_ms` of the `total_ms` that `contents` take were played: that share of the letters, back to the last
-    /// whole word.
+    /// Returns the prefix of whole words that was heard when `played_ms` of `total_ms` were played.
+    ///
+    /// The length of the prefix is the same share of the texts in `contents`.
     pub fn played(contents: &Contents, played_ms: u64, total_ms: u64) -> Self {
         let length: usize = contents.texts().map(|text| text.len()).sum();
         if played_ms >= total_ms {
@@ -59,8 +58,9 @@ impl Heard {
         Self::bytes(end_of_word, HeardSource::PlaybackTime)
     }
 
-    /// The words that were heard, as the speech synthesis marks them: `None` unless they are a prefix of the texts
-    /// in `contents`, white space aside.
+    /// Returns the prefix of `contents` that consists of the words in `heard`, such as those of a speech synthesis.
+    ///
+    /// Returns `None` if the words are not a prefix of the texts. White space is not compared.
     pub fn words(contents: &Contents, heard: &str) -> Option<Self> {
         let mut left = heard.chars().filter(|c| !c.is_whitespace()).peekable();
         let (mut start, mut end) = (0, 0);
@@ -77,45 +77,45 @@ impl Heard {
         left.peek().is_none().then(|| Self::bytes(end, HeardSource::WordTiming))
     }
 
-    /// The same, said to be known otherwise.
+    /// Replaces the source.
     #[must_use]
-    pub const fn with_provenance(self, provenance: HeardSource) -> Self {
-        Self { provenance, ..self }
+    pub(crate) const fn with_source(self, source: HeardSource) -> Self {
+        Self { source, ..self }
     }
 
-    /// How many bytes of the message's texts were heard.
+    /// Returns the length of the prefix in bytes of the message's texts.
     pub const fn len(self) -> usize {
         self.bytes as usize
     }
 
-    /// Whether nothing was heard.
+    /// Returns whether nothing was heard.
     pub const fn is_empty(self) -> bool {
         self.bytes == 0
     }
 
-    /// How it is known.
-    pub const fn provenance(self) -> HeardSource {
-        self.provenance
+    /// Returns the source of the information.
+    pub const fn source(self) -> HeardSource {
+        self.source
     }
 
-    /// The same, not more than there is, and not in the middle of a character.
+    /// Limits the prefix to the texts in `contents` and to whole characters.
     pub(crate) fn clamped_to(self, contents: &Contents) -> Self {
         let bytes = self.prefixes(contents).map(str::len).sum();
-        Self::bytes(bytes, self.provenance)
+        Self::bytes(bytes, self.source)
     }
 
-    /// The heard part of each text, up to the first that was not heard at all.
+    /// Returns the heard prefix of each text, up to the last text that was heard in part.
     pub(crate) fn prefixes(self, contents: &Contents) -> impl Iterator<Item = &str> {
         let mut left = self.len();
         contents.texts().map_while(move |text| {
             let prefix = text.get(..floor_char_boundary(text, left))?;
-            // Nothing behind a text that was cut.
+            // Texts after a cut text were not heard.
             left = if prefix.len() == text.len() { left - text.len() } else { 0 };
             (!prefix.is_empty()).then_some(prefix)
         })
     }
 
-    /// The contents with the texts cut to what was heard; a text of which nothing was heard is left out.
+    /// Returns the contents with each text cut to its heard prefix. Texts without one are left out.
     pub(crate) fn cut(self, contents: &Contents) -> Contents {
         let mut prefixes = self.prefixes(contents);
         contents
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_prefix_runs_over_the_texts() {
+    fn prefix_spans_several_texts() {
         let contents = Contents::from(["I am fine,", "and you?"]);
         for (bytes, left) in [
             (0, vec![]),
@@ -168,14 +168,14 @@ mod tests {
     }
 
     #[test]
-    fn a_character_cut_in_two_was_not_heard() {
+    fn partial_character_is_not_heard() {
         let contents = Contents::from(["perché no"]);
         let heard = Heard::bytes(6, HeardSource::Estimate).clamped_to(&contents);
         assert_eq!((heard.len(), cut(&contents, heard)), (5, vec!["perch".to_owned()]));
     }
 
     #[test]
-    fn playback_is_cut_back_to_a_whole_word() {
+    fn playback_time_ends_at_a_whole_word() {
         let contents = Contents::from(["I am fine,", "and you?"]);
         for (played, left) in [
             (0, vec![]),
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn words_must_be_those_of_the_message() {
+    fn words_that_are_no_prefix_of_the_message_are_refused() {
         let contents = Contents::from(["I am fine,", "and you?"]);
         let heard = Heard::words(&contents, "I am  fine, and").unwrap();
         assert_eq!(cut(&contents, heard), ["I am fine,", "and"]);

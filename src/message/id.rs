@@ -1,4 +1,4 @@
-//! [`MessageId`] and [`Position`]: which message, and where in the list.
+//! [`MessageId`] and [`Position`]: the identity of a message and its place in the conversation.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -11,9 +11,9 @@ use crate::message::error::MessageError;
 
 /// The id of a message: a [ULID](https://github.com/ulid/spec).
 ///
-/// Ids are unique; the order of messages is their [`Position`], never the id.
+/// Ids are unique. They do not order messages; [`Position`] does.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-// Two words, and not a `u128`, whose alignment would cost every message 8 bytes.
+// Not a `u128`: its alignment would add 8 bytes to every message.
 pub struct MessageId([u64; 2]);
 
 impl From<u128> for MessageId {
@@ -35,7 +35,7 @@ impl FromStr for MessageId {
     fn from_str(text: &str) -> Result<Self, MessageError> {
         // 26 characters hold 130 bits: the first is at most 7.
         let fits = text.starts_with(|first| matches!(first, '0'..='7'));
-        let ulid = Ulid::from_string(text).ok().filter(|_| fits).ok_or(MessageError::InvalidId)?;
+        let ulid = Ulid::from_string(text).ok().filter(|_| fits).ok_or(MessageError::INVALID_ID)?;
         Ok(Self::from(ulid.0))
     }
 }
@@ -65,38 +65,38 @@ impl<'de> Deserialize<'de> for MessageId {
     }
 }
 
-/// Where a message stands in its conversation. Positions order as the list does.
+/// The position of a message in its conversation. Positions are ordered like the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     seq: u32,
-    // `None` orders before `Some`: a summary stands right behind the message that it covers last.
+    // `None` is less than `Some`: a summary follows the last message that it covers.
     summary: Option<NonZeroU32>,
 }
 
 impl Position {
-    /// How many messages one conversation can hold: a sort key has 8 digits for them.
-    pub const MAX_SEQ: u32 = 99_999_999;
-    /// How many summaries one conversation can hold: a sort key has 4 digits for them.
-    pub const MAX_SUMMARIES: u32 = 9_999;
+    /// The maximum number of messages in a conversation. A sort key has 8 digits for it.
+    pub(crate) const MAX_SEQ: u32 = 99_999_999;
+    /// The maximum number of summaries in a conversation. A sort key has 4 digits for it.
+    pub(crate) const MAX_SUMMARIES: u32 = 9_999;
 
-    /// The place of the message that was added as number `seq`, from 0.
+    /// The position of the message that was added as number `seq`, from 0.
     #[inline]
     pub const fn message(seq: u32) -> Self {
         Self { seq, summary: None }
     }
 
-    /// The place of the conversation's `number`th summary, from 1, which covers everything up to message `after`.
-    pub const fn summary(after: u32, number: NonZeroU32) -> Self {
+    /// The position of summary `number`, from 1, which covers all messages up to `after`.
+    pub(crate) const fn summary(after: u32, number: NonZeroU32) -> Self {
         Self { seq: after, summary: Some(number) }
     }
 
-    /// The number of the message, or of the last message that the summary covers.
+    /// Returns the number of the message, or of the last message that a summary covers. The first message is 0.
     #[inline]
     pub const fn seq(self) -> u32 {
         self.seq
     }
 
-    /// Which summary of the conversation this is, from 1; `None` for a message.
+    /// Returns the number of the summary in the conversation, from 1, or `None` for a message.
     #[inline]
     pub const fn summary_number(self) -> Option<NonZeroU32> {
         self.summary
@@ -108,16 +108,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_reads_back_from_its_text() {
+    fn id_parses_its_own_text_and_refuses_other_text() {
         let id: MessageId = "01JRZJ166J2WRMF990535EVSQS".parse().unwrap();
         assert_eq!(id.to_string(), "01JRZJ166J2WRMF990535EVSQS");
-        assert_eq!("1JRZ".parse::<MessageId>(), Err(MessageError::InvalidId));
-        assert_eq!("8ZZZZZZZZZZZZZZZZZZZZZZZZZ".parse::<MessageId>(), Err(MessageError::InvalidId));
-        assert_eq!("01JRZJ166J2WRMF990535EVSQé".parse::<MessageId>(), Err(MessageError::InvalidId));
+        assert_eq!("1JRZ".parse::<MessageId>(), Err(MessageError::INVALID_ID));
+        assert_eq!("8ZZZZZZZZZZZZZZZZZZZZZZZZZ".parse::<MessageId>(), Err(MessageError::INVALID_ID));
+        assert_eq!("01JRZJ166J2WRMF990535EVSQé".parse::<MessageId>(), Err(MessageError::INVALID_ID));
     }
 
     #[test]
-    fn a_summary_stands_behind_the_last_message_it_covers() {
+    fn summary_follows_the_last_message_it_covers() {
         let summary = Position::summary(3, NonZeroU32::MIN);
         assert!(Position::message(3) < summary && summary < Position::message(4));
     }

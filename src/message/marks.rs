@@ -1,32 +1,32 @@
-//! [`Attribute`] and [`Timing`]: the marks on a message, and the moments in its life.
+//! [`Attribute`] and [`Timing`]: the marks and the times of a message.
 
 use std::fmt;
 
-use crate::message::error::MessageError;
+use crate::message::error::{MessageError, MessageErrorKind};
 
-/// A mark on a message. In records in camelCase.
+/// A mark on a message. Records write it in camelCase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Attribute {
-    /// Put in by the manager, so that a user message opens the window. Nobody said it.
+    /// The manager added the message so that the window starts with a user message. Nobody said it.
     Fake,
-    /// Another message of the same role was added to this one; once for each.
+    /// Another message of the same role was merged into this one. The mark is repeated for each merge.
     Merged,
-    /// The sentence was not generated but fixed by the service.
+    /// The sentence is fixed by the service and was not generated.
     Hardcoded,
-    /// The model was stopped while it generated.
+    /// The model was stopped before its answer was complete.
     LlmInterrupted,
-    /// The caller broke in while it was spoken.
+    /// The caller interrupted the message while it was played.
     SpeechInterrupted,
 }
 
 impl Attribute {
-    /// All of them, in the order in which records list them.
-    pub const ALL: [Self; 5] =
+    /// All attributes, in the order of records.
+    pub(crate) const ALL: [Self; 5] =
         [Self::Fake, Self::Merged, Self::Hardcoded, Self::LlmInterrupted, Self::SpeechInterrupted];
 
-    /// The attribute as it stands in records.
-    pub const fn as_str(self) -> &'static str {
+    /// The name of the attribute in records.
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Fake => "fake",
             Self::Merged => "merged",
@@ -41,17 +41,19 @@ impl Attribute {
     }
 }
 
-/// A moment in the life of a message, in milliseconds since the Unix epoch. In records in camelCase.
+/// A time of a message, in milliseconds since the Unix epoch. Records write its name in camelCase.
+///
+#[doc = include_str!("../../docs/times.md")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Timing {
-    /// The message was added; always set.
+    /// The message was added. Always set.
     Creation,
-    /// The caller began to be listened to.
+    /// The caller began to speak.
     ListenStart,
-    /// The caller had finished.
+    /// The caller stopped speaking.
     ListenEnd,
-    /// The model was asked.
+    /// The request to the model was sent.
     LlmStart,
     /// The model's first token arrived.
     LlmFirstToken,
@@ -64,8 +66,8 @@ pub enum Timing {
 }
 
 impl Timing {
-    /// All of them, in the order in which they usually happen.
-    pub const ALL: [Self; 8] = [
+    /// All timings, in the order in which they usually happen.
+    pub(crate) const ALL: [Self; 8] = [
         Self::Creation,
         Self::ListenStart,
         Self::ListenEnd,
@@ -76,13 +78,13 @@ impl Timing {
         Self::PlayEnd,
     ];
 
-    /// Whether it is the beginning of something, of which the earliest counts. Of an end, the latest counts.
+    /// Returns whether this is a start. A merged message keeps the earliest start and the latest end.
     pub(crate) const fn is_start(self) -> bool {
         matches!(self, Self::Creation | Self::ListenStart | Self::LlmStart | Self::LlmFirstToken | Self::PlayStart)
     }
 
-    /// The timing as it stands in records.
-    pub const fn as_str(self) -> &'static str {
+    /// The name of the timing in records.
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Creation => "creation",
             Self::ListenStart => "listenStart",
@@ -96,11 +98,17 @@ impl Timing {
     }
 }
 
-/// Refuses a moment that is told in seconds since the Unix epoch, of the years from 1973 to 5138.
+/// Returns `at_ms`, or an error if it is probably in seconds since the Unix epoch.
 ///
-/// In milliseconds, these are moments of 1970 to 1973, when nobody called.
+/// Seconds of the years 1973 to 5138 would be milliseconds of the years 1970 to 1973, which no call has.
 pub(crate) fn check_ms(at_ms: i64) -> Result<i64, MessageError> {
-    if (100_000_000..100_000_000_000).contains(&at_ms) { Err(MessageError::Seconds { at: at_ms }) } else { Ok(at_ms) }
+    if !(100_000_000..100_000_000_000).contains(&at_ms) {
+        return Ok(at_ms);
+    }
+    Err(MessageError::with_details(
+        MessageErrorKind::Value,
+        format!("{at_ms} is a time in seconds, and milliseconds since the Unix epoch are needed; multiply by 1000"),
+    ))
 }
 
 impl fmt::Display for Attribute {

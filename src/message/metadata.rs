@@ -1,4 +1,4 @@
-//! [`Metadata`]: what is known about a message beside its contents.
+//! [`Metadata`]: the data of a message besides its contents.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,15 +9,15 @@ use crate::message::marks::{Attribute, Timing};
 use crate::message::part::{self, PartData};
 use crate::message::turn::TurnRecord;
 use crate::message::unknown::Unknown;
-use crate::message::value::{Entries, Value, entries_bytes};
+use crate::message::value::{Map, Value, entries_bytes};
 
-/// What is known about a message beside its contents.
+/// The data of a message besides its contents: marks, times, decision, fork, turn record and custom data.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Metadata {
     creation_ms: i64,
     flags: u8,
     merges: u32,
-    // Most messages need nothing of it, and copies of a message share it.
+    // `None` for most messages. Copies of a message share it.
     more: Option<Arc<More>>,
 }
 
@@ -30,9 +30,9 @@ struct More {
     decision: Option<Box<Decision>>,
     forked_from: Option<Box<ForkedFrom>>,
     turn: Option<Box<TurnRecord>>,
-    /// None of a message that was not merged and has no confidence. The first one is created with the message.
+    /// Empty unless the message was merged or has a confidence. The first part has the creation time of the message.
     parts: Vec<PartData>,
-    aux: Entries,
+    aux: Map,
     unknown: Option<Box<Unknown>>,
 }
 
@@ -42,7 +42,7 @@ impl Metadata {
         Self { creation_ms, flags: 0, merges: 0, more: None }
     }
 
-    /// The marks on the message: [`Attribute::Merged`] once for each merge.
+    /// Returns the marks on the message. [`Attribute::Merged`] is repeated for each merge.
     pub fn attributes(&self) -> impl Iterator<Item = Attribute> + '_ {
         Attribute::ALL.into_iter().flat_map(|attribute| {
             let times = match attribute {
@@ -53,7 +53,7 @@ impl Metadata {
         })
     }
 
-    /// Whether the message has this mark.
+    /// Returns whether the message has a mark.
     #[inline]
     pub fn has(&self, attribute: Attribute) -> bool {
         match attribute {
@@ -62,15 +62,19 @@ impl Metadata {
         }
     }
 
-    /// When something happened, where that is known, in milliseconds since the Unix epoch.
+    /// Returns a time of the message in milliseconds since the Unix epoch, if known.
     pub fn timing(&self, timing: Timing) -> Option<i64> {
         self.timings().find(|(known, _)| *known == timing).map(|(_, at)| at)
     }
 
-    /// All that is known of when, [`Timing::Creation`] first.
+    /// Returns all known times in milliseconds since the Unix epoch, [`Timing::Creation`] first.
     pub fn timings(&self) -> impl Iterator<Item = (Timing, i64)> + '_ {
-        let others = self.more.iter().flat_map(|more| more.timings.iter().copied());
-        std::iter::once((Timing::Creation, self.creation_ms)).chain(others)
+        std::iter::once((Timing::Creation, self.creation_ms)).chain(self.other_timings().iter().copied())
+    }
+
+    /// All known times but [`Timing::Creation`], in their order.
+    pub(crate) fn other_timings(&self) -> &[(Timing, i64)] {
+        self.more.as_ref().map_or(&[], |more| &more.timings)
     }
 
     #[inline]
@@ -78,44 +82,42 @@ impl Metadata {
         self.creation_ms
     }
 
-    /// Of a message that was merged or has a confidence.
+    /// Empty unless the message was merged or has a confidence.
     pub(crate) fn part_data(&self) -> &[PartData] {
         self.more.as_ref().map_or(&[], |more| &more.parts)
     }
 
-    /// Of a summary: the `seq` of the first message that it covers. Its [`Position`](crate::message::Position) has the last.
-    ///
-    /// [`MessagesManager::summary_ids`](crate::MessagesManager::summary_ids) returns the ids.
-    pub fn covers_from(&self) -> Option<u32> {
+    /// The `seq` of the first message that a summary covers. Its [`Position`](crate::message::Position) has the last.
+    pub(crate) fn covers_from(&self) -> Option<u32> {
         self.more.as_ref()?.covers_from
     }
 
-    /// Of a summary: the summary before it, if any, which it replaces.
+    /// Returns the id of the summary that this summary replaces, if any.
     pub fn previous_summary(&self) -> Option<MessageId> {
         self.more.as_ref()?.previous_summary
     }
 
-    /// What made it, where that is known.
+    /// Returns the decision that made the message, if known.
     pub fn decision(&self) -> Option<&Decision> {
         self.more.as_ref()?.decision.as_deref()
     }
 
-    /// That the conversation left another one here.
+    /// Returns the source of the fork if the conversation was forked from another one at this message.
     pub fn forked_from(&self) -> Option<&ForkedFrom> {
         self.more.as_ref()?.forked_from.as_deref()
     }
 
-    /// What happened in the turn that this message answers, if it was logged here.
+    /// Returns the record of the turn that added this message, if it was logged with it.
     pub fn turn(&self) -> Option<&TurnRecord> {
         self.more.as_ref()?.turn.as_deref()
     }
 
-    /// Custom data.
-    pub fn aux(&self) -> &Entries {
-        self.more.as_ref().map_or(Entries::NONE, |more| &more.aux)
+    /// Returns the custom data.
+    pub fn aux(&self) -> &Map {
+        self.more.as_ref().map_or(Map::EMPTY, |more| &more.aux)
     }
 
-    /// About how many bytes of a record it takes.
+    /// The approximate size in a record in bytes.
     pub(crate) fn record_bytes(&self) -> usize {
         const ALWAYS: usize = 256;
         const COVERS: usize = 80;
@@ -140,7 +142,7 @@ impl Metadata {
         self.more.as_ref().and_then(|more| more.unknown.as_deref())
     }
 
-    /// Adds a mark; says whether that changed anything.
+    /// Adds a mark and returns whether it changed the metadata.
     pub(crate) fn add_attribute(&mut self, attribute: Attribute) -> bool {
         let new = attribute == Attribute::Merged || !self.has(attribute);
         match attribute {
@@ -150,7 +152,7 @@ impl Metadata {
         new
     }
 
-    /// Sets a moment and gives the one that was set before.
+    /// Sets a time and returns the previous one.
     pub(crate) fn set_timing(&mut self, timing: Timing, at_ms: i64) -> Option<i64> {
         if timing == Timing::Creation {
             if let Some(first) = self.more.as_mut().and_then(|more| Arc::make_mut(more).parts.first_mut()) {
@@ -161,7 +163,7 @@ impl Metadata {
         part::set(&mut self.more().timings, timing, at_ms)
     }
 
-    /// Adds a part to those of message `id`.
+    /// Appends a part to those of message `id`.
     pub(crate) fn add_part(&mut self, id: MessageId, part: PartData) {
         let created_ms = self.creation_ms;
         let More { timings, parts, .. } = self.more();
@@ -173,7 +175,7 @@ impl Metadata {
         parts.push(part);
     }
 
-    /// The last part of message `id`, to be changed.
+    /// Returns the last part of message `id`, mutable.
     pub(crate) fn last_part(&mut self, id: MessageId) -> Option<&mut PartData> {
         let created_ms = self.creation_ms;
         let parts = &mut self.more().parts;
@@ -187,8 +189,8 @@ impl Metadata {
         self.more().parts = parts;
     }
 
-    /// Of a message with other contents nothing is known of its parts.
-    pub(crate) fn forget_parts(&mut self) {
+    /// Removes the parts, which do not fit other contents.
+    pub(crate) fn remove_parts(&mut self) {
         if !self.part_data().is_empty() {
             self.set_parts(Vec::new());
             if self.unknown().is_some_and(|unknown| !unknown.parts.is_empty()) {
@@ -206,12 +208,12 @@ impl Metadata {
         self.more().previous_summary = Some(id);
     }
 
-    /// It says something.
+    /// Sets a decision that is not empty.
     pub(crate) fn set_decision(&mut self, decision: Box<Decision>) {
         self.more().decision = Some(decision);
     }
 
-    /// What was said about an earlier fork says nothing of this one.
+    /// Sets the fork and removes unknown data about an earlier fork.
     pub(crate) fn set_forked_from(&mut self, forked_from: ForkedFrom) {
         self.more().forked_from = Some(Box::new(forked_from));
         if self.unknown().is_some_and(|unknown| !unknown.forked_from.is_empty()) {
@@ -224,7 +226,7 @@ impl Metadata {
         self.more().turn = Some(Box::new(turn));
     }
 
-    pub(crate) fn aux_mut(&mut self) -> &mut Entries {
+    pub(crate) fn aux_mut(&mut self) -> &mut Map {
         &mut self.more().aux
     }
 
@@ -238,15 +240,15 @@ impl Metadata {
         self.more().unknown.get_or_insert_default()
     }
 
-    /// What was said about an earlier report of what was heard says nothing of a new one.
-    pub(crate) fn forget_unknown_of_heard(&mut self) {
+    /// Removes unknown data about an earlier report of the heard text.
+    pub(crate) fn remove_unknown_of_heard(&mut self) {
         if self.unknown().is_some_and(|unknown| !unknown.heard.is_empty()) {
             self.unknown_mut().heard.clear();
             self.tidy();
         }
     }
 
-    /// Nothing is told in one way only: a record does not tell how it came to be.
+    /// Removes empty parts, so that equal metadata has one representation however it was made.
     fn tidy(&mut self) {
         let Some(more) = self.more.as_mut().map(Arc::make_mut) else { return };
         more.unknown.take_if(|unknown| **unknown == Unknown::default());
@@ -260,7 +262,7 @@ impl Metadata {
     }
 }
 
-/// Without custom data.
+/// Shows the number of custom entries, not their data.
 impl fmt::Debug for Metadata {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Metadata")

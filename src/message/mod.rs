@@ -1,6 +1,6 @@
-//! What a message is: its id and place, its role, its contents, what was heard of it, its metadata, its record.
+//! One message: its id, position, role, contents, heard text, metadata and record.
 //!
-//! Owns every rule about one message alone. Knows nothing of conversations, providers or databases.
+//! This module contains the rules about a single message. It does not know conversations, providers or databases.
 
 mod confidence;
 mod content;
@@ -32,7 +32,7 @@ pub use content::{
 };
 pub use decision::{Decision, ForkedFrom, RoleHint, Step};
 pub use draft::Draft;
-pub use error::MessageError;
+pub use error::{MessageError, MessageErrorKind};
 #[cfg(test)]
 pub(crate) use escape::is_harmful;
 pub(crate) use escape::{is_invisible, json_on_one_line, on_one_line, quoted, visible};
@@ -47,14 +47,13 @@ pub use record::Record;
 pub use role::Role;
 pub(crate) use text::{PLACEHOLDER, is_blank_char};
 pub use text::{Text, is_blank};
-pub use turn::{RequestRecord, TokenRecord, TurnRecord};
-pub use value::{Entries, IntoValue, List, MAX_DEPTH, MAX_DIGITS, Map, Number, Value};
+pub use turn::TurnRecord;
+pub(crate) use turn::{RequestRecord, TokenRecord};
+pub(crate) use value::MAX_DEPTH;
+pub use value::{IntoValue, List, Map, Number, Value};
 pub use wrapper::{MessageWrapper, PlainMessage};
 
-#[doc = include_str!("../../docs/times.md")]
-pub mod times {}
-
-/// One message of a conversation. Only its [`MessagesManager`](crate::MessagesManager) changes it.
+/// One message of a conversation. Only its [`MessagesManager`](crate::MessagesManager) can change it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Message {
     id: MessageId,
@@ -72,49 +71,49 @@ impl Message {
         Self { id, position, revision: 1, role, heard: None, contents, metadata: Metadata::new(creation_ms) }
     }
 
-    /// The id: unique, and random but for its time.
+    /// Returns the id, which is unique.
     #[inline]
     pub fn id(&self) -> MessageId {
         self.id
     }
 
-    /// Where it stands in the conversation.
+    /// Returns the position in the conversation.
     #[inline]
     pub fn position(&self) -> Position {
         self.position
     }
 
-    /// How often it changed, from 1: contents, metadata, timing, heard text.
+    /// Returns the number of the revision, from 1. Each change of contents, metadata, times or heard text raises it.
     #[inline]
     pub fn revision(&self) -> u32 {
         self.revision
     }
 
-    /// Who speaks.
+    /// Returns the speaker.
     #[inline]
     pub fn role(&self) -> Role {
         self.role
     }
 
-    /// What was said, or generated.
+    /// Returns the contents as they were said or generated.
     #[inline]
     pub fn contents(&self) -> &Contents {
         &self.contents
     }
 
-    /// What is known about it.
+    /// Returns the metadata.
     #[inline]
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }
 
-    /// What was heard of it, where the caller broke in; `None` means all of it.
+    /// Returns the prefix that the caller heard, or `None` if the caller heard the whole message.
     #[inline]
     pub fn heard(&self) -> Option<Heard> {
         self.heard
     }
 
-    /// The contents as the caller knows them: texts cut to what was heard.
+    /// Returns the contents with the texts cut to the heard prefix.
     #[inline]
     pub fn heard_contents(&self) -> Cow<'_, Contents> {
         match self.heard {
@@ -123,13 +122,13 @@ impl Message {
         }
     }
 
-    /// Whether the manager made it up to open a window; nobody said it.
+    /// Returns whether the manager added the message to open a window. Nobody said it.
     #[inline]
     pub fn is_fake(&self) -> bool {
         self.metadata.has(Attribute::Fake)
     }
 
-    /// Whether both are one message that says the same to the model.
+    /// Returns whether both have the same id and the same meaning for the model.
     #[inline]
     pub(crate) fn says_the_same_as(&self, other: &Self) -> bool {
         self.id == other.id && self.heard == other.heard && self.contents.is_same(&other.contents)
@@ -144,7 +143,7 @@ impl Message {
         self.revision = self.revision.saturating_add(1);
     }
 
-    /// Merges what arrived as a message with this id.
+    /// Appends the contents of a message that arrived with `id`, as a part.
     pub(crate) fn merge(&mut self, contents: Contents, id: MessageId, created_ms: i64) {
         let start = u32::try_from(self.contents.len()).unwrap_or(u32::MAX);
         self.contents.extend(contents);
@@ -152,14 +151,14 @@ impl Message {
         self.metadata.add_attribute(Attribute::Merged);
     }
 
-    /// Sets how sure the speech recognition was of the last part.
+    /// Sets the confidence of the last part.
     pub(crate) fn set_confidence(&mut self, confidence: Confidence) {
         if let Some(part) = self.metadata.last_part(self.id) {
             part.confidence = Some(confidence);
         }
     }
 
-    /// Sets a moment of the last part. The message as a whole keeps the first start and gets this end.
+    /// Sets a time of the last part. The message as a whole keeps its first start and gets this end.
     pub(crate) fn set_part_timing(&mut self, timing: Timing, at_ms: i64) {
         let is_merged = self.metadata.part_data().len() > 1;
         if is_merged && let Some(part) = self.metadata.last_part(self.id) {
@@ -172,31 +171,23 @@ impl Message {
 
     pub(crate) fn set_heard(&mut self, heard: Option<Heard>) {
         self.heard = heard.map(|heard| heard.clamped_to(&self.contents));
-        self.metadata.forget_unknown_of_heard();
+        self.metadata.remove_unknown_of_heard();
     }
 
-    /// The same message with other contents, all of them heard and of one part.
+    /// Returns the message with other contents, which were all heard and are one part.
     pub(crate) fn with_contents(&self, contents: Contents) -> Self {
         let mut message = self.rewritten(contents, None, self.metadata.clone());
-        message.metadata.forget_parts();
+        message.metadata.remove_parts();
         message
     }
 
-    /// The same message with another content for each of its contents, what was heard of these, and other metadata.
+    /// Returns the message with a replacement for each of its contents, for its heard prefix and for its metadata.
     pub(crate) fn rewritten(&self, contents: Contents, heard: Option<Heard>, metadata: Metadata) -> Self {
-        Self {
-            id: self.id,
-            position: self.position,
-            revision: self.revision,
-            role: self.role,
-            heard: heard.map(|heard| heard.clamped_to(&contents)),
-            contents,
-            metadata,
-        }
+        Self { heard: heard.map(|heard| heard.clamped_to(&contents)), contents, metadata, ..*self }
     }
 }
 
-/// Kinds and lengths, not the words.
+/// Shows kinds and lengths, not the words.
 impl fmt::Debug for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Message")

@@ -1,4 +1,4 @@
-//! [`Part`]: the piece of a message that arrived at one time.
+//! [`Part`]: a piece of a message that arrived at one time.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,9 +6,9 @@ use std::ops::Range;
 
 use crate::message::{Confidence, Content, Message, MessageId, Timing, Value};
 
-/// The piece of a message that arrived at one time.
+/// A piece of a message that arrived at one time.
 ///
-/// Each merged part keeps its id, its times and its confidence. A message that was never merged is one part.
+/// Each merged part keeps its id, times and confidence. A message that was never merged has one part.
 ///
 /// ```
 /// # use verbale::clock::{ManualClock, SystemIds};
@@ -29,14 +29,14 @@ pub struct Part<'a> {
     index: usize,
 }
 
-/// The fields of a part that a message keeps.
+/// The stored fields of a part.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct PartData {
     pub id: MessageId,
     pub created_ms: i64,
     /// The index of the first of its contents.
     pub start: u32,
-    /// In the order of `Timing`, without `Creation`. Of a message of one part, they are the message's.
+    /// In the order of `Timing`, without `Creation`. A message with one part has them in its metadata instead.
     pub timings: Vec<(Timing, i64)>,
     pub confidence: Option<Confidence>,
 }
@@ -54,7 +54,7 @@ impl PartData {
     }
 }
 
-/// Sets a moment among others in their order and returns the one that was set before.
+/// Sets a time, keeps the order of `Timing`, and returns the previous time.
 pub(super) fn set(timings: &mut Vec<(Timing, i64)>, timing: Timing, at_ms: i64) -> Option<i64> {
     match timings.binary_search_by_key(&timing, |(known, _)| *known) {
         Ok(found) => timings.get_mut(found).map(|(_, at)| std::mem::replace(at, at_ms)),
@@ -66,20 +66,20 @@ pub(super) fn set(timings: &mut Vec<(Timing, i64)>, timing: Timing, at_ms: i64) 
 }
 
 impl Message {
-    /// The parts of the message, in the order in which they arrived: at least one.
+    /// Returns the parts of the message in the order of their arrival. There is at least one.
     pub fn parts(&self) -> impl ExactSizeIterator<Item = Part<'_>> + DoubleEndedIterator + Clone {
         (0..self.count_parts()).map(|index| Part { message: self, index })
     }
 
-    /// One of the parts, by its place among them.
+    /// Returns the part at `index`.
     #[cfg(feature = "query")]
     pub(crate) fn part(&self, index: usize) -> Option<Part<'_>> {
         (index < self.count_parts()).then_some(Part { message: self, index })
     }
 
-    /// The parts, each with its share of `heard`, which is [`heard_contents`](Self::heard_contents).
+    /// Returns each part with its own contents among `heard`, the [`heard_contents`](Self::heard_contents).
     pub(crate) fn heard_parts<'h>(&self, heard: &'h [Content]) -> impl Iterator<Item = (Part<'_>, &'h [Content])> {
-        // Of the contents, heard ones lack texts only, and these are the last ones.
+        // Only the last texts can be absent from the heard contents.
         let mut texts = heard.iter().filter(|content| content.as_text().is_some()).count();
         let mut left = heard;
         self.parts().map(move |part| {
@@ -89,8 +89,8 @@ impl Message {
                 texts = texts.saturating_sub(usize::from(is_text));
                 is_heard
             });
-            let (own, behind) = left.split_at_checked(own.count()).unwrap_or((left, &[]));
-            left = behind;
+            let (own, rest) = left.split_at_checked(own.count()).unwrap_or((left, &[]));
+            left = rest;
             (part, own)
         })
     }
@@ -101,49 +101,48 @@ impl Message {
 }
 
 impl<'a> Part<'a> {
-    /// The id. The first part has the id of the message.
+    /// Returns the id. The first part has the id of the message.
     pub fn id(self) -> MessageId {
         self.data().map_or(self.message.id(), |data| data.id)
     }
 
-    /// When it was added, in milliseconds since the Unix epoch.
+    /// Returns the time when the part was added, in milliseconds since the Unix epoch.
     pub fn created_ms(self) -> i64 {
         self.data().map_or(self.message.metadata().created_ms(), |data| data.created_ms)
     }
 
-    /// When something happened to it, if known, in milliseconds since the Unix epoch.
+    /// Returns a time of the part in milliseconds since the Unix epoch, if known.
     pub fn timing(self, timing: Timing) -> Option<i64> {
         self.timings().find(|(known, _)| *known == timing).map(|(_, at_ms)| at_ms)
     }
 
-    /// All its known times, [`Timing::Creation`] first.
-    pub fn timings(self) -> impl Iterator<Item = (Timing, i64)> + 'a {
+    /// All known times, [`Timing::Creation`] first.
+    pub(crate) fn timings(self) -> impl Iterator<Item = (Timing, i64)> + 'a {
         let metadata = self.message.metadata();
-        let own = self.data().filter(|_| metadata.part_data().len() > 1);
-        let whole = own.is_none().then(|| metadata.timings());
-        let own = own
-            .into_iter()
-            .flat_map(|data| std::iter::once((Timing::Creation, data.created_ms)).chain(data.timings.iter().copied()));
-        whole.into_iter().flatten().chain(own)
+        let others = match self.data() {
+            Some(data) if metadata.part_data().len() > 1 => &data.timings,
+            _ => metadata.other_timings(),
+        };
+        std::iter::once((Timing::Creation, self.created_ms())).chain(others.iter().copied())
     }
 
-    /// Its contents.
+    /// Returns the contents of the part.
     pub fn contents(self) -> &'a [Content] {
         self.message.contents().get(self.range()).unwrap_or_default()
     }
 
-    /// Where its contents stand among those of the message.
-    pub fn range(self) -> Range<usize> {
+    /// The range of its contents among those of the message.
+    pub(crate) fn range(self) -> Range<usize> {
         let start_of = |index: usize| self.message.metadata().part_data().get(index).map(|data| data.start as usize);
         start_of(self.index).unwrap_or(0)..start_of(self.index + 1).unwrap_or(self.message.contents().len())
     }
 
-    /// How sure the speech recognition was of it, if known.
+    /// Returns the confidence of the speech recognition, if known.
     pub fn confidence(self) -> Option<&'a Confidence> {
         self.data()?.confidence.as_ref()
     }
 
-    /// The times that are kept with the part, without [`Timing::Creation`].
+    /// The times that are stored with the part, without [`Timing::Creation`].
     pub(super) fn own_timings(self) -> &'a [(Timing, i64)] {
         self.data().map_or(&[], |data| &data.timings)
     }
@@ -157,7 +156,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Kinds and lengths, not the words.
+/// Shows kinds and lengths, not the words.
 impl fmt::Debug for Part<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Part")

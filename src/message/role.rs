@@ -1,28 +1,28 @@
-//! [`Role`]: who speaks.
+//! [`Role`]: the speaker of a message.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Who speaks in a message.
+/// The speaker of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Role {
-    /// The caller; results of tools come in messages of this role too.
+    /// The caller. Results of tools have this role too.
     User,
-    /// The model, and sentences spoken in its name.
+    /// The model, and fixed sentences that the service speaks.
     Assistant,
-    /// A summary of what was said before. Reaches the model through the system prompt.
+    /// A summary of earlier messages. It reaches the model through the system prompt.
     Summary,
-    /// System instructions: logged, never among the messages for the model.
+    /// Instructions for the system. They are logged, but never sent to the model as messages.
     System,
 }
 
 impl Role {
-    /// The role as it stands in records: `user`, `assistant`, `summary` or `supervisor`.
-    pub const fn as_str(self) -> &'static str {
+    /// The name of the role in records.
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
             Self::Assistant => "assistant",
@@ -31,7 +31,7 @@ impl Role {
         }
     }
 
-    /// Whether messages of this role can reach the model as messages.
+    /// Returns whether messages of this role can be among the messages for the model.
     pub const fn is_spoken(self) -> bool {
         matches!(self, Self::User | Self::Assistant)
     }

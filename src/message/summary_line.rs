@@ -1,18 +1,18 @@
-//! One line about a message, for people.
+//! [`Message::summary_line`]: one line about a message for people.
 
 use std::fmt::Write;
 
 use crate::message::escape::quoted;
 use crate::message::{Content, Message, Outcome};
 
-/// How many characters of a text are shown.
+/// The maximum number of characters of a text in the line.
 const SHOWN: usize = 80;
 
 impl Message {
-    /// Returns one line about the message for people: who speaks, the kind of its first content with the beginning of its
-    /// text, and how many contents follow.
+    /// Returns one line about the message for people: its role, its first content, and the number of further contents.
     ///
-    /// It shows what was said: do not write it to a log that must not hold that. What could harm a terminal is escaped.
+    /// The line contains the first 80 characters of a text, so do not write it to logs that must not contain the words of
+    /// a caller. Characters that are harmful on a terminal are escaped.
     ///
     /// ```
     /// # use verbale::{MessagesManager, PlainMessage};
@@ -54,7 +54,7 @@ fn push_labelled(line: &mut String, kind: &str, label: Option<&str>) {
     }
 }
 
-/// The beginning of a text, between quotes.
+/// Appends the beginning of a text in quotes.
 fn push_text(line: &mut String, text: &str) {
     let end = text.char_indices().nth(SHOWN).map_or(text.len(), |(at, _)| at);
     // Writing to a String cannot fail.
@@ -64,9 +64,9 @@ fn push_text(line: &mut String, text: &str) {
     }
 }
 
-fn push(line: &mut String, what: std::fmt::Arguments<'_>) {
+fn push(line: &mut String, text: std::fmt::Arguments<'_>) {
     // Writing to a String cannot fail.
-    let _ = line.write_fmt(what);
+    let _ = line.write_fmt(text);
 }
 
 #[cfg(test)]
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn line_tells_role_kind_and_beginning() {
+    fn line_has_role_kind_and_beginning() {
         let call = ToolCall::new("call_1", "balance", Value::Null).unwrap();
         let image = Media::new(MediaKind::Image, Source::Url("https://e.com/1".into())).with_prompt_hint("the hat");
         let document = Document::new(Source::ContentId("sha256:ab".into()));

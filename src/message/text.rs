@@ -1,4 +1,4 @@
-//! [`Text`]: immutable text that is shared, not copied.
+//! [`Text`]: immutable text that clones share.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,47 +7,47 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// The text of a message that says nothing, for Bedrock refuses blank text.
+use crate::message::escape::is_invisible;
+
+/// The text of a message without words. Bedrock refuses blank text.
 pub(crate) const PLACEHOLDER: &str = "...";
 
-/// Immutable text. Clones share it: a summary's input, a record and the list all hold the same bytes.
+/// Immutable text. Clones share its bytes.
 ///
-/// `Debug` tells the length and not the words, for they may be a caller's.
+/// `Debug` shows the length only, because the words may be a caller's.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Text(Arc<str>);
 
 impl Text {
-    /// The text itself.
+    /// Returns the text as a string slice.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether both are one text in memory, which makes them equal without a look at it.
+    /// Returns whether both share one allocation. Such texts are equal.
     #[inline]
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-/// Whether a model would see nothing in `text`: white space, control and zero-width characters only.
+/// Returns whether `text` has only white space and invisible characters.
 ///
 /// Bedrock refuses such a text block: `The text field in the ContentBlock object is blank`.
 #[inline]
 pub fn is_blank(text: &str) -> bool {
-    // Most texts show with their first byte that they are not.
-    let says_something = text.bytes().next().is_some_and(|byte| byte.is_ascii_graphic());
-    !says_something && text.chars().all(is_blank_char)
+    // Fast path: the first byte of most texts is visible.
+    let is_visible = text.bytes().next().is_some_and(|byte| byte.is_ascii_graphic());
+    !is_visible && text.chars().all(is_blank_char)
 }
 
-/// Whether it shows as nothing: white space, a control or zero-width character.
+/// Returns whether a character is white space or invisible.
 pub(crate) fn is_blank_char(c: char) -> bool {
-    c.is_whitespace()
-        || c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    c.is_whitespace() || is_invisible(c)
 }
 
-/// Empty.
+/// The empty text.
 impl Default for Text {
     fn default() -> Self {
         Self("".into())

@@ -1,10 +1,10 @@
-//! [`Unknown`]: what a newer writer put in a record.
+//! [`Unknown`]: keys of a record that a newer version wrote.
 
 use std::collections::BTreeMap;
 
 use super::{Text, Value};
 
-/// What a newer writer put in a record and this version does not know, by the level where it stood.
+/// Keys of a record that a newer version wrote and this version does not know, by their level in the record.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct Unknown {
     pub record: BTreeMap<String, Value>,
@@ -13,7 +13,7 @@ pub(crate) struct Unknown {
     pub metadata: BTreeMap<String, Value>,
     pub forked_from: BTreeMap<String, Value>,
     pub timing: BTreeMap<String, Value>,
-    /// Of each part, up to the last one that has any.
+    /// One map per part, up to the last part that has unknown keys.
     pub parts: Vec<BTreeMap<String, Value>>,
     pub attributes: Vec<Text>,
 }
@@ -25,7 +25,7 @@ impl Unknown {
         levels.into_iter().chain(&self.parts)
     }
 
-    /// The same, to be changed.
+    /// The entries of all levels, mutable, in the same order as [`levels`](Self::levels).
     pub fn levels_mut(&mut self) -> impl Iterator<Item = &mut BTreeMap<String, Value>> {
         let Self { record, message, heard, metadata, forked_from, timing, parts, attributes: _ } = self;
         [record, message, heard, metadata, forked_from, timing].into_iter().chain(parts)

@@ -1,53 +1,55 @@
-//! [`MessageWrapper`]: a [`Message`] in the shape that a model provider wants.
+//! [`MessageWrapper`]: a [`Message`] that converts itself into a provider's type.
 
 use std::convert::Infallible;
 
 use crate::message::{Contents, Message, MessageId, Metadata, Role};
 
-/// A [`Message`] that knows how a provider wants it.
+/// A [`Message`] that converts itself into the message type of a model provider.
 ///
-/// The manager is generic over it, so that its window hands out what a provider's client takes. `BedrockMessage` is
-/// one, [`PlainMessage`] another; see `examples/own_wrapper.rs` for a third.
+/// The manager is generic over it, so that the window can be passed to the provider's client as it is. `BedrockMessage`
+/// is the wrapper for Amazon Bedrock, [`PlainMessage`] needs no provider, and `examples/own_wrapper.rs` implements one.
 pub trait MessageWrapper: Clone {
-    /// The provider's own type of a message.
+    /// The provider's message type.
     type Raw;
-    /// Why a message cannot be said in the provider's type.
+    /// The reason why a message cannot be converted into the provider's type.
     type Error: std::error::Error + Send + Sync + 'static;
 
-    /// Wraps a message. [`message`](Self::message) gives back the same one.
+    /// Wraps a message. [`message`](Self::message) returns the same message.
     fn wrap(message: Message) -> Self;
 
-    /// The wrapped message.
+    /// Returns the wrapped message.
     fn message(&self) -> &Message;
 
-    /// The wrapped message, to be changed by the manager.
+    /// Returns the wrapped message for the manager to change.
     fn message_mut(&mut self) -> &mut Message;
 
-    /// The message in the provider's type, with all its contents. (The window has cut them to what was heard.)
+    /// Converts the message with all its contents into the provider's type.
+    ///
+    /// The messages of a window are already cut to the text that was heard.
     fn to_raw(&self) -> Result<Self::Raw, Self::Error>;
 
-    /// The id of the message.
+    /// Returns the id of the message.
     fn id(&self) -> MessageId {
         self.message().id()
     }
 
-    /// Who speaks.
+    /// Returns the speaker of the message.
     fn role(&self) -> Role {
         self.message().role()
     }
 
-    /// What was said, or generated.
+    /// Returns the contents of the message.
     fn contents(&self) -> &Contents {
         self.message().contents()
     }
 
-    /// What is known about the message.
+    /// Returns the metadata of the message.
     fn metadata(&self) -> &Metadata {
         self.message().metadata()
     }
 }
 
-/// The wrapper that needs no provider: [`Message`] is its raw type.
+/// A wrapper that needs no provider. Its raw type is [`Message`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlainMessage(Message);
 

@@ -41,7 +41,7 @@ impl ModelRequest {
         let bits = |number: &Option<f64>| number.map(|number| (number + 0.0).to_bits());
         let mut hasher = Hasher::default();
         hasher.json(&(tools.len(), system, late_system, memory, messages.len()));
-        hasher.json(&(bits(temperature), bits(top_p), max_tokens, stop_sequences, &**model_fields));
+        hasher.json(&(bits(temperature), bits(top_p), max_tokens, stop_sequences, model_fields));
         for tool in tools.iter() {
             hasher.json(&(tool.name.as_str(), &tool.description, &tool.input_schema));
         }
@@ -102,7 +102,7 @@ impl<'a> Hasher<'a> {
                     }
                 }
             }
-            Content::Unknown(map) => self.json(&("unknown", &***map)),
+            Content::Unknown(map) => self.json(&("unknown", &**map)),
         }
     }
 
@@ -112,7 +112,7 @@ impl<'a> Hasher<'a> {
             ResultContent::Json(value) => self.json(&("json", value)),
             ResultContent::Media(media) => self.media(media),
             ResultContent::Document(document) => self.document(document),
-            ResultContent::Unknown(map) => self.json(&("unknown", &***map)),
+            ResultContent::Unknown(map) => self.json(&("unknown", &**map)),
         }
     }
 

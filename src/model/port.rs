@@ -146,7 +146,7 @@ pub struct ToolSpec {
 impl ToolSpec {
     /// A tool by its name, what it does and when to call it, and the JSON Schema of its arguments.
     ///
-    /// Errors: a name that Bedrock refuses; [`MessageError::NoObjectSchema`] if the schema's `type` is not `object`.
+    /// Errors: a name that Bedrock refuses; a schema whose `type` is not `object`.
     pub fn new(
         name: impl Into<Text>,
         description: impl Into<Text>,
@@ -155,7 +155,7 @@ impl ToolSpec {
         let input_schema = input_schema.into_value()?;
         let of_type = input_schema.as_map().and_then(|schema| schema.get("type")).and_then(Value::as_str);
         if of_type != Some("object") {
-            return Err(MessageError::NoObjectSchema);
+            return Err(MessageError::NO_OBJECT_SCHEMA);
         }
         Ok(Self { name: ToolName::new(name)?, description: description.into(), input_schema })
     }
@@ -171,7 +171,7 @@ mod tests {
     fn schema_of_arguments_is_an_object_schema() {
         assert!(ToolSpec::new("now", "Tells the time.", json!({"type": "object", "properties": {}})).is_ok());
         for schema in [json!({}), json!({"properties": {}}), json!({"type": "string"}), json!(null), json!([])] {
-            assert_eq!(ToolSpec::new("now", "Tells the time.", schema), Err(MessageError::NoObjectSchema));
+            assert_eq!(ToolSpec::new("now", "Tells the time.", schema), Err(MessageError::NO_OBJECT_SCHEMA));
         }
     }
 }

@@ -93,7 +93,12 @@ impl Core {
         self.events.push(CallEvent::Used { usage });
         self.estimator.observe(self.estimated, Tokens::new(usage.input_tokens));
         let Usage { input_tokens, output_tokens, cache_read_tokens, cache_write_tokens } = usage;
-        let tokens = TokenRecord::new(input_tokens, output_tokens, cache_read_tokens, cache_write_tokens);
+        let tokens = TokenRecord {
+            input: input_tokens,
+            output: output_tokens,
+            cache_read: cache_read_tokens,
+            cache_write: cache_write_tokens,
+        };
         if let Some(turn) = self.turn_of(id) {
             turn.recorder.last(|request| request.usage = Some(tokens));
         } else if let Some((_, message)) = self.ended.filter(|(ended, _)| *ended == id)

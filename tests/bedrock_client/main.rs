@@ -47,7 +47,7 @@ fn window(manager: &MessagesManager<PlainMessage>) -> ModelRequest {
 fn tool(name: &str) -> ToolSpec {
     let properties: Json = (0..9).map(|number| (format!("property_{number}"), json!({"type": "string"}))).collect();
     ToolSpec {
-        name: verbale::message::ToolName::new(name).unwrap(),
+        name: name.parse().unwrap(),
         description: "Looks up a parcel.".into(),
         input_schema: Value::try_from(json!({"type": "object", "properties": properties})).unwrap(),
     }

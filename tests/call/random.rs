@@ -9,7 +9,7 @@ use std::time::Duration;
 use verbale::call::{CallBuilder, CallSettings, Played, Reply, ReplyEvent, SpeechId, Utterance};
 use verbale::clock::{Randomness, SeededRandomness};
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
-use verbale::message::{Outcome, ToolCallId, ToolName, ToolResult};
+use verbale::message::{Outcome, ToolCallId, ToolResult};
 use verbale::model::{
     Failure, ModelRequest, StopReason, SummarizeError, Summarizer, SummaryFuture, Tool, ToolContext, ToolSpec, Wait,
 };
@@ -191,8 +191,8 @@ async fn sequence(seed: u64) {
             }
             11 => {
                 let outcome = Outcome::Success(vec!["done".into()]);
-                let id = ToolCallId::new(dice.of(&IDS).unwrap()).unwrap();
-                let tool = ToolName::new(dice.of(&TOOLS).unwrap()).unwrap();
+                let id = dice.of(&IDS).unwrap().parse().unwrap();
+                let tool = dice.of(&TOOLS).unwrap().parse().unwrap();
                 call.tool_result(ToolResult::new(id, tool, outcome));
             }
             12 if dice.below(3) == 0 => drop(replies.pop()),

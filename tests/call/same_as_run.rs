@@ -9,7 +9,7 @@ use verbale::call::{CallSession, CallSettings, Playback};
 use verbale::clock::SequentialIds;
 use verbale::conversation::{Config, Conversation, Models};
 use verbale::log::CallId;
-use verbale::message::{Record, RequestRecord, TurnRecord};
+use verbale::message::{Record, TurnRecord};
 use verbale::model::{Failure, StopReason, Tool, ToolContext, ToolError, ToolSpec};
 use verbale::policy::Policy;
 use verbale::{PlainMessage, Value};
@@ -65,17 +65,24 @@ fn config(config: Config) -> Config {
 /// A record without ids and times.
 fn told(record: &Record) -> String {
     let turn = |turn: &TurnRecord| {
-        let request = |request: &RequestRecord| {
-            let RequestRecord { model, failure, usage, memory_covers, memory_version, prompt_hash, repairs, .. } =
-                request;
-            format!("{model:?} {failure:?} {usage:?} {memory_covers:?} {memory_version} {prompt_hash:?} {repairs:?}")
-        };
-        let requests: Vec<_> = turn.requests.iter().map(request).collect();
-        format!("{:?} {:?} {requests:?} {}", turn.end.as_str(), turn.reason, turn.earlier.len())
+        let mut turn = serde_json::to_value(turn).unwrap();
+        without_times(&mut turn);
+        turn.to_string()
     };
     let attributes: Vec<_> = record.metadata().attributes().collect();
     let contents = serde_json::to_string(record.contents()).unwrap();
     format!("{:?} {contents} {attributes:?} {:?}", record.role(), record.metadata().turn().map(turn))
+}
+
+fn without_times(json: &mut serde_json::Value) {
+    match json {
+        serde_json::Value::Object(entries) => {
+            entries.retain(|key, _| !key.ends_with("Ms"));
+            entries.values_mut().for_each(without_times);
+        }
+        serde_json::Value::Array(items) => items.iter_mut().for_each(without_times),
+        _ => {}
+    }
 }
 
 fn records(manager: &verbale::MessagesManager<PlainMessage>) -> Vec<String> {

@@ -231,7 +231,7 @@ pub fn line(message: &verbale::Message) -> String {
     }
     if let Some(heard) = message.heard() {
         let heard_text: String = message.heard_contents().texts().map(|text| text.as_str().to_owned()).collect();
-        line.push_str(&format!(" heard {heard_text:?} by {}", heard.provenance()));
+        line.push_str(&format!(" heard {heard_text:?} by {}", heard.source()));
     }
     for mark in message.metadata().attributes().filter(|mark| *mark != verbale::Attribute::Merged) {
         line.push_str(&format!(" {mark}"));

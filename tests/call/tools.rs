@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use verbale::call::{Effect, Ignored, ReplyEnd, ReplyEvent};
-use verbale::message::{Outcome, ToolCallId, ToolName, ToolResult};
+use verbale::message::{Outcome, ToolResult};
 use verbale::model::{StopReason, Tool, ToolContext, ToolError, ToolSpec};
 use verbale::{MessageWrapper, Timing, Value};
 
@@ -24,7 +24,7 @@ async fn balance(_: Value, _: ToolContext) -> Done {
 
 fn result(id: &str, tool: &str) -> ToolResult {
     let outcome = Outcome::Success(vec!["done".into()]);
-    ToolResult::new(ToolCallId::new(id).unwrap(), ToolName::new(tool).unwrap(), outcome)
+    ToolResult::new(id.parse().unwrap(), tool.parse().unwrap(), outcome)
 }
 
 #[tokio::test(start_paused = true)]

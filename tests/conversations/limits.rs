@@ -338,7 +338,7 @@ proptest! {
             for conversation in asked.conversations.list() {
                 write(&*log, &conversation).await;
                 let all: Vec<Message> =
-                    log.read_call(conversation.id()).await.unwrap().records.into_iter().map(|r| r.into_message()).collect();
+                    log.read_call(conversation.id()).await.unwrap().records.into_iter().map(Message::from).collect();
                 let list: Vec<Message> =
                     conversation.read(|manager| manager.meta_messages().iter().map(|w| w.message().clone()).collect());
                 assert_eq!(&all[all.len() - list.len()..], list);

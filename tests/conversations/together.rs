@@ -78,7 +78,7 @@ impl Member {
     async fn check(&self, log: &MemoryLog) -> Vec<Message> {
         self.flush().await;
         let call = log.read_call(self.conversation.id()).await.unwrap();
-        let all: Vec<Message> = call.records.iter().cloned().map(verbale::Record::into_message).collect();
+        let all: Vec<Message> = call.records.iter().cloned().map(Message::from).collect();
         let list = list(&self.conversation);
         assert_eq!(&all[all.len() - list.len()..], list, "what is in memory is the end of what the log has");
         if self.lacks_front {

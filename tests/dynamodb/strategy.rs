@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use proptest::{collection, option};
 use serde_json::{Value as Json, json};
-use verbale::message::{MAX_DEPTH, Number};
+use verbale::message::Number;
 use verbale::{Record, Value};
+
+/// The maximum depth of lists and maps in DynamoDB.
+const MAX_DEPTH: usize = 32;
 
 /// Keys that mean something to the codec, to items or to DynamoDB, among usual ones.
 // Not `$map`: see the ignored test of the codec.
@@ -74,16 +77,14 @@ fn bush() -> impl Strategy<Value = Value> {
 
 /// Any value, as deep as one can be.
 pub fn value() -> impl Strategy<Value = Value> {
-    let stem = prop_oneof![3 => Just(0), 1 => 0..=usize::from(MAX_DEPTH), 1 => Just(usize::from(MAX_DEPTH))];
+    let stem = prop_oneof![3 => Just(0), 1 => 0..=MAX_DEPTH, 1 => Just(MAX_DEPTH)];
     (bush(), stem.prop_flat_map(|length| collection::vec(option::of(key()), length))).prop_map(|(value, stem)| {
         stem.into_iter().fold(value, |value, step| {
-            if value.depth() == MAX_DEPTH {
-                return value;
-            }
-            match step {
-                None => Value::list([value]).unwrap(),
-                Some(key) => Value::map([(key, value)]).unwrap(),
-            }
+            let nested = match step {
+                None => Value::list([value.clone()]),
+                Some(key) => Value::map([(key, value.clone())]),
+            };
+            nested.unwrap_or(value)
         })
     })
 }

@@ -186,6 +186,6 @@ fn error_names_path_and_quotes_nothing() {
     $.messages[0].content[0] (line 1, column 26): the key `input` is missing
     $.messages[0] (line 1, column 14): the conversation refuses the message
     $.messages[0].content[0] (line 1, column 26): no tool call with this id precedes the result
-    $.messages[0].content[0] (line 1, column 26): the error message of an invocation result must not be blank
+    $.messages[0].content[0] (line 1, column 26): the message of a tool call's error is blank; say what went wrong
     ");
 }

@@ -131,7 +131,7 @@ fn what_cannot_be_said_is_told() {
     conversation
         .add_assistant("I am fine, and you?")
         .unwrap()
-        .set_heard(Heard::nothing(HeardSource::Estimate))
+        .set_heard(Heard::bytes(0, HeardSource::Estimate))
         .unwrap();
     conversation.add_user("What?").unwrap();
     let call = ToolCall::new("a", "f", Value::from(vec![1])).unwrap();
@@ -219,7 +219,7 @@ fn error_names_path_and_quotes_nothing() {
     $.messages[0].content[0].toolResult (line 1, column 40): no tool call with this id precedes the result
     $.messages[0] (line 1, column 14): the conversation refuses the message
     $[1].content[0].toolResult (line 1, column 113): an error that is told in anything but one text cannot be kept; take it out first
-    $[1].content[0].toolResult (line 1, column 113): the error message of an invocation result must not be blank
+    $[1].content[0].toolResult (line 1, column 113): the message of a tool call's error is blank; say what went wrong
     $[1].content[0].toolResult.status (line 1, column 142): this name is not known here; known are `success` or `error`
     $.system[0] (line 1, column 26): `guardContent` cannot be kept; take it out first
     ");

@@ -98,8 +98,9 @@ proptest! {
         let mut manager = manager();
         for (number, (is_user, hint, text)) in hints.into_iter().enumerate() {
             let role = if is_user { Role::User } else { Role::Assistant };
-            let decision = Decision::of_step(verbale::message::Step::new(number as u32));
-            let decision = RoleHint::ALL.get(hint).map_or(decision.clone(), |hint| decision.with_role_hint(*hint));
+            let hints = [RoleHint::User, RoleHint::Assistant, RoleHint::Tool, RoleHint::System];
+            let step = Some(verbale::message::Step(number as u32));
+            let decision = Decision { step, role_hint: hints.get(hint).copied(), ..Decision::default() };
             manager.add(Draft::new(role, text.as_str()).with_decision(decision)).unwrap();
             if number % 3 == 0 {
                 let call = ToolCall::new(format!("call_{number}"), "f", Value::Null).unwrap();
@@ -145,7 +146,7 @@ fn window_is_what_the_model_gets_now() {
 fn role_hint_is_the_role_where_the_provider_has_it() {
     let mut manager = manager();
     let mut add = |role, text: &str, hint| {
-        let decision = Decision::default().with_role_hint(hint);
+        let decision = Decision { role_hint: Some(hint), ..Decision::default() };
         manager.add(Draft::new(role, text).with_decision(decision)).unwrap();
     };
     add(Role::User, "Hi", RoleHint::User);

@@ -121,7 +121,7 @@ proptest! {
                     prop_assert_eq!(addresses(ours), addresses(theirs));
                 }
                 prop_assert_eq!(fork.messages().count() - shared.len(), usize::from(matches!(op, Op::Edit { .. })));
-                let point = fork.manager.lineage()[0].behind;
+                let point = fork.manager.lineage()[0].after;
                 let marked = shared.iter().rfind(|(ours, theirs)| ours.revision() > theirs.revision());
                 prop_assert_eq!(point, marked.map(|(ours, _)| ours.id()));
                 prop_assert_eq!(&Views::of(&member.shares.manager), &others[who], "a fork changes nothing in its source");

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use verbale::message::{Outcome, Position, ToolCallError, ToolCallId, ToolName};
+use verbale::message::{Outcome, Position, ToolCallError};
 use verbale::{
     Attribute, Changes, Content, Contents, ForkError, Heard, HeardSource, LastMessage, ManagerError, Message,
     MessageId, MessageWrapper, MessagesManager, PlainMessage, Prune, Record, Role, Summarizing, Timing, ToolCall,
@@ -373,10 +373,8 @@ impl World {
     }
 
     fn misfit(&mut self, misfit: Misfit) -> Done {
-        let unknown = || {
-            let id = ToolCallId::new("nobody").unwrap();
-            ToolResult::new(id, ToolName::new("lookup").unwrap(), Outcome::Success(Vec::new()))
-        };
+        let unknown =
+            || ToolResult::new("nobody".parse().unwrap(), "lookup".parse().unwrap(), Outcome::Success(Vec::new()));
         let other = |number: usize| ToolCall::new(call(number).id().as_str(), "other", Value::Null).unwrap();
         let (role, content) = match misfit {
             Misfit::UnknownResult => (Role::User, Content::from(unknown())),

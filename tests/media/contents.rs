@@ -1,4 +1,4 @@
-//! What is large or binary goes to the content store, and from there to the model.
+//! Large and binary contents are stored in the content store and resolved for the model.
 
 use serde_json::{Value as Json, json};
 use verbale::contents::{
@@ -9,9 +9,9 @@ use verbale::message::{Document, Media, MediaKind, Source};
 use verbale::{Content, Message, MessagesManager, Record, ToolCall, Value};
 
 use super::files::{GIF, PDF, PNG, pdf_of, png_of};
-use super::{Manager, ask, document, image, told, window};
+use super::{Manager, ask, document, image, placeholder, stored_image, window};
 
-/// A conversation with an image of the caller's and one that a tool found.
+/// A conversation with an image of the caller and one of a tool's result.
 fn conversation() -> Manager {
     let call = ToolCall::new("call_1", "look", Value::map([("colour", "blue ".repeat(400))]).unwrap()).unwrap();
     let mut manager = super::shown(["Like this?".into(), image(PNG).with_prompt_hint("the dress").into()]);
@@ -22,7 +22,7 @@ fn conversation() -> Manager {
     manager
 }
 
-/// Where the images and documents of a request are.
+/// The sources of the images and documents of a request.
 fn sources(messages: &Json) -> Vec<Json> {
     let blocks = messages.as_array().unwrap().iter().flat_map(|message| message["content"].as_array().unwrap());
     let nested = blocks.flat_map(|block| match block["toolResult"]["content"].as_array() {
@@ -34,7 +34,7 @@ fn sources(messages: &Json) -> Vec<Json> {
 }
 
 #[tokio::test]
-async fn an_image_goes_through_the_store_and_back_and_to_the_model() {
+async fn offloaded_image_is_resolved_for_the_model() {
     let manager = conversation();
     let log = Offloading::new(MemoryLog::new(), MemoryStore::default());
     let lease = WriterLease::first(CallId::new("CA1").unwrap());
@@ -45,7 +45,7 @@ async fn an_image_goes_through_the_store_and_back_and_to_the_model() {
     let logged = log.read_call(lease.call_id()).await.unwrap();
     assert!(logged.problems.is_empty() && MessagesManager::restore(logged.records).unwrap() == manager);
 
-    // The small records alone: the model is told of what they refer to, and then given it.
+    // Without their contents, the small records become placeholders for the model.
     let small = log.log().read_call(lease.call_id()).await.unwrap().records;
     assert_eq!(
         serde_json::to_value(&small[0]).unwrap()["message"]["contents"][1],
@@ -54,7 +54,7 @@ async fn an_image_goes_through_the_store_and_back_and_to_the_model() {
     );
     let restored = Manager::restore(small).unwrap();
     let (messages, repairs) = ask(window(&restored)).await;
-    assert_eq!(messages[0]["content"][1], told("image", "the dress"));
+    assert_eq!(messages[0]["content"][1], placeholder("image", "the dress"));
     assert_eq!((sources(&messages), repairs.len()), (vec![], 3));
 
     let resolved = resolve(window(&restored), log.store(), ResolveLimits::default()).await;
@@ -65,7 +65,7 @@ async fn an_image_goes_through_the_store_and_back_and_to_the_model() {
     assert_eq!(ask(window(&manager)).await.0, messages);
 }
 
-/// A store with these contents.
+/// A content store with `contents`.
 async fn store(contents: &[&[u8]]) -> MemoryStore {
     let store = MemoryStore::default();
     for bytes in contents {
@@ -75,19 +75,19 @@ async fn store(contents: &[&[u8]]) -> MemoryStore {
 }
 
 fn by_id(bytes: &[u8]) -> Media {
-    Media::from_content_id(MediaKind::Image, ContentId::of(bytes).to_string())
+    stored_image(ContentId::of(bytes).to_string())
 }
 
-fn of(contents: Vec<Content>) -> Message {
+fn message_of(contents: Vec<Content>) -> Message {
     window(&super::shown(contents)).remove(0)
 }
 
 #[tokio::test]
-async fn a_content_is_read_once_however_often_it_is_named() {
+async fn repeated_content_is_read_once() {
     let store = Cached::new(store(&[PNG, PDF]).await, 0);
     let image = || Content::from(by_id(PNG));
-    let pdf = Document::from_content_id(ContentId::of(PDF).to_string()).with_title("Prices");
-    let own = Media::from_content_id(MediaKind::Image, "camera/7");
+    let pdf = Document::new(Source::ContentId(ContentId::of(PDF).to_string().into())).with_title("Prices");
+    let own = stored_image("camera/7");
     let call = ToolCall::new("call_1", "look", Value::Null).unwrap();
     let mut manager = super::shown([image(), image(), own.clone().into()]);
     manager.add_assistant(call.clone()).unwrap();
@@ -101,14 +101,14 @@ async fn a_content_is_read_once_however_often_it_is_named() {
     assert_eq!(resolved.messages[0].contents()[..], [png().into(), png().into(), own.into()]);
     let read = Document::new(bytes(PDF)).with_title("Prices");
     assert_eq!(resolved.messages[2].contents()[..], [call.success([png()]).into(), read.into()]);
-    // No type was said: the bytes tell.
+    // Without a MIME type, the bytes decide.
     let (messages, repairs) = ask(resolved.messages).await;
     assert_eq!(messages[0]["content"][0]["image"]["format"], "png");
     assert_eq!((sources(&messages).len(), repairs.len()), (4, 1));
 }
 
 #[tokio::test]
-async fn what_is_missing_or_not_as_it_was_is_told() {
+async fn missing_and_changed_contents_are_reported() {
     let manager = conversation();
     let log = Offloading::new(MemoryLog::new(), MemoryStore::default());
     let lease = WriterLease::first(CallId::new("CA1").unwrap());
@@ -116,7 +116,7 @@ async fn what_is_missing_or_not_as_it_was_is_told() {
         log.put_record(&lease, record).await.unwrap();
     }
     let mut small = log.log().read_call(lease.call_id()).await.unwrap().records;
-    // A record that another hand wrote says another size.
+    // A record that another program wrote has another size.
     let mut json = serde_json::to_value(&small[0]).unwrap();
     json["message"]["contents"][1]["size"] = 7.into();
     small[0] = serde_json::from_value::<Record>(json).unwrap();
@@ -131,19 +131,19 @@ async fn what_is_missing_or_not_as_it_was_is_told() {
     let id = ContentId::of(PNG);
     assert_eq!(problems[3], (id, ContentError::NotAsReferred { id, expected: "of the size" }.to_string()));
     let (messages, _) = ask(resolved.messages).await;
-    assert_eq!(messages[0]["content"][1], told("image", "the dress"));
+    assert_eq!(messages[0]["content"][1], placeholder("image", "the dress"));
     assert_eq!(
         messages[2]["content"][0]["toolResult"]["content"],
-        json!([told("image", "the hat"), told("document", "Prices")])
+        json!([placeholder("image", "the hat"), placeholder("document", "Prices")])
     );
 }
 
 #[tokio::test]
-async fn the_newest_are_read_within_the_limits() {
+async fn newest_contents_are_read_within_the_limits() {
     let pages: Vec<Vec<u8>> = (0..4).map(|n| pdf_of(1_000 + n)).collect();
     let all: Vec<&[u8]> = pages.iter().map(Vec::as_slice).chain([PNG, GIF]).collect();
     let store = Cached::new(store(&all).await, 0);
-    let messages: Vec<Message> = all.iter().map(|bytes| of(vec![by_id(bytes).into()])).collect();
+    let messages: Vec<Message> = all.iter().map(|bytes| message_of(vec![by_id(bytes).into()])).collect();
     let read = async |contents: usize, bytes: u64| {
         let mut limits = ResolveLimits::default();
         (limits.contents, limits.bytes) = (contents, bytes);
@@ -152,7 +152,7 @@ async fn the_newest_are_read_within_the_limits() {
         for problem in &resolved.problems {
             assert!(matches!(problem.error, ContentError::BeyondLimits { id } if id == problem.content_id));
         }
-        let is_read = |message: &Message| matches!(&message.contents()[0], Content::Media(media) if matches!(media.source, Source::Bytes(_)));
+        let is_read = |message: &Message| matches!(&message.contents()[0], Content::Media(media) if matches!(media.source(), Source::Bytes(_)));
         assert_eq!(resolved.problems.len(), resolved.messages.iter().filter(|message| !is_read(message)).count());
         let read: Vec<bool> = resolved.messages.iter().map(is_read).collect();
         (read, store.counts().misses - before)
@@ -161,11 +161,11 @@ async fn the_newest_are_read_within_the_limits() {
     assert_eq!(read(6, u64::MAX).await, (vec![true; 6], 6));
     assert_eq!(read(2, u64::MAX).await, (vec![false, false, false, false, true, true], 2));
     assert_eq!(read(0, u64::MAX).await, (vec![false; 6], 0));
-    // One that does not fit leaves its room to an older one.
+    // If a content does not fit, an older one may.
     assert_eq!(read(6, few + 1_001).await.0, [false, true, false, false, true, true]);
     assert_eq!(read(6, 0).await.0, [false; 6]);
 
-    // A size that is known spares the read.
+    // A content with a known size that does not fit is not read.
     let mut manager = super::shown([image(png_of(5_000)).into()]);
     let log = Offloading::new(MemoryLog::new(), Cached::new(MemoryStore::default(), 0));
     let lease = WriterLease::first(CallId::new("CA1").unwrap());

@@ -1,16 +1,16 @@
-//! What Bedrock takes of each kind: how many, and how large.
+//! Bedrock's limits for the number and the size of attachments.
 
 use serde_json::json;
 use verbale::bedrock::{ConverseRequest, Profile, Rule, validate};
 use verbale::{BedrockMessage, Content, MessagesManager};
 
 use super::files::{PDF, PNG, pdf_of, png_of};
-use super::{asked, document, image, told};
+use super::{asked, document, image, placeholder};
 
 const MAX_IMAGE: usize = 3_932_160;
 const MAX_DOCUMENT: usize = 4_718_592;
 
-/// What Bedrock would say to it, without repair.
+/// The errors of Bedrock for a request without repairs.
 fn refused(contents: Vec<Content>) -> Vec<(Rule, String)> {
     let mut manager = MessagesManager::<BedrockMessage>::new();
     manager.add_user(contents).unwrap();
@@ -20,7 +20,7 @@ fn refused(contents: Vec<Content>) -> Vec<(Rule, String)> {
 }
 
 #[tokio::test]
-async fn the_newest_stay_and_each_other_is_named() {
+async fn newest_attachments_stay_and_others_become_placeholders() {
     let images = |count| (0..count).map(|n| image(PNG).with_prompt_hint(format!("picture {n}")).into());
     let documents = |count| (0..count).map(|n| document(PDF, &format!("page {n}")).into());
     let all: Vec<Content> = images(22).chain(documents(7)).chain(["Which one?".into()]).collect();
@@ -37,8 +37,11 @@ async fn the_newest_stay_and_each_other_is_named() {
     assert_eq!(content.iter().filter(|block| block.get("image").is_some()).count(), 20);
     assert_eq!(content.iter().filter(|block| block.get("document").is_some()).count(), 5);
     let name = |n: usize| json!({"text": format!("[image \"picture {n}\"]")});
-    assert_eq!(content[..5], [name(0), told("image", "image/png"), name(1), told("image", "image/png"), name(2)]);
-    assert_eq!(content[44..46], [told("document", "page 0"), told("document", "page 1")]);
+    assert_eq!(
+        content[..5],
+        [name(0), placeholder("image", "image/png"), name(1), placeholder("image", "image/png"), name(2)]
+    );
+    assert_eq!(content[44..46], [placeholder("document", "page 0"), placeholder("document", "page 1")]);
     assert_eq!(
         repairs,
         [
@@ -53,7 +56,7 @@ async fn the_newest_stay_and_each_other_is_named() {
 }
 
 #[tokio::test]
-async fn what_is_too_large_is_named() {
+async fn attachments_that_are_too_large_become_placeholders() {
     let contents = |image_bytes, document_bytes| -> Vec<Content> {
         vec![
             image(png_of(image_bytes)).with_prompt_hint("the poster").into(),
@@ -83,8 +86,8 @@ async fn what_is_too_large_is_named() {
         content,
         json!([
             {"text": "[image \"the poster\"]"},
-            told("image", "image/png"),
-            told("document", "the book"),
+            placeholder("image", "image/png"),
+            placeholder("document", "the book"),
             {"text": "Which page?"},
         ])
     );

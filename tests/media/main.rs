@@ -1,4 +1,4 @@
-//! Images, sound, videos and documents on their way to a model and to the log.
+//! Images, audio, videos and documents, sent to a model and to the log.
 #![cfg(feature = "testing")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "helpers of tests")]
 
@@ -12,13 +12,13 @@ use aws_sdk_bedrockruntime::Client;
 use futures_util::StreamExt;
 use serde_json::{Value as Json, json};
 use verbale::bedrock::{BedrockModel, BedrockSettings, turn_client};
-use verbale::message::{Document, Media};
+use verbale::message::{Document, Media, MediaKind, Source, Text};
 use verbale::model::{Model, ModelEvent, ModelRequest, ToolSpec};
 use verbale::testing::FakeBedrock;
 use verbale::{Content, Message, MessageWrapper, MessagesManager, PlainMessage, Value};
 
 const CLAUDE: &str = "eu.anthropic.claude-sonnet-5";
-/// A model that takes all that Converse has a block for.
+/// A model that accepts all content blocks of Converse.
 const NOVA: &str = "eu.amazon.nova-lite-v1:0";
 
 type Manager = MessagesManager<PlainMessage>;
@@ -27,14 +27,14 @@ fn window(manager: &Manager) -> Vec<Message> {
     manager.messages().map(|message| message.message().clone()).collect()
 }
 
-/// A conversation in which the caller says and shows this.
+/// A conversation with one message of the caller.
 fn shown(contents: impl IntoIterator<Item = Content>) -> Manager {
     let mut manager = Manager::new();
     manager.add_user(contents.into_iter().collect::<Vec<_>>()).unwrap();
     manager
 }
 
-/// What Claude is asked, which Bedrock took, and what was changed for it.
+/// The messages of a valid request to Claude, and the repairs that made it valid.
 async fn ask(messages: Vec<Message>) -> (Json, Vec<String>) {
     ask_of(CLAUDE, messages).await
 }
@@ -49,8 +49,8 @@ async fn ask_of(model_id: &str, messages: Vec<Message>) -> (Json, Vec<String>) {
     let mut repairs = Vec::new();
     let mut answer = model.generate(request);
     while let Some(event) = answer.next().await {
-        if let ModelEvent::Repaired(told) = event.unwrap() {
-            repairs.extend(told.iter().map(ToString::to_string));
+        if let ModelEvent::Repaired(reported) = event.unwrap() {
+            repairs.extend(reported.iter().map(ToString::to_string));
         }
     }
     assert_eq!((bedrock.counters().requests, bedrock.counters().refused), (1, 0));
@@ -58,7 +58,7 @@ async fn ask_of(model_id: &str, messages: Vec<Message>) -> (Json, Vec<String>) {
     (body["messages"].take(), repairs)
 }
 
-/// The blocks of the caller's message, which is the only one.
+/// The blocks of the caller's only message, and the repairs.
 async fn asked(contents: impl IntoIterator<Item = Content>) -> (Json, Vec<String>) {
     asked_of(CLAUDE, contents).await
 }
@@ -69,12 +69,25 @@ async fn asked_of(model_id: &str, contents: impl IntoIterator<Item = Content>) -
     (messages[0]["content"].take(), repairs)
 }
 
-fn told(kind: &str, name: &str) -> Json {
+fn placeholder(kind: &str, name: &str) -> Json {
     json!({"text": format!("[{kind} \"{name}\": not available to the model]")})
 }
 
 fn image(bytes: impl Into<std::sync::Arc<[u8]>>) -> Media {
-    Media::image(bytes).unwrap()
+    Media::from_bytes(MediaKind::Image, bytes, None).unwrap()
+}
+
+fn audio(bytes: &[u8]) -> Media {
+    Media::from_bytes(MediaKind::Audio, bytes, None).unwrap()
+}
+
+fn video(bytes: &[u8]) -> Media {
+    Media::from_bytes(MediaKind::Video, bytes, None).unwrap()
+}
+
+/// An image in a content store.
+fn stored_image(id: impl Into<Text>) -> Media {
+    Media::new(MediaKind::Image, Source::ContentId(id.into()))
 }
 
 fn document(bytes: &[u8], title: &str) -> Document {

@@ -1,4 +1,4 @@
-//! Any attachments: Bedrock takes the request, and each is given or told, by its name.
+//! Random attachments: Bedrock accepts the request, and each attachment is sent or replaced under its name.
 
 use proptest::prelude::*;
 use verbale::Content;
@@ -54,7 +54,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn any_attachments_are_taken_and_named(all in prop::collection::vec(attached(), 1..40), nova in any::<bool>()) {
+    fn any_attachments_make_a_valid_request_and_keep_their_names(all in prop::collection::vec(attached(), 1..40), nova in any::<bool>()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
         let count = all.len();
         let named = all.into_iter().enumerate().map(|(n, attached)| attached.named(format!("number {n} of them")));

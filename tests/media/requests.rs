@@ -1,4 +1,4 @@
-//! What a model is given of each kind, and what it is told of.
+//! Contents that a model gets as blocks, and contents that become placeholders.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -7,7 +7,7 @@ use verbale::message::{Document, Media, MediaKind, ResultContent, Source};
 use verbale::{Content, MessageWrapper, ToolCall, Value};
 
 use super::files::{GIF, HEIC, MP4, PDF, PNG, WAV};
-use super::{Manager, NOVA, ask, ask_of, asked, document, image, told, window};
+use super::{Manager, NOVA, ask, ask_of, asked, audio, document, image, placeholder, stored_image, video, window};
 
 fn base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
@@ -18,7 +18,7 @@ fn png() -> Json {
 }
 
 #[tokio::test]
-async fn each_kind_is_given_or_told() {
+async fn each_kind_is_sent_or_becomes_a_placeholder() {
     let by_url = |kind, url: &str| Media::from_url(kind, url).unwrap();
     let contents: Vec<Content> = vec![
         "What is on these?".into(),
@@ -26,16 +26,16 @@ async fn each_kind_is_given_or_told() {
         image(GIF).into(),
         by_url(MediaKind::Image, &format!("data:image/png;base64,{}", base64(PNG))).into(),
         by_url(MediaKind::Image, "s3://pictures/1.png").with_mime_type("image/png").into(),
-        Media::video(MP4).unwrap().into(),
+        video(MP4).into(),
         document(PDF, "Terms, 2024").into(),
         Document::from_bytes(b"a,b\n1,2".as_slice(), Some("text/csv")).unwrap().with_title("Prices").into(),
-        // Told.
-        Media::audio(WAV).unwrap().into(),
+        // The model gets placeholders for these.
+        audio(WAV).into(),
         by_url(MediaKind::Audio, "https://example.com/1.mp3").with_prompt_hint("the voice mail").into(),
         by_url(MediaKind::Image, "https://example.com/1.png?token=secret").with_prompt_hint("the dress").into(),
         by_url(MediaKind::Image, "s3://pictures/2").with_prompt_hint("the hat").into(),
         image(HEIC).into(),
-        Media::from_content_id(MediaKind::Image, "sha256:ab").with_prompt_hint("the shoe").into(),
+        stored_image("sha256:ab").with_prompt_hint("the shoe").into(),
         Document::from_url("https://example.com/1.pdf").unwrap().with_title("Rules").into(),
     ];
     let manager = super::shown(contents);
@@ -54,40 +54,40 @@ async fn each_kind_is_given_or_told() {
             {"video": {"format": "mp4", "source": {"bytes": base64(MP4)}}},
             document("pdf", "Terms 2024", PDF),
             document("csv", "Prices", b"a,b\n1,2"),
-            told("audio", "audio/wav"),
-            told("audio", "the voice mail"),
-            told("image", "the dress"),
-            told("image", "the hat"),
-            told("image", "image/heif"),
-            told("image", "the shoe"),
-            told("document", "Rules"),
+            placeholder("audio", "audio/wav"),
+            placeholder("audio", "the voice mail"),
+            placeholder("image", "the dress"),
+            placeholder("image", "the hat"),
+            placeholder("image", "image/heif"),
+            placeholder("image", "the shoe"),
+            placeholder("document", "Rules"),
         ]}])
     );
-    let told = |what: &str| format!("told as a text: message {id} has {what}");
-    let sound = "sound; the model takes no sound: add what is said in it as a text";
+    let replaced = |what: &str| format!("told as a text: message {id} has {what}");
+    let sound = "audio; the model takes no sound: add what is said in it as a text";
     let url = "Bedrock does not fetch its URL: add its bytes, or, for Nova, an `s3://` URL";
     let format =
         "an image; its type is not known, or none that Converse takes: image/png, image/jpeg, image/gif, image/webp";
     assert_eq!(
         repairs,
         [
-            told(sound),
-            told(sound),
-            told(&format!("an image; {url}")),
-            told(format),
-            told(format),
-            told("an image; it is in a content store: put its bytes in with `contents::resolve`"),
-            told(&format!("a document; {url}")),
+            replaced(sound),
+            replaced(sound),
+            replaced(&format!("an image; {url}")),
+            replaced(format),
+            replaced(format),
+            replaced("an image; it is in a content store: put its bytes in with `contents::resolve`"),
+            replaced(&format!("a document; {url}")),
         ]
     );
 }
 
 #[tokio::test]
-async fn claude_is_given_no_video_and_nothing_from_s3() {
+async fn claude_gets_neither_videos_nor_s3_contents() {
     let in_s3 = |name: &str| Media::from_url(MediaKind::Image, "s3://pictures/1.png").unwrap().with_prompt_hint(name);
     let pdf = Document::from_url("s3://pages/1.pdf").unwrap().with_mime_type("application/pdf").with_title("Terms");
     let call = ToolCall::new("call_1", "look", Value::Null).unwrap();
-    let mut manager = super::shown(["Look.".into(), Media::video(MP4).unwrap().with_prompt_hint("the walk").into()]);
+    let mut manager = super::shown(["Look.".into(), video(MP4).with_prompt_hint("the walk").into()]);
     manager.add_assistant(call.clone()).unwrap();
     let parts = [in_s3("the dress").with_mime_type("image/png")];
     manager.add_user(vec![Content::from(call.success(parts)), pdf.into()]).unwrap();
@@ -96,14 +96,14 @@ async fn claude_is_given_no_video_and_nothing_from_s3() {
     let name = |kind: &str, name: &str| json!({"text": format!("[{kind} \"{name}\"]")});
     assert_eq!(
         messages[0]["content"],
-        json!([{"text": "Look."}, name("video", "the walk"), told("video", "video/mp4")])
+        json!([{"text": "Look."}, name("video", "the walk"), placeholder("video", "video/mp4")])
     );
     assert_eq!(
         messages[2]["content"],
         json!([
             {"toolResult": {"toolUseId": "call_1", "status": "success",
-                "content": [name("image", "the dress"), told("image", "image/png")]}},
-            told("document", "Terms"),
+                "content": [name("image", "the dress"), placeholder("image", "image/png")]}},
+            placeholder("document", "Terms"),
             {"text": "[document]"},
         ])
     );
@@ -120,7 +120,7 @@ async fn claude_is_given_no_video_and_nothing_from_s3() {
 }
 
 #[tokio::test]
-async fn what_is_said_wrong_of_bytes_is_mended() {
+async fn wrong_mime_type_is_repaired() {
     let (content, repairs) = asked([
         Content::from(Media::new(MediaKind::Image, Source::Bytes(PNG.into())).with_mime_type("image/jpeg")),
         Document::new(Source::Bytes(PDF.into())).with_title("Terms").with_mime_type("text/plain").into(),
@@ -129,10 +129,10 @@ async fn what_is_said_wrong_of_bytes_is_mended() {
     .await;
     assert_eq!(content[0], png());
     assert_eq!(content[1]["document"]["format"], "pdf");
-    assert_eq!(content[2], told("image", "image/png"));
-    let said: Vec<_> = repairs.iter().map(|repair| repair.split(" has ").nth(1).unwrap()).collect();
+    assert_eq!(content[2], placeholder("image", "image/png"));
+    let reasons: Vec<_> = repairs.iter().map(|repair| repair.split(" has ").nth(1).unwrap()).collect();
     assert_eq!(
-        said,
+        reasons,
         [
             "an image of image/png, which is not its MIME type",
             "a document of application/pdf, which is not its MIME type",
@@ -142,7 +142,7 @@ async fn what_is_said_wrong_of_bytes_is_mended() {
 }
 
 #[tokio::test]
-async fn a_tool_gives_back_what_it_found() {
+async fn attachments_of_a_tool_result_are_sent() {
     let call = ToolCall::new("call_1", "look", Value::Null).unwrap();
     let parts: [ResultContent; 3] = [
         image(PNG).with_prompt_hint("the dress").into(),
@@ -159,7 +159,7 @@ async fn a_tool_gives_back_what_it_found() {
         json!([
             {"text": "[image \"the dress\"]"},
             png(),
-            told("image", "the hat"),
+            placeholder("image", "the hat"),
             {"document": {"format": "pdf", "name": "Prices", "source": {"bytes": base64(PDF)}}},
         ])
     );
@@ -167,13 +167,13 @@ async fn a_tool_gives_back_what_it_found() {
 }
 
 #[tokio::test]
-async fn what_the_assistant_shows_is_told() {
+async fn attachments_of_the_assistant_become_placeholders() {
     let mut manager = Manager::new();
     manager.add_user("Show me.").unwrap();
     manager.add_assistant(vec![Content::from(image(PNG).with_prompt_hint("the dress")), "Here.".into()]).unwrap();
     manager.add_user("Thanks.").unwrap();
     let (messages, repairs) = ask(window(&manager)).await;
-    assert_eq!(messages[1]["content"], json!([told("image", "the dress"), {"text": "Here."}]));
+    assert_eq!(messages[1]["content"], json!([placeholder("image", "the dress"), {"text": "Here."}]));
     assert_eq!(repairs.len(), 1);
     assert!(repairs[0].ends_with("the model takes none from the assistant: add it to a user message"), "{repairs:?}");
 }

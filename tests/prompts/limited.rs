@@ -101,7 +101,7 @@ proptest! {
             }
             flush(&conversation, &call).await;
             let records = log.read_call(conversation.id()).await.unwrap().records;
-            let all: Vec<Message> = records.iter().cloned().map(verbale::Record::into_message).collect();
+            let all: Vec<Message> = records.iter().cloned().map(Message::from).collect();
             let list = list(&conversation);
             assert_eq!(&all[all.len() - list.len()..], list);
             if is_whole {

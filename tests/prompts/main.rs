@@ -66,7 +66,7 @@ fn line(message: &Message) -> String {
         Content::Text(text) => format!("{:?}", text.as_str()),
         Content::ToolCall(call) => format!("{}({})", call.name(), call.id()),
         Content::ToolResult(result) => format!("{}: {}", result.tool_call_id(), outcome(result.outcome())),
-        Content::Media(media) => media.kind.as_str().to_owned(),
+        Content::Media(media) => media.kind().to_string(),
         Content::Document(_) => "document".to_owned(),
         _ => panic!("a content of no kind"),
     });

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use verbale::contents::{Blob, ContentId, ContentStore, MemoryStore, Owner};
 use verbale::conversation::{Config, Conversation, Conversations};
 use verbale::log::CallId;
-use verbale::message::{Media, MediaKind};
+use verbale::message::{Media, MediaKind, Source};
 use verbale::testing::{FakeBedrock, ScriptedReply};
 
 use super::models;
@@ -25,8 +25,9 @@ async fn what_lies_in_a_content_store_is_given_to_the_model_and_not_to_the_conve
     let bedrock = FakeBedrock::new();
     let config = Config::new(models(&bedrock)).with_contents(store);
     let conversation = Conversation::new(CallId::new("CA1").unwrap()).with_config(config);
-    let by_id =
-        |id: ContentId| Media::from_content_id(MediaKind::Image, id.to_string()).with_prompt_hint("the receipt");
+    let by_id = |id: ContentId| {
+        Media::new(MediaKind::Image, Source::ContentId(id.to_string().into())).with_prompt_hint("the receipt")
+    };
     let shown = conversation.continuation().request("Look:").image(by_id(photo.id()));
     shown.image(by_id(ContentId::of(b"nowhere"))).prompt().await.unwrap();
 

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde_json::json;
 use verbale::conversation::{Models, Prompt};
 use verbale::testing::{FakeBedrock, ScriptedReply};
-use verbale::{Content, LastMessage, Message, MessageWrapper, PlainMessage, Value};
+use verbale::{Content, LastMessage, Message, MessageWrapper, PlainMessage, Role, Value};
 
 use super::tools::weather;
 use super::{model, prompt, shown};
@@ -79,7 +79,7 @@ pub fn grown(prompt: &Prompt, delta: &Delta) -> Prompt {
 /// What a conversation should be, told in other words than the library's.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Expected {
-    said: Vec<(&'static str, String)>,
+    said: Vec<(Role, String)>,
     choice: Option<(&'static str, &'static str)>,
     rounds: u32,
     has_tool: bool,
@@ -95,13 +95,13 @@ impl Expected {
                 Delta::Say(_, text) if text.trim().is_empty() => return None,
                 Delta::Say(speaker, text) => {
                     let role = match speaker {
-                        Speaker::Agent => "system",
-                        Speaker::Assistant => "assistant",
-                        Speaker::Context | Speaker::Request => "user",
+                        Speaker::Agent => Role::System,
+                        Speaker::Assistant => Role::Assistant,
+                        Speaker::Context | Speaker::Request => Role::User,
                     };
                     let said = (role, text.trim().to_owned());
                     // Instructions are not repeated.
-                    if role != "system" || !next.said.contains(&said) {
+                    if role != Role::System || !next.said.contains(&said) {
                         next.said.push(said);
                     }
                 }
@@ -139,11 +139,11 @@ fn only<T: PartialEq + Copy>(said: &[T]) -> Option<Option<T>> {
 }
 
 /// All that was said, with who said it, however it is split into messages.
-fn said(prompt: &Prompt) -> Vec<(&'static str, String)> {
+fn said(prompt: &Prompt) -> Vec<(Role, String)> {
     prompt.conversation().read(|manager| {
         let messages = manager.meta_messages().iter().map(PlainMessage::message).filter(|one| !one.is_fake());
         let texts = |message: &Message| -> Vec<_> {
-            message.contents().texts().map(|text| (message.role().as_str(), text.as_str().to_owned())).collect()
+            message.contents().texts().map(|text| (message.role(), text.as_str().to_owned())).collect()
         };
         messages.flat_map(texts).collect()
     })

@@ -1,4 +1,4 @@
-//! The form of records: its JSON Schema, and what every version of it wrote.
+//! The form of records: the JSON Schema, and the records of each version.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 

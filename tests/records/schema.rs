@@ -1,6 +1,6 @@
-//! The JSON Schema of a record, `docs/record.schema.json`, beside what is read and written.
+//! The JSON Schema of a record, `docs/record.schema.json`, compared with reading and writing.
 //!
-//! `RECORD_SCHEMA=write cargo test --test records` writes it anew.
+//! `RECORD_SCHEMA=write cargo test --test records` generates the file.
 
 use std::{env, fs};
 
@@ -22,7 +22,7 @@ pub fn validator() -> Validator {
 }
 
 #[test]
-fn the_schema_that_is_checked_in_is_that_of_the_code() {
+fn schema_file_is_generated_from_the_code() {
     let generated = format!("{}\n", serde_json::to_string_pretty(&schema()).unwrap());
     if env::var("RECORD_SCHEMA").is_ok_and(|wanted| wanted == "write") {
         fs::write(PATH, &generated).unwrap();
@@ -48,20 +48,20 @@ fn summary() -> Json {
     })
 }
 
-/// The record with something else at `pointer`; with `None`, without it.
+/// Replaces the value at `pointer` of a record, or removes it if `value` is `None`.
 fn with(mut record: Json, pointer: &str, value: Option<Json>) -> Json {
     let (parent, key) = pointer.rsplit_once('/').unwrap();
     match (record.pointer_mut(parent).unwrap(), value) {
         (Json::Object(entries), Some(value)) => drop(entries.insert(key.to_owned(), value)),
         (Json::Object(entries), None) => assert!(entries.remove(key).is_some(), "nothing at {pointer}"),
         (Json::Array(items), Some(value)) => items[key.parse::<usize>().unwrap()] = value,
-        (other, _) => panic!("no place at {pointer}: {other}"),
+        (other, _) => panic!("no such pointer {pointer}: {other}"),
     }
     record
 }
 
 #[test]
-fn what_is_no_record_is_invalid_and_refused() {
+fn invalid_record_is_refused_by_schema_and_reader() {
     let validator = validator();
     let broken = |pointer, wrong| with(message(), pointer, Some(wrong));
     let content = |wrong| broken("/message/contents/0", wrong);
@@ -137,7 +137,7 @@ fn what_is_no_record_is_invalid_and_refused() {
 }
 
 #[test]
-fn what_a_newer_writer_added_is_valid() {
+fn entries_of_a_newer_version_are_valid() {
     let validator = validator();
     let contents = json!([
         {"type": "hologram", "depth": {"$bytes": "aGk="}},
@@ -167,7 +167,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_record_that_is_written_is_valid(records in proptest::collection::vec(strategy::record(), 1..8)) {
+    fn every_written_record_is_valid(records in proptest::collection::vec(strategy::record(), 1..8)) {
         thread_local!(static VALIDATOR: Validator = validator());
         for record in records {
             let written = serde_json::to_value(&record).unwrap();

@@ -1,7 +1,7 @@
-//! Records of schema version 1, a call in each file: a later version of the library reads, restores and writes them
+//! Records of schema version 1, one call per file. Later versions of the library read, restore and write them
 //! unchanged.
 //!
-//! - `v1_contents.jsonl`: messages, summaries, media, tool calls, custom data, and references to stored contents.
+//! - `v1_contents.jsonl`: messages, summaries, media, tool calls, custom data and references to stored contents.
 //! - `v1_decisions.jsonl`: steps, policies, hints and forks.
 //! - `v1_parts.jsonl`: the parts of merged messages.
 

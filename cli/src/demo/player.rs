@@ -109,7 +109,7 @@ impl Player {
         let heard = Heard::played(&playing.text.clone().into(), played_ms, total_ms);
         let bytes: usize = entry.contents().texts().map(|text| text.len()).sum();
         let before = bytes.saturating_sub(playing.text.len());
-        entry.set_heard(Heard::bytes(before + heard.len(), heard.provenance()))?;
+        entry.set_heard(Heard::bytes(before + heard.len(), heard.source()))?;
         entry.add_attribute(Attribute::SpeechInterrupted);
         let at_ms = playing.start_ms.saturating_add_unsigned(played_ms);
         entry.set_timing(Timing::PlayEnd, at_ms)?;

@@ -49,6 +49,6 @@ impl From<&MessageBuilder> for LastStep {
 
 impl<T: Into<Self>> From<Option<T>> for LastStep {
     fn from(last: Option<T>) -> Self {
-        last.map_or(Self(Step::new(0)), Into::into)
+        last.map_or(Self(Step(0)), Into::into)
     }
 }

@@ -43,7 +43,7 @@ use crate::message::{
 ///
 /// let records = manager.records();
 /// let steps: Vec<_> = records.iter().map(|record| record.metadata().decision().and_then(|of| of.step)).collect();
-/// assert_eq!(steps, [None, Some(Step::new(1)), Some(Step::new(1)), Some(Step::new(1))]);
+/// assert_eq!(steps, [None, Some(Step(1)), Some(Step(1)), Some(Step(1))]);
 /// # Ok(()) }
 /// ```
 #[derive(Debug, Clone)]
@@ -184,8 +184,7 @@ impl MessageBuilder {
         }
         let role = self.role.unwrap_or_else(|| self.role_of_parts());
         self.check(role)?;
-        let decision =
-            Decision { policy: self.policy.clone(), role_hint: self.role_hint, ..Decision::of_step(self.step) };
+        let decision = Decision { step: Some(self.step), policy: self.policy.clone(), role_hint: self.role_hint };
         Ok(Draft::new(role, self.contents.clone()).with_decision(decision))
     }
 

@@ -19,7 +19,7 @@ use crate::message::{
 /// use verbale::{MessagesManager, PlainMessage, Value};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let mut asks = MessageBuilder::next_step(Step::new(3));
+/// let mut asks = MessageBuilder::next_step(Step(3));
 /// let call = asks.add_tool_call("get_parcel", Value::map([("number", 17)])?)?;
 /// let answer = ResultBuilder::response_to(&call);
 /// let late = answer.policy(ResultBuilder::RUNTIME).error("Timeout", "no answer within 5 s", true)?;
@@ -41,7 +41,8 @@ impl ResultBuilder {
 
     /// The answer to a call. It is of the step of the call, which is found when the draft is added.
     pub fn response_to(call: &ToolCall) -> Self {
-        let decision = Decision::default().with_policy(call.name().as_str()).with_role_hint(RoleHint::Tool);
+        let policy = Some(call.name().as_str().into());
+        let decision = Decision { step: None, policy, role_hint: Some(RoleHint::Tool) };
         Self { call: call.clone(), decision }
     }
 

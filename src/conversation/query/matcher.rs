@@ -119,7 +119,7 @@ fn has_string(value: &Value, is_it: &impl Fn(&str) -> bool) -> bool {
     match value {
         Value::String(text) => is_it(text),
         Value::List(list) => list.iter().any(|item| has_string(item, is_it)),
-        Value::Map(map) => map.values().any(|item| has_string(item, is_it)),
+        Value::Map(map) => map.iter().any(|(_, item)| has_string(item, is_it)),
         _ => false,
     }
 }

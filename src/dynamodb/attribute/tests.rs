@@ -131,7 +131,7 @@ fn where_keys_are_data_nothing_is_a_tag() {
 #[test]
 fn what_no_writer_wrote_is_an_error_that_says_nothing_of_it() {
     for (attribute, error) in [
-        (AttributeValue::N("4711 secret".to_owned()), AttributeError::Value(MessageError::NotANumber)),
+        (AttributeValue::N("4711 secret".to_owned()), AttributeError::Value(MessageError::NOT_A_NUMBER)),
         (map([("$json", text("secret"))]), AttributeError::Form { reason: "expected value at line 1 column 1".into() }),
     ] {
         assert_eq!(from_attribute(attribute).unwrap_err(), error);

@@ -17,7 +17,7 @@ use crate::exchange::options::ImportOptions;
 use crate::exchange::wrong::JsonKind;
 use crate::exchange::{block, plain};
 use crate::manager::MessagesManager;
-use crate::message::{Content, Entries, MessageId, MessageWrapper, Role};
+use crate::message::{Content, Map, MessageId, MessageWrapper, Role};
 
 type Conversations<W> = Vec<(String, MessagesManager<W>)>;
 
@@ -158,7 +158,7 @@ impl<W: MessageWrapper> Conversation<W> {
         let contents = contents(&node.under("content", message.content))?;
         let mut data = message
             .metadata
-            .map_or_else(|| Ok(Entries::default()), |metadata| entries(&node.under("metadata", metadata)))?;
+            .map_or_else(|| Ok(Map::default()), |metadata| entries(&node.under("metadata", metadata)))?;
         // An input without an id of its own is known by that of the input.
         let (id, input) = match (message.message_id.filter(|id| !id.is_empty()), message.input_id) {
             (Some(id), input) => (Some(id), input),
@@ -188,9 +188,9 @@ fn contents(node: &Node<'_, '_>) -> Result<Vec<Content>, ExchangeError> {
     }
 }
 
-fn entries(node: &Node<'_, '_>) -> Result<Entries, ExchangeError> {
+fn entries(node: &Node<'_, '_>) -> Result<Map, ExchangeError> {
     let entries = plain::entries(node)?;
-    if [MESSAGE_ID, INPUT_ID].iter().any(|key| entries.contains_key(key)) {
+    if [MESSAGE_ID, INPUT_ID].iter().any(|key| entries.get(key).is_some()) {
         return Err(node.error(Problem::not_kept("a `chatMessageId` or `chatInputId` in metadata")));
     }
     Ok(entries)

@@ -104,7 +104,7 @@ fn moved<'a>(heard: Heard, texts: impl Iterator<Item = (&'a &'a Text, &'a Found)
         left -= share;
         found.moved(share)
     });
-    Heard::bytes(bytes.sum(), heard.provenance())
+    Heard::bytes(bytes.sum(), heard.source())
 }
 
 fn joined<'a>(texts: &[&'a Text]) -> Cow<'a, str> {

@@ -145,7 +145,7 @@ impl Redacting<'_> {
 
     pub fn metadata(&self, metadata: &Metadata) -> Result<Option<Metadata>, RedactionError> {
         let mut redacted = Lazy::new(metadata);
-        redacted.set(self.entries(metadata.aux().iter())?, |metadata, aux| *metadata.aux_mut() = aux.into());
+        redacted.set(self.entries(metadata.aux().iter())?, |metadata, aux| *metadata.aux_mut() = Map::data(aux));
         if let Some(unknown) = metadata.unknown() {
             let levels = self.each(unknown.levels(), |entries| self.entries(entries))?;
             redacted.set(levels, |metadata, levels| {

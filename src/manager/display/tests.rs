@@ -87,7 +87,8 @@ fn print_shows_heard_part_and_escapes_control_sequences() {
 fn print_shows_decision_and_fork_source() {
     let ids = Arc::new(SequentialIds::starting_at(1));
     let mut manager = Manager::with_clock(Arc::new(ManualClock::new(5)), ids);
-    let decision = Decision::of_step(Step::new(4)).with_policy("the\nplanner").with_role_hint(RoleHint::Tool);
+    let decision =
+        Decision { step: Some(Step(4)), policy: Some("the\nplanner".into()), role_hint: Some(RoleHint::Tool) };
     let asked = manager.add(Draft::new(Role::User, "a").with_decision(decision)).unwrap().id();
     let shown = manager.fork(&asked, "CA'1").unwrap().to_string();
     let line = shown.lines().last().unwrap();

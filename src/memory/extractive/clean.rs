@@ -3,6 +3,8 @@
 use std::iter::Peekable;
 use std::str::CharIndices;
 
+use crate::message::is_invisible;
+
 /// The maximum length that is read of one text, in bytes, half of it from each end. The limit bounds the work that one
 /// message can cause, and any utterance is shorter.
 const READ: usize = 16 * 1024;
@@ -68,15 +70,6 @@ fn push_part(line: &mut String, text: &str) {
         }
         at_start &= c.is_whitespace();
     }
-}
-
-/// Returns `true` for zero-width, bidi and tag characters, which a model reads but people do not see.
-pub(super) fn is_invisible(c: char) -> bool {
-    matches!(
-        c,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}'
-    )
 }
 
 /// Returns the length of a noise mark with its closing bracket at the start of `text`.

@@ -5,8 +5,7 @@ use std::fmt;
 
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use super::clean::is_invisible;
-use crate::message::Value;
+use crate::message::{Value, is_invisible};
 
 /// A scalar with its key. The items of a list have the key of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +40,7 @@ pub(super) fn of_json(text: &str) -> Option<Vec<Field>> {
 /// Cleans a text and cuts it to one line of `longest` characters.
 pub(super) fn short(text: &str, longest: usize) -> String {
     let mut line = String::new();
-    let mut chars = text.trim().chars().filter(|c| !is_invisible(*c));
+    let mut chars = text.trim().chars().filter(|c| c.is_whitespace() || c.is_control() || !is_invisible(*c));
     for c in chars.by_ref().take(longest) {
         match c {
             '"' => line.push('\''),

@@ -426,7 +426,7 @@ proptest! {
                 _ => prop_assert!(false, "{}", line),
             }
         }
-        prop_assert!(!summary.chars().any(|c| c != '\n' && c.is_control() || clean::is_invisible(c)), "{:?}", summary);
+        prop_assert!(!summary.chars().any(|c| c != '\n' && crate::message::is_invisible(c)), "{:?}", summary);
 
         // Summarise again with nothing new: the result is a summary that is not longer.
         let again = extractive.summary(&Summarizing::new(Some(message(Role::Summary, summary.as_str())), Vec::new()));

@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::clean::is_invisible;
 use super::fields::{self, Field};
 use super::hash::Hash;
 use super::weight::{Term, Weight};
-use crate::message::{Outcome, ResultContent, ToolCall, ToolResult, is_blank};
+use crate::message::{Outcome, ResultContent, ToolCall, ToolResult, is_blank, is_invisible};
 
 /// The maximum length of a line, in characters. The most important items come first.
 pub(super) const LONGEST: usize = 150;

@@ -162,7 +162,7 @@ fn restored_history_knows_every_outcome() {
         ])
         .unwrap();
     let mut unheard = manager.add_assistant("It failed.").unwrap();
-    unheard.set_heard(Heard::nothing(HeardSource::PlaybackTime)).unwrap();
+    unheard.set_heard(Heard::bytes(0, HeardSource::PlaybackTime)).unwrap();
     let resumed = ToolHistory::default().with_messages(manager.meta_messages().iter().map(PlainMessage::message));
     assert_eq!(
         states(&resumed),

@@ -10,32 +10,32 @@ use super::{Content, Document, Media, Outcome, ResultContent, ToolCall, ToolResu
 use crate::message::text::Text;
 use crate::message::value::entries_bytes;
 
-/// The contents of one message, in their order.
+/// The contents of one message, in order.
 ///
-/// Made from `&str`, `String`, any [`Content`], and arrays and `Vec`s of them.
+/// It converts from `&str`, `String`, any [`Content`], and arrays and `Vec`s of them.
 #[derive(Clone)]
 pub struct Contents(Repr);
 
 #[derive(Clone)]
 enum Repr {
-    // The usual message: no allocation but its text.
+    // Most messages: no allocation besides the text.
     One([Content; 1]),
     // Copies of a message share it.
     Many(Arc<Vec<Content>>),
 }
 
 impl Contents {
-    /// The texts, in their order.
+    /// Returns the texts in order.
     pub fn texts(&self) -> impl Iterator<Item = &Text> {
         self.iter().filter_map(Content::as_text)
     }
 
-    /// About how many bytes of a record they take.
+    /// The approximate size in a record in bytes.
     pub(crate) fn record_bytes(&self) -> usize {
         self.iter().map(record_bytes).sum()
     }
 
-    /// Like [`PartialEq`], but what is one in memory is not compared.
+    /// Compares like [`PartialEq`], but does not read contents that share an allocation.
     #[inline]
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
@@ -46,10 +46,10 @@ impl Contents {
     }
 }
 
-/// Of the ids, names and types in a tool call or its result.
+/// The size of the ids, names and types in a tool call or its result.
 const AROUND: usize = 150;
 
-/// About how many bytes of a record a content takes.
+/// The approximate size of a content in a record in bytes.
 fn record_bytes(content: &Content) -> usize {
     match content {
         Content::Text(text) => text.len(),
@@ -199,7 +199,7 @@ impl<'de> Deserialize<'de> for Contents {
         impl<'de> serde::de::Visitor<'de> for Visitor {
             type Value = Contents;
 
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a list of contents")
             }
 

@@ -1,4 +1,4 @@
-//! [`Content`]: the kinds of things a message is made of.
+//! [`Content`]: one content of a message.
 
 mod codec;
 mod contents;
@@ -21,11 +21,11 @@ use crate::message::value::Map;
 /// One content of a message.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
-// The usual content, text, is two words; the others are boxed, so that a message stays small.
+// Text is two words. The others are boxed to keep a message small.
 pub enum Content {
     /// Spoken or written words.
     Text(Text),
-    /// An image, sound or video.
+    /// An image, audio or video.
     Media(Box<Media>),
     /// A reference document.
     Document(Box<Document>),
@@ -33,12 +33,12 @@ pub enum Content {
     ToolCall(Box<ToolCall>),
     /// The result of a tool call, in user messages.
     ToolResult(Box<ToolResult>),
-    /// What a newer writer calls a content: kept and logged, never handed to a model.
+    /// A content that a newer version wrote. It is kept and logged, but never sent to a model.
     Unknown(Box<Map>),
 }
 
 impl Content {
-    /// The text, where it is one.
+    /// Returns the text if the content is one.
     pub fn as_text(&self) -> Option<&Text> {
         match self {
             Self::Text(text) => Some(text),
@@ -46,7 +46,7 @@ impl Content {
         }
     }
 
-    /// The tool call, where it is one.
+    /// Returns the tool call if the content is one.
     #[inline]
     pub fn as_tool_call(&self) -> Option<&ToolCall> {
         match self {
@@ -55,7 +55,7 @@ impl Content {
         }
     }
 
-    /// The result of a tool call, where it is one.
+    /// Returns the result of a tool call if the content is one.
     #[inline]
     pub fn as_result(&self) -> Option<&ToolResult> {
         match self {
@@ -64,14 +64,14 @@ impl Content {
         }
     }
 
-    /// Whether it is a text that says nothing.
+    /// Returns whether the content is a text without visible characters.
     #[inline]
     pub fn is_blank(&self) -> bool {
         self.as_text().is_some_and(|text| is_blank(text))
     }
 }
 
-/// Kinds and lengths, not the words.
+/// Shows kinds and lengths, not the words.
 impl fmt::Debug for Content {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

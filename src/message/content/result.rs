@@ -1,4 +1,4 @@
-//! [`ResultContent`]: what a tool gave back.
+//! [`ResultContent`]: one content of a tool's result.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use super::{Document, Media};
 use crate::message::text::Text;
 use crate::message::value::{Map, Value};
 
-/// A part of what a tool gave back.
+/// One content of a tool's result.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResultContent {
@@ -14,11 +14,11 @@ pub enum ResultContent {
     Text(Text),
     /// Structured data.
     Json(Value),
-    /// An image, sound or video.
+    /// An image, audio or video.
     Media(Box<Media>),
     /// A document.
     Document(Box<Document>),
-    /// What a newer writer calls a part of a result: kept and logged, never handed to a model.
+    /// A content that a newer version wrote. It is kept and logged, but never sent to a model.
     Unknown(Box<Map>),
 }
 
@@ -34,9 +34,9 @@ impl fmt::Debug for ResultContent {
     }
 }
 
-/// All that a tool gave back: one [`ResultContent`], several, or none.
+/// The contents of a tool's result: any number of [`ResultContent`]s.
 ///
-/// Made from whatever a [`ResultContent`] is made from, and from arrays and `Vec`s of it.
+/// It converts from all types that convert into a [`ResultContent`], and from arrays and `Vec`s of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ResultContents(Vec<ResultContent>);
 
@@ -82,7 +82,7 @@ impl From<Text> for ResultContent {
     }
 }
 
-/// JSON that a [`Value`] cannot hold, such as 1e300, becomes a text.
+/// Converts JSON into a [`Value`], or into text if it does not fit one, such as 1e300.
 impl From<serde_json::Value> for ResultContent {
     fn from(json: serde_json::Value) -> Self {
         Value::try_from(json.clone()).map_or_else(|_| Self::Text(json.to_string().into()), Self::Json)
@@ -114,16 +114,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn result_is_made_of_what_a_tool_has_at_hand() {
-        fn of(contents: impl Into<ResultContents>) -> serde_json::Value {
+    fn common_types_convert_into_a_result() {
+        fn contents_of(contents: impl Into<ResultContents>) -> serde_json::Value {
             serde_json::to_value(contents.into().into_vec()).unwrap()
         }
-        assert_eq!(of("done"), json!(["done"]));
-        assert_eq!(of(json!({"a": [1, 0.5]})), json!([{"type": "json", "json": {"a": [1, 0.5]}}]));
-        assert_eq!(of(vec!["a", "b"]), json!(["a", "b"]));
-        assert_eq!(of([json!(1), json!("b")]), json!([{"type": "json", "json": 1}, {"type": "json", "json": "b"}]));
-        assert_eq!(of(ResultContents::default()), json!([]));
-        // No value can hold it; the model can read it.
-        assert_eq!(of(json!({"a": 1e300})), json!([r#"{"a":1e+300}"#]));
+        assert_eq!(contents_of("done"), json!(["done"]));
+        assert_eq!(contents_of(json!({"a": [1, 0.5]})), json!([{"type": "json", "json": {"a": [1, 0.5]}}]));
+        assert_eq!(contents_of(vec!["a", "b"]), json!(["a", "b"]));
+        assert_eq!(
+            contents_of([json!(1), json!("b")]),
+            json!([{"type": "json", "json": 1}, {"type": "json", "json": "b"}])
+        );
+        assert_eq!(contents_of(ResultContents::default()), json!([]));
+        // 1e300 does not fit a `Value`.
+        assert_eq!(contents_of(json!({"a": 1e300})), json!([r#"{"a":1e+300}"#]));
     }
 }

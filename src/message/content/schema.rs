@@ -1,4 +1,4 @@
-//! The JSON Schema of contents, as they stand in a record.
+//! The JSON Schema of contents in a record.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ impl JsonSchema for Content {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "A content of a message: a text as a plain string, any other as a map with `type`.",
+            "description": "A content of a message: a plain string for a text, else a map with `type`.",
             "oneOf": [
                 {"type": "string"},
                 generator.subschema_for::<Media>(),
@@ -39,7 +39,7 @@ impl JsonSchema for ResultContent {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "A part of what a tool gave back: a text as a plain string, any other as a map with `type`.",
+            "description": "A content of a tool's result: a plain string for a text, else a map with `type`.",
             "oneOf": [
                 {"type": "string"},
                 {
@@ -57,11 +57,11 @@ impl JsonSchema for ResultContent {
     }
 }
 
-/// What a newer writer calls a content, or a text whose words are in a content store.
+/// The schema of contents that a newer version wrote, and of texts in a content store.
 fn unknown(known: &[&str], generator: &mut SchemaGenerator) -> Schema {
     let known: Vec<&str> = media_kinds().iter().chain(known).copied().collect();
     json_schema!({
-        "description": "What a newer writer added, kept as it is; or a `text` that is in a content store, with \
+        "description": "A content that a newer version wrote, which is kept; or a `text` in a content store, with \
             `contentId`, `mimeType` and `size` in bytes.",
         "type": "object",
         "properties": {"type": {"type": "string", "not": {"enum": known}}},
@@ -80,10 +80,10 @@ impl JsonSchema for Media {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        from_a_source(
-            "An image, sound or video.",
+        attachment(
+            "An image, audio or video.",
             &json_schema!({"enum": media_kinds()}),
-            ("promptHint", "A label for the prompt, with no meaning beyond that."),
+            ("promptHint", "A label for the prompt. It has no other meaning."),
             generator,
         )
     }
@@ -95,19 +95,19 @@ impl JsonSchema for Document {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        from_a_source(
+        attachment(
             "A reference document. In a result, one with `standsFor` is the text or JSON that is in a content store.",
             &json_schema!({"const": DOCUMENT}),
-            ("title", "What it is called."),
+            ("title", "The title."),
             generator,
         )
     }
 }
 
-fn from_a_source(
+fn attachment(
     description: &str,
     of_type: &Schema,
-    (label, means): (&str, &str),
+    (label, label_description): (&str, &str),
     generator: &mut SchemaGenerator,
 ) -> Schema {
     json_schema!({
@@ -117,9 +117,9 @@ fn from_a_source(
             "type": of_type,
             "bytes": bytes_schema(),
             "url": {"type": "string"},
-            "contentId": {"description": "Its id in a content store, such as `sha256:…`.", "type": "string"},
-            "mimeType": {"description": "Such as `image/png`.", "type": "string"},
-            label: {"description": means, "type": "string"},
+            "contentId": {"description": "The id in a content store, such as `sha256:…`.", "type": "string"},
+            "mimeType": {"description": "The MIME type, such as `image/png`.", "type": "string"},
+            label: {"description": label_description, "type": "string"},
         },
         "required": ["type"],
         "oneOf": [{"required": ["bytes"]}, {"required": ["url"]}, {"required": ["contentId"]}],
@@ -139,7 +139,7 @@ impl JsonSchema for ToolCall {
             "properties": {
                 "type": {"const": TOOL_CALL},
                 "id": identifier("Pairs the call with its result."),
-                "name": identifier("The tool."),
+                "name": identifier("The name of the tool."),
                 "arguments": generator.subschema_for::<Value>(),
             },
             "required": ["type", "id", "name", "arguments"],
@@ -155,14 +155,14 @@ impl JsonSchema for ToolResult {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "What came of a tool call, in user messages.",
+            "description": "The result of a tool call, in user messages.",
             "type": "object",
             "properties": {
                 "type": {"const": TOOL_RESULT},
                 "toolCallId": identifier("The `id` of the call."),
-                "name": identifier("The tool that was called."),
+                "name": identifier("The name of the tool."),
                 "content": {
-                    "description": "What the tool gave back.",
+                    "description": "The contents that the tool returned.",
                     "type": "array",
                     "items": generator.subschema_for::<ResultContent>(),
                 },
@@ -182,12 +182,12 @@ impl JsonSchema for ToolCallError {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "Why a tool call failed.",
+            "description": "The reason why a tool call failed.",
             "type": "object",
             "properties": {
-                "type": {"description": "Such as `Timeout`.", "type": "string"},
-                "message": {"description": "What the model is told; never blank.", "type": "string", "pattern": r"\S"},
-                "retryable": {"description": "Whether another try may help.", "type": "boolean"},
+                "type": {"description": "The type of the error, such as `Timeout`.", "type": "string"},
+                "message": {"description": "The text for the model. It is not blank.", "type": "string", "pattern": r"\S"},
+                "retryable": {"description": "Whether a retry may help.", "type": "boolean"},
             },
             "required": ["message"],
             "additionalProperties": generator.subschema_for::<Value>(),
@@ -195,7 +195,7 @@ impl JsonSchema for ToolCallError {
     }
 }
 
-/// As Bedrock wants it.
+/// An id or a name that Bedrock accepts.
 fn identifier(description: &str) -> Schema {
     json_schema!({"description": description, "type": "string", "pattern": "^[a-zA-Z0-9_-]{1,64}$"})
 }

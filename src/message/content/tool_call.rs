@@ -1,51 +1,50 @@
-//! [`ToolCall`] and [`ToolResult`]: a tool call and its result, paired by an [`ToolCallId`].
+//! [`ToolCall`] and [`ToolResult`]: a tool call and its result, paired by a [`ToolCallId`].
 
 use std::fmt;
+use std::str::FromStr;
 
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+use super::codec::{not_empty, present};
 use super::{ResultContent, ResultContents};
-use crate::message::error::MessageError;
+use crate::message::error::{MessageError, MessageErrorKind};
 use crate::message::text::{Text, is_blank};
 use crate::message::value::{IntoValue, Map, Value};
 
-/// What pairs a tool call with its result: 1 to 64 of `[a-zA-Z0-9_-]`, as Bedrock's
+/// The id that pairs a tool call with its result: 1 to 64 of `[a-zA-Z0-9_-]`, as Bedrock's
 /// [`toolUseId`](https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html).
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "Text")]
 pub struct ToolCallId(Text);
 
-/// The name of a tool: 1 to 64 of `[a-zA-Z0-9_-]`, as Bedrock's
-/// [`ToolSpecification`](https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html).
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ToolName(Text);
-
 impl ToolCallId {
-    /// Errors: not 1 to 64 of `[a-zA-Z0-9_-]`.
-    pub fn new(id: impl Into<Text>) -> Result<Self, MessageError> {
-        let id = id.into();
-        if is_identifier(&id) { Ok(Self(id)) } else { Err(MessageError::InvalidToolCallId { length: id.len() }) }
+    /// Returns a [`MessageError`] if the text is not 1 to 64 of `[a-zA-Z0-9_-]`.
+    pub(crate) fn new(id: impl Into<Text>) -> Result<Self, MessageError> {
+        identifier("tool call id", id.into()).map(Self)
     }
 
-    /// The id as text.
+    /// Returns the id as a string slice.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-impl ToolName {
-    /// Errors: not 1 to 64 of `[a-zA-Z0-9_-]`.
-    pub fn new(name: impl Into<Text>) -> Result<Self, MessageError> {
-        let name = name.into();
-        if is_identifier(&name) { Ok(Self(name)) } else { Err(MessageError::InvalidToolName { length: name.len() }) }
-    }
+/// Returns a [`MessageError`] if the text is not 1 to 64 of `[a-zA-Z0-9_-]`.
+impl TryFrom<Text> for ToolCallId {
+    type Error = MessageError;
 
-    /// The name as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
+    fn try_from(id: Text) -> Result<Self, MessageError> {
+        Self::new(id)
     }
 }
 
-fn is_identifier(text: &str) -> bool {
-    (1..=64).contains(&text.len())
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+/// Returns a [`MessageError`] if the text is not 1 to 64 of `[a-zA-Z0-9_-]`.
+impl FromStr for ToolCallId {
+    type Err = MessageError;
+
+    fn from_str(id: &str) -> Result<Self, MessageError> {
+        Self::new(id)
+    }
 }
 
 impl fmt::Display for ToolCallId {
@@ -57,6 +56,42 @@ impl fmt::Display for ToolCallId {
 impl fmt::Debug for ToolCallId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+/// The name of a tool: 1 to 64 of `[a-zA-Z0-9_-]`, as Bedrock's
+/// [`ToolSpecification`](https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html).
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "Text")]
+pub struct ToolName(Text);
+
+impl ToolName {
+    /// Returns a [`MessageError`] if the text is not 1 to 64 of `[a-zA-Z0-9_-]`.
+    pub(crate) fn new(name: impl Into<Text>) -> Result<Self, MessageError> {
+        identifier("tool name", name.into()).map(Self)
+    }
+
+    /// Returns the name as a string slice.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Returns a [`MessageError`] if the text is not 1 to 64 of `[a-zA-Z0-9_-]`.
+impl TryFrom<Text> for ToolName {
+    type Error = MessageError;
+
+    fn try_from(name: Text) -> Result<Self, MessageError> {
+        Self::new(name)
+    }
+}
+
+/// Returns a [`MessageError`] if the text is not 1 to 64 of `[a-zA-Z0-9_-]`.
+impl FromStr for ToolName {
+    type Err = MessageError;
+
+    fn from_str(name: &str) -> Result<Self, MessageError> {
+        Self::new(name)
     }
 }
 
@@ -72,39 +107,53 @@ impl fmt::Debug for ToolName {
     }
 }
 
-/// The model asks for a tool to be run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Returns an id or name that Bedrock accepts.
+fn identifier(kind: &str, text: Text) -> Result<Text, MessageError> {
+    let is_valid = (1..=64).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
+    if is_valid {
+        return Ok(text);
+    }
+    let text = format!("a {kind} has 1 to 64 characters of [a-zA-Z0-9_-]; this one has {} bytes", text.len());
+    Err(MessageError::with_details(MessageErrorKind::Identifier, text))
+}
+
+/// A request of the model to run a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
     id: ToolCallId,
     name: ToolName,
     arguments: Value,
+    /// Entries that a newer version wrote.
+    #[serde(flatten, deserialize_with = "not_empty", skip_serializing_if = "Option::is_none")]
     pub(crate) unknown: Option<Map>,
 }
 
 impl ToolCall {
-    /// A call of tool `name`.
+    /// Creates a call of tool `name`.
     ///
-    /// Errors: an id or a name that Bedrock refuses; arguments that are no [`Value`].
+    /// Returns a [`MessageError`] if the id or the name is not 1 to 64 of `[a-zA-Z0-9_-]`, or if the arguments do not fit
+    /// a [`Value`].
     pub fn new(id: impl Into<Text>, name: impl Into<Text>, arguments: impl IntoValue) -> Result<Self, MessageError> {
         Ok(Self::of(ToolCallId::new(id)?, ToolName::new(name)?, arguments.into_value()?))
     }
 
-    /// A call whose id and name are known to be good.
+    /// Creates a call of checked parts.
     pub(crate) fn of(id: ToolCallId, name: ToolName, arguments: Value) -> Self {
         Self { id, name, arguments, unknown: None }
     }
 
-    /// What pairs the call with its result.
+    /// Returns the id that pairs the call with its result.
     pub fn id(&self) -> &ToolCallId {
         &self.id
     }
 
-    /// The tool.
+    /// Returns the name of the tool.
     pub fn name(&self) -> &ToolName {
         &self.name
     }
 
-    /// What the model gives to the tool: usually a map.
+    /// Returns the arguments, usually a map.
     pub fn arguments(&self) -> &Value {
         &self.arguments
     }
@@ -113,7 +162,7 @@ impl ToolCall {
         Self { arguments, ..self }
     }
 
-    /// Returns the result of this call: a text, a value, `serde_json::json!`, media, or a list of them.
+    /// Creates the result of this call: a text, a value, `serde_json::Value`, media, or a list of them.
     ///
     /// ```
     /// # use verbale::ToolCall;
@@ -128,39 +177,44 @@ impl ToolCall {
         ToolResult::new(self.id.clone(), self.name.clone(), Outcome::Success(contents.into().into_vec()))
     }
 
-    /// The result of this call, which failed.
+    /// Creates the result of this call after a failure.
     pub fn failure(&self, error: ToolCallError) -> ToolResult {
         ToolResult::new(self.id.clone(), self.name.clone(), Outcome::Failure(error))
     }
 }
 
-/// What came of an [`ToolCall`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The result of a [`ToolCall`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ToolResult {
     tool_call_id: ToolCallId,
     name: ToolName,
+    #[serde(flatten)]
     outcome: Outcome,
+    /// Entries that a newer version wrote.
+    #[serde(flatten, deserialize_with = "not_empty", skip_serializing_if = "Option::is_none")]
     pub(crate) unknown: Option<Map>,
 }
 
 impl ToolResult {
-    /// The outcome of the call `tool_call_id` of tool `name`. [`ToolCall::success`] and
-    /// [`ToolCall::failure`] copy both from the call.
+    /// Creates the result of call `tool_call_id` of tool `name`.
+    ///
+    /// [`ToolCall::success`] and [`ToolCall::failure`] copy both from the call.
     pub fn new(tool_call_id: ToolCallId, name: ToolName, outcome: Outcome) -> Self {
         Self { tool_call_id, name, outcome, unknown: None }
     }
 
-    /// The call that this is the result of.
+    /// Returns the id of the call.
     pub fn tool_call_id(&self) -> &ToolCallId {
         &self.tool_call_id
     }
 
-    /// The tool that was called.
+    /// Returns the name of the tool.
     pub fn name(&self) -> &ToolName {
         &self.name
     }
 
-    /// What came of it.
+    /// Returns the outcome of the call.
     pub fn outcome(&self) -> &Outcome {
         &self.outcome
     }
@@ -170,65 +224,79 @@ impl ToolResult {
     }
 }
 
-/// Success, with what the tool gave back; or failure.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The outcome of a tool call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
-    /// What the tool gave back, which may be nothing.
+    /// The contents that the tool returned, possibly none.
+    #[serde(rename = "content")]
     Success(Vec<ResultContent>),
-    /// Why it failed.
+    /// The reason why the call failed.
+    #[serde(rename = "error")]
     Failure(ToolCallError),
 }
 
-/// Why a tool call failed.
-#[derive(Clone, PartialEq, Eq)]
+/// The reason why a tool call failed.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCallError {
+    #[serde(rename = "type", default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     kind: Option<Text>,
+    #[serde(deserialize_with = "not_blank")]
     message: Text,
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     retryable: Option<bool>,
+    /// Entries that a newer version wrote.
+    #[serde(flatten, deserialize_with = "not_empty", skip_serializing_if = "Option::is_none")]
     pub(crate) unknown: Option<Map>,
 }
 
+fn not_blank<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Text, D::Error> {
+    let message = Text::deserialize(deserializer)?;
+    if is_blank(&message) { Err(de::Error::custom(MessageError::BLANK_TOOL_CALL_ERROR)) } else { Ok(message) }
+}
+
 impl ToolCallError {
-    /// An error that tells the model `message`. Errors: blank, for Bedrock takes no empty error result.
+    /// Creates an error with a message for the model.
+    ///
+    /// Returns a [`MessageError`] if the message is blank, because Bedrock refuses an error result without text.
     pub fn new(message: impl Into<Text>) -> Result<Self, MessageError> {
         let message = message.into();
         if is_blank(&message) {
-            return Err(MessageError::BlankToolCallError);
+            return Err(MessageError::BLANK_TOOL_CALL_ERROR);
         }
         Ok(Self { kind: None, message, retryable: None, unknown: None })
     }
 
-    /// The same with a type, such as `Timeout`.
+    /// Sets the type of the error, such as `Timeout`.
     #[must_use]
     pub fn with_type(mut self, kind: impl Into<Text>) -> Self {
         self.kind = Some(kind.into());
         self
     }
 
-    /// The same, saying whether another try may help.
+    /// Sets whether a retry may help.
     #[must_use]
     pub fn with_retryable(mut self, retryable: bool) -> Self {
         self.retryable = Some(retryable);
         self
     }
 
-    /// The same with another message. Errors: blank.
+    /// Returns the error with another message, or a [`MessageError`] if that is blank.
     pub(crate) fn with_message(&self, message: impl Into<Text>) -> Result<Self, MessageError> {
         let Self { message, .. } = Self::new(message)?;
         Ok(Self { message, ..self.clone() })
     }
 
-    /// The type of the error, where one was given.
+    /// Returns the type of the error, if known.
     pub fn error_type(&self) -> Option<&str> {
         self.kind.as_deref()
     }
 
-    /// What the model is told; never blank.
+    /// Returns the message for the model, which is not blank.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// Whether another try may help, where that is known.
+    /// Returns whether a retry may help, if known.
     pub fn retryable(&self) -> Option<bool> {
         self.retryable
     }
@@ -245,19 +313,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_and_names_are_those_that_bedrock_takes() {
+    fn identifiers_are_those_that_bedrock_accepts() {
         let longest = "x".repeat(64);
         for good in ["a", "tooluse_kZJMlvQmRJ6eAyJE5GIl7Q", "call-1", &longest] {
             assert!(ToolCallId::new(good).is_ok() && ToolName::new(good).is_ok(), "{good}");
         }
         for bad in ["", "get user", "é", "a.b", &"x".repeat(65)] {
-            assert_eq!(ToolCallId::new(bad), Err(MessageError::InvalidToolCallId { length: bad.len() }));
-            assert_eq!(ToolName::new(bad), Err(MessageError::InvalidToolName { length: bad.len() }));
+            let rule = format!("has 1 to 64 characters of [a-zA-Z0-9_-]; this one has {} bytes", bad.len());
+            assert_eq!(ToolCallId::new(bad).unwrap_err().to_string(), format!("a tool call id {rule}"));
+            assert_eq!(ToolName::new(bad).unwrap_err().to_string(), format!("a tool name {rule}"));
         }
     }
 
     #[test]
-    fn an_error_says_something() {
-        assert_eq!(ToolCallError::new(" \n"), Err(MessageError::BlankToolCallError));
+    fn blank_error_is_refused() {
+        assert_eq!(ToolCallError::new(" \n"), Err(MessageError::BLANK_TOOL_CALL_ERROR));
     }
 }

@@ -1,4 +1,4 @@
-//! [`Record`]: a message as the log keeps it.
+//! [`Record`]: a message in the log.
 
 mod read;
 mod read_metadata;
@@ -10,7 +10,7 @@ use std::ops::Deref;
 
 use crate::message::Message;
 
-/// A message as the log keeps it, with serde. In JSON:
+/// A message in the form in which the log stores it. Serde reads and writes it, in JSON as:
 ///
 /// ```json
 /// { "id": "01JRZJ166J2WRMF990535EVSQS", "seq": 2, "revision": 3,
@@ -18,37 +18,36 @@ use crate::message::Message;
 ///   "metadata": { "attribute": ["merged"], "timing": { "creation": 1744815823058 }, "aux": { "stopped": true } } }
 /// ```
 ///
-/// - A text is a plain string in `contents`, any other content a map with `type`; [`Value`](crate::Value) says how
-///   values stand in JSON. A key whose value is not set is absent.
-/// - A summary has `after` in place of `seq`: the `seq` of the last message it covers; `summary`, its number among
-///   the summaries of the conversation, from 1; and in `metadata` `coversFrom`, the `seq` of the first message it covers,
-///   and `previousSummary`, the id of the summary that it replaces.
-/// - An assistant message of which not all was heard has `"heard": {"contents": […], "by": "wordTiming"}` in `message`:
-///   the beginning of its texts.
-/// - A message that was made in steps has `step`, `policy` and `roleHint` in `metadata`, and one behind which a
-///   conversation left another `"forkedFrom": {"conversation": "CA1", "behind": "01JRZJ166J2WRMF990535EVSQS"}`.
-/// - A message that was merged, or has a confidence, has `parts` in `metadata`: a list of
-///   `{"id": "01JR…", "contents": 1, "creation": 1744815823058, "listenEnd": 1744815823050, "confidence": 0.93}`, in which
-///   `contents` is how many of the message's contents are the part's.
-/// - Keys, attributes, timings and types of contents that a newer writer added are kept, and written back. A
-///   `role` that is not known is an error.
+/// - A text is a plain string in `contents`. Any other content is a map with `type`. [`Value`](crate::Value) describes
+///   the JSON of values. A key without a value is absent.
+/// - A summary has `after` instead of `seq`, the `seq` of the last message that it covers, and `summary`, its number in
+///   the conversation, from 1. In `metadata` it has `coversFrom`, the `seq` of the first message that it covers, and
+///   `previousSummary`, the id of the summary that it replaces.
+/// - An assistant message that was heard in part has `"heard": {"contents": […], "by": "wordTiming"}` in `message`, with
+///   the heard prefix of its texts.
+/// - A message of a decision has `step`, `policy` and `roleHint` in `metadata`. The last message that a fork shares with
+///   its source has `"forkedFrom": {"conversation": "CA1", "behind": "01JRZJ166J2WRMF990535EVSQS"}`.
+/// - A message that was merged or has a confidence has `parts` in `metadata`, a list of
+///   `{"id": "01JR…", "contents": 1, "creation": 1744815823058, "listenEnd": 1744815823050, "confidence": 0.93}`. There
+///   `contents` is the number of contents of the part.
+/// - Keys, attributes, timings and types of contents that a newer version added are kept and written back. An unknown
+///   `role` is an error.
 ///
-/// Its JSON Schema is `docs/record.schema.json`, which [`schemars::schema_for!`] makes of it.
+/// Its JSON Schema is `docs/record.schema.json`, which [`schemars::schema_for!`] generates.
 ///
-/// It holds the message; clones share its texts.
+/// Clones share the texts of the message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record(Message);
-
-impl Record {
-    /// The message.
-    pub fn into_message(self) -> Message {
-        self.0
-    }
-}
 
 impl From<Message> for Record {
     fn from(message: Message) -> Self {
         Self(message)
+    }
+}
+
+impl From<Record> for Message {
+    fn from(record: Record) -> Self {
+        record.0
     }
 }
 
@@ -72,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn the_design_s_record_reads_and_writes() {
+    fn merged_message_round_trips() {
         let json = json!({
             "id": "01JRZJ166J2WRMF990535EVSQS", "seq": 2, "revision": 3,
             "message": {"role": "user", "contents": ["Hi, there", "how are you"]},
@@ -93,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_says_what_it_covers() {
+    fn summary_round_trips() {
         let json = json!({
             "id": "01JRZJ1675E4S7Y4ZD7RNWNXWB", "after": 3, "summary": 1, "revision": 1,
             "message": {"role": "summary", "contents": ["..."]},
@@ -106,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_and_a_fork_read_and_write() {
+    fn decision_and_fork_round_trip() {
         let json = json!({
             "id": "01JRZJ1675E4S7Y4ZD7RNWNXWB", "seq": 3, "revision": 2,
             "message": {"role": "user", "contents": ["a"]},
@@ -114,7 +113,8 @@ mod tests {
                 "forkedFrom": {"conversation": "CA1", "behind": "01JRZJ1675E4S7Y4ZD7RNWNXWB"}, "timing": {"creation": 5}},
         });
         let record = read(json.clone());
-        let decision = Decision::of_step(Step::new(4)).with_policy("planner").with_role_hint(RoleHint::Tool);
+        let decision =
+            Decision { step: Some(Step(4)), policy: Some("planner".into()), role_hint: Some(RoleHint::Tool) };
         assert_eq!(record.metadata().decision(), Some(&decision));
         assert_eq!(record.metadata().forked_from(), Some(&ForkedFrom::new("CA1", Some(record.id()))));
         assert_eq!(serde_json::to_value(&record).unwrap(), json);
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_heard_is_a_prefix() {
+    fn heard_text_is_a_prefix_of_the_contents() {
         let mut json = json!({
             "id": "01JRZJ1675E4S7Y4ZD7RNWNXWB", "seq": 3, "revision": 1,
             "message": {"role": "assistant", "contents": ["I am fine,", "and you?"],
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_newer_writer_added_is_kept() {
+    fn entries_of_a_newer_version_are_kept() {
         let json = json!({
             "id": "01JRZJ1675E4S7Y4ZD7RNWNXWB", "seq": 3, "revision": 1, "epoch": 2,
             "message": {"role": "assistant", "contents": ["a", {"type": "hologram"}], "language": "it",
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_record_is_refused() {
+    fn invalid_record_is_refused() {
         let good = json!({
             "id": "01JRZJ1675E4S7Y4ZD7RNWNXWB", "seq": 3, "revision": 1,
             "message": {"role": "user", "contents": ["a"]}, "metadata": {"timing": {"creation": 5}},

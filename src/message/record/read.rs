@@ -1,5 +1,5 @@
-//! Reading a [`Record`].
-// By hand, for `#[serde(flatten)]` would copy every record before it is read.
+//! Deserialization of a [`Record`].
+// Not derived, because `#[serde(flatten)]` would copy every record before it is read.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,7 +13,8 @@ use super::Record;
 use super::read_metadata::MetadataDraft;
 use crate::message::{Contents, Heard, HeardSource, Message, MessageError, MessageId, Position, Role, Value};
 
-pub(super) type Entries = BTreeMap<String, Value>;
+/// Unknown that a newer version wrote.
+pub(super) type Unknown = BTreeMap<String, Value>;
 
 impl<'de> Deserialize<'de> for Record {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -22,7 +23,7 @@ impl<'de> Deserialize<'de> for Record {
     }
 }
 
-/// What is filled entry by entry while a map is read.
+/// A value that is filled entry by entry while its map is read.
 pub(super) trait Draft: Default {
     const EXPECTED: &'static str;
 
@@ -49,7 +50,7 @@ pub(super) fn read_map<'de, T: Draft, D: Deserializer<'de>>(deserializer: D) -> 
     deserializer.deserialize_map(DraftVisitor(PhantomData))
 }
 
-/// A key that is borrowed where that is possible.
+/// A key, borrowed if possible.
 #[derive(serde::Deserialize)]
 #[serde(transparent)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
@@ -63,7 +64,7 @@ struct RecordDraft {
     revision: Option<NonZeroU32>,
     message: Option<MessageDraft>,
     metadata: Option<MetadataDraft>,
-    unknown: Entries,
+    unknown: Unknown,
 }
 
 impl Draft for RecordDraft {
@@ -86,22 +87,24 @@ impl Draft for RecordDraft {
 
 impl RecordDraft {
     fn into_record(self) -> Result<Record, MessageError> {
-        let id = self.id.ok_or_else(|| invalid("`id` is missing"))?;
-        let revision = self.revision.ok_or_else(|| invalid("`revision` is missing"))?;
-        let said = self.message.ok_or_else(|| invalid("`message` is missing"))?;
-        let metadata = self.metadata.ok_or_else(|| invalid("`metadata` is missing"))?;
-        let role = said.role.ok_or_else(|| invalid("`message.role` is missing"))?;
-        let contents = said.contents.ok_or_else(|| invalid("`message.contents` is missing"))?;
+        let id = self.id.ok_or(MessageError::record("`id` is missing"))?;
+        let revision = self.revision.ok_or(MessageError::record("`revision` is missing"))?;
+        let said = self.message.ok_or(MessageError::record("`message` is missing"))?;
+        let metadata = self.metadata.ok_or(MessageError::record("`metadata` is missing"))?;
+        let role = said.role.ok_or(MessageError::record("`message.role` is missing"))?;
+        let contents = said.contents.ok_or(MessageError::record("`message.contents` is missing"))?;
         let position = match (role, self.seq, self.after, self.summary) {
             (Role::Summary, None, Some(after), Some(number)) if number.get() <= Position::MAX_SUMMARIES => {
                 Position::summary(after, number)
             }
-            (Role::Summary, ..) => return Err(invalid("a summary has `after` and `summary`, up to 9,999")),
+            (Role::Summary, ..) => {
+                return Err(MessageError::record("a summary has `after`, and `summary` from 1 to 9,999"));
+            }
             (_, Some(seq), None, None) => Position::message(seq),
-            _ => return Err(invalid("a message has a `seq`, and neither `after` nor `summary`")),
+            _ => return Err(MessageError::record("a message has `seq`, and neither `after` nor `summary`")),
         };
         if position.seq() > Position::MAX_SEQ {
-            return Err(invalid("`seq` has at most 8 digits"));
+            return Err(MessageError::record("`seq` and `after` have at most 8 digits"));
         }
         let heard = said.heard.as_ref().map(|heard| heard.of(&contents)).transpose()?;
         let mut message = Message {
@@ -111,13 +114,15 @@ impl RecordDraft {
             role,
             heard,
             contents,
-            metadata: metadata.known.ok_or_else(|| invalid("`metadata.timing.creation` is missing"))?,
+            metadata: metadata.known.ok_or(MessageError::record("`metadata.timing.creation` is missing"))?,
         };
         let first = message.metadata.part_data().first();
         if metadata.contents_of_parts.is_some_and(|contents| contents != message.contents.len())
             || first.is_some_and(|first| first.id != id || first.created_ms != message.metadata.created_ms())
         {
-            return Err(invalid("the parts have all contents, and the first one the id and `creation` of the message"));
+            return Err(MessageError::record(
+                "the parts have all contents, and the first one the id and `creation` of the message",
+            ));
         }
         let of_heard = said.heard.map(|heard| heard.unknown).unwrap_or_default();
         if !(self.unknown.is_empty() && said.unknown.is_empty() && of_heard.is_empty()) {
@@ -128,16 +133,12 @@ impl RecordDraft {
     }
 }
 
-pub(super) fn invalid(reason: &'static str) -> MessageError {
-    MessageError::InvalidRecord { reason }
-}
-
 #[derive(Default)]
 struct MessageDraft {
     role: Option<Role>,
     contents: Option<Contents>,
     heard: Option<HeardDraft>,
-    unknown: Entries,
+    unknown: Unknown,
 }
 
 impl Draft for MessageDraft {
@@ -164,9 +165,9 @@ impl<'de> Deserialize<'de> for MessageDraft {
 struct HeardDraft {
     contents: Vec<String>,
     by: HeardSource,
-    // Few messages have it, and it is short: here the copy costs nothing.
+    // The map is small and rare, so the copy of `flatten` is cheap.
     #[serde(flatten)]
-    unknown: Entries,
+    unknown: Unknown,
 }
 
 impl HeardDraft {
@@ -175,7 +176,7 @@ impl HeardDraft {
         if heard.prefixes(contents).eq(self.contents.iter().map(String::as_str)) {
             Ok(heard)
         } else {
-            Err(invalid("`message.heard.contents` is the beginning of the texts in `message.contents`"))
+            Err(MessageError::record("`message.heard.contents` is a prefix of the texts in `message.contents`"))
         }
     }
 }

@@ -1,20 +1,22 @@
-//! Reading the metadata of a [`Record`](super::Record).
+//! Deserialization of the metadata of a [`Record`](super::Record).
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess};
 
-use super::read::{Draft, Entries, invalid, read_map};
+use super::read::{Draft, Unknown, read_map};
 use crate::message::{
-    Attribute, Confidence, Decision, ForkedFrom, MessageError, MessageId, Metadata, PartData, RoleHint, Step, Text,
-    Timing, TurnRecord, Value,
+    Attribute, Confidence, Decision, ForkedFrom, Map, MessageError, MessageId, Metadata, PartData, RoleHint, Step,
+    Text, Timing, TurnRecord, Value,
 };
 
-/// `known` is there if the time of creation is.
+/// The metadata of a record, without checks against its contents.
 #[derive(Default)]
 pub(super) struct MetadataDraft {
+    /// `None` if the time of creation is absent.
     pub known: Option<Metadata>,
-    /// How many contents the parts have, if they are told.
+    /// The number of contents of all parts, if there are parts.
     pub contents_of_parts: Option<usize>,
 }
 
@@ -35,8 +37,8 @@ struct MetadataEntries {
     turn: Option<TurnRecord>,
     parts: Option<Vec<PartEntries>>,
     timings: TimingEntries,
-    aux: Entries,
-    unknown: Entries,
+    aux: BTreeMap<String, Value>,
+    unknown: Unknown,
 }
 
 impl Draft for MetadataEntries {
@@ -47,9 +49,9 @@ impl Draft for MetadataEntries {
             "attribute" => self.attributes = map.next_value()?,
             "coversFrom" => self.covers_from = Some(map.next_value()?),
             "previousSummary" => self.previous_summary = Some(map.next_value()?),
-            "step" => self.decision.step = Some(Step::new(map.next_value()?)),
+            "step" => self.decision.step = Some(Step(map.next_value()?)),
             "policy" => self.decision.policy = Some(map.next_value()?),
-            // One that a newer writer knows is kept, as a hint that says nothing here.
+            // A hint of a newer version is kept, but has no meaning here.
             "roleHint" => {
                 let name: Text = map.next_value()?;
                 self.decision.role_hint = RoleHint::ALL.into_iter().find(|hint| hint.as_str() == name.as_str());
@@ -83,20 +85,20 @@ impl MetadataEntries {
         }
         self.covers_from.into_iter().for_each(|seq| metadata.set_covers_from(seq));
         self.previous_summary.into_iter().for_each(|id| metadata.set_previous_summary(id));
-        if !self.decision.is_unknown() {
+        if self.decision != Decision::default() {
             metadata.set_decision(Box::new(self.decision));
         }
         if let Some(turn) = self.turn {
             metadata.set_turn(turn);
         }
-        if let Some(ForkEntries { conversation, behind, unknown }) = self.forked_from {
-            metadata.set_forked_from(ForkedFrom::new(conversation, behind));
+        if let Some(ForkEntries { conversation, after, unknown }) = self.forked_from {
+            metadata.set_forked_from(ForkedFrom::new(conversation, after));
             if !unknown.is_empty() {
                 metadata.unknown_mut().forked_from = unknown;
             }
         }
         if !self.aux.is_empty() {
-            *metadata.aux_mut() = self.aux.into();
+            *metadata.aux_mut() = Map::data(self.aux);
         }
         if !self.unknown.is_empty() {
             metadata.unknown_mut().metadata = self.unknown;
@@ -109,21 +111,23 @@ impl MetadataEntries {
     }
 }
 
-/// Returns how many contents the parts have.
+/// Sets the parts and returns the number of their contents.
 fn set_parts(metadata: &mut Metadata, parts: Vec<PartEntries>) -> Result<usize, MessageError> {
     let mut known = Vec::with_capacity(parts.len());
     let mut start = 0_u32;
     for (index, part) in parts.into_iter().enumerate() {
         let (Some(id), Some(created_ms), Some(contents)) = (part.id, part.times.creation, part.contents) else {
-            return Err(invalid("a part has `id`, `contents` and `creation`"));
+            return Err(MessageError::record("a part has `id`, `contents` and `creation`"));
         };
         let mut data = PartData { confidence: part.confidence, ..PartData::new(id, created_ms, start) };
         part.times.others.into_iter().for_each(|(timing, at_ms)| data.set_timing(timing, at_ms));
         known.push(data);
-        start = start.checked_add(contents.get()).ok_or_else(|| invalid("a part has fewer contents"))?;
+        start = start
+            .checked_add(contents.get())
+            .ok_or(MessageError::record("the parts have more contents than a message can"))?;
         if !part.times.unknown.is_empty() {
             let unknown = &mut metadata.unknown_mut().parts;
-            unknown.resize_with(index, Entries::new);
+            unknown.resize_with(index, Unknown::new);
             unknown.push(part.times.unknown);
         }
     }
@@ -162,17 +166,18 @@ impl<'de> Deserialize<'de> for PartEntries {
 #[derive(serde::Deserialize)]
 struct ForkEntries {
     conversation: Text,
-    behind: Option<MessageId>,
-    // Few messages have it, and it is short: here the copy costs nothing.
+    #[serde(rename = "behind")]
+    after: Option<MessageId>,
+    // The map is small and rare, so the copy of `flatten` is cheap.
     #[serde(flatten)]
-    unknown: Entries,
+    unknown: Unknown,
 }
 
 #[derive(Default)]
 struct TimingEntries {
     creation: Option<i64>,
     others: Vec<(Timing, i64)>,
-    unknown: Entries,
+    unknown: Unknown,
 }
 
 impl Draft for TimingEntries {

@@ -1,5 +1,5 @@
 //! The JSON Schema of a [`Record`].
-// By hand, as reading and writing are; tests/record_schema.rs holds it to both.
+// Not derived, because reading and writing are not; tests/records compares it with both.
 
 use std::borrow::Cow;
 
@@ -19,8 +19,8 @@ impl JsonSchema for Record {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let of_role = |roles: &[Role]| json_schema!({"properties": {"role": {"enum": roles}}});
         json_schema!({
-            "description": "A message as the log keeps it. A key whose value is not set is absent; what is not named \
-                here was added by a newer writer, and is kept.",
+            "description": "A message in the log. A key without a value is absent. Keys that are not named here were \
+                added by a newer version, and are kept.",
             "type": "object",
             "properties": {
                 "id": generator.subschema_for::<MessageId>(),
@@ -30,16 +30,16 @@ impl JsonSchema for Record {
                     "type": "integer", "minimum": 0, "maximum": Position::MAX_SEQ,
                 },
                 "after": {
-                    "description": "Of a summary, in place of `seq`: the `seq` of the last message that it covers.",
+                    "description": "In a summary, instead of `seq`: the `seq` of the last message that it covers.",
                     "type": "integer", "minimum": 0, "maximum": Position::MAX_SEQ,
                 },
                 "summary": {
-                    "description": "Of a summary: its number among those of the conversation, from 1.",
+                    "description": "In a summary: its number in the conversation, from 1.",
                     "type": "integer", "minimum": 1, "maximum": Position::MAX_SUMMARIES,
                 },
                 "revision": {
-                    "description": "How often the message changed, from 1. Of two records of one message, that with \
-                        the greater revision counts.",
+                    "description": "The number of the revision, from 1. The record of a message with the greatest revision \
+                        replaces the others.",
                     "type": "integer", "minimum": 1, "maximum": u32::MAX,
                 },
                 "message": said(generator),
@@ -67,22 +67,21 @@ impl JsonSchema for Record {
 /// The `message` of a record.
 fn said(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({
-        "description": "What was said, or generated.",
+        "description": "The text as it was said or generated, and its speaker.",
         "type": "object",
         "properties": {
             "role": generator.subschema_for::<Role>(),
             "contents": {
-                "description": "In their order.",
+                "description": "The contents in order.",
                 "type": "array",
                 "items": generator.subschema_for::<Content>(),
             },
             "heard": {
-                "description": "Of an assistant message of which not all was heard: what was.",
+                "description": "The heard prefix of an assistant message that was not heard to its end.",
                 "type": "object",
                 "properties": {
                     "contents": {
-                        "description": "The beginning of the texts in `contents` of the message: each in full but the \
-                            last one, and none of which nothing was heard.",
+                        "description": "The heard texts: the texts of the message in order, of which the last may be cut.",
                         "type": "array",
                         "items": {"type": "string"},
                     },
@@ -104,7 +103,7 @@ impl JsonSchema for MessageId {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "The id of a message: a ULID, unique, in Crockford's base 32. It orders nothing.",
+            "description": "The id of a message: a ULID in Crockford's base 32. It does not order messages.",
             "type": "string",
             "pattern": "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$",
         })
@@ -132,34 +131,34 @@ impl JsonSchema for Metadata {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "What is known about a message beside its contents.",
+            "description": "The data of a message besides its contents.",
             "type": "object",
             "properties": {
                 "attribute": {
-                    "description": "The marks on the message: `merged` once for each merge.",
+                    "description": "The marks on the message. `merged` is repeated for each merge.",
                     "type": "array",
                     "items": {"type": "string", "examples": Attribute::ALL.map(Attribute::as_str)},
                 },
                 "coversFrom": {
-                    "description": "Of a summary: the `seq` of the first message that it covers; `after` is the last.",
+                    "description": "In a summary: the `seq` of the first message that it covers. `after` is the last.",
                     "type": "integer", "minimum": 0, "maximum": u32::MAX,
                 },
                 "previousSummary": generator.subschema_for::<MessageId>(),
                 "step": {
-                    "description": "The number of the decision that made it: what was made in one has one.",
+                    "description": "The step that made the message. All messages of one decision share it.",
                     "type": "integer", "minimum": 0, "maximum": u32::MAX,
                 },
-                "policy": {"description": "Which part of the service made it.", "type": "string"},
+                "policy": {"description": "The part of the service that made the message.", "type": "string"},
                 "roleHint": {
-                    "description": "Which role an adapter to a provider may give it.",
+                    "description": "A role that an adapter to a provider may give the message.",
                     "type": "string", "examples": RoleHint::ALL.map(RoleHint::as_str),
                 },
                 "forkedFrom": {
-                    "description": "That the conversation left another one: behind this message, or, where `behind` is \
-                        absent, in front of it.",
+                    "description": "The source of a fork. The conversations share the messages up to `behind`, or none if \
+                        `behind` is absent.",
                     "type": "object",
                     "properties": {
-                        "conversation": {"description": "The id of the conversation that was left.", "type": "string"},
+                        "conversation": {"description": "The id of the source conversation.", "type": "string"},
                         "behind": generator.subschema_for::<MessageId>(),
                     },
                     "required": ["conversation"],
@@ -167,8 +166,8 @@ impl JsonSchema for Metadata {
                 },
                 "turn": generator.subschema_for::<TurnRecord>(),
                 "parts": {
-                    "description": "What arrived at one time each and was merged; or the whole message, with its \
-                        confidence. A key with the name of a timing is that of the part.",
+                    "description": "The merged parts of the message, or the whole message with its confidence. A part has \
+                        its own times under the names of the timings.",
                     "type": "array",
                     "minItems": 1,
                     "items": part(generator),
@@ -188,17 +187,17 @@ impl JsonSchema for Metadata {
 
 fn part(generator: &mut SchemaGenerator) -> Schema {
     let mut part = json_schema!({
-        "description": "In milliseconds since the Unix epoch, what happened to it. The first part has the `id` and \
-            `creation` of the message.",
+        "description": "A part of the message. Times are in milliseconds since the Unix epoch. The first part has the \
+            `id` and `creation` of the message.",
         "type": "object",
         "properties": {
             "id": generator.subschema_for::<MessageId>(),
             "contents": {
-                "description": "How many of the contents of the message are its own, behind those of the part before it.",
+                "description": "The number of contents of the part, after those of the previous part.",
                 "type": "integer", "minimum": 1, "maximum": u32::MAX,
             },
             "confidence": {
-                "description": "How sure the speech recognition was, from 0 to 1.",
+                "description": "The confidence of the speech recognition, from 0 to 1.",
                 "anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"type": "object", "required": ["$number"]}],
             },
         },
@@ -218,7 +217,7 @@ fn moments() -> serde_json::Map<String, Json> {
 
 fn timing(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({
-        "description": "When what happened, in milliseconds since the Unix epoch.",
+        "description": "The times of the message, in milliseconds since the Unix epoch.",
         "type": "object",
         "properties": moments(),
         "required": [Timing::Creation.as_str()],
@@ -229,9 +228,9 @@ fn timing(generator: &mut SchemaGenerator) -> Schema {
 const fn means(timing: Timing) -> &'static str {
     match timing {
         Timing::Creation => "The message was added.",
-        Timing::ListenStart => "The caller began to be listened to.",
-        Timing::ListenEnd => "The caller had finished.",
-        Timing::LlmStart => "The model was asked.",
+        Timing::ListenStart => "The caller began to speak.",
+        Timing::ListenEnd => "The caller stopped speaking.",
+        Timing::LlmStart => "The request to the model was sent.",
         Timing::LlmFirstToken => "The model's first token arrived.",
         Timing::LlmEnd => "The model's answer was complete.",
         Timing::PlayStart => "Playback began.",

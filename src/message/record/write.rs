@@ -1,4 +1,4 @@
-//! Writing a [`Record`].
+//! Serialization of a [`Record`].
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -58,7 +58,7 @@ impl Serialize for HeardOf<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("contents", &self.0.prefixes(self.1.contents()).collect::<Vec<_>>())?;
-        map.serialize_entry("by", &self.0.provenance())?;
+        map.serialize_entry("by", &self.0.source())?;
         unknown_entries(&mut map, self.1.metadata(), |unknown| &unknown.heard)?;
         map.end()
     }
@@ -82,7 +82,7 @@ impl Serialize for Known<'_> {
         metadata.previous_summary().iter().try_for_each(|id| map.serialize_entry("previousSummary", id))?;
         if let Some(decision) = metadata.decision() {
             let Decision { step, policy, role_hint } = decision;
-            step.iter().try_for_each(|step| map.serialize_entry("step", &step.number()))?;
+            step.iter().try_for_each(|step| map.serialize_entry("step", &step.0))?;
             policy.iter().try_for_each(|policy| map.serialize_entry("policy", policy))?;
             role_hint.iter().try_for_each(|hint| map.serialize_entry("roleHint", hint.as_str()))?;
         }
@@ -126,7 +126,7 @@ impl Serialize for Fork<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("conversation", &self.0.conversation)?;
-        self.0.behind.iter().try_for_each(|behind| map.serialize_entry("behind", behind))?;
+        self.0.after.iter().try_for_each(|after| map.serialize_entry("behind", after))?;
         unknown_entries(&mut map, self.1, |unknown| &unknown.forked_from)?;
         map.end()
     }

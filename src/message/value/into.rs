@@ -1,26 +1,27 @@
-//! [`IntoValue`]: what a service has at hand, as a [`Value`].
+//! [`IntoValue`]: conversion of common types into a [`Value`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::{Entries, List, Map, Number, Value};
+use super::{List, Map, Number, Value};
 use crate::message::error::MessageError;
 use crate::message::text::Text;
 
-/// What can be a [`Value`]: numbers, texts, bytes, lists, maps, options, and `serde_json::json!`.
+/// A type that converts into a [`Value`]: numbers, texts, bytes, lists, maps, options, and `serde_json::Value`.
 ///
 /// ```
 /// use verbale::message::IntoValue;
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// assert_eq!(serde_json::to_string(&vec![0.93, 1.0].into_value()?)?, "[0.93,1]");
-/// assert!(serde_json::json!({"attempts": 2}).into_value()? == [("attempts", 2)].into_iter().collect::<std::collections::BTreeMap<_, _>>().into_value()?);
+/// assert!(serde_json::json!({"attempts": 2}).into_value()? == std::collections::BTreeMap::from([("attempts", 2)]).into_value()?);
 /// assert!(f64::NAN.into_value().is_err());
 /// # Ok(()) }
 /// ```
 pub trait IntoValue {
-    /// Returns the value.
+    /// Converts into a value.
     ///
-    /// Errors: a number that [`Number`] cannot hold, such as NaN; lists and maps nested too deep.
+    /// Returns a [`MessageError`] if a number does not fit a [`Number`], such as NaN, or if lists and maps nest more than
+    /// 32 deep.
     fn into_value(self) -> Result<Value, MessageError>;
 }
 
@@ -34,7 +35,7 @@ macro_rules! always_a_value {
     )*};
 }
 
-always_a_value!(bool, i32, i64, u32, u64, Number, &str, String, Text, Vec<u8>, &[u8], Arc<[u8]>, List, Map, Value);
+always_a_value!(bool, i32, i64, u32, u64, Number, &str, String, Text, Vec<u8>, &[u8], Arc<[u8]>, List, Value);
 
 macro_rules! maybe_a_value {
     ($($from:ty => |$value:ident| $into:expr;)*) => {$(
@@ -55,10 +56,10 @@ maybe_a_value! {
     f64 => |float| float.try_into();
     // The shortest decimal, as for an `f64`.
     f32 => |float| {
-        if float.is_finite() { format!("{float:e}").parse().map(Value::Number) } else { Err(MessageError::NotFinite) }
+        if float.is_finite() { format!("{float:e}").parse().map(Value::Number) } else { Err(MessageError::NOT_FINITE) }
     };
     serde_json::Value => |json| json.try_into();
-    Entries => |entries| Map::of(entries).map(Value::Map);
+    Map => |map| map.checked().map(Value::Map);
 }
 
 impl<T: IntoValue> IntoValue for Option<T> {
@@ -83,7 +84,7 @@ impl<T: IntoValue, const N: usize> IntoValue for [T; N] {
     }
 }
 
-/// As a list, in its order.
+/// Converts into a list in the order of the set.
 impl<T: IntoValue> IntoValue for BTreeSet<T> {
     fn into_value(self) -> Result<Value, MessageError> {
         list(self)
@@ -104,22 +105,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn value_is_what_was_given() {
-        fn of(given: impl IntoValue) -> String {
+    fn common_types_convert_into_values() {
+        fn json(given: impl IntoValue) -> String {
             serde_json::to_string(&given.into_value().unwrap()).unwrap()
         }
         let values = [
-            of(0.93),
-            of(0.93_f32),
-            of(3_usize),
-            of(-3_isize),
-            of(vec![1, 2]),
-            of(["a", "b"]),
-            of(vec![Some("a"), None]),
-            of(b"hi".to_vec()),
-            of(BTreeSet::from(["b", "a"])),
-            of(BTreeMap::from([("a", vec![0.5])])),
-            of(json!({"a": [1, {"b": null}]})),
+            json(0.93),
+            json(0.93_f32),
+            json(3_usize),
+            json(-3_isize),
+            json(vec![1, 2]),
+            json(["a", "b"]),
+            json(vec![Some("a"), None]),
+            json(b"hi".to_vec()),
+            json(BTreeSet::from(["b", "a"])),
+            json(BTreeMap::from([("a", vec![0.5])])),
+            json(json!({"a": [1, {"b": null}]})),
         ];
         let expected = [
             "0.93",
@@ -138,11 +139,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_value_is_refused() {
-        assert_eq!(f64::NAN.into_value(), Err(MessageError::NotFinite));
-        assert_eq!(f32::INFINITY.into_value(), Err(MessageError::NotFinite));
-        assert_eq!(vec![1e300].into_value(), Err(MessageError::NumberOutOfRange));
+    fn input_that_is_no_value_is_refused() {
+        assert_eq!(f64::NAN.into_value(), Err(MessageError::NOT_FINITE));
+        assert_eq!(f32::INFINITY.into_value(), Err(MessageError::NOT_FINITE));
+        assert_eq!(vec![1e300].into_value(), Err(MessageError::NUMBER_OUT_OF_RANGE));
         let deep = (0..33).fold(json!(1), |inner, _| json!([inner]));
-        assert_eq!(deep.into_value(), Err(MessageError::TooDeep));
+        assert_eq!(deep.into_value(), Err(MessageError::TOO_DEEP));
     }
 }

@@ -1,4 +1,4 @@
-//! [`Value`] as JSON: exactly, with tags, through serde; and plainly, from and into `serde_json::Value`.
+//! JSON of a [`Value`]: lossless with tags through serde, and plain from and to `serde_json::Value`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, Seq
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::{List, Map, Number, Value};
-use crate::message::error::MessageError;
+use crate::message::error::{MessageError, MessageErrorKind};
 
 pub(super) const BYTES: &str = "$bytes";
 pub(super) const NUMBER: &str = "$number";
@@ -24,17 +24,9 @@ impl Serialize for Value {
             Self::String(text) => serializer.serialize_str(text),
             Self::Bytes(bytes) => tagged(serializer, BYTES, &STANDARD.encode(bytes)),
             Self::List(list) => serializer.collect_seq(list.iter()),
-            Self::Map(map) if is_tag(map.keys().map(String::as_str)) => tagged(serializer, MAP, &Plain(map)),
-            Self::Map(map) => Plain(map).serialize(serializer),
+            Self::Map(map) if is_tag(map.iter().map(|(key, _)| key.as_str())) => tagged(serializer, MAP, map),
+            Self::Map(map) => map.serialize(serializer),
         }
-    }
-}
-
-struct Plain<'a>(&'a Map);
-
-impl Serialize for Plain<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter())
     }
 }
 
@@ -72,7 +64,7 @@ impl<'de> Deserialize<'de> for Value {
     }
 }
 
-/// Reads any value; `Plain` takes a map as it is, also where it looks like a tag.
+/// Reads any value. `Plain` reads a map that looks like a tag as a map.
 enum ValueVisitor {
     Tagged,
     Plain,
@@ -135,7 +127,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut map = BTreeMap::new();
-        // A tag only if no other key follows: until then it is not known how to read what lies under it.
+        // `$map` is a tag only if no other key follows, so its value is read after the last key.
         let mut guarded: Option<serde_json::Value> = None;
         while let Some(key) = entries.next_key::<String>()? {
             if matches!(self, Self::Tagged) && map.is_empty() && guarded.is_none() && key == MAP {
@@ -165,7 +157,7 @@ fn untagged(mut map: BTreeMap<String, Value>) -> Result<Value, MessageError> {
             (BYTES, Value::String(text)) => decode(&text),
             (NUMBER, Value::String(text)) => text.parse().map(Value::Number),
             (MAP, value @ Value::Map(_)) => Ok(value),
-            // An unknown tag is a map like any other; written, it gets a tag of its own.
+            // A map with an unknown tag is a map. It gets a `$map` tag when it is written.
             (_, value) => Value::map([(tag, value)]),
         };
     }
@@ -173,10 +165,12 @@ fn untagged(mut map: BTreeMap<String, Value>) -> Result<Value, MessageError> {
 }
 
 fn decode(base64: &str) -> Result<Value, MessageError> {
-    STANDARD.decode(base64).map(Value::from).map_err(|_| MessageError::InvalidContent { reason: "bytes are in base64" })
+    STANDARD.decode(base64).map(Value::from).map_err(|_| MessageError::record("the text of `$bytes` is not base64"))
 }
 
-/// Plain JSON, no tags read. Errors: a number that DynamoDB cannot hold, nested too deep.
+/// Converts plain JSON; tags are not interpreted.
+///
+/// Returns a [`MessageError`] if a number does not fit a [`Number`], or if lists and maps nest more than 32 deep.
 impl TryFrom<serde_json::Value> for Value {
     type Error = MessageError;
 
@@ -189,22 +183,24 @@ impl TryFrom<serde_json::Value> for Value {
             Json::String(text) => Self::from(text),
             Json::Array(items) => Self::list(items.into_iter().map(Self::try_from).collect::<Result<Vec<_>, _>>()?)?,
             Json::Object(entries) => {
-                Self::map(entries.into_iter().map(|(key, value)| Ok((key, Self::try_from(value)?))).collect::<Result<
-                    Vec<_>,
-                    MessageError,
-                >>(
-                )?)?
+                let entries = entries.into_iter().map(|(key, value)| Ok((key, Self::try_from(value)?)));
+                Self::Map(Map::new(entries.collect::<Result<_, MessageError>>()?)?)
             }
         })
     }
 }
 
-/// Plain JSON, no tags written. Errors: bytes, or a number that is no `i64`, `u64` or exact `f64`.
+/// Converts into plain JSON without tags.
+///
+/// Returns a [`MessageError`] if the value contains bytes, or a number that is no `i64`, `u64` or exact `f64`.
 impl TryFrom<&Value> for serde_json::Value {
     type Error = MessageError;
 
     fn try_from(value: &Value) -> Result<Self, MessageError> {
-        let not_json = || MessageError::NotJson { what: value.kind() };
+        let not_json = || {
+            let text = format!("plain JSON cannot contain {}; serialize the value with tags instead", value.kind());
+            MessageError::with_details(MessageErrorKind::Value, text)
+        };
         Ok(match value {
             Value::Null => Self::Null,
             Value::Bool(bool) => Self::Bool(*bool),
@@ -225,7 +221,7 @@ impl TryFrom<&Value> for serde_json::Value {
     }
 }
 
-/// As for `&Value`.
+/// Converts into plain JSON as `&Value` does.
 impl TryFrom<Value> for serde_json::Value {
     type Error = MessageError;
 
@@ -247,14 +243,14 @@ mod tests {
     }
 
     #[test]
-    fn what_json_cannot_say_is_tagged() {
+    fn values_without_a_json_form_are_tagged() {
         assert_eq!(round_trip(&Value::from(b"hi".as_slice())), json!({"$bytes": "aGk="}));
         let long: Number = "12345678901234567890123456789012345678".parse().unwrap();
         assert_eq!(round_trip(&long.clone().into()), json!({"$number": long.to_string()}));
     }
 
     #[test]
-    fn a_map_that_looks_like_a_tag_stays_a_map() {
+    fn map_that_looks_like_a_tag_round_trips() {
         for key in ["$bytes", "$map", "$unheard-of"] {
             let tag = || Value::map([("$bytes", "aGk=")]).unwrap();
             round_trip(&Value::map([(key, Value::from(vec![1]))]).unwrap());
@@ -271,11 +267,12 @@ mod tests {
     }
 
     #[test]
-    fn plain_json_goes_in_and_comes_out() {
+    fn plain_json_round_trips() {
         let json = json!({"a": [1, -2.5, null, true, "x", {"$bytes": "not a tag"}], "big": u64::MAX});
         let value = Value::try_from(json.clone()).unwrap();
         assert_eq!(serde_json::Value::try_from(&value).unwrap(), json);
         let bytes = Value::from(vec![1]);
-        assert_eq!(serde_json::Value::try_from(bytes), Err(MessageError::NotJson { what: "bytes" }));
+        let refused = serde_json::Value::try_from(bytes).unwrap_err();
+        assert_eq!(refused.to_string(), "plain JSON cannot contain bytes; serialize the value with tags instead");
     }
 }

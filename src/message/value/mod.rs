@@ -1,6 +1,5 @@
-//! [`Value`]: custom data beside a message, and the arguments of a tool call.
+//! [`Value`]: custom data of a message and arguments of a tool call.
 
-mod entries;
 mod into;
 mod json;
 mod map;
@@ -13,10 +12,9 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-pub use entries::Entries;
 pub use into::IntoValue;
 pub use map::Map;
-pub use number::{MAX_DIGITS, Number};
+pub use number::Number;
 #[cfg(feature = "schema")]
 pub(super) use schema::bytes as bytes_schema;
 pub(crate) use size::entries_bytes;
@@ -24,14 +22,14 @@ pub(crate) use size::entries_bytes;
 use crate::message::error::MessageError;
 use crate::message::text::Text;
 
-/// How deep lists and maps nest, as in DynamoDB.
-pub const MAX_DEPTH: u8 = 32;
+/// The maximum depth of nested lists and maps, as in DynamoDB.
+pub(crate) const MAX_DEPTH: u8 = 32;
 
-/// A value that DynamoDB can hold. A `Value` that exists is valid: not NaN, not nested too deep.
+/// A value that DynamoDB can store. Numbers have at most 38 digits, and lists and maps nest at most 32 deep.
 ///
-/// It reads and writes JSON with serde, exactly. Bytes and long numbers are tagged, as in `{"$bytes": "aGk="}` and
-/// `{"$number": "12345678901234567890123456789012345678"}`; a map that looks like a tag is `{"$map": {…}}`.
-/// `TryFrom` converts from and into plain [`serde_json::Value`], without tags.
+/// Serde writes it as JSON and reads it back without loss. Bytes and long numbers are tagged, as in
+/// `{"$bytes": "aGk="}` and `{"$number": "12345678901234567890123456789012345678"}`. A map that looks like a tag is
+/// written as `{"$map": {…}}`. `TryFrom` converts from and to plain [`serde_json::Value`], without tags.
 ///
 /// ```
 /// # use verbale::Value;
@@ -43,7 +41,7 @@ pub const MAX_DEPTH: u8 = 32;
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub enum Value {
-    /// Nothing.
+    /// JSON's `null`.
     Null,
     /// True or false.
     Bool(bool),
@@ -60,20 +58,20 @@ pub enum Value {
 }
 
 impl Value {
-    /// A list of `items`. Errors: nested too deep.
+    /// Creates a list. Returns a [`MessageError`] if it nests more than 32 deep.
     pub fn list<T: Into<Value>>(items: impl IntoIterator<Item = T>) -> Result<Self, MessageError> {
         List::new(items.into_iter().map(Into::into).collect()).map(Self::List)
     }
 
-    /// A map of `entries`; of equal keys the last one stays. Errors: nested too deep.
+    /// Creates a map, in which the last of equal keys wins. Returns a [`MessageError`] if it nests more than 32 deep.
     pub fn map<K: Into<String>, V: Into<Value>>(
         entries: impl IntoIterator<Item = (K, V)>,
     ) -> Result<Self, MessageError> {
         Map::new(entries.into_iter().map(|(key, value)| (key.into(), value.into())).collect()).map(Self::Map)
     }
 
-    /// How many lists and maps lie around the innermost value: 0 for a plain value.
-    pub fn depth(&self) -> u8 {
+    /// The number of lists and maps around the innermost value. A plain value has depth 0.
+    pub(crate) fn depth(&self) -> u8 {
         match self {
             Self::List(list) => list.depth,
             Self::Map(map) => map.depth(),
@@ -81,7 +79,7 @@ impl Value {
         }
     }
 
-    /// The text, where it is one.
+    /// Returns the text if the value is one.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Self::String(text) => Some(text),
@@ -89,18 +87,10 @@ impl Value {
         }
     }
 
-    /// The map, where it is one.
-    pub fn as_map(&self) -> Option<&Map> {
+    /// Returns the map if the value is one.
+    pub(crate) fn as_map(&self) -> Option<&Map> {
         match self {
             Self::Map(map) => Some(map),
-            _ => None,
-        }
-    }
-
-    /// The list, where it is one.
-    pub fn as_list(&self) -> Option<&List> {
-        match self {
-            Self::List(list) => Some(list),
             _ => None,
         }
     }
@@ -109,7 +99,7 @@ impl Value {
         match self {
             Self::Null => "null",
             Self::Bool(_) => "a bool",
-            Self::Number(_) => "such a number",
+            Self::Number(_) => "a number of this size",
             Self::String(_) => "a string",
             Self::Bytes(_) => "bytes",
             Self::List(_) => "a list",
@@ -118,7 +108,7 @@ impl Value {
     }
 }
 
-/// A list of values that is not nested too deep.
+/// A list of values that nests at most 32 deep.
 #[derive(Clone, PartialEq, Eq)]
 pub struct List {
     items: Vec<Value>,
@@ -126,9 +116,9 @@ pub struct List {
 }
 
 impl List {
-    /// Errors: nested too deep.
-    pub fn new(items: Vec<Value>) -> Result<Self, MessageError> {
-        Ok(Self { depth: depth_around(items.iter())?, items })
+    /// Returns a [`MessageError`] if the list nests more than 32 deep.
+    pub(crate) fn new(items: Vec<Value>) -> Result<Self, MessageError> {
+        Ok(Self { depth: checked_depth(depth_around(items.iter()))?, items })
     }
 }
 
@@ -149,9 +139,12 @@ impl IntoIterator for List {
     }
 }
 
-fn depth_around<'a>(values: impl Iterator<Item = &'a Value>) -> Result<u8, MessageError> {
-    let depth = 1 + values.map(Value::depth).max().unwrap_or(0);
-    if depth > MAX_DEPTH { Err(MessageError::TooDeep) } else { Ok(depth) }
+fn depth_around<'a>(values: impl Iterator<Item = &'a Value>) -> u8 {
+    1 + values.map(Value::depth).max().unwrap_or(0)
+}
+
+fn checked_depth(depth: u8) -> Result<u8, MessageError> {
+    if depth > MAX_DEPTH { Err(MessageError::TOO_DEEP) } else { Ok(depth) }
 }
 
 macro_rules! value_from {
@@ -181,7 +174,7 @@ value_from! {
     Map => |value| Self::Map(value);
 }
 
-/// Errors: NaN, infinite, or out of DynamoDB's range.
+/// Returns a [`MessageError`] if the number is NaN, infinite or out of DynamoDB's range.
 impl TryFrom<f64> for Value {
     type Error = MessageError;
 
@@ -190,7 +183,7 @@ impl TryFrom<f64> for Value {
     }
 }
 
-/// Kinds and sizes only: the data may be a caller's.
+/// Shows kinds and sizes only, because the data may be a caller's.
 impl fmt::Debug for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -216,13 +209,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_nests_32_deep_and_no_deeper() {
+    fn value_nests_at_most_32_deep() {
         let mut value = Value::from(1);
         for _ in 0..MAX_DEPTH {
             value = Value::list([value]).unwrap();
         }
         assert_eq!(value.depth(), 32);
-        assert_eq!(Value::map([("deeper", value)]), Err(MessageError::TooDeep));
+        assert_eq!(Value::map([("deeper", value)]), Err(MessageError::TOO_DEEP));
     }
 
     #[test]

@@ -1,32 +1,33 @@
-//! [`Number`]: what DynamoDB calls a number, exact to 38 digits.
+//! [`Number`]: a number of DynamoDB, exact to 38 digits.
 
 use std::fmt;
 use std::str::FromStr;
 
-use crate::message::error::MessageError;
+use crate::message::error::{MessageError, MessageErrorKind};
 
-/// Significant digits that DynamoDB keeps.
-pub const MAX_DIGITS: usize = 38;
-/// Powers of ten of the first digit, from 1E-130 to 9.99…E+125
+/// The maximum number of significant digits in DynamoDB.
+pub(super) const MAX_DIGITS: usize = 38;
+/// The powers of ten of the first digit, from 1E-130 to 9.99…E+125
 /// ([limits](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html)).
 const EXPONENTS: std::ops::RangeInclusive<i64> = -130..=125;
 
-/// An exact decimal number that DynamoDB can hold: 38 significant digits, magnitude 1E-130 to 9.99E+125, never NaN.
+/// An exact decimal number that DynamoDB can store.
 ///
-/// Numbers are equal when they denote the same value: `1.50` is `15e-1`.
+/// It has at most 38 significant digits and a magnitude from 1E-130 to 9.99E+125, or is 0. It is never NaN. Numbers are
+/// equal if their values are: `1.50` equals `15e-1`.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Number(Repr);
 
-/// One value has one representation.
+/// Equal values have one representation.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Repr {
     Int(i64),
-    /// What is no `i64`, in the form that `canonical` gives.
+    /// A number that is no `i64`, in the form of `canonical`.
     Decimal(Box<str>),
 }
 
 impl Number {
-    /// The number as an `i64`, where it is one.
+    /// Returns the number as an `i64` if it is one.
     pub fn as_i64(&self) -> Option<i64> {
         match &self.0 {
             Repr::Int(int) => Some(*int),
@@ -34,24 +35,24 @@ impl Number {
         }
     }
 
-    /// The number as a `u64`, where it is one.
-    pub fn as_u64(&self) -> Option<u64> {
+    /// Returns the number as a `u64` if it is one.
+    pub(crate) fn as_u64(&self) -> Option<u64> {
         match &self.0 {
             Repr::Int(int) => u64::try_from(*int).ok(),
             Repr::Decimal(text) => text.parse().ok(),
         }
     }
 
-    /// The nearest `f64`.
+    /// Returns the nearest `f64`.
     pub fn to_f64(&self) -> f64 {
         match &self.0 {
             Repr::Int(int) => *int as f64,
-            // Every canonical form is a literal of Rust, and its magnitude far below what an f64 holds.
+            // Every canonical form is a Rust literal whose magnitude fits an f64.
             Repr::Decimal(text) => text.parse().unwrap_or(f64::NAN),
         }
     }
 
-    /// The number as an `f64` that stands for this number only, where there is one.
+    /// Returns the number as an `f64` if the `f64` converts back into this number.
     pub(super) fn as_exact_f64(&self) -> Option<f64> {
         let float = self.to_f64();
         (Self::try_from(float).as_ref() == Ok(self)).then_some(float)
@@ -66,12 +67,8 @@ impl From<i64> for Number {
 
 impl From<u64> for Number {
     fn from(int: u64) -> Self {
-        Self(i64::try_from(int).map_or_else(|_| Repr::Decimal(canonical_int(int)), Repr::Int))
+        Self(i64::try_from(int).map_or_else(|_| Repr::Decimal(int.to_string().into()), Repr::Int))
     }
-}
-
-fn canonical_int(int: u64) -> Box<str> {
-    int.to_string().into()
 }
 
 impl From<i32> for Number {
@@ -86,23 +83,24 @@ impl From<u32> for Number {
     }
 }
 
-/// The shortest decimal that reads back as the same float.
+/// Converts a float into the shortest decimal that reads back as the same float.
 ///
-/// Errors: NaN, infinite, or out of DynamoDB's range.
+/// Returns a [`MessageError`] if the float is NaN, infinite or out of DynamoDB's range.
 impl TryFrom<f64> for Number {
     type Error = MessageError;
 
     fn try_from(float: f64) -> Result<Self, MessageError> {
         if !float.is_finite() {
-            return Err(MessageError::NotFinite);
+            return Err(MessageError::NOT_FINITE);
         }
         format!("{float:e}").parse()
     }
 }
 
-/// Reads `-12.5`, `1e-9`, `+3.`: what JSON and DynamoDB write, and a little more.
+/// Parses a decimal number such as `-12.5`, `1e-9` or `+3.`, as JSON and DynamoDB write them.
 ///
-/// Errors: not a number, more than 38 significant digits, or out of DynamoDB's range.
+/// Returns a [`MessageError`] if the text is not a number, has more than 38 significant digits, or is out of DynamoDB's
+/// range.
 impl FromStr for Number {
     type Err = MessageError;
 
@@ -118,7 +116,7 @@ impl FromStr for Number {
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         let all = [whole, fraction].concat();
         if all.is_empty() || !all.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(MessageError::NotANumber);
+            return Err(MessageError::NOT_A_NUMBER);
         }
         let digits = all.trim_start_matches('0');
         let leading = all.len() - digits.len();
@@ -127,12 +125,16 @@ impl FromStr for Number {
             return Ok(Self(Repr::Int(0)));
         }
         if digits.len() > MAX_DIGITS {
-            return Err(MessageError::TooManyDigits { digits: digits.len() });
+            let text = format!(
+                "a number has at most {MAX_DIGITS} significant digits, not {}; store it as a text",
+                digits.len()
+            );
+            return Err(MessageError::with_details(MessageErrorKind::Value, text));
         }
         // The power of ten of the first digit.
         let first = exponent.saturating_add(whole.len() as i64 - leading as i64 - 1);
         if !EXPONENTS.contains(&first) {
-            return Err(MessageError::NumberOutOfRange);
+            return Err(MessageError::NUMBER_OUT_OF_RANGE);
         }
         let text = canonical(negative, digits, first);
         Ok(Self(text.parse().map_or_else(|_| Repr::Decimal(text.into()), Repr::Int)))
@@ -142,13 +144,13 @@ impl FromStr for Number {
 fn parse_exponent(text: &str) -> Result<i64, MessageError> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(MessageError::NotANumber);
+        return Err(MessageError::NOT_A_NUMBER);
     }
-    // More digits than an i64 holds: far out of range, unless the mantissa is 0.
+    // An exponent that is no i64 is out of range unless the mantissa is 0.
     Ok(text.parse().unwrap_or(if text.starts_with('-') { i64::MIN } else { i64::MAX }))
 }
 
-/// Plain notation while it is short, else scientific; `digits` has no zeros at its ends.
+/// Returns plain notation for numbers of usual size, else scientific notation. `digits` has no zeros at its ends.
 fn canonical(negative: bool, digits: &str, first: i64) -> String {
     let sign = if negative { "-" } else { "" };
     let count = digits.len() as i64;
@@ -190,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_value_has_one_form() {
+    fn equal_values_have_one_form() {
         for (written, kept) in [
             ("0", "0"),
             ("-0.00e7", "0"),
@@ -211,29 +213,30 @@ mod tests {
     }
 
     #[test]
-    fn what_dynamodb_refuses_is_refused() {
+    fn numbers_that_dynamodb_refuses_are_refused() {
         for (written, error) in [
-            ("", MessageError::NotANumber),
-            (".", MessageError::NotANumber),
-            ("1e", MessageError::NotANumber),
-            ("0x10", MessageError::NotANumber),
-            ("1_000", MessageError::NotANumber),
-            ("--1", MessageError::NotANumber),
-            ("1e126", MessageError::NumberOutOfRange),
-            ("1e-131", MessageError::NumberOutOfRange),
-            ("1e99999999999999999999", MessageError::NumberOutOfRange),
-            ("123456789012345678901234567890123456789", MessageError::TooManyDigits { digits: 39 }),
+            ("", MessageError::NOT_A_NUMBER),
+            (".", MessageError::NOT_A_NUMBER),
+            ("1e", MessageError::NOT_A_NUMBER),
+            ("0x10", MessageError::NOT_A_NUMBER),
+            ("1_000", MessageError::NOT_A_NUMBER),
+            ("--1", MessageError::NOT_A_NUMBER),
+            ("1e126", MessageError::NUMBER_OUT_OF_RANGE),
+            ("1e-131", MessageError::NUMBER_OUT_OF_RANGE),
+            ("1e99999999999999999999", MessageError::NUMBER_OUT_OF_RANGE),
         ] {
             assert_eq!(written.parse::<Number>(), Err(error), "{written}");
         }
-        assert_eq!(Number::try_from(f64::NAN), Err(MessageError::NotFinite));
-        assert_eq!(Number::try_from(f64::NEG_INFINITY), Err(MessageError::NotFinite));
-        assert_eq!(Number::try_from(1e300), Err(MessageError::NumberOutOfRange));
+        let refused = "123456789012345678901234567890123456789".parse::<Number>().unwrap_err();
+        assert_eq!(refused.to_string(), "a number has at most 38 significant digits, not 39; store it as a text");
+        assert_eq!(Number::try_from(f64::NAN), Err(MessageError::NOT_FINITE));
+        assert_eq!(Number::try_from(f64::NEG_INFINITY), Err(MessageError::NOT_FINITE));
+        assert_eq!(Number::try_from(1e300), Err(MessageError::NUMBER_OUT_OF_RANGE));
     }
 
     proptest! {
         #[test]
-        fn the_kept_form_reads_back_as_the_same_number(
+        fn number_parses_its_own_text(
             digits in "[0-9]{1,38}", point in 0usize..39, exponent in -80i32..80, negative: bool,
         ) {
             let (whole, fraction) = digits.split_at(point.min(digits.len()));
@@ -244,7 +247,7 @@ mod tests {
         }
 
         #[test]
-        fn a_float_comes_back_exactly(float in -1e125f64..1e125) {
+        fn float_round_trips_exactly(float in -1e125f64..1e125) {
             prop_assert_eq!(Number::try_from(float).unwrap().to_f64(), float);
         }
     }

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::json::{BYTES, MAP, NUMBER};
-use super::{MAX_DEPTH, MAX_DIGITS, Value};
+use super::number::MAX_DIGITS;
+use super::{MAX_DEPTH, Value};
 
 impl JsonSchema for Value {
     fn schema_name() -> Cow<'static, str> {
@@ -22,14 +23,14 @@ impl JsonSchema for Value {
         );
         let number = json_schema!({"type": "number", "exclusiveMinimum": -1e126, "exclusiveMaximum": 1e126});
         json_schema!({
-            "description": format!("What DynamoDB can hold. Lists and maps nest at most {MAX_DEPTH} deep, numbers have \
-                at most {MAX_DIGITS} significant digits. What plain JSON cannot say is tagged."),
+            "description": format!("A value that DynamoDB can store. Lists and maps nest at most {MAX_DEPTH} deep, numbers have \
+                at most {MAX_DIGITS} significant digits. Values without a plain JSON form are tagged."),
             "oneOf": [
                 {"type": ["null", "boolean", "string"]},
                 number,
                 {"type": "array", "items": value},
                 {
-                    "description": "A map. One that would look like a tag stands in `$map`.",
+                    "description": "A map. A map that looks like a tag is written in `$map`.",
                     "type": "object",
                     "additionalProperties": value,
                     "not": {
@@ -42,7 +43,7 @@ impl JsonSchema for Value {
                 long_number,
                 tagged(
                     MAP,
-                    "A map whose only key begins with `$`: no tag.",
+                    "A map whose only key begins with `$`.",
                     &json_schema!({"type": "object", "additionalProperties": value}),
                 ),
             ],
@@ -50,7 +51,7 @@ impl JsonSchema for Value {
     }
 }
 
-/// Binary data.
+/// The schema of binary data.
 pub(in crate::message) fn bytes() -> Schema {
     tagged(BYTES, "Binary data, in base64.", &base64())
 }

@@ -1,12 +1,12 @@
-//! About how many bytes a value takes in a record.
+//! The approximate size of a value in a record.
 
 use super::Value;
 
-/// Of quotes, a separator, or a number.
+/// The size of quotes, a separator, or a number.
 const AROUND: usize = 8;
 
 impl Value {
-    /// About how many bytes of a record it takes; bytes are in base64 in JSON.
+    /// The approximate size in a record in bytes. JSON has binary data in base64.
     pub(crate) fn record_bytes(&self) -> usize {
         let of_bytes = |bytes: &[u8]| bytes.len().div_ceil(3) * 4;
         AROUND
@@ -21,7 +21,7 @@ impl Value {
     }
 }
 
-/// About how many bytes of a record the entries of a map take.
+/// The approximate size in a record of the entries of a map, in bytes.
 pub(crate) fn entries_bytes<'a>(entries: impl IntoIterator<Item = (&'a String, &'a Value)>) -> usize {
     entries.into_iter().map(|(key, value)| AROUND + key.len() + value.record_bytes()).sum()
 }

@@ -243,7 +243,10 @@ fn bad_file_is_reported_by_line_and_reason() {
         (&chat(&[r#"{"role":"user","content":"x"#]), "2: not valid JSON: control character"),
         (&chat(&[RESULT_A]), "2: message 1: the `tool_call_id` of this result belongs to no earlier call"),
         (&chat(&[CALL_A, RESULT_A, RESULT_A]), "4: message 3: the tool call of this result already has a result"),
-        (&chat(&[CALL_A, CALL_A]), "3: message 2: the `id` of this tool call belongs to an earlier call without a result"),
+        (
+            &chat(&[CALL_A, CALL_A]),
+            "3: message 2: the `id` of this tool call belongs to an earlier call without a result",
+        ),
         (&call("\"function\":{", "\"f\":{"), "2: message 1: `function` is missing"),
         (&call("\"a\"", "\"not an id\""), "2: message 1: a tool call id has 1 to 64 characters"),
         (&call(ARGUMENTS, r#""{""#), "2: message 1: `arguments` is not valid JSON: EOF while parsing an object"),

@@ -1,23 +1,22 @@
-//! MIME types: how they are written, which names mean one type, and whether one can be said of some bytes.
+//! MIME types: their syntax, their aliases, and the check against detected types.
 
 use super::sniff::{DOCX, OLE_STORAGE, PDF, Sniffed, XLS, XLSX, ZIP, sniff};
 use super::{MediaKind, Source};
-use crate::message::error::MessageError;
+use crate::message::error::{MessageError, MessageErrorKind};
 use crate::message::text::Text;
 
-/// What says no more than that there are bytes.
+/// The type of unknown bytes.
 const ANYTHING: &str = "application/octet-stream";
 
-/// Types that sound alone and moving pictures have in common.
+/// Containers that can have audio alone or video.
 const CONTAINERS: [&str; 5] = ["mp4", "webm", "ogg", "3gpp", "x-matroska"];
 
-/// The types of Office that bytes tell by themselves.
-const TOLD_APART: [&str; 3] = [DOCX, XLSX, XLS];
+/// The Office types that detection distinguishes.
+const DISTINCT_OFFICE: [&str; 3] = [DOCX, XLSX, XLS];
 
-/// The type of an attachment as it should stand: the given one, else what its bytes are; `None` where neither is known.
-/// `kind` is `None` for a document.
+/// Returns the given MIME type of an attachment, else the detected one, if any. `kind` is `None` for a document.
 ///
-/// Errors: what is given is no MIME type, or the bytes are of another one; either is of another kind.
+/// Returns a [`MessageError`] if `given` is not a MIME type or contradicts the bytes, or if either is of another kind.
 pub(super) fn checked(
     kind: Option<MediaKind>,
     given: Option<&str>,
@@ -28,7 +27,11 @@ pub(super) fn checked(
         && found.is_sure
         && !agrees(given, found.mime_type)
     {
-        return Err(MessageError::ContradictedMimeType { given: given.as_str().into(), found: found.mime_type });
+        let text = format!(
+            "the bytes are {}, not {given}; leave the MIME type out, or give the one of the bytes",
+            found.mime_type
+        );
+        return Err(MessageError::with_details(MessageErrorKind::Attachment, text));
     }
     if let Some(given_type) = essence {
         return if is_of(kind, &given_type) { Ok(given.map(Text::from)) } else { Err(not_of(kind, &given_type)) };
@@ -41,7 +44,9 @@ pub(super) fn checked(
     }
 }
 
-/// `image/png` of `Image/PNG; q=1`, by its usual name. Errors: not two tokens with a `/` between.
+/// Returns the usual name of a MIME type without parameters, such as `image/png` for `Image/PNG; q=1`.
+///
+/// Returns a [`MessageError`] if it is not two tokens with a `/` between them.
 pub(super) fn essence(mime_type: &str) -> Result<String, MessageError> {
     let essence = mime_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let is_token = |token: &str| {
@@ -50,11 +55,14 @@ pub(super) fn essence(mime_type: &str) -> Result<String, MessageError> {
     };
     match essence.split_once('/') {
         Some((kind, subtype)) if is_token(kind) && is_token(subtype) => Ok(usual_name(&essence).to_owned()),
-        _ => Err(MessageError::InvalidMimeType { length: mime_type.len() }),
+        _ => {
+            let text = format!("a MIME type looks like `image/png`; these {} bytes are not one", mime_type.len());
+            Err(MessageError::with_details(MessageErrorKind::Attachment, text))
+        }
     }
 }
 
-/// The name that is used here of the several that some types have.
+/// Returns the usual name of a type that has several names.
 pub(super) fn usual_name(essence: &str) -> &str {
     match essence {
         "image/jpg" | "image/pjpeg" => "image/jpeg",
@@ -78,31 +86,31 @@ pub(super) fn usual_name(essence: &str) -> &str {
     }
 }
 
-/// Whether bytes that are `found` may be said to be `given`.
+/// Returns whether bytes of the detected type `found` may have the type `given`.
 fn agrees(given: &str, found: &str) -> bool {
     let is_text = |mime_type: &str| mime_type.starts_with("text/") || mime_type == "image/svg+xml";
     let is_office = |mime_type: &str| mime_type.starts_with("application/vnd.");
     given == found
         || container(given).is_some_and(|given| container(found) == Some(given))
         || match found {
-            // Any of these can be an archive, or a file in the manner of the older Office.
+            // All newer Office files are ZIP archives, and all older ones are OLE storages.
             ZIP => is_office(given) || given.ends_with("+zip"),
             OLE_STORAGE => is_office(given) || given == "application/msword",
-            // Texts are of many types, and only some say so.
+            // Text has many types, and only some of them are called text.
             found if is_text(found) => is_text(given) || is_text_of_application(given),
-            // One container, with pictures and without.
+            // The same container, with video and without.
             "video/x-ms-wmv" => matches!(given, "video/x-ms-asf" | "audio/x-ms-wma"),
-            // The one is a kind of the other.
+            // WebM is a kind of Matroska.
             "video/webm" => matches!(given, "video/x-matroska" | "audio/x-matroska"),
             "application/rtf" => given == "text/rtf" || given == "text/plain",
             DOCX | XLSX if given == ZIP => true,
             XLS | "application/msword" if given == OLE_STORAGE => true,
-            // A template, say, or one with macros.
-            found => is_office(found) && is_office(given) && !TOLD_APART.contains(&given),
+            // Such as a template, or a file with macros.
+            found => is_office(found) && is_office(given) && !DISTINCT_OFFICE.contains(&given),
         }
 }
 
-/// Whether an `application/…` can be a text: all but those that are known not to be.
+/// Returns whether an `application/…` type can be text. All types can that are not known to be binary.
 fn is_text_of_application(mime_type: &str) -> bool {
     let is_binary = |mime_type: &str| {
         matches!(mime_type, ZIP | OLE_STORAGE | PDF | "application/msword" | "application/rtf")
@@ -130,7 +138,7 @@ fn is_of(kind: Option<MediaKind>, essence: &str) -> bool {
     }
 }
 
-/// Sound in a container has the type of sound.
+/// Returns the type in the kind of the attachment: audio in a container gets the audio type.
 fn of_kind(kind: Option<MediaKind>, essence: &str) -> Text {
     match (kind, container(essence)) {
         (Some(kind), Some(subtype)) => format!("{}/{subtype}", kind.as_str()).into(),
@@ -139,13 +147,15 @@ fn of_kind(kind: Option<MediaKind>, essence: &str) -> Text {
 }
 
 fn not_of(kind: Option<MediaKind>, essence: &str) -> MessageError {
-    MessageError::OtherKind { kind: kind.map_or("a document", MediaKind::with_article), mime_type: essence.into() }
+    let kind = kind.map_or("a document", MediaKind::with_article);
+    let text = format!("{kind} cannot be {essence}; add it as the kind that it is");
+    MessageError::with_details(MessageErrorKind::Attachment, text)
 }
 
-/// The type of an attachment by its usual name: what its bytes are, where they tell; else what is said of it.
-pub(super) fn known(kind: Option<MediaKind>, source: &Source, said: Option<&str>) -> Option<Text> {
+/// Returns the usual name of the type of an attachment: the given one, unless it contradicts the bytes, else the
+/// detected one.
+pub(super) fn known(kind: Option<MediaKind>, source: &Source, given: Option<&str>) -> Option<Text> {
     let sniffed = if let Source::Bytes(bytes) = source { sniff(bytes) } else { None };
-    // What contradicts its bytes is not heard.
-    let known = checked(kind, said, sniffed).or_else(|_| checked(kind, None, sniffed)).ok()??;
+    let known = checked(kind, given, sniffed).or_else(|_| checked(kind, None, sniffed)).ok()??;
     essence(&known).ok().map(Text::from)
 }

@@ -1,4 +1,4 @@
-//! [`Media`] and [`Document`]: contents that are not spoken.
+//! [`Media`] and [`Document`]: attachments of a message.
 
 mod made;
 mod mime;
@@ -7,24 +7,28 @@ mod sniff;
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
+use super::codec::{not_empty, present};
 use crate::message::text::Text;
 use crate::message::value::Map;
 
-/// What kind of media; a provider needs to know, a MIME type is often absent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// The kind of media. Providers need it even if the MIME type is absent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum MediaKind {
-    /// A picture.
+    /// An image.
     Image,
-    /// Sound.
+    /// Audio.
     Audio,
-    /// Moving pictures.
+    /// A video.
     Video,
 }
 
 impl MediaKind {
-    /// The kind as it stands in records: `image`, `audio` or `video`.
-    pub const fn as_str(self) -> &'static str {
+    /// The name of the kind in records.
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Image => "image",
             Self::Audio => "audio",
@@ -32,32 +36,40 @@ impl MediaKind {
         }
     }
 
-    /// The kind as it is told in a sentence.
+    /// The name of the kind in a sentence.
     pub(crate) const fn with_article(self) -> &'static str {
         match self {
             Self::Image => "an image",
-            Self::Audio => "sound",
+            Self::Audio => "audio",
             Self::Video => "a video",
         }
     }
 }
 
-/// Where the data of a [`Media`] or [`Document`] is.
-#[derive(Clone, PartialEq, Eq)]
+impl fmt::Display for MediaKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// The location of the data of a [`Media`] or [`Document`].
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum Source {
-    /// Here.
+    /// The bytes themselves.
+    #[serde(with = "super::codec::bytes")]
     Bytes(Arc<[u8]>),
-    /// At a URL.
+    /// A URL.
     Url(Text),
-    /// In a content store, under an id such as `sha256:…`.
+    /// An id in a content store, such as `sha256:…`.
     ContentId(Text),
 }
 
 impl Source {
-    /// About how many bytes of a record it takes, with what stands beside it.
+    /// The approximate size of the whole attachment in a record in bytes.
     pub(crate) fn record_bytes(&self) -> usize {
-        // Kind, MIME type, hint; bytes are in base64 in JSON.
+        // 100 for the kind, the MIME type and the label. JSON has bytes in base64.
         100 + match self {
             Self::Bytes(bytes) => bytes.len().div_ceil(3) * 4,
             Self::Url(text) | Self::ContentId(text) => text.len(),
@@ -65,7 +77,7 @@ impl Source {
     }
 }
 
-/// Kind and length; a URL may hold secrets.
+/// Shows kind and length, because a URL may contain secrets.
 impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -76,92 +88,117 @@ impl fmt::Debug for Source {
     }
 }
 
-/// An image, sound or video.
+/// An image, audio or video.
 ///
-/// [`image`](Self::image), [`audio`](Self::audio), [`video`](Self::video) and [`from_bytes`](Self::from_bytes) look at the
-/// bytes and find out their MIME type, or hold them to the given one; [`from_url`](Self::from_url) and
-/// [`from_content_id`](Self::from_content_id) say where the data is. What stands in records, and what
-/// [`new`](Self::new) and [`with_mime_type`](Self::with_mime_type) are told, is not checked: a log reads back what it holds.
+/// [`from_bytes`](Self::from_bytes) detects the MIME type of the bytes, or checks the given one.
+/// [`new`](Self::new) and [`with_mime_type`](Self::with_mime_type) check nothing, and neither does reading a record.
 ///
 /// ```
 /// # use verbale::message::{Media, MediaKind};
 /// # fn main() -> Result<(), verbale::message::MessageError> {
 /// # let photo = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice();
-/// let receipt = Media::image(photo)?.with_prompt_hint("the receipt");
-/// assert_eq!(receipt.mime_type.as_deref(), Some("image/png"));
+/// let receipt = Media::from_bytes(MediaKind::Image, photo, None)?.with_prompt_hint("the receipt");
+/// assert_eq!(receipt.known_type().as_deref(), Some("image/png"));
 ///
 /// let error = Media::from_bytes(MediaKind::Image, photo, Some("image/jpeg")).unwrap_err();
-/// assert!(error.to_string().starts_with("the bytes are image/png, and not image/jpeg"));
+/// assert!(error.to_string().starts_with("the bytes are image/png, not image/jpeg"));
 /// # Ok(()) }
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Media {
-    /// What kind of media.
-    pub kind: MediaKind,
-    /// Where the data is.
-    pub source: Source,
-    /// The MIME type, such as `image/png`, where it is known.
-    pub mime_type: Option<Text>,
-    /// A label for the prompt; no meaning beyond that.
-    pub prompt_hint: Option<Text>,
-    /// What a newer writer said beyond that.
+    #[serde(rename = "type")]
+    pub(crate) kind: MediaKind,
+    #[serde(flatten)]
+    pub(crate) source: Source,
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub(crate) mime_type: Option<Text>,
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub(crate) prompt_hint: Option<Text>,
+    /// Entries that a newer version wrote.
+    #[serde(flatten, deserialize_with = "not_empty", skip_serializing_if = "Option::is_none")]
     pub(crate) unknown: Option<Map>,
 }
 
 impl Media {
-    /// Media of a kind, from a source, without a look at it.
+    /// Creates media of a kind from a source, without any check.
     pub fn new(kind: MediaKind, source: Source) -> Self {
         Self { kind, source, mime_type: None, prompt_hint: None, unknown: None }
     }
 
-    /// The same with a MIME type, which is not checked.
+    /// Sets the MIME type, which is not checked.
     #[must_use]
     pub fn with_mime_type(mut self, mime_type: impl Into<Text>) -> Self {
         self.mime_type = Some(mime_type.into());
         self
     }
 
-    /// The same with a label for the prompt.
+    /// Sets a label for the prompt. It has no other meaning.
     #[must_use]
     pub fn with_prompt_hint(mut self, hint: impl Into<Text>) -> Self {
         self.prompt_hint = Some(hint.into());
         self
     }
+
+    /// Returns the kind.
+    pub fn kind(&self) -> MediaKind {
+        self.kind
+    }
+
+    /// Returns the location of the data.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// Returns the label for the prompt, if any.
+    pub fn prompt_hint(&self) -> Option<&str> {
+        self.prompt_hint.as_deref()
+    }
 }
 
-/// A reference document. It is made and checked as [`Media`] is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
+/// A reference document. Its constructors check it as those of [`Media`] do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Document {
-    /// Where the data is.
-    pub source: Source,
-    /// What it is called, where it has a name.
-    pub title: Option<Text>,
-    /// The MIME type, such as `application/pdf`, where it is known.
-    pub mime_type: Option<Text>,
-    /// What a newer writer said beyond that.
+    #[serde(flatten)]
+    pub(crate) source: Source,
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub(crate) title: Option<Text>,
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub(crate) mime_type: Option<Text>,
+    /// Entries that a newer version wrote.
+    #[serde(flatten, deserialize_with = "not_empty", skip_serializing_if = "Option::is_none")]
     pub(crate) unknown: Option<Map>,
 }
 
 impl Document {
-    /// A document from a source, without a look at it.
+    /// Creates a document from a source, without any check.
     pub fn new(source: Source) -> Self {
         Self { source, title: None, mime_type: None, unknown: None }
     }
 
-    /// The same with a title.
+    /// Sets the title.
     #[must_use]
     pub fn with_title(mut self, title: impl Into<Text>) -> Self {
         self.title = Some(title.into());
         self
     }
 
-    /// The same with a MIME type, which is not checked.
+    /// Sets the MIME type, which is not checked.
     #[must_use]
     pub fn with_mime_type(mut self, mime_type: impl Into<Text>) -> Self {
         self.mime_type = Some(mime_type.into());
         self
+    }
+
+    /// Returns the location of the data.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// Returns the title, if any.
+    pub fn title(&self) -> Option<&str> {
+        self.title.as_deref()
     }
 }
 

@@ -1,33 +1,34 @@
-//! [`sniff`]: what kind of file some bytes are, by how they begin.
+//! [`sniff`]: detects the type of a file from its bytes.
 
 use super::mime::usual_name;
 
-/// How much of a file is looked at to tell what it is.
+/// The number of bytes of a file that are read.
 const HEAD: usize = 4_096;
-/// How much of a text, as browsers do: <https://mimesniff.spec.whatwg.org/#reading-the-resource-header>.
+/// The number of bytes of a text that are read, as in browsers:
+/// <https://mimesniff.spec.whatwg.org/#reading-the-resource-header>.
 const TEXT_HEAD: usize = 1_445;
 
-/// What some bytes are.
+/// The detected type of some bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sniffed {
     /// The MIME type, by its [usual name](usual_name).
     pub mime_type: &'static str,
-    /// Whether the bytes can hardly be anything else.
+    /// Whether another type is very unlikely.
     pub is_sure: bool,
 }
 
-/// What the bytes are, where they tell. Looks at their head, and at the directory of an archive.
+/// Detects the type of bytes from their beginning and, for an archive, from its directory.
 pub(super) fn sniff(bytes: &[u8]) -> Option<Sniffed> {
     let head = bytes.get(..HEAD).unwrap_or(bytes);
     let sure = |mime_type| Some(Sniffed { mime_type, is_sure: true });
     if head.is_empty() {
         return None;
     }
-    // First: "BM", "GIF" and "DSD " begin texts as well as files.
+    // Text comes first, because it may begin with a signature such as "BM", "GIF" or "DSD ".
     if let Some(text) = as_text(head) {
         return sure(text_type(text));
     }
-    // Not with `infer`, which reads the whole of such a file.
+    // `infer` would read the whole file.
     if head.starts_with(&OLE) {
         return sure(ole_type(bytes));
     }
@@ -39,7 +40,7 @@ pub(super) fn sniff(bytes: &[u8]) -> Option<Sniffed> {
         other => other,
     };
     let is_sure = match mime_type {
-        // Two bytes tell them, which raw sound may start with as well.
+        // Their signatures have two bytes, with which raw audio may begin too.
         "audio/aac" | "image/bmp" | "image/jxl" => false,
         "audio/mpeg" => head.starts_with(b"ID3"),
         PDF | ZIP | DOCX | XLSX => true,
@@ -48,7 +49,7 @@ pub(super) fn sniff(bytes: &[u8]) -> Option<Sniffed> {
     Some(Sniffed { mime_type, is_sure })
 }
 
-/// The type of a binary file by its first bytes. Without the feature `media`, none is known.
+/// Returns the type of a binary file by its first bytes. Without the feature `media`, no type is known.
 #[cfg(feature = "media")]
 fn known_type(head: &[u8]) -> Option<&'static str> {
     infer::get(head).map(|found| found.mime_type())
@@ -59,7 +60,7 @@ fn known_type(_: &[u8]) -> Option<&'static str> {
     None
 }
 
-/// The text, where the bytes begin like one: UTF-8 without control characters.
+/// Returns the beginning of a text: UTF-8 without control characters.
 fn as_text(head: &[u8]) -> Option<&str> {
     let head = head.get(..TEXT_HEAD).unwrap_or(head);
     let text = match std::str::from_utf8(head) {
@@ -90,7 +91,7 @@ fn text_type(text: &str) -> &'static str {
     }
 }
 
-/// An archive lists its files at its end, by their names.
+/// Returns the type of an archive from the names of its files, which are at its end.
 fn zip_type(bytes: &[u8]) -> &'static str {
     const DIRECTORY: usize = 64 * 1_024;
     let directory = bytes.get(bytes.len().saturating_sub(DIRECTORY)..).unwrap_or(bytes);
@@ -104,8 +105,8 @@ fn zip_type(bytes: &[u8]) -> &'static str {
     }
 }
 
-/// The older files of Word and Excel have a directory, too; their
-/// [header](https://learn.microsoft.com/openspecs/windows_protocols/ms-cfb/05060311-bfce-4b12-874d-71fd4ce63aea) says where.
+/// Returns the type of an older Office file from its directory, whose place is in the
+/// [header](https://learn.microsoft.com/openspecs/windows_protocols/ms-cfb/05060311-bfce-4b12-874d-71fd4ce63aea).
 fn ole_type(bytes: &[u8]) -> &'static str {
     let directory = || {
         let shift = u16::from_le_bytes(*bytes.get(30..)?.first_chunk()?);
