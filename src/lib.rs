@@ -58,7 +58,7 @@ mod turn;
 #[cfg(feature = "bedrock")]
 pub use bedrock::BedrockMessage;
 pub use manager::{
-    Changes, Cut, Entry, ForkError, Format, LastMessage, ManagerError, MessagesManager, Prune, Receipt, RestoreError,
+    Changes, Entry, ForkError, Format, LastMessage, ManagerError, MessagesManager, Prune, Receipt, RestoreError,
     Summarizing,
 };
 pub use message::{

@@ -13,7 +13,7 @@ use super::shared::Conversation;
 use super::state::State;
 use crate::manager::{ManagerError, Summarizing};
 use crate::memory::ExtractiveSummarizer;
-use crate::message::MessageWrapper;
+use crate::message::Message;
 use crate::model::{SummarizeError, Summary};
 use crate::policy::{TokenEstimator, Tokens};
 use crate::turn::{CallEvent, Core, SummaryFailure, SummaryOutcome, count};
@@ -64,16 +64,9 @@ impl Conversation {
             return;
         }
         let core = &state.core;
-        let window: Vec<_> = core.manager.messages().collect();
-        let cuts = core.manager.cuts();
-        let places = cuts.iter().map(|cut| (cut.messages(), cut.turns()));
-        let messages = window.iter().map(|message| message.message());
-        let cut = state
-            .config
-            .policy
-            .choose(messages, places, |message| core.estimator.message(message))
-            .and_then(|chosen| cuts.get(chosen));
-        let Some(summarizing) = cut.and_then(|cut| core.manager.summarizing_at(cut)) else { return };
+        let tokens = |message: &Message| core.estimator.message(message);
+        let chosen = core.manager.summarizing_by(|window, cuts| state.config.policy.choose(window, cuts, tokens));
+        let Some(summarizing) = chosen else { return };
         let messages = count(summarizing.messages().count());
         let making = make(self.clone(), summarizing, state.config.clone(), state.summaries.rests());
         state.summaries.running = Some(runtime.spawn(making).abort_handle());

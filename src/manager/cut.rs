@@ -2,45 +2,58 @@
 
 use super::window::ShownMessage;
 use super::{MessagesManager, Summarizing};
-use crate::message::{Content, MessageId, MessageWrapper, Role};
+use crate::message::{Content, Message, MessageWrapper, Role};
 
-/// A place where a summary can cut the window: it covers the messages before the cut, and the messages after it stay.
-///
-/// [`MessagesManager::cuts`] returns all cuts. A [`Policy`](crate::policy::Policy) chooses one by size.
+/// A place where the window can be cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cut {
+pub(crate) struct Cut {
     /// The index in the list of the first message after the cut.
     place: usize,
-    /// The message before the cut.
-    last: MessageId,
-    messages: usize,
-    turns: usize,
-}
-
-impl Cut {
-    /// Returns the number of messages before the cut, as counted in [`messages`](MessagesManager::messages).
-    pub const fn messages(&self) -> usize {
-        self.messages
-    }
-
-    /// Returns the number of turns that start after the cut.
+    /// The number of window messages before the cut.
+    pub messages: usize,
+    /// The number of turns that start after the cut.
     ///
     /// A turn starts at each window message in which the caller says something. Tool results alone and fakes start no
     /// turn. User messages around an unheard answer are one window message, and so one turn.
-    pub const fn turns(&self) -> usize {
-        self.turns
-    }
+    pub turns: usize,
 }
 
 impl<W: MessageWrapper> MessagesManager<W> {
-    /// Returns the cuts where a summary can end, from the one that covers least to the one that covers most.
+    /// Returns the messages to summarise up to a chosen cut, or `None` if no cut is chosen.
     ///
-    /// The message before a cut is an answer that was heard at least in part, and the message after it is a user message
-    /// or missing. So the caller's last, unanswered message is never covered, nor is a tool call without its result. Pass
-    /// a cut to [`summarizing_at`](Self::summarizing_at). O(window).
-    pub fn cuts(&self) -> Vec<Cut> {
+    /// `choose` gets the window and, for each cut where a summary can end, the number of messages before it and the number
+    /// of turns that start after it. It returns the index of a cut. [`Policy::choose`](crate::policy::Policy::choose)
+    /// chooses by size:
+    ///
+    /// ```
+    /// # use verbale::policy::{Policy, Tokens};
+    /// # use verbale::{MessagesManager, PlainMessage};
+    /// let manager = MessagesManager::<PlainMessage>::new();
+    /// let policy = Policy::default();
+    /// let summarizing = manager.summarizing_by(|window, cuts| policy.choose(window, cuts, Tokens::estimate));
+    /// assert_eq!(summarizing, None);
+    /// ```
+    ///
+    /// The cuts are sorted, from the one that covers least to the one that covers most. The message before a cut is an
+    /// answer that was heard at least in part, and the message after it is a user message or missing. So the caller's last,
+    /// unanswered message is never covered, nor is a tool call without its result. A turn starts at each window message in
+    /// which the caller says something. O(window).
+    pub fn summarizing_by(
+        &self,
+        choose: impl FnOnce(&[&Message], &[(usize, usize)]) -> Option<usize>,
+    ) -> Option<Summarizing> {
+        let window: Vec<_> = self.messages().collect();
+        let window: Vec<&Message> = window.iter().map(|wrapper| wrapper.message()).collect();
+        let cuts = self.cuts();
+        let sizes: Vec<_> = cuts.iter().map(|cut| (cut.messages, cut.turns)).collect();
+        let chosen = cuts.get(choose(&window, &sizes)?)?;
+        Some(self.summarizing_before(chosen.place))
+    }
+
+    /// Returns the cuts where a summary can end, from the one that covers least to the one that covers most. O(window).
+    pub(crate) fn cuts(&self) -> Vec<Cut> {
         let window = Shown::all(self);
-        self.safe_places(self.window_start).filter_map(|place| window.cut(self, place)).collect()
+        self.safe_places(self.window_start).filter_map(|place| window.cut(place)).collect()
     }
 
     /// Returns the places where a turn starts after other messages of the window, in order.
@@ -51,18 +64,11 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let window = Shown::all(self);
         let starts =
             window.0.iter().zip(window.0.iter().skip(1)).filter(|(_, next)| next.starts_turn && !next.answers_call);
-        starts.filter_map(|(last, _)| window.cut(self, last.end)).collect()
+        starts.filter_map(|(last, _)| window.cut(last.end)).collect()
     }
 
-    /// Returns the messages before a cut for summarising, or `None` if a summary can no longer end there.
-    pub fn summarizing_at(&self, cut: &Cut) -> Option<Summarizing> {
-        let is_safe = self.cut_between(self.window_start, cut.place) == Some(cut.place);
-        let last = self.list.get(cut.place.checked_sub(1)?)?;
-        (is_safe && last.id() == cut.last).then(|| self.summarizing_before(cut.place))
-    }
-
-    /// Like [`summarizing`](Self::summarizing), but keeps at least the last `turns` turns in the window, as counted by
-    /// [`Cut::turns`].
+    /// Like [`summarizing`](Self::summarizing), but keeps at least the last `turns` turns in the window. A turn starts at
+    /// each window message in which the caller says something.
     pub fn summarizing_keeping(&self, turns: usize) -> Option<Summarizing> {
         let window = Shown::all(self);
         let before = window.0.iter().rfind(|message| window.turns_after(message) >= turns)?;
@@ -126,12 +132,11 @@ impl Shown {
         Self(messages)
     }
 
-    fn cut<W: MessageWrapper>(&self, manager: &MessagesManager<W>, place: usize) -> Option<Cut> {
-        let last = manager.list.get(place.checked_sub(1)?)?.id();
+    fn cut(&self, place: usize) -> Option<Cut> {
         let messages = self.0.partition_point(|message| message.end <= place);
         let covered = messages.checked_sub(1).and_then(|last| self.0.get(last))?;
         let turns = self.turns_after(covered);
-        Some(Cut { place, last, messages, turns })
+        Some(Cut { place, messages, turns })
     }
 
     fn turns_after(&self, message: &ShownMessage) -> usize {

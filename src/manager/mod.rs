@@ -42,7 +42,6 @@ use std::iter::FusedIterator;
 use std::sync::Arc;
 
 pub use changes::{Changes, LastMessage, Receipt};
-pub use cut::Cut;
 pub use entry::Entry;
 pub use error::{ForkError, ManagerError, RestoreError};
 pub use format::Format;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
 use super::ExtractiveSummarizer;
-use crate::manager::{Cut, MessagesManager};
+use crate::manager::{MessagesManager, Summarizing};
 use crate::message::{Content, Heard, HeardSource, Message, MessageWrapper, PlainMessage, Role, ToolCall, Value};
 use crate::policy::{Policy, Tokens};
 
@@ -90,11 +90,8 @@ fn assert_pairs_are_whole(window: &[Message]) -> TestCaseResult {
     Ok(())
 }
 
-fn choose(policy: &Policy, manager: &Manager) -> Option<Cut> {
-    let (window, cuts) = (window(manager), manager.cuts());
-    let places = cuts.iter().map(|cut| (cut.messages(), cut.turns()));
-    let chosen = policy.choose(&window, places, Tokens::estimate)?;
-    cuts.get(chosen).copied()
+fn choose(policy: &Policy, manager: &Manager) -> Option<Summarizing> {
+    manager.summarizing_by(|window, cuts| policy.choose(window, cuts, Tokens::estimate))
 }
 
 #[test]
@@ -108,9 +105,9 @@ fn unheard_answers_do_not_split_turns() {
     (0..4).for_each(|number| say(&mut manager, number, true));
     (4..7).for_each(|number| say(&mut manager, number, false));
     say(&mut manager, 7, true);
-    let cuts: Vec<_> = manager.cuts().iter().map(|cut| (cut.messages(), cut.turns())).collect();
+    let cuts: Vec<_> = manager.cuts().iter().map(|cut| (cut.messages, cut.turns)).collect();
     assert_eq!(cuts, [(2, 4), (4, 3), (6, 2), (8, 1), (10, 0)]);
-    let starts: Vec<_> = manager.turn_starts().iter().map(|cut| (cut.messages(), cut.turns())).collect();
+    let starts: Vec<_> = manager.turn_starts().iter().map(|cut| (cut.messages, cut.turns)).collect();
     assert_eq!(starts, cuts[..4]);
     let summarizing = manager.summarizing_keeping(3).unwrap();
     manager.add_summary("S", &summarizing).unwrap();
@@ -120,23 +117,19 @@ fn unheard_answers_do_not_split_turns() {
 }
 
 #[test]
-fn stale_and_foreign_cuts_are_refused() {
+fn summarizing_by_passes_window_and_cuts() {
     let mut manager = Manager::new();
     for text in ["a", "b"] {
         manager.add_user(text).unwrap();
         manager.add_assistant(text).unwrap();
     }
-    let [first, end] = manager.cuts()[..] else { panic!("{:?}", manager.cuts()) };
-    manager.add_assistant("more").unwrap();
-    assert!(manager.summarizing_at(&end).is_some(), "the last answer grew, and the cut is still valid");
-    manager.add_user("c").unwrap();
-    manager.add_summary("S", &manager.summarizing_at(&end).unwrap()).unwrap();
-    assert_eq!(manager.summarizing_at(&first), None);
-    assert_eq!(manager.summarizing_at(&end), None);
-    let mut other = Manager::new();
-    other.add_user("a").unwrap();
-    other.add_assistant("a").unwrap();
-    assert_eq!(other.summarizing_at(&first), None);
+    let summarizing = manager.summarizing_by(|window, cuts| {
+        assert_eq!((window.len(), cuts), (4, &[(2, 1), (4, 0)][..]));
+        Some(0)
+    });
+    assert_eq!(summarizing.unwrap().messages().count(), 2);
+    assert_eq!(manager.summarizing_by(|_, cuts| Some(cuts.len())), None);
+    assert_eq!(manager.summarizing_by(|_, _| None), None);
 }
 
 proptest! {
@@ -147,10 +140,10 @@ proptest! {
         play(steps, |manager| {
             let before = window(manager);
             let cuts = manager.cuts();
-            prop_assert!(cuts.is_sorted_by(|a, b| a.messages() < b.messages() && a.turns() >= b.turns()));
-            for cut in &cuts {
+            prop_assert!(cuts.is_sorted_by(|a, b| a.messages < b.messages && a.turns >= b.turns));
+            for (index, cut) in cuts.iter().enumerate() {
                 let mut manager = manager.clone();
-                let summarizing = manager.summarizing_at(cut).unwrap();
+                let summarizing = manager.summarizing_by(|_, _| Some(index)).unwrap();
                 prop_assert!(summarizing.messages().next().is_some());
                 let covered: Vec<Message> = summarizing.messages().cloned().collect();
                 assert_pairs_are_whole(&covered)?;
@@ -158,17 +151,17 @@ proptest! {
                 let is_covered = covered.iter().any(|message| message.id() == last.id());
                 prop_assert!(!is_covered || last.role() == Role::Assistant);
                 manager.add_summary("S", &summarizing).unwrap();
-                prop_assert_eq!(&window(&manager), &before[cut.messages()..]);
-                prop_assert_eq!(turns(&window(&manager)), cut.turns());
+                prop_assert_eq!(&window(&manager), &before[cut.messages..]);
+                prop_assert_eq!(turns(&window(&manager)), cut.turns);
             }
             for start in manager.turn_starts() {
-                let rest = &before[start.messages()..];
-                prop_assert!(start.messages() > 0 && rest[0].role() == Role::User);
-                prop_assert_eq!(turns(rest), start.turns());
-                prop_assert_eq!(turns(&rest[1..]) + 1, start.turns());
+                let rest = &before[start.messages..];
+                prop_assert!(start.messages > 0 && rest[0].role() == Role::User);
+                prop_assert_eq!(turns(rest), start.turns);
+                prop_assert_eq!(turns(&rest[1..]) + 1, start.turns);
                 assert_pairs_are_whole(rest)?;
-                if let Some(cut) = cuts.iter().find(|cut| cut.messages() == start.messages()) {
-                    prop_assert_eq!(cut.turns(), start.turns());
+                if let Some(cut) = cuts.iter().find(|cut| cut.messages == start.messages) {
+                    prop_assert_eq!(cut.turns, start.turns);
                 }
             }
             for keep in 0..4 {
@@ -187,9 +180,7 @@ proptest! {
     ) {
         let policy = Policy::default().with_messages(low..=low + gap).with_tokens(200..=900).with_keep_turns(keep);
         play(steps, |manager| {
-            let Some(cut) = choose(&policy, manager) else { return Ok(()) };
-            prop_assert!(cut.turns() >= keep);
-            let summarizing = manager.summarizing_at(&cut).unwrap();
+            let Some(summarizing) = choose(&policy, manager) else { return Ok(()) };
             manager.add_summary(ExtractiveSummarizer::default().summary(&summarizing), &summarizing).unwrap();
             prop_assert!(turns(&window(manager)) >= keep);
             prop_assert_eq!(choose(&policy, manager), None);

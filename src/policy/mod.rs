@@ -28,16 +28,11 @@ use crate::message::Message;
 ///
 /// ```
 /// # use verbale::policy::{Policy, Tokens};
-/// # use verbale::{MessageWrapper, MessagesManager, PlainMessage, Summarizing};
-/// fn to_summarise(manager: &MessagesManager<PlainMessage>, policy: &Policy) -> Option<Summarizing> {
-///     let window: Vec<_> = manager.messages().collect();
-///     let cuts = manager.cuts();
-///     let sizes = cuts.iter().map(|cut| (cut.messages(), cut.turns()));
-///     let chosen = policy.choose(window.iter().map(|message| message.message()), sizes, Tokens::estimate)?;
-///     manager.summarizing_at(cuts.get(chosen)?)
-/// }
+/// # use verbale::{MessagesManager, PlainMessage};
+/// let manager = MessagesManager::<PlainMessage>::new();
 /// let policy = Policy::default().with_tokens(500..=2_000).with_messages(8..=30).with_keep_turns(3);
-/// assert_eq!(to_summarise(&MessagesManager::new(), &policy), None);
+/// let summarizing = manager.summarizing_by(|window, cuts| policy.choose(window, cuts, Tokens::estimate));
+/// assert_eq!(summarizing, None);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
@@ -95,21 +90,21 @@ impl Policy {
 
     /// Chooses where to cut the window and returns the index of the cut.
     ///
-    /// `window` holds the messages that the model gets. `cuts` holds, for each possible cut in order, the number of
-    /// messages before it and the number of turns after it, as [`Cut::messages`](crate::Cut::messages) and
-    /// [`Cut::turns`](crate::Cut::turns) return them. `tokens` returns the tokens of a message, such as
+    /// The arguments are those of the closure of
+    /// [`summarizing_by`](crate::MessagesManager::summarizing_by): the window, and for each cut the number of messages
+    /// before it and the number of turns after it. `tokens` returns the tokens of a message, such as
     /// [`Tokens::estimate`].
     ///
     /// Returns `None` if the window is below the high marks, or if a summary would save too little. The window that is
     /// left after a chosen cut is not cut again. If the last turns alone exceed a high mark, a cut is chosen only when it
     /// saves at least a quarter of the gap between the marks.
-    pub fn choose<'a>(
+    pub fn choose(
         &self,
-        window: impl IntoIterator<Item = &'a Message>,
-        cuts: impl IntoIterator<Item = (usize, usize)>,
+        window: &[&Message],
+        cuts: &[(usize, usize)],
         tokens: impl Fn(&Message) -> Tokens,
     ) -> Option<usize> {
-        self.choose_by_size(&WindowSizes::measure(window, cuts, tokens))
+        self.choose_by_size(&WindowSizes::measure(window.iter().copied(), cuts.iter().copied(), tokens))
     }
 
     fn choose_by_size(&self, sizes: &WindowSizes) -> Option<usize> {

@@ -122,7 +122,7 @@ impl Core {
             if left <= most {
                 break;
             }
-            cut = start.messages();
+            cut = start.messages;
             left = self.tokens(window.get(cut..).unwrap_or_default());
         }
         window.drain(..cut);

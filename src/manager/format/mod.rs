@@ -80,10 +80,16 @@ impl Default for Format {
 }
 
 impl Format {
-    /// Sets the text before and after the whole conversation; both are empty by default.
+    /// Sets the text before the conversation, between two messages, and after the conversation. By default only the
+    /// separator is not empty: a line break.
     #[must_use]
-    pub fn with_frame(self, preamble: impl Into<Cow<'static, str>>, closing: impl Into<Cow<'static, str>>) -> Self {
-        Self { preamble: preamble.into(), closing: closing.into(), ..self }
+    pub fn with_frame(
+        self,
+        preamble: impl Into<Cow<'static, str>>,
+        separator: impl Into<Cow<'static, str>>,
+        closing: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self { preamble: preamble.into(), separator: separator.into(), closing: closing.into(), ..self }.with_openings()
     }
 
     /// Omits the previous summary.
@@ -121,12 +127,6 @@ impl Format {
         postfix: impl Into<Cow<'static, str>>,
     ) -> Self {
         Self { prefix: prefix.into(), content_separator: separator.into(), postfix: postfix.into(), ..self }
-    }
-
-    /// Sets the text between messages; a line break by default.
-    #[must_use]
-    pub fn with_separator(self, separator: impl Into<Cow<'static, str>>) -> Self {
-        Self { separator: separator.into(), ..self }.with_openings()
     }
 
     /// Sets a function that maps every spoken text before it is escaped.
