@@ -60,16 +60,14 @@ impl Call {
             Self::Erased => return Err(LogError::erased(call_id)),
             Self::Unknown => return Ok(Put::Written),
             Self::Known { header: Some(header), .. } if header.epoch() > lease.epoch() => {
-                return Err(LogError::fenced(lease, header.epoch()));
+                return Err(LogError::fenced(call_id, lease.epoch(), header.epoch()));
             }
             Self::Known { records, .. } => records,
         };
         let (position, id, revision) = (record.position(), record.id(), record.revision());
         match records.get(&position) {
             None => Ok(Put::Written),
-            Some(found) if found.id() != id => {
-                Err(LogError::other_message(call_id, position, id, found.id()))
-            }
+            Some(found) if found.id() != id => Err(LogError::other_message(call_id, position, id, found.id())),
             Some(found) if found.revision() > revision => Ok(Put::NewerKept),
             Some(found) if found.revision() < revision => Ok(Put::Written),
             Some(found) if found == record => Ok(Put::AlreadyThere),

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use super::{CallId, WriterLease};
+use super::CallId;
 use crate::message::{MessageId, Position};
 
 /// Why the log, its writer or its spool did not do something.
@@ -59,7 +59,11 @@ pub enum Remedy {
 impl LogError {
     /// Returns the error of a backend. `operation` names the call; neither it nor `source` may contain the words of a
     /// caller.
-    pub fn backend(operation: impl fmt::Display, remedy: Remedy, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+    pub fn backend(
+        operation: impl fmt::Display,
+        remedy: Remedy,
+        source: impl Into<Box<dyn Error + Send + Sync>>,
+    ) -> Self {
         let advice = match remedy {
             Remedy::Retry => "; retry",
             Remedy::Operator => "; fix the cause, then retry",
@@ -84,8 +88,7 @@ impl LogError {
     }
 
     /// `current` is the epoch of the writer that owns the call now.
-    pub(crate) fn fenced(lease: &WriterLease, current: u32) -> Self {
-        let (call_id, epoch) = (lease.call_id(), lease.epoch());
+    pub(crate) fn fenced(call_id: &CallId, epoch: u32, current: u32) -> Self {
         let text = format!(
             "call {call_id} is written by its writer {current} now, and this is writer {epoch}; nothing was written: \
              another process has resumed the call, stop logging it here"

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::call_id::printable;
-use super::{CallChange, CallEnd, CallId, Day, LogError, WriterLease};
+use super::{CallChange, CallEnd, CallId, Day, LogError};
 
 /// The facts about a call as a whole, as a list of calls shows them.
 ///
@@ -106,7 +106,9 @@ impl CallHeader {
                 self.epoch += 1;
                 self.call_end = None;
             }
-            CallChange::Close { lease, .. } if lease.epoch() < self.epoch => return Err(LogError::fenced(lease, self.epoch)),
+            CallChange::Close { lease, .. } if lease.epoch() < self.epoch => {
+                return Err(LogError::fenced(&self.call_id, lease.epoch(), self.epoch));
+            }
             CallChange::Close { call_end, .. } => {
                 self.call_end.get_or_insert_with(|| call_end.clone());
             }

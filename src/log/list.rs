@@ -111,7 +111,7 @@ impl FromStr for Cursor {
             let cursor = Self::of(&header);
             (cursor.sort_key().as_bytes() == bytes).then_some(cursor)
         };
-        read().ok_or_else(|| LogError::invalid("a cursor", "pass the cursor of a page of calls, unchanged")
+        read().ok_or_else(|| LogError::invalid("a cursor", "pass the cursor of a page of calls, unchanged"))
     }
 }
 

@@ -5,9 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::call::Call;
-use super::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogFuture, LoggedCall, Put, WriterLease,
-};
+use super::{CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogFuture, LoggedCall, Put, WriterLease};
 use crate::clock::{Clock, SystemClock};
 use crate::message::Record;
 

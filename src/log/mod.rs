@@ -66,6 +66,4 @@ pub use put::Put;
 pub use redaction::{CardNumbers, Redaction, RedactionError, Redactor, Redactors, redact};
 pub(crate) use spool::RecordKey;
 pub use spool::{DeadLetter, Spool, SpoolMemory, SpoolSettings};
-pub use writer::{
-    CallWriter, Durability, LogWriter, Part, Status, Submitted, Unstored, WriterSettings, WriterTask,
-};
+pub use writer::{CallWriter, Durability, LogWriter, Part, Status, Submitted, Unstored, WriterSettings, WriterTask};

@@ -5,7 +5,7 @@ use std::future::poll_fn;
 use std::task::Poll;
 
 use super::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, LogErrorKind, LoggedCall, Put,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogErrorKind, LogFuture, LoggedCall, Put,
     Remedy, WriterLease,
 };
 use crate::contents::{Blob, ContentError, ContentStore, Detached, Offload, Owner, hydrate};

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use verbale::Record;
 use verbale::log::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, LoggedCall, MemoryLog, Opening,
-    Put, Remedy, WriterLease,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, LoggedCall, MemoryLog, Put,
+    Remedy, WriterLease,
 };
 use verbale::message::Position;
 
@@ -73,7 +73,7 @@ impl Faulty {
 }
 
 impl CallLog for Faulty {
-    fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Opening> {
+    fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Put> {
         Box::pin(async move {
             self.pass(header.call_id()).await?;
             self.log.open_call(header).await

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use verbale::Record;
 use verbale::log::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, LoggedCall, MemoryLog, Opening,
-    Put, Remedy, WriterLease,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, LoggedCall, MemoryLog, Put,
+    Remedy, WriterLease,
 };
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl Scripted {
 }
 
 impl CallLog for Scripted {
-    fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Opening> {
+    fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Put> {
         Box::pin(async move {
             self.pass(header.call_id()).await?;
             self.log.open_call(header).await

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use verbale::clock::SeededRandomness;
 use verbale::log::{
-    CallEnd, CallHeader, CallLog, CallWriter, HandedOver, LogWriter, Spool, SpoolMemory, SpoolSettings, Status,
+    CallEnd, CallHeader, CallLog, CallWriter, LogWriter, Spool, SpoolMemory, SpoolSettings, Status, Submitted,
     WriterSettings,
 };
 use verbale::{LastMessage, MessagesManager, PlainMessage};
@@ -39,7 +39,7 @@ async fn turns(
     writer: &LogWriter,
     call: &CallWriter,
     manager: &mut Manager,
-) -> (Vec<HandedOver>, Duration) {
+) -> (Vec<Submitted>, Duration) {
     let (mut submitted, mut lag) = (Vec::new(), Duration::ZERO);
     for turn in 0..count {
         manager.add_user(format!("user {turn}")).unwrap();

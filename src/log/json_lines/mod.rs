@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, LoggedCall, Put,
-    Remedy, WriterLease,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, LoggedCall, Put, Remedy,
+    WriterLease,
 };
 use crate::clock::{Clock, SystemClock};
 use crate::message::Record;

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::found::Found;
-use super::error::{Reason, RedactionError};
 use super::Redactor;
+use super::error::{Reason, RedactionError};
+use super::found::Found;
 use crate::message::{Content, Contents, Heard, MessageId, Record, Text};
 
 /// Separates the texts of a message when a redactor sees them together.

@@ -20,8 +20,13 @@ const MAX_REJECTED: usize = 1_000;
 /// Where a dead letter is kept.
 pub(super) enum Letter {
     /// In memory, where it still counts towards the limit of all calls.
-    InMemory { letter: DeadLetter, bytes: usize },
-    InSpool { revision: u32 },
+    InMemory {
+        letter: DeadLetter,
+        bytes: usize,
+    },
+    InSpool {
+        revision: u32,
+    },
 }
 
 impl Letter {

@@ -26,8 +26,8 @@ impl WriterTask {
     /// Fences the older epochs of a call that was resumed here, because the log would refuse their records.
     pub(super) fn fence_older(&mut self, (call_id, current): &Key) {
         let older = self.calls.range((call_id.clone(), 0)..(call_id.clone(), *current));
-        for (key, lease) in older.map(|(key, state)| (key.clone(), state.lease.clone())).collect::<Vec<_>>() {
-            self.fence(&key, LogError::fenced(&lease, *current));
+        for key in older.map(|(key, _)| key.clone()).collect::<Vec<Key>>() {
+            self.fence(&key, LogError::fenced(call_id, key.1, *current));
             self.remove_if_done(&key);
         }
     }
@@ -39,9 +39,9 @@ impl WriterTask {
             let _ = call.refusal.set(LogError::erased(&call_id));
             return;
         }
-        let newer = (call_id.clone(), epoch + 1)..=(call_id, u32::MAX);
+        let newer = (call_id.clone(), epoch + 1)..=(call_id.clone(), u32::MAX);
         if let Some(((_, current), _)) = self.calls.range(newer).next_back() {
-            let _ = call.refusal.set(LogError::fenced(&call.lease, *current));
+            let _ = call.refusal.set(LogError::fenced(&call_id, epoch, *current));
         }
     }
 

@@ -103,7 +103,7 @@ impl Attempts {
     async fn check_ownership(&self, lease: &WriterLease) -> Result<(), LogError> {
         let header = self.with_timeout("checking", lease, self.log.read_header(lease.call_id())).await?;
         match header.map(|header| header.epoch()).filter(|current| *current > lease.epoch()) {
-            Some(current) => Err(LogError::fenced(lease, current)),
+            Some(current) => Err(LogError::fenced(lease.call_id(), lease.epoch(), current)),
             None => Ok(()),
         }
     }

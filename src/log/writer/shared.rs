@@ -44,9 +44,8 @@ pub(super) enum Command {
 impl Command {
     /// Returns the parts that the command would have stored.
     pub fn unstored(&self) -> Vec<Unstored> {
-        let part = |call: &CallShared, part| {
-            Unstored::new(Some(call.lease.call_id().clone()), part, Durability::Accepted)
-        };
+        let part =
+            |call: &CallShared, part| Unstored::new(Some(call.lease.call_id().clone()), part, Durability::Accepted);
         match self {
             Self::Open(call, _) => vec![part(call, Part::Header)],
             Self::Close(call, _) => vec![part(call, Part::CallEnd)],
