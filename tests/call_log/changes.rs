@@ -1,9 +1,7 @@
 //! What every `CallLog` owes of calls as a whole, case by case: one writer, endings, holds, expiry.
 
 use verbale::clock::{Clock, ManualClock};
-use verbale::log::{
-    CallChange, CallEnd, CallHeader, CallId, CallLog, LogError, LogErrorKind, LoggedCall, Put, WriterLease,
-};
+use verbale::log::{CallChange, CallEnd, CallHeader, CallId, CallLog, LogErrorKind, LoggedCall, Put, WriterLease};
 use verbale::{LastMessage, MessagesManager, PlainMessage, Record};
 
 use super::conformance::{call, calls_of, day, first, header, message, put, put_as, read, summary};

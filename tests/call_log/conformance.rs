@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 use verbale::clock::ManualClock;
 use verbale::log::{
-    CallHeader, CallId, CallLog, CallPage, CallQuery, Cursor, Day, LogError, LogErrorKind, Put, Tenant, WriterLease,
+    CallHeader, CallId, CallLog, CallPage, CallQuery, Cursor, Day, LogErrorKind, Put, Tenant, WriterLease,
 };
 use verbale::{LastMessage, MessageId, MessagesManager, PlainMessage, Record};
 
@@ -146,7 +146,7 @@ async fn a_call_is_read_in_its_order_and_goes_on(log: &dyn CallLog) {
 }
 
 async fn calls_do_not_mix(log: &dyn CallLog) {
-    let long = "X".repeat(CallId::MAX_BYTES);
+    let long = "X".repeat(1_000);
     let names = ["CA", "CA1", "ca1", "CA#MSG#0", "CALL", "../x", "%43+a.jsonl", "con", "ü", "a/b", long.as_str()];
     for (revision, name) in (1..).zip(names) {
         put(log, &call(name), &[message(0, revision)]).await;

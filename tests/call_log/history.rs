@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use proptest::collection;
 use proptest::prelude::*;
 use verbale::Record;
-use verbale::log::{CallChange, CallHeader, CallLog, CallQuery, LogError, LogErrorKind, LoggedCall, Put, WriterLease};
+use verbale::log::{CallChange, CallHeader, CallLog, CallQuery, LogErrorKind, LoggedCall, Put, WriterLease};
 use verbale::message::Position;
 
 use super::changes::call_end;

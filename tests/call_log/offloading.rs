@@ -12,8 +12,8 @@ use verbale::contents::{
 };
 use verbale::dynamodb::{DynamoContents, DynamoLog, Item};
 use verbale::log::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogErrorKind, LogFuture, LoggedCall,
-    MemoryLog, Offloading, Put, Remedy, WriterLease,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogErrorKind, LogFuture, LoggedCall, MemoryLog,
+    Offloading, Put, Remedy, WriterLease,
 };
 use verbale::message::{Media, MediaKind, Source};
 use verbale::{LastMessage, MessagesManager, PlainMessage, Record};

@@ -90,7 +90,7 @@ async fn a_failure_says_what_to_do() {
             assert_eq!(error.to_string(), format!("{subject} failed: {expected}"));
             assert_eq!(error.remedy(), remedy, "{error}");
             let DynamoError::Request { failure, .. } = error else { panic!("{error}") };
-            assert_eq!(failure, expected);
+            assert_eq!(*failure, expected);
         }
     }
 }

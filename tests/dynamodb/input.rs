@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 use verbale::Record;
 use verbale::dynamodb::DynamoError;
-use verbale::log::{CallId, CallLog, LogError, Remedy};
+use verbale::log::{CallId, CallLog, Remedy};
 
 use super::{call, id, lease, log, message, record};
 

@@ -9,7 +9,7 @@ use serde_json::json;
 use verbale::clock::ManualClock;
 use verbale::dynamodb::{Cost, DynamoLog, MAX_RECORD_BYTES, item_size, to_item};
 use verbale::embedded::EmbeddedDynamo;
-use verbale::log::{CallHeader, CallLog, LogError, LogErrorKind, Put, WriterLease};
+use verbale::log::{CallHeader, CallLog, LogErrorKind, Put, WriterLease};
 use verbale::{LastMessage, MessagesManager, PlainMessage, Record};
 
 use super::{call, id, lease, log, log_in, message, record, summary};

@@ -1,5 +1,5 @@
-//! Many calls at once, one after the other on each line: a message every three seconds, then the whole call is held to
-//! what the log has of it.
+//! Concurrent lines with one call after the other: a message every three seconds, and at the end a comparison of the
+//! whole call with the log.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
