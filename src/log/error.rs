@@ -43,7 +43,7 @@ pub enum LogErrorKind {
     Failed,
 }
 
-/// What to do about an error.
+/// How a caller can react to an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Remedy {
@@ -149,7 +149,7 @@ impl LogError {
         self.kind
     }
 
-    /// What to do about the error. A retry is always safe: operations that were already done change nothing.
+    /// How a caller can react. A retry is always safe: operations that were already done change nothing.
     pub fn remedy(&self) -> Remedy {
         self.remedy
     }

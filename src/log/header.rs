@@ -118,7 +118,7 @@ impl CallHeader {
         Ok(self)
     }
 
-    /// Sets the changeable part, for a log that reads a header back.
+    /// Sets the changeable part when a log reads a header back.
     #[must_use]
     pub(crate) fn with_state(mut self, epoch: u32, call_end: Option<CallEnd>, is_held: bool) -> Self {
         (self.epoch, self.call_end, self.is_held) = (epoch, call_end, is_held);

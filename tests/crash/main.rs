@@ -71,10 +71,10 @@ fn survives(durability: FileDurability, rounds: u32) {
         let mut touched = BTreeSet::new();
         for _ in 0..=chance.next_u64() % 2 {
             let life = Life { number, home: home.clone(), is_away: chance.next_u64().is_multiple_of(3) };
-            let told = run(&life, Kill::at_random(&chance));
-            println!("round {round}, life {number}, away {}: {} lines", life.is_away, told.len());
-            touched.extend(told.iter().map(|told| told.call_id.clone()));
-            told.into_iter().for_each(|told| promise(&mut promises, told));
+            let printed = run(&life, Kill::at_random(&chance));
+            println!("round {round}, life {number}, away {}: {} lines", life.is_away, printed.len());
+            touched.extend(printed.iter().map(|change| change.call_id.clone()));
+            printed.into_iter().for_each(|change| promise(&mut promises, change));
             number += 1;
         }
         let seen = runtime().block_on(check(&home, &promises, &touched));
@@ -111,10 +111,10 @@ fn run(life: &Life, kill: Kill) -> Vec<Acknowledged> {
         child.kill().unwrap();
         (waited, child.wait().unwrap())
     });
-    let (mut told, mut line) = (Vec::new(), String::new());
+    let (mut printed, mut line) = (Vec::new(), String::new());
     while output.read_line(&mut line).unwrap() > 0 {
-        told.extend(Acknowledged::of_line(&line));
-        if told.len() >= kill.lines || line == "done\n" {
+        printed.extend(Acknowledged::of_line(&line));
+        if printed.len() >= kill.lines || line == "done\n" {
             // The killer may have ended already.
             let _ = end.send(());
         }
@@ -123,13 +123,13 @@ fn run(life: &Life, kill: Kill) -> Vec<Acknowledged> {
     let (waited, status) = killer.join().unwrap();
     assert_eq!(status.signal(), Some(9), "life {} ended before it was killed", life.number);
     assert!(kill.after < HANGS || waited.is_ok(), "life {} hangs", life.number);
-    told
+    printed
 }
 
-fn promise(promises: &mut Promises, told: Acknowledged) {
-    let of_call = promises.entry(told.call_id).or_default();
-    let newest = of_call.entry(told.id).or_default();
-    *newest = (*newest).max((told.revision, told.hash));
+fn promise(promises: &mut Promises, change: Acknowledged) {
+    let of_call = promises.entry(change.call_id).or_default();
+    let newest = of_call.entry(change.id).or_default();
+    *newest = (*newest).max((change.revision, change.hash));
 }
 
 /// Starts the writer again, stores the spooled records, and compares the table with the promises. Returns the number of

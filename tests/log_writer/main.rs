@@ -262,7 +262,7 @@ async fn fenced_writer_reports_the_takeover() {
 
 #[tokio::test(start_paused = true)]
 async fn erased_call_is_removed_everywhere() {
-    let memory = SpoolMemory::new();
+    let memory = SpoolMemory::default();
     for with_spool in [false, true] {
         let log = Arc::new(Faulty::new());
         log.always(&call_id("CA1"), Next::Unavailable);
@@ -299,7 +299,7 @@ async fn erased_call_is_removed_everywhere() {
 
 #[tokio::test(start_paused = true)]
 async fn spooled_changes_outlive_the_writer() {
-    let memory = SpoolMemory::new();
+    let memory = SpoolMemory::default();
     let log = Arc::new(Faulty::new());
     log.always(&call_id("CA1"), Next::Unavailable);
     let spool = Arc::new(Spool::in_memory(&memory, SpoolSettings::default()).unwrap());
@@ -343,7 +343,7 @@ async fn spooled_changes_outlive_the_writer() {
 #[tokio::test(start_paused = true)]
 async fn full_or_failing_spool_delays_nothing() {
     for breaks in [false, true] {
-        let memory = SpoolMemory::new();
+        let memory = SpoolMemory::default();
         let log = Arc::new(Faulty::new());
         let settings_of_spool = SpoolSettings::default().with_max_bytes(if breaks { 1 << 20 } else { 2_000 });
         let spool = Arc::new(Spool::in_memory(&memory, settings_of_spool).unwrap());
@@ -409,7 +409,7 @@ async fn stopped_writer_leaves_changes_pending_in_the_manager() {
 
 #[tokio::test(start_paused = true)]
 async fn waiting_records_of_an_older_writer_become_dead_letters() {
-    let memory = SpoolMemory::new();
+    let memory = SpoolMemory::default();
     let log = Arc::new(Faulty::new());
     let spool = Arc::new(Spool::in_memory(&memory, SpoolSettings::default()).unwrap());
     let writer = started(&log, settings().with_spool(spool));

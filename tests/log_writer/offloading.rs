@@ -97,7 +97,7 @@ async fn contents_larger_than_an_item_are_read_back_unchanged() {
 
 #[tokio::test(start_paused = true)]
 async fn redacted_text_reaches_no_content_store() {
-    let memory = SpoolMemory::new();
+    let memory = SpoolMemory::default();
     let store = Arc::new(MemoryStore::default());
     let log = Arc::new(Offloading::new(MemoryLog::new(), store.clone()));
     let spool = Arc::new(Spool::in_memory(&memory, SpoolSettings::default()).unwrap());

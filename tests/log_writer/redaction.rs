@@ -60,7 +60,7 @@ async fn logged(log: &Faulty) -> Vec<Record> {
 
 #[tokio::test(start_paused = true)]
 async fn card_number_reaches_neither_log_nor_spool() {
-    let memory = SpoolMemory::new();
+    let memory = SpoolMemory::default();
     let log = Arc::new(Faulty::new());
     log.always(&call_id("CA1"), Next::Unavailable);
     let settings = settings().with_redactor(Arc::new(CardNumbers));
@@ -113,7 +113,7 @@ async fn record_that_cannot_be_redacted_is_written_nowhere_and_blocks_nothing() 
     for (way, reason) in ["out of reach", "panicked", "9999"].into_iter().enumerate() {
         let traced = Traced::default();
         let _guard = tracing::subscriber::set_default(traced.clone());
-        let (memory, is_repaired) = (SpoolMemory::new(), Arc::new(AtomicBool::new(false)));
+        let (memory, is_repaired) = (SpoolMemory::default(), Arc::new(AtomicBool::new(false)));
         let log = Arc::new(Faulty::new());
         log.always(&call_id("CA1"), Next::Unavailable);
         let redactor = Redactors::default().with(CardNumbers).with(broken(way, is_repaired.clone()));

@@ -18,7 +18,7 @@ fn spool(memory: &SpoolMemory, max_bytes: u64) -> Arc<Spool> {
 #[tokio::test(start_paused = true)]
 async fn commit_that_failed_after_its_last_write_blocks_nothing() {
     for writes in 0..24 {
-        let memory = SpoolMemory::new();
+        let memory = SpoolMemory::default();
         let log = Arc::new(Faulty::new());
         let spool = spool(&memory, 1 << 20);
         let settings = settings().with_spool(spool.clone()).with_batch(1);
@@ -50,7 +50,7 @@ async fn commit_that_failed_after_its_last_write_blocks_nothing() {
 async fn newer_revision_with_a_failed_but_made_commit_is_removed_too() {
     let all = (0..24).flat_map(|writes| [(writes, Duration::ZERO), (writes, Duration::from_secs(60))]);
     for (writes, healthy_for) in all {
-        let memory = SpoolMemory::new();
+        let memory = SpoolMemory::default();
         let log = Arc::new(Faulty::new());
         let spool = spool(&memory, 1 << 20);
         let writer = started(&log, settings().with_spool(spool.clone()));
@@ -84,7 +84,7 @@ async fn newer_revision_with_a_failed_but_made_commit_is_removed_too() {
 #[tokio::test(start_paused = true)]
 async fn small_record_does_not_overtake_a_large_one_through_the_spool() {
     let log = Arc::new(Faulty::new());
-    let writer = started(&log, settings().with_spool(spool(&SpoolMemory::new(), 1_000)));
+    let writer = started(&log, settings().with_spool(spool(&SpoolMemory::default(), 1_000)));
     let call = writer.call(lease("CA1"));
     let mut manager = Manager::new();
     for text in ["short", &"long ".repeat(1_000), "short", &"long ".repeat(1_000), "short"] {
@@ -100,7 +100,7 @@ async fn small_record_does_not_overtake_a_large_one_through_the_spool() {
 
 #[tokio::test(start_paused = true)]
 async fn records_in_the_spool_of_an_earlier_task_are_acknowledged_again() {
-    let memory = SpoolMemory::new();
+    let memory = SpoolMemory::default();
     let log = Arc::new(Faulty::new());
     log.always(&call_id("CA1"), Next::Unavailable);
     let (writer, task) = LogWriter::new(log.clone(), settings().with_spool(spool(&memory, 1 << 20)));
@@ -147,7 +147,7 @@ async fn dead_letter_does_not_prevent_a_resume() {
 /// The spool keeps the dead letter and does not add the record again. A writer that waits for that would wait forever.
 #[tokio::test(start_paused = true)]
 async fn dead_letter_in_the_spool_can_be_submitted_again() {
-    let memory = SpoolMemory::new();
+    let memory = SpoolMemory::default();
     let log = Arc::new(Faulty::new());
     let (writer, task) = LogWriter::new(log.clone(), settings().with_spool(spool(&memory, 1 << 20)));
     let task = tokio::spawn(task.run());

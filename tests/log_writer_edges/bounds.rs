@@ -36,7 +36,7 @@ async fn dead_letter_does_not_block_its_call() {
 
 #[tokio::test(start_paused = true)]
 async fn custom_data_counts_towards_the_limits() {
-    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::default());
     log.set(&ca1(), Mode::Unavailable);
     let room = SpoolSettings::default().with_max_bytes(100_000);
     let spool = Arc::new(Spool::in_memory(&memory, room).unwrap());
@@ -57,7 +57,7 @@ async fn custom_data_counts_towards_the_limits() {
 
 #[tokio::test(start_paused = true)]
 async fn erased_call_accepts_nothing() {
-    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::default());
     let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
     writer.open(header()).unwrap().submit(&mut said(&["Hi"]), LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await, []);

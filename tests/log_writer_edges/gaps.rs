@@ -65,7 +65,7 @@ async fn gap_within_a_batch_is_checked() {
 #[tokio::test(start_paused = true)]
 async fn restarted_writer_detects_that_it_has_lost_its_call() {
     let log = Arc::new(Scripted::over(Arc::new(in_dynamo().await)));
-    let memory = SpoolMemory::new();
+    let memory = SpoolMemory::default();
     let (writer, task) = started(&log, settings().with_spool(spool_in(&memory)));
     let call = writer.open(header()).unwrap();
     let mut manager = said(&["Hi"]);

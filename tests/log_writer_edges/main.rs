@@ -90,7 +90,7 @@ fn balanced(status: &Status) {
 async fn record_that_does_not_fit_into_the_spool_is_not_overtaken() {
     let log = Arc::new(Scripted::default());
     let room = SpoolSettings::default().with_max_bytes(1_500);
-    let spool = Arc::new(Spool::in_memory(&SpoolMemory::new(), room).unwrap());
+    let spool = Arc::new(Spool::in_memory(&SpoolMemory::default(), room).unwrap());
     let (writer, _task) = started(&log, settings().with_spool(spool));
     let call = writer.open(header()).unwrap();
     let mut manager = said(&["Hi", &"x".repeat(3_000), "Bye"]);
@@ -102,7 +102,7 @@ async fn record_that_does_not_fit_into_the_spool_is_not_overtaken() {
 
 #[tokio::test(start_paused = true)]
 async fn dead_letters_survive_a_spool_that_cannot_be_read() {
-    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::default());
     log.refuse(0, 1);
     let room = SpoolSettings::default().with_max_bytes(0);
     let spool = Arc::new(Spool::in_memory(&memory, room).unwrap());
@@ -158,7 +158,7 @@ async fn flush_accepts_an_unlimited_timeout() {
 
 #[tokio::test(start_paused = true)]
 async fn flush_waits_for_a_revision_that_was_replaced_in_the_spool() {
-    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::default());
     log.set(&ca1(), Mode::Unavailable);
     let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
     let call = writer.call(WriterLease::first(ca1()));
@@ -229,7 +229,7 @@ async fn taken_over_here(log: &Arc<Scripted>, memory: &SpoolMemory) -> (LogWrite
 
 #[tokio::test(start_paused = true)]
 async fn older_handle_in_the_same_process_is_fenced() {
-    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::default());
     let (writer, _task, new) = taken_over_here(&log, &memory).await;
     log.set(&ca1(), Mode::Go);
     let unstored = writer.flush(SOON).await;
@@ -240,7 +240,7 @@ async fn older_handle_in_the_same_process_is_fenced() {
 
 #[tokio::test(start_paused = true)]
 async fn older_handle_that_submits_late_is_fenced() {
-    let (log, memory) = (Arc::new(Scripted::over(Arc::new(in_dynamo().await))), SpoolMemory::new());
+    let (log, memory) = (Arc::new(Scripted::over(Arc::new(in_dynamo().await))), SpoolMemory::default());
     let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
     let call = writer.open(header()).unwrap();
     let mut old = said(&["Hi"]);
@@ -265,7 +265,7 @@ async fn older_handle_that_submits_late_is_fenced() {
 
 #[tokio::test(start_paused = true)]
 async fn records_of_two_epochs_in_the_spool_are_counted() {
-    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::default());
     let (writer, task, new) = taken_over_here(&log, &memory).await;
     task.abort();
     let _ = task.await;
@@ -325,7 +325,7 @@ async fn dead_letter_does_not_prevent_a_resume() {
 
 #[tokio::test(start_paused = true)]
 async fn record_that_is_already_spooled_is_acknowledged() {
-    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::default());
     log.set(&ca1(), Mode::Unavailable);
     let spool = spool_in(&memory);
     let (writer, _task) = started(&log, settings().with_spool(spool.clone()));
@@ -361,7 +361,7 @@ async fn record_of_an_earlier_handle_is_acknowledged() {
 
 #[tokio::test(start_paused = true)]
 async fn waiting_newer_revision_outlives_the_rejected_one() {
-    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::default());
     log.set(&ca1(), Mode::Wait);
     log.refuse(0, 1);
     let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
@@ -384,7 +384,7 @@ async fn waiting_newer_revision_outlives_the_rejected_one() {
 
 #[tokio::test(start_paused = true)]
 async fn failing_spool_does_not_delay_the_log() {
-    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::default());
     let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
     memory.fail_after(Some(0));
     let call = writer.call(WriterLease::first(ca1()));
@@ -404,7 +404,7 @@ async fn failing_spool_does_not_delay_the_log() {
 
 #[tokio::test(start_paused = true)]
 async fn erase_ends_when_the_spool_fails() {
-    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::default());
     let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
     let call = writer.open(header()).unwrap();
     call.submit(&mut said(&["Hi"]), LastMessage::Include).unwrap();
@@ -423,7 +423,7 @@ async fn concurrent_erasures_both_succeed() {
 
 #[tokio::test(start_paused = true)]
 async fn flush_ends_while_the_spool_cannot_be_read() {
-    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::default());
     let spool = spool_in(&memory);
     let (writer, task) = started(&log, settings().with_spool(spool.clone()));
     sleep(SECOND).await;
@@ -456,7 +456,7 @@ async fn records_expire_with_their_header() {
 
 #[tokio::test(start_paused = true)]
 async fn newest_revision_of_a_fenced_call_is_the_dead_letter() {
-    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::default());
     let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
     let call = writer.open(header()).unwrap();
     assert_eq!(writer.flush(SOON).await, []);

@@ -83,7 +83,7 @@ async fn each_fault_that_comes_again_and_again_delays_a_call_and_loses_nothing()
 async fn a_turn_does_the_same_work_while_dynamodb_is_a_black_hole() {
     let outage = || FaultPlan::none().with_window(Window::new(Fault::TimeoutBefore, Duration::ZERO..HOURS));
     for with_spool in [false, true] {
-        let memory = SpoolMemory::new();
+        let memory = SpoolMemory::default();
         let spool = with_spool.then(|| Arc::new(Spool::in_memory(&memory, SpoolSettings::default()).unwrap()));
         let (_, healthy) = writer(FaultPlan::none(), None).await;
         let (call, mut manager) = opened(&healthy, "CA1");

@@ -18,7 +18,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::message::Record;
 use call_file::{CallFile, sync_directory};
 
-/// What a change survives once a log or spool in files has accepted it.
+/// How durable an accepted change is in a log or spool in files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum FileDurability {
     /// The change is in the operating system's cache. It survives the end of the process, but not the loss of the host.
@@ -67,7 +67,7 @@ impl JsonLines {
         }
     }
 
-    /// Sets what a put survives; [`FileDurability::System`] by default.
+    /// Sets how durable a put is; [`FileDurability::System`] by default.
     #[must_use]
     pub fn with_durability(mut self, durability: FileDurability) -> Self {
         self.durability = durability;

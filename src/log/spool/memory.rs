@@ -30,11 +30,6 @@ struct Disk {
 type MemoryFile = Arc<Mutex<Vec<u8>>>;
 
 impl SpoolMemory {
-    /// Creates an empty disk.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Returns an independent copy of the current state, in which no write fails.
     #[must_use]
     pub fn copy(&self) -> Self {

@@ -31,7 +31,7 @@ impl SpoolSettings {
         self
     }
 
-    /// Sets what a spooled change survives; [`FileDurability::System`] by default. With [`FileDurability::Disk`], each
+    /// Sets how durable a spooled change is; [`FileDurability::System`] by default. With [`FileDurability::Disk`], each
     /// commit waits for an `fdatasync`; a commit contains all changes that have gathered.
     #[must_use]
     pub fn with_durability(mut self, durability: FileDurability) -> Self {

@@ -60,7 +60,7 @@ fn batch(spool: &Spool, id: &str) -> Vec<Record> {
 }
 
 fn in_memory() -> (SpoolMemory, Spool) {
-    let memory = SpoolMemory::new();
+    let memory = SpoolMemory::default();
     let spool = Spool::in_memory(&memory, SpoolSettings::default()).unwrap();
     (memory, spool)
 }
@@ -186,7 +186,7 @@ fn call_is_kept_while_it_has_work() {
 fn dead_letters_count_towards_the_limit() {
     let hello = record(0, 1, "Hello");
     let settings = SpoolSettings::default().with_max_bytes(2 * bytes([&hello]));
-    let spool = Spool::in_memory(&SpoolMemory::new(), settings).unwrap();
+    let spool = Spool::in_memory(&SpoolMemory::default(), settings).unwrap();
     spool.commit(&[put("CA", &hello), put("CB", &hello), put_dead_letter("CB", &hello)]).unwrap();
     assert!(spool.has_room_for(0) && !spool.has_room_for(1));
     spool.commit(&[stored("CA", &hello)]).unwrap();

@@ -71,7 +71,7 @@ impl World {
             settings = settings.with_acknowledge_at(level);
         }
         let spool = SpoolSettings::default().with_max_bytes(if dice.chance(0.2) { 2_000 } else { 1 << 30 });
-        let memory = dice.chance(0.4).then(SpoolMemory::new);
+        let memory = dice.chance(0.4).then(SpoolMemory::default);
         trace.count("history with a spool", u64::from(memory.is_some()));
         let manners = Manners { has_large: dice.chance(0.15) };
         let (processes, calls, aside) = Default::default();
@@ -128,7 +128,7 @@ impl World {
     /// Another process, in which calls are taken over.
     pub fn rival(&mut self) {
         if self.processes.len() == 1 {
-            let memory = self.dice.chance(0.3).then(SpoolMemory::new);
+            let memory = self.dice.chance(0.3).then(SpoolMemory::default);
             let process = self.process(memory);
             self.processes.push(process);
         }

@@ -211,7 +211,7 @@ proptest! {
 #[test]
 fn first_opening_survives_a_crash_at_any_write() {
     let opened = |writes| {
-        let memory = SpoolMemory::new();
+        let memory = SpoolMemory::default();
         memory.fail_after(Some(writes));
         let is_open = Spool::in_memory(&memory, SpoolSettings::default()).is_ok();
         assert_eq!(Model::of(&after_crash(&memory)), Model::default(), "after {writes} writes");
