@@ -1,4 +1,4 @@
-//! No card number gets into a record that is written, wherever it stands; nothing else changes.
+//! Redaction removes card numbers from every part of a record and changes nothing else.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -9,7 +9,7 @@ use std::error::Error;
 
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
-use verbale::log::{CardNumbers, Redaction, RedactionError, Redactor, Redactors, redact};
+use verbale::log::{CardNumbers, Redaction, Redactor, Redactors, redact};
 use verbale::{Heard, HeardSource, MessagesManager, PlainMessage, Record, Value};
 
 fn record(json: Json) -> Record {
@@ -31,7 +31,7 @@ fn texts(record: &Record) -> Vec<&str> {
     record.contents().texts().map(|text| text.as_str()).collect()
 }
 
-/// Replaces each of `words`.
+/// A redactor that replaces each of `words`.
 fn replacing(words: &'static [(&'static str, &'static str)]) -> impl Redactor {
     move |text: &str| {
         let found = words.iter().flat_map(|(word, replacement)| {
@@ -41,7 +41,7 @@ fn replacing(words: &'static [(&'static str, &'static str)]) -> impl Redactor {
     }
 }
 
-/// What was said, with `secret` wherever a text may stand; `KEEP` where it stands for good.
+/// A record with `secret` in every redactable text, and `KEEP` in every text that is never redacted.
 const EVERYWHERE: &str = r#"{
     "id": "01JRZJ1675E4S7Y4ZD7RNWNXWB", "after": 3, "summary": 2, "revision": 7,
     "message": {
@@ -117,7 +117,7 @@ fn bytes_that_are_text_are_redacted() {
 }
 
 #[test]
-fn a_number_that_is_a_card_number_becomes_a_text() {
+fn card_number_as_a_json_number_becomes_a_string() {
     let with =
         |numbers: Json| record(said(json!([{"type": "toolCall", "id": "c", "name": "f", "arguments": numbers}])));
     for (before, after) in [
@@ -131,7 +131,7 @@ fn a_number_that_is_a_card_number_becomes_a_text() {
 }
 
 #[test]
-fn references_to_contents_stay() {
+fn references_to_contents_are_kept() {
     let id = format!("sha256:{}abc4111111111111111", "a".repeat(45));
     let reference = json!({"type": "text", "contentId": id, "mimeType": "text/plain", "size": 7});
     let before = record(said(json!([reference, {"type": "document", "contentId": "4111111111111111"}])));
@@ -143,7 +143,7 @@ fn references_to_contents_stay() {
 }
 
 #[test]
-fn a_card_said_in_pieces_is_found() {
+fn card_number_across_texts_is_found() {
     for (before, after) in [
         (json!(["my card is 4111 1111", "1111 1111"]), vec!["my card is **** ****", "**** 1111"]),
         (json!(["my card is 4111 1111 ", " 1111 1111, please"]), vec!["my card is **** **** ", " **** 1111, please"]),
@@ -159,7 +159,7 @@ fn a_card_said_in_pieces_is_found() {
 }
 
 #[test]
-fn what_goes_over_two_texts_is_replaced_in_each() {
+fn redaction_across_two_texts_is_replaced_in_each() {
     let before = record(said(json!(["I am Nadia", "Okonjo, hello", "Nadia", "Okonjo"])));
     let redacted = redact(&before, &replacing(&[("Nadia Okonjo", "[name]")])).unwrap();
     assert_eq!(texts(&redacted), ["I am [name]", "[name], hello", "[name]", "[name]"]);
@@ -170,7 +170,7 @@ fn what_goes_over_two_texts_is_replaced_in_each() {
 }
 
 #[test]
-fn several_redactors_see_what_was_said() {
+fn each_redactor_sees_the_original_text() {
     let redactors =
         Redactors::default().with(CardNumbers).with(replacing(&[("card 4111", "[?]"), ("Nadia", "[name]")]));
     let before = record(said(json!(["Nadia, card 4111 1111 1111 1111"])));
@@ -178,7 +178,7 @@ fn several_redactors_see_what_was_said() {
     assert!(redact(&before, &Redactors::default()).unwrap() == before);
 }
 
-/// A record of an assistant message of which so many bytes were heard.
+/// A record of an assistant message with `bytes` bytes heard.
 fn heard(contents: &[&str], bytes: usize) -> Record {
     let mut manager = MessagesManager::<PlainMessage>::new();
     let mut entry = manager.add_assistant(contents).unwrap();
@@ -191,7 +191,7 @@ fn heard_texts(record: &Record) -> Vec<String> {
 }
 
 #[test]
-fn what_was_heard_ends_before_what_was_taken_out() {
+fn heard_part_ends_before_a_redaction_that_it_cuts() {
     let name = replacing(&[("Nadia", "[the name of the caller]"), ("is it", "")]);
     for (bytes, left) in [
         (0, vec![]),
@@ -216,7 +216,7 @@ fn what_was_heard_ends_before_what_was_taken_out() {
 }
 
 #[test]
-fn what_is_known_of_what_was_heard_stays() {
+fn details_of_the_heard_part_are_kept() {
     let mut before = said(json!(["card 4111111111111111"]));
     before["message"]["role"] = json!("assistant");
     before["message"]["heard"] = json!({"contents": ["card "], "by": "estimate", "confidence": 0.5});
@@ -225,25 +225,25 @@ fn what_is_known_of_what_was_heard_stays() {
 }
 
 #[test]
-fn nothing_found_is_nothing_copied() {
+fn unchanged_texts_are_shared() {
     let before = record(serde_json::from_str(EVERYWHERE).unwrap());
     let after = redact(&before, &CardNumbers).unwrap();
     assert!(after == before);
     let addresses = |record: &Record| record.contents().texts().map(|text| text.as_ptr()).collect::<Vec<_>>();
     assert_eq!(addresses(&after), addresses(&before));
-    // And the texts in which nothing was found are shared with those in which something was.
+    // A redacted record still shares its unchanged texts.
     let redacted = redact(&before, &replacing(&[("is a secret", "-")])).unwrap();
     assert_eq!(addresses(&redacted)[1], addresses(&before)[1]);
     assert_ne!(addresses(&redacted)[0], addresses(&before)[0]);
 }
 
-type Hook = Box<dyn Fn(&str) -> Result<Vec<Redaction>, Box<dyn Error + Send + Sync>> + Send + Sync>;
+type Find = Box<dyn Fn(&str) -> Result<Vec<Redaction>, Box<dyn Error + Send + Sync>> + Send + Sync>;
 
 #[test]
-fn a_redactor_that_fails_lets_nothing_through() {
+fn failing_redactor_refuses_the_record() {
     let id = "01JRZJ1675E4S7Y4ZD7RNWNXWB";
     let before = record(serde_json::from_str(EVERYWHERE).unwrap());
-    // At each text in turn, so that none is written unseen.
+    // The redactor fails at each text in turn, so that none is stored unseen.
     let seen = std::sync::Mutex::new(0);
     let count = |_: &str| {
         *seen.lock().unwrap() += 1;
@@ -252,21 +252,28 @@ fn a_redactor_that_fails_lets_nothing_through() {
     redact(&before, &count).unwrap();
     let texts_seen = *seen.lock().unwrap();
     assert!(texts_seen > 50, "{texts_seen}");
-    let at = |place: usize, hook: Hook| {
+    let at = |place: usize, find: Find| {
         let seen = std::sync::atomic::AtomicUsize::new(0);
         move |text: &str| {
             let is_here = seen.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == place;
-            if is_here { hook(text) } else { Ok(Vec::new()) }
+            if is_here { find(text) } else { Ok(Vec::new()) }
         }
     };
     for place in 0..texts_seen {
         let failed = redact(&before, &at(place, Box::new(|_| Err("no model".into())))).unwrap_err();
-        assert!(matches!(&failed, RedactionError::Failed { source, .. } if source.to_string() == "no model"));
+        assert_eq!(failed.source().unwrap().to_string(), "no model");
         let panicked = redact(&before, &at(place, Box::new(|_| panic!("on purpose")))).unwrap_err();
-        assert!(matches!(panicked, RedactionError::Panicked { .. }));
-        let beyond = |text: &str| Ok(vec![Redaction::new(0..text.len() + 1, "")]);
+        assert!(panicked.to_string().contains("its redactor panicked"), "{panicked}");
+        let length = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let seen = length.clone();
+        let beyond = move |text: &str| {
+            seen.store(text.len(), std::sync::atomic::Ordering::Relaxed);
+            Ok(vec![Redaction::new(0..text.len() + 1, "")])
+        };
         let beyond = redact(&before, &at(place, Box::new(beyond))).unwrap_err();
-        assert!(matches!(beyond, RedactionError::NotARange { start: 0, end, length, .. } if end == length + 1));
+        let length = length.load(std::sync::atomic::Ordering::Relaxed);
+        let expected = format!("the range 0..{} for a text of {length} bytes", length + 1);
+        assert!(beyond.to_string().contains(&expected), "{beyond}");
         for error in [failed, panicked, beyond] {
             let texts = [error.to_string(), format!("{error:?}")];
             assert!(texts.iter().all(|text| text.contains(id) && !text.contains("secret")), "{texts:?}");
@@ -275,27 +282,27 @@ fn a_redactor_that_fails_lets_nothing_through() {
 }
 
 #[test]
-fn what_would_lose_a_value_or_read_as_something_else_is_refused() {
+fn redaction_that_loses_a_value_or_changes_its_meaning_is_refused() {
     let with = |key: &str, value: Json| {
         let mut json = said(json!(["hello"]));
         json[key] = value;
         record(json)
     };
     let same_keys = redact(&with("x", json!({"one": 1, "two": 2})), &replacing(&[("one", "-"), ("two", "-")]));
-    assert!(matches!(same_keys, Err(RedactionError::SameKeys { .. })));
+    assert!(same_keys.unwrap_err().to_string().contains("two keys of a map are equal"));
     let swapped = redact(&with("x", json!({"one": 1, "two": 2})), &replacing(&[("one", "two"), ("two", "one")]));
     assert!(swapped.unwrap() == with("x", json!({"two": 1, "one": 2})));
 
     let a_key = redact(&with("sequence", json!(4)), &replacing(&[("sequence", "seq")]));
-    assert!(matches!(a_key, Err(RedactionError::NotARecord { .. })));
+    assert!(a_key.unwrap_err().to_string().contains("cannot be read back"));
     let an_attribute = with("metadata", json!({"timing": {"creation": 5}, "attribute": ["secret"]}));
     let an_attribute = redact(&an_attribute, &replacing(&[("secret", "fake")]));
-    assert!(matches!(an_attribute, Err(RedactionError::NotARecord { .. })));
+    assert!(an_attribute.unwrap_err().to_string().contains("cannot be read back"));
     let a_type = redact(&record(said(json!([{"type": "hologram"}]))), &replacing(&[("type", "-")]));
-    assert!(matches!(a_type, Err(RedactionError::NotARecord { .. })));
+    assert!(a_type.unwrap_err().to_string().contains("cannot be read back"));
 }
 
-/// Digits that a card number may have.
+/// The digits of a valid card number.
 fn card() -> impl Strategy<Value = String> {
     ("[2-9][0-9]{11,17}").prop_filter_map("all the same", |digits| {
         let card = (0..10).map(|check| format!("{digits}{check}")).find(|card| luhn(card)).unwrap();
@@ -303,7 +310,7 @@ fn card() -> impl Strategy<Value = String> {
     })
 }
 
-/// By the book: from the right, every second digit counts double.
+/// The Luhn formula: from the right, every second digit is doubled.
 fn luhn(digits: &str) -> bool {
     let value = |(place, c): (usize, char)| {
         let value = c.to_digit(10).unwrap() * if place % 2 == 1 { 2 } else { 1 };
@@ -320,7 +327,7 @@ fn is_card(digits: &str) -> bool {
         && !digits.chars().all(|c| digits.starts_with(c))
 }
 
-/// A record with the text of a card number put at one of its places.
+/// Returns a record with the text of a card number at one of its places.
 fn put(base: &Record, place: usize, text: &str, digits: &str, split: usize) -> Json {
     let mut json = json(base);
     let key: serde_json::Map<String, Json> = [(text.to_owned(), json!(null))].into_iter().collect();
@@ -370,26 +377,20 @@ fn put(base: &Record, place: usize, text: &str, digits: &str, split: usize) -> J
 }
 const PLACES: usize = 18 + 5 + 1;
 
-/// Without what may stand between digits, or between texts.
+/// Returns the JSON of a record without separators of digits and texts.
 fn bare(record: &Record) -> String {
     json(record).to_string().chars().filter(|c| !" -.,\"".contains(*c)).collect()
 }
 
-/// Puts a card number into a record, and checks that no five digits of it are left.
-fn masked_but_for_four_digits(
-    base: &Record,
-    card: &str,
-    text: &str,
-    place: usize,
-    split: usize,
-) -> Result<(), TestCaseError> {
+/// Puts a card number into a record, and checks that no five of its digits remain.
+fn check_masked(base: &Record, card: &str, text: &str, place: usize, split: usize) -> Result<(), TestCaseError> {
     let with_card = record(put(base, place, text, card, split));
     let redacted = redact(&with_card, &CardNumbers).unwrap();
-    // A set orders its values anew when one of them is masked: other numbers then stand side by side.
+    // Masking a value reorders a set, so other numbers become adjacent.
     let (left, noise) = (bare(&redacted), bare(base) + "|" + &bare(&redact(base, &CardNumbers).unwrap()));
     for five in 0..=card.len() - 5 {
         let digits = &card[five..five + 5];
-        // The text around the card may hold some of its digits by chance.
+        // The text around the card may contain some of its digits by chance.
         let said: String = text.chars().filter(|c| !" -.,".contains(*c)).collect();
         let times = (0..said.len()).filter(|at| said.as_bytes()[*at..].starts_with(digits.as_bytes())).count();
         let chance = noise.contains(digits) || times > 1;
@@ -410,10 +411,10 @@ fn list_with_a_masked_number_leaves_the_card_beside_it_masked() {
     base["new"] = json!([7, 31, 4222222222222_u64]);
     let redacted = json(&redact(&record(base.clone()), &CardNumbers).unwrap());
     assert_eq!(redacted["new"], json!([7, 31, "*********2222"]));
-    // "7", "31" and "2222" stand beside of this card.
+    // "7", "31" and "2222" are adjacent to this card.
     let card = (0..10).map(|check| format!("223170000000{check}")).find(|card| luhn(card)).unwrap();
     for place in 0..PLACES {
-        masked_but_for_four_digits(&record(base.clone()), &card, &card, place, 0).unwrap();
+        check_masked(&record(base.clone()), &card, &card, place, 0).unwrap();
     }
 }
 
@@ -421,7 +422,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn of_a_card_four_digits_are_left_wherever_it_stands(
+    fn card_keeps_four_digits_in_any_place(
         base in strategy::record(),
         card in card(),
         groups in proptest::collection::vec((1..7usize, "|[ .-]|, "), 1..8),
@@ -433,19 +434,19 @@ proptest! {
         let mut text = before;
         let mut rest = card.as_str();
         for (length, gap) in groups {
-            let (group, behind) = rest.split_at(length.min(rest.len()));
+            let (group, tail) = rest.split_at(length.min(rest.len()));
             text += group;
-            if !behind.is_empty() {
+            if !tail.is_empty() {
                 text += &gap;
             }
-            rest = behind;
+            rest = tail;
         }
         text = text + rest + &after;
-        masked_but_for_four_digits(&base, &card, &text, place, split)?;
+        check_masked(&base, &card, &text, place, split)?;
     }
 
     #[test]
-    fn each_reading_of_digits_is_redacted_and_no_other_text(text in "([0-9]{1,5}|[0-9]{13,16}|[ .-]|[ .-]|a){0,30}") {
+    fn every_valid_reading_is_redacted_and_no_other_text(text in "([0-9]{1,5}|[0-9]{13,16}|[ .-]|[ .-]|a){0,30}") {
         let before = record(said(json!(["x", text])));
         let redacted = redact(&before, &CardNumbers).unwrap();
         let left = texts(&redacted)[1];
@@ -470,12 +471,12 @@ proptest! {
     }
 
     #[test]
-    fn a_redactor_that_finds_nothing_changes_nothing(record in strategy::record()) {
+    fn redactor_without_findings_changes_nothing(record in strategy::record()) {
         prop_assert!(redact(&record, &Redactors::default()).unwrap() == record);
     }
 
     #[test]
-    fn what_was_heard_is_what_was_heard_redacted(
+    fn redacted_heard_part_equals_the_redaction_of_the_heard_part(
         pieces in proptest::collection::vec("[abé ]{0,5}c", 1..4), bytes in 0..30usize,
     ) {
         let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use verbale::log::{
     CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, CallWriter, LogFuture, LogWriter, LoggedCall,
-    MemoryLog, Opening, Put, Spool, SpoolSettings, WriterLease, WriterSettings,
+    MemoryLog, Put, Spool, SpoolSettings, WriterLease, WriterSettings,
 };
 use verbale::{LastMessage, MessagesManager, PlainMessage, Record};
 
@@ -68,7 +68,7 @@ fn measured(name: &str, log: Arc<dyn CallLog>, settings: WriterSettings, is_heal
 struct Blackhole;
 
 impl CallLog for Blackhole {
-    fn open_call<'a>(&'a self, _: &'a CallHeader) -> LogFuture<'a, Opening> {
+    fn open_call<'a>(&'a self, _: &'a CallHeader) -> LogFuture<'a, Put> {
         Box::pin(std::future::pending())
     }
 

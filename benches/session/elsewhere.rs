@@ -2,8 +2,7 @@
 
 use verbale::Record;
 use verbale::log::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogFuture, LoggedCall, MemoryLog, Opening, Put,
-    WriterLease,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogFuture, LoggedCall, MemoryLog, Put, WriterLease,
 };
 
 /// Its headers are kept, so that calls can be opened and closed.
@@ -11,7 +10,7 @@ use verbale::log::{
 pub struct Elsewhere(MemoryLog);
 
 impl CallLog for Elsewhere {
-    fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Opening> {
+    fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Put> {
         self.0.open_call(header)
     }
 

@@ -7,7 +7,7 @@ use verbale::ManagerError;
 use verbale::call::{OpenError, ReplyError, SayError};
 use verbale::dynamodb::DynamoError;
 use verbale::embedded::EmbeddedError;
-use verbale::log::{LogError, NotAccepted};
+use verbale::log::LogError;
 use verbale::model::{Failure, InvalidTool};
 
 use crate::text::visible;
@@ -41,8 +41,6 @@ pub enum CallError {
     Table(#[from] DynamoError),
     #[error("the log cannot be used")]
     Log(#[from] LogError),
-    #[error("the log's writer takes nothing")]
-    Writer(#[from] NotAccepted),
     #[error("a bug: the log does not hold what the manager holds")]
     NotEqual,
     #[error("the runtime does not start")]

@@ -9,7 +9,7 @@ use super::reply::ReplyEnd;
 use super::session::CallSession;
 use crate::clock::from_now;
 use crate::conversation::CallMetrics;
-use crate::log::{CallEnd, FinishError, LogError, Unstored};
+use crate::log::{CallEnd, LogError, Unstored};
 use crate::turn::{CallEvent, since};
 
 /// How a call ended.
@@ -19,7 +19,7 @@ pub struct Closed {
     /// What the log does not have by the deadline; nothing, if all is well. The log's writer goes on storing it.
     pub unstored: Vec<Unstored>,
     /// Why the log's writer did not take all of it, if so; then it is in the conversation, and nowhere else.
-    pub not_accepted: Option<FinishError>,
+    pub not_accepted: Option<LogError>,
     /// The call's turns, tools, summaries and tokens.
     pub totals: CallMetrics,
 }

@@ -16,7 +16,7 @@ use super::settings::CallSettings;
 use super::speech::Played;
 use super::utterance::Utterance;
 use crate::conversation::{CallMetrics, Conversation};
-use crate::log::{CallEnd, NotAccepted};
+use crate::log::{CallEnd, LogError};
 use crate::manager::{ManagerError, MessagesManager};
 use crate::message::{PlainMessage, Text, ToolCall, ToolResult};
 use crate::model::Model;
@@ -204,7 +204,7 @@ impl CallSession {
     }
 
     /// Why the log takes nothing more of the call, if so: another process owns it, or it was erased.
-    pub fn not_logged(&self) -> Option<NotAccepted> {
+    pub fn not_logged(&self) -> Option<LogError> {
         self.conversation.not_logged()
     }
 

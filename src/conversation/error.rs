@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::config::ConfigError;
-use crate::log::{FinishError, LogError};
+use crate::log::LogError;
 use crate::manager::ManagerError;
 use crate::message::MediaKind;
 use crate::model::{ModelError, StopReason};
@@ -142,5 +142,5 @@ pub enum EndError {
     Reason(LogError),
     /// The log takes nothing any more, or had no room in time. What it did not take is in the conversation alone.
     #[error(transparent)]
-    NotFinished(#[from] FinishError),
+    NotFinished(#[from] LogError),
 }

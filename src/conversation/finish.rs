@@ -10,7 +10,7 @@ use super::error::EndError;
 use super::shared::Conversation;
 use super::state::Attached;
 use crate::clock::from_now;
-use crate::log::{CallEnd, CallWriter, FinishError, Unstored};
+use crate::log::{CallEnd, CallWriter, LogError, Unstored};
 use crate::manager::{LastMessage, Receipt};
 use crate::message::MessageId;
 use crate::turn::Manager;
@@ -40,7 +40,7 @@ impl Conversation {
     }
 
     /// Hands what is left and the ending to the log's writer, and waits for it until a deadline.
-    pub(crate) async fn finish_log(&self, call_end: CallEnd, until: Instant) -> (Vec<Unstored>, Option<FinishError>) {
+    pub(crate) async fn finish_log(&self, call_end: CallEnd, until: Instant) -> (Vec<Unstored>, Option<LogError>) {
         let Some(writer) = self.writer() else { return (Vec::new(), None) };
         let left = || until.saturating_duration_since(Instant::now());
         // A copy, so that the conversation can be used meanwhile.

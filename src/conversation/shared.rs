@@ -11,7 +11,7 @@ use super::registry::{ConversationMetadata, History, HistoryLimit};
 use super::run::Run;
 use super::state::{Attached, State};
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
-use crate::log::{CallId, CallWriter, NotAccepted};
+use crate::log::{CallId, CallWriter, LogError};
 use crate::manager::MessagesManager;
 use crate::message::{Contents, MessageId, PlainMessage, Role, ToolCall, ToolName, ToolResult};
 use crate::model::Tool;
@@ -106,7 +106,7 @@ impl Conversation {
     }
 
     /// Why the log takes nothing more of the conversation, if so: another process owns it, or it was erased.
-    pub fn not_logged(&self) -> Option<NotAccepted> {
+    pub fn not_logged(&self) -> Option<LogError> {
         self.state().not_logged.clone()
     }
 

@@ -10,7 +10,7 @@ use super::metrics::CallMetrics;
 use super::registry::{History, Needed};
 use super::shared::Conversation;
 use super::summaries::Summaries;
-use crate::log::{CallId, CallWriter, HandedOver, NotAccepted};
+use crate::log::{CallId, CallWriter, LogError, Submitted};
 use crate::manager::LastMessage;
 use crate::turn::{CallEvent, Core, Host, Manager, Observer, count};
 
@@ -27,7 +27,7 @@ pub(super) struct State {
     pub runtime: Option<Handle>,
     pub writer: Option<Arc<CallWriter>>,
     /// Why the log takes nothing any more.
-    pub not_logged: Option<NotAccepted>,
+    pub not_logged: Option<LogError>,
 }
 
 /// Who takes the turns of a conversation.
@@ -82,7 +82,7 @@ impl State {
         let Some(writer) = &self.writer else { return };
         let events = &mut self.core.events;
         match writer.submit(&mut self.core.manager, LastMessage::Include) {
-            Ok(HandedOver { records, is_full, .. }) => {
+            Ok(Submitted { records, is_full, .. }) => {
                 if records > 0 {
                     events.push(CallEvent::HandedOver { records: count(records) });
                 }

@@ -2,8 +2,7 @@
 
 use super::{DynamoError, DynamoLog};
 use crate::log::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, LoggedCall, Opening, Put,
-    WriterLease,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, LoggedCall, Put, WriterLease,
 };
 use crate::message::Record;
 
@@ -13,7 +12,7 @@ use crate::message::Record;
 /// is the writer. A list may lag behind by a moment. The client's time-outs bound every wait: take one from
 /// [`log_client`](super::log_client).
 impl CallLog for DynamoLog {
-    fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Opening> {
+    fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Put> {
         Box::pin(async move { self.open(header).await.map_err(|error| at("opening", header.call_id(), error)) })
     }
 

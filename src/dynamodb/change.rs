@@ -58,7 +58,7 @@ impl DynamoLog {
             Written::Refused(Some(found)) if self.is_live(&found) => {
                 let current = item::epoch(&found);
                 if current > lease.epoch() {
-                    return Err(LogError::Fenced { call_id: call_id.clone(), epoch: lease.epoch(), current }.into());
+                    return Err(LogError::fenced(call_id, lease.epoch(), current).into());
                 }
                 found
             }
@@ -102,5 +102,5 @@ impl DynamoLog {
 pub(super) fn not_there(call_id: &CallId, found: Option<&Item>) -> DynamoError {
     let call_id = call_id.clone();
     let is_erased = found.is_some_and(item::is_erased);
-    if is_erased { LogError::Erased { call_id } } else { LogError::NotOpened { call_id } }.into()
+    if is_erased { LogError::erased(&call_id) } else { LogError::not_opened(&call_id) }.into()
 }

@@ -73,7 +73,7 @@ impl DynamoLog {
         let subject = || format!("call {call_id}, erasing it from table {}", self.table);
         match self.send_put(request, subject).await? {
             Written::Done(_) => Ok(()),
-            Written::Refused(_) => Err(LogError::Held { call_id: call_id.clone() }.into()),
+            Written::Refused(_) => Err(LogError::held(call_id).into()),
         }
     }
 

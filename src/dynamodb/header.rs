@@ -4,13 +4,13 @@ use aws_sdk_dynamodb::types::AttributeValue;
 
 use super::write::Written;
 use super::{AttributeError, DynamoError, DynamoLog, Item, day, item, keys, names};
-use crate::log::{CallEnd, CallHeader, CallId, Cursor, LogError, Opening, Tenant};
+use crate::log::{CallEnd, CallHeader, CallId, Cursor, LogError, Put, Tenant};
 
 impl DynamoLog {
     /// Writes down that a call has begun, so that it is [listed](Self::list).
     ///
     /// Errors: opened with another start, tenant or expiry, or erased (nothing is written); a request that failed.
-    pub(super) async fn open(&self, header: &CallHeader) -> Result<Opening, DynamoError> {
+    pub(super) async fn open(&self, header: &CallHeader) -> Result<Put, DynamoError> {
         let call_id = header.call_id();
         let mut item = to_item(header);
         let day_key = day::key_of(header, self.day_shards);
@@ -22,15 +22,15 @@ impl DynamoLog {
             .condition_expression("attribute_not_exists(#pk)")
             .expression_attribute_names("#pk", names::PARTITION_KEY);
         let subject = || format!("the header of call {call_id} to table {}", self.table);
-        let Written::Refused(found) = self.send_put(request, subject).await? else { return Ok(Opening::Opened) };
+        let Written::Refused(found) = self.send_put(request, subject).await? else { return Ok(Put::Written) };
         let found = found.unwrap_or_default();
         if item::is_erased(&found) {
-            return Err(LogError::Erased { call_id: call_id.clone() }.into());
+            return Err(LogError::erased(call_id).into());
         }
         if from_item(&found)?.is_opened_as(header) {
-            Ok(Opening::AlreadyOpen)
+            Ok(Put::AlreadyThere)
         } else {
-            Err(LogError::OtherHeader { call_id: call_id.clone() }.into())
+            Err(LogError::other_header(call_id).into())
         }
     }
 }

@@ -25,7 +25,7 @@ impl DynamoLog {
     async fn list_shard(&self, query: &CallQuery, shard: u8) -> Result<Vec<CallHeader>, DynamoError> {
         let now_s = self.now_s();
         let mut calls = Vec::new();
-        let wanted = query.at_most() + 1;
+        let wanted = query.max_calls() + 1;
         let day = day::key(query.day, query.tenant.as_ref(), shard);
         let request = self
             .client

@@ -69,11 +69,11 @@ impl DynamoLog {
 fn compare(key: ItemKey, lease: &WriterLease, record: &Record, found: Item) -> Result<Put, DynamoError> {
     let call_id = lease.call_id().clone();
     if item::is_erased(&found) {
-        return Err(LogError::Erased { call_id }.into());
+        return Err(LogError::erased(&call_id).into());
     }
     let current = item::epoch(&found);
     if current > lease.epoch() {
-        return Err(LogError::Fenced { call_id, epoch: lease.epoch(), current }.into());
+        return Err(LogError::fenced(&call_id, lease.epoch(), current).into());
     }
     let Some((found_id, found_revision)) = item::identity(&found) else {
         let reason = "what is there has no `id` and `revision`, or DynamoDB did not give it back";
@@ -81,7 +81,7 @@ fn compare(key: ItemKey, lease: &WriterLease, record: &Record, found: Item) -> R
     };
     let (id, position) = (record.id(), record.position());
     if found_id != id {
-        return Err(LogError::OtherMessage { call_id, position, id, found: found_id }.into());
+        return Err(LogError::other_message(&call_id, position, id, found_id).into());
     }
     if found_revision > record.revision() {
         return Ok(Put::NewerKept);
@@ -89,6 +89,6 @@ fn compare(key: ItemKey, lease: &WriterLease, record: &Record, found: Item) -> R
     if from_item(found)? == *record {
         Ok(Put::AlreadyThere)
     } else {
-        Err(LogError::OtherContents { call_id, position, id, revision: found_revision }.into())
+        Err(LogError::other_contents(&call_id, position, id, found_revision).into())
     }
 }

@@ -1,83 +1,81 @@
-//! [`Call`]: all that a log holds of one call, and what may be written over what.
+//! [`Call`]: the state of one call in a log, and the rules for overwriting it.
 
 use std::collections::BTreeMap;
 
-use super::{CallChange, CallHeader, CallId, LogError, LoggedCall, Opening, Put, WriterLease};
+use super::{CallChange, CallHeader, CallId, LogError, LoggedCall, Put, WriterLease};
 use crate::message::{Position, Record};
 
-/// All that a log holds of one call.
+/// The state of one call in a log.
 #[derive(Default)]
 pub(super) enum Call {
-    /// Nothing, and nothing will ever be.
+    /// The call was erased, and nothing of it is stored again.
     Erased,
-    /// Nothing, or something.
+    /// The log has nothing of the call.
     #[default]
     Unknown,
-    /// Its header, if it was opened, the newest revision of each message, and when they expire.
+    /// The header, if the call was opened, the newest revision of each message, and when the records expire.
     Known { header: Option<CallHeader>, records: BTreeMap<Position, Record>, expires_at_s: Option<i64> },
 }
 
 impl Call {
-    /// What a header means for it. Changes nothing.
-    pub fn opening(&self, header: &CallHeader) -> Result<Opening, LogError> {
+    /// Returns the outcome of opening the call with a header, without changing it.
+    pub fn check_open(&self, header: &CallHeader) -> Result<Put, LogError> {
         let call_id = header.call_id();
         match self {
-            Self::Erased => Err(LogError::Erased { call_id: call_id.clone() }),
-            Self::Known { header: Some(found), .. } if found.is_opened_as(header) => Ok(Opening::AlreadyOpen),
-            Self::Known { header: Some(_), .. } => Err(LogError::OtherHeader { call_id: call_id.clone() }),
-            _ => Ok(Opening::Opened),
+            Self::Erased => Err(LogError::erased(call_id)),
+            Self::Known { header: Some(found), .. } if found.is_opened_as(header) => Ok(Put::AlreadyThere),
+            Self::Known { header: Some(_), .. } => Err(LogError::other_header(call_id)),
+            _ => Ok(Put::Written),
         }
     }
 
-    /// Keeps a header: that of an [`opening`](Self::opening), or a [changed](Self::changed) one.
-    pub fn keep_header(&mut self, kept: CallHeader) {
+    /// Sets the header.
+    pub fn set_header(&mut self, kept: CallHeader) {
         if let Some((header, _)) = self.known() {
             *header = Some(kept);
         }
     }
 
-    /// The header after a change. Changes nothing.
+    /// Returns the header after a change, without making the change.
     pub fn changed(&self, call_id: &CallId, change: &CallChange, now_s: i64) -> Result<CallHeader, LogError> {
         match self {
-            Self::Erased => Err(LogError::Erased { call_id: call_id.clone() }),
+            Self::Erased => Err(LogError::erased(call_id)),
             Self::Known { header: Some(header), .. } if !header.has_expired(now_s) => header.clone().changed(change),
-            _ => Err(LogError::NotOpened { call_id: call_id.clone() }),
+            _ => Err(LogError::not_opened(call_id)),
         }
     }
 
-    /// Whether it may be erased.
-    pub fn erasing(&self, call_id: &CallId) -> Result<(), LogError> {
+    /// Returns an error if the call must not be erased.
+    pub fn check_erase(&self, call_id: &CallId) -> Result<(), LogError> {
         match self.header() {
-            Some(header) if header.is_held() => Err(LogError::Held { call_id: call_id.clone() }),
+            Some(header) if header.is_held() => Err(LogError::held(call_id)),
             _ => Ok(()),
         }
     }
 
-    /// What a record means for it. Changes nothing.
-    fn weigh(&self, lease: &WriterLease, record: &Record) -> Result<Put, LogError> {
-        let call_id = || lease.call_id().clone();
+    /// Returns the outcome of putting a record, without storing it.
+    fn check_put(&self, lease: &WriterLease, record: &Record) -> Result<Put, LogError> {
+        let call_id = lease.call_id();
         let records = match self {
-            Self::Erased => return Err(LogError::Erased { call_id: call_id() }),
+            Self::Erased => return Err(LogError::erased(call_id)),
             Self::Unknown => return Ok(Put::Written),
             Self::Known { header: Some(header), .. } if header.epoch() > lease.epoch() => {
-                return Err(header.fences(lease));
+                return Err(LogError::fenced(call_id, lease.epoch(), header.epoch()));
             }
             Self::Known { records, .. } => records,
         };
         let (position, id, revision) = (record.position(), record.id(), record.revision());
         match records.get(&position) {
             None => Ok(Put::Written),
-            Some(found) if found.id() != id => {
-                Err(LogError::OtherMessage { call_id: call_id(), position, id, found: found.id() })
-            }
+            Some(found) if found.id() != id => Err(LogError::other_message(call_id, position, id, found.id())),
             Some(found) if found.revision() > revision => Ok(Put::NewerKept),
             Some(found) if found.revision() < revision => Ok(Put::Written),
             Some(found) if found == record => Ok(Put::AlreadyThere),
-            Some(_) => Err(LogError::OtherContents { call_id: call_id(), position, id, revision }),
+            Some(_) => Err(LogError::other_contents(call_id, position, id, revision)),
         }
     }
 
-    /// Takes note of a record that the log holds, unless it holds a newer one.
+    /// Adds a stored record, unless the call has that revision or a newer one.
     pub fn replay(&mut self, record: Record) {
         let Some((_, records)) = self.known() else { return };
         let known = records.get(&record.position());
@@ -86,9 +84,9 @@ impl Call {
         }
     }
 
-    /// Keeps a record, unless it is there.
+    /// Stores a record, unless the call has that revision or a newer one.
     pub fn put(&mut self, lease: &WriterLease, record: &Record) -> Result<Put, LogError> {
-        let put = self.weigh(lease, record)?;
+        let put = self.check_put(lease, record)?;
         if put == Put::Written {
             self.replay(record.clone());
         }
@@ -98,12 +96,12 @@ impl Call {
         Ok(put)
     }
 
-    /// The header as a list shows it, where the call was opened and neither erased nor expired.
-    pub fn shown(&self, now_s: i64) -> Option<&CallHeader> {
+    /// The header, if the call was opened and is neither erased nor expired.
+    pub fn listed(&self, now_s: i64) -> Option<&CallHeader> {
         self.header().filter(|header| !header.has_expired(now_s))
     }
 
-    /// What is read of it.
+    /// Returns the call as a reader sees it: empty if it is unknown, erased or expired.
     pub fn read(&self, now_s: i64) -> LoggedCall {
         let Self::Known { header, records, expires_at_s } = self else { return LoggedCall::default() };
         let has_expired = match header {
@@ -116,7 +114,7 @@ impl Call {
         LoggedCall::new(header.clone(), records.values().cloned().collect())
     }
 
-    /// Its header, if it was opened.
+    /// The header, if the call was opened.
     pub fn header(&self) -> Option<&CallHeader> {
         match self {
             Self::Known { header, .. } => header.as_ref(),

@@ -1,4 +1,4 @@
-//! [`CallId`]: which call.
+//! [`CallId`]: the id of a call.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,11 +8,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use super::LogError;
 use crate::message::is_invisible;
 
-/// The id of a call: whatever the service calls it, of 1 to [`MAX_BYTES`](Self::MAX_BYTES) bytes, without control
-/// or invisible characters.
+/// The id that the service gives a call, of 1 to 1,000 bytes, without control or invisible characters.
 ///
-/// It may hold a `#`: in a key the id stands last, behind a fixed prefix, so that where it begins and ends is never
-/// in doubt. Control characters are refused since an id is printed in errors and logs.
+/// An id may contain `#`: keys end with the id, after a fixed prefix, so they stay unambiguous. Control characters are
+/// refused because errors and traces print ids.
 ///
 /// ```
 /// use verbale::log::CallId;
@@ -36,15 +35,18 @@ impl<'de> Deserialize<'de> for CallId {
 }
 
 impl CallId {
-    /// In DynamoDB a partition key has room for 2,048 bytes and a sort key for
-    /// [1,024](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html); in the index of
-    /// calls by day the id stands in the sort key, behind the start of the call.
-    pub const MAX_BYTES: usize = 1_000;
+    /// A DynamoDB sort key has room for
+    /// [1,024 bytes](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html); the index of
+    /// calls by day has the start of the call and the id in it.
+    pub(crate) const MAX_BYTES: usize = 1_000;
 
-    /// Errors: empty, longer than [`MAX_BYTES`](Self::MAX_BYTES), with control or invisible characters.
+    /// Creates an id.
+    ///
+    /// Returns [`Invalid`](super::LogErrorKind::Invalid) if the text is empty, longer than 1,000 bytes, or has control or
+    /// invisible characters.
     pub fn new(id: impl Into<Arc<str>>) -> Result<Self, LogError> {
-        let reason = "one has 1 to 1,000 bytes and no control or invisible characters";
-        printable(id.into(), Self::MAX_BYTES, LogError::Invalid { what: "a call id", reason }).map(Self)
+        let rule = "it has 1 to 1,000 bytes and no control or invisible characters";
+        printable(id.into(), Self::MAX_BYTES, "a call id", rule).map(Self)
     }
 
     /// The id as text.
@@ -53,11 +55,10 @@ impl CallId {
     }
 }
 
-/// A text that a key can hold and an error can show. Errors: empty, longer than `max_bytes`, with control or invisible
-/// characters.
-pub(super) fn printable(text: Arc<str>, max_bytes: usize, otherwise: LogError) -> Result<Arc<str>, LogError> {
+/// Checks that a key can hold a text and that an error can print it. `expected` and `rule` describe a valid text.
+pub(super) fn printable(text: Arc<str>, max_bytes: usize, expected: &str, rule: &str) -> Result<Arc<str>, LogError> {
     let is_printable = !text.is_empty() && text.len() <= max_bytes && !text.chars().any(is_invisible);
-    if is_printable { Ok(text) } else { Err(otherwise) }
+    if is_printable { Ok(text) } else { Err(LogError::invalid(expected, rule)) }
 }
 
 impl fmt::Display for CallId {
@@ -77,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_id_is_what_a_key_can_hold_and_a_log_can_print() {
+    fn call_ids_fit_into_keys_and_print() {
         for good in ["1", "CA#1", "Anruf 7, ü", &"x".repeat(1_000)] {
             assert!(CallId::new(good).is_ok(), "{good}");
         }

@@ -1,54 +1,55 @@
-//! [`CallChange`]: what can be changed of a call as a whole. [`LoggedCall`]: what is read of it.
+//! [`CallChange`]: a change of a call as a whole. [`LoggedCall`]: what a log returns for a call.
 
 use super::{CallEnd, CallHeader, WriterLease};
 use crate::contents::Problem;
 use crate::message::Record;
 
-/// A change of a call as a whole. Each can be made again: after an error, and by two at once.
+/// A change of a call as a whole. Every change is idempotent: it can be retried after an error and made by two
+/// processes at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallChange {
-    /// Another writer goes on with the call: its epoch is raised, and it has not ended. Once this is done, whoever has
-    /// an older epoch is fenced.
+    /// Another writer takes the call over. Its epoch goes up by one, its end is removed, and writers with an older epoch
+    /// are fenced.
     Resume,
-    /// The call has ended. The first ending stays, until the call is resumed.
+    /// The call has ended. The first end is kept until the call is resumed.
     Close {
-        /// Whose right it is to say so.
+        /// The lease of the writer that ends the call.
         lease: WriterLease,
-        /// How it ended.
+        /// How the call ended.
         call_end: CallEnd,
     },
-    /// The call is kept until it is [released](Self::Release): it neither expires, nor can it be erased.
+    /// The call is put under a legal hold: it neither expires nor can be erased until it is [released](Self::Release).
     Hold,
-    /// A hold ends: the call expires when it was to, and can be erased.
+    /// The hold ends. The call expires at its original time and can be erased.
     Release,
 }
 
-/// What a log holds of a call.
+/// The header and records that a log holds of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoggedCall {
-    /// Its header, where it was opened.
+    /// The header; `None` if the call was never opened.
     pub header: Option<CallHeader>,
-    /// Its records in the order of its list, each summary behind the last message that it covers.
+    /// The records in the order of the conversation. Each summary follows the last message that it covers.
     pub records: Vec<Record>,
-    /// The contents that could not be loaded, each with the message that refers to it: all that is missing of the call.
-    /// Only a log that [offloads](super::Offloading) has any.
+    /// The contents that could not be loaded, each with the message that refers to it. Everything else is complete. Only
+    /// a log that [offloads](super::Offloading) has problems.
     pub problems: Vec<Problem>,
 }
 
 impl LoggedCall {
-    /// What is read of a call with this header and these records.
+    /// Creates a call without problems.
     pub fn new(header: Option<CallHeader>, records: Vec<Record>) -> Self {
         Self { header, records, problems: Vec::new() }
     }
 
-    /// Whether there is nothing: the log has never heard of it, or it was erased, or it has expired.
+    /// Returns true if the call is unknown, erased or expired.
     pub fn is_empty(&self) -> bool {
         self.header.is_none() && self.records.is_empty()
     }
 
-    /// The claim of whoever opened or resumed it last. `None` where it was never opened.
+    /// The lease of the writer that opened or last resumed the call; `None` if it was never opened.
     pub fn lease(&self) -> Option<WriterLease> {
         self.header.as_ref().map(WriterLease::of)
     }

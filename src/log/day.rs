@@ -6,7 +6,7 @@ use std::str::FromStr;
 use super::LogError;
 use crate::clock::Date;
 
-/// A day in UTC, of the years 0000 to 9999. Reads and displays as `2025-04-16`.
+/// A day in UTC, in the years 0000 to 9999. Parses from and displays as `2025-04-16`.
 ///
 /// ```
 /// use verbale::log::Day;
@@ -19,12 +19,12 @@ use crate::clock::Date;
 pub struct Day(Date);
 
 impl Day {
-    /// The day of a moment, in milliseconds since the Unix epoch; the first or last day there is for one outside.
+    /// Returns the day of a time in milliseconds since the Unix epoch. Times out of range give the first or last day.
     pub fn of_ms(at_ms: i64) -> Self {
         Self(Date::of_ms(at_ms))
     }
 
-    /// Its first millisecond since the Unix epoch.
+    /// The first millisecond of the day, since the Unix epoch.
     pub fn start_ms(self) -> i64 {
         self.0.start_ms()
     }
@@ -40,7 +40,6 @@ impl FromStr for Day {
     type Err = LogError;
 
     fn from_str(text: &str) -> Result<Self, LogError> {
-        let day = Date::read(text).map(Self);
-        day.ok_or(LogError::Invalid { what: "a day", reason: "a day is written as 2025-04-16" })
+        Date::read(text).map(Self).ok_or_else(|| LogError::invalid("a day", "write a day as 2025-04-16"))
     }
 }

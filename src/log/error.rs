@@ -1,177 +1,185 @@
-//! [`LogError`]: why a log could not do what it was asked.
+//! [`LogError`]: why the log, its writer or its spool did not do something.
 
 use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 
 use super::CallId;
 use crate::message::{MessageId, Position};
 
-/// Why a log could not do what it was asked: which call, what to do. Never holds what was said.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum LogError {
-    /// The call was erased, and stays so.
-    #[error("call {call_id} was erased; nothing of it is written any more: drop what is still to be logged of it")]
-    Erased {
-        /// The call.
-        call_id: CallId,
-    },
-    /// Another writer goes on with the call.
-    #[error(
-        "call {call_id} is written by its writer {current} now, and this is writer {epoch}; nothing was written: \
-         another process has resumed the call, stop logging it here"
-    )]
-    Fenced {
-        /// The call.
-        call_id: CallId,
-        /// The epoch of who was refused.
-        epoch: u32,
-        /// The epoch that the call has now.
-        current: u32,
-    },
-    /// The call is under a legal hold.
-    #[error("call {call_id} is under a legal hold; nothing was erased: release it first, if that is allowed")]
-    Held {
-        /// The call.
-        call_id: CallId,
-    },
-    /// The call is not there to be changed: it was never opened, or has expired.
-    #[error("call {call_id} was never opened, or has expired; nothing was changed: open it first")]
-    NotOpened {
-        /// The call.
-        call_id: CallId,
-    },
-    /// Another message stands where this one belongs.
-    #[error(
-        "{} of call {call_id} is message {found} in the log, not {id}; nothing was written: two writers log this \
-         call, stop one and restore the call from the log",
-        place(position)
-    )]
-    OtherMessage {
-        /// The call.
-        call_id: CallId,
-        /// Where both belong.
-        position: Position,
-        /// The message that was to be written.
-        id: MessageId,
-        /// The message that is there.
-        found: MessageId,
-    },
-    /// The same message at the same revision with other contents.
-    #[error(
-        "{} of call {call_id}, message {id}, is in the log with other contents at the same revision {revision}; \
-         nothing was written: two writers log this call, stop one and restore the call from the log",
-        place(position)
-    )]
-    OtherContents {
-        /// The call.
-        call_id: CallId,
-        /// Where it stands.
-        position: Position,
-        /// The message.
-        id: MessageId,
-        /// The revision that both have.
-        revision: u32,
-    },
-    /// The call was opened with another start, tenant or expiry.
-    #[error(
-        "call {call_id} was opened with another start, tenant or expiry; nothing was written: give each call an id of \
-         its own"
-    )]
-    OtherHeader {
-        /// The call.
-        call_id: CallId,
-    },
-    /// A call id, start or tenant that a header cannot hold, or a text that is not a day or a cursor.
-    #[error("not {what}: {reason}")]
-    Invalid {
-        /// What it was to be.
-        what: &'static str,
-        /// What it should be.
-        reason: &'static str,
-    },
-    /// A backend failed.
-    #[error("{operation} failed; the source of this error says why{remedy}")]
-    Backend {
-        /// What was to be done, and to which call.
-        operation: Box<str>,
-        /// What to do about it.
-        remedy: Remedy,
-        /// The error of the backend.
-        source: Box<dyn Error + Send + Sync>,
-    },
+/// Why the log, its writer or its spool did not do something.
+///
+/// The text names what happened, the call or file, and what to do. It never contains the words of a caller. Clones are
+/// cheap.
+#[derive(Debug, Clone)]
+pub struct LogError {
+    kind: LogErrorKind,
+    remedy: Remedy,
+    text: Arc<str>,
+    source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
-/// What to do about an error of a log.
+/// The kind of a [`LogError`], for callers that react to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LogErrorKind {
+    /// The call was erased. Drop everything that is still to be logged of it.
+    Erased,
+    /// Another process has taken the call over. Stop logging it here.
+    Fenced,
+    /// The call is under a legal hold and was not erased.
+    Held,
+    /// The call was never opened, or it has expired.
+    NotOpened,
+    /// The log holds another message, other contents or another header: two writers log this call.
+    Conflict,
+    /// A value is not a call id, tenant, reason, start, day or cursor.
+    Invalid,
+    /// Stored data cannot be read, or its records do not form a conversation.
+    Damaged,
+    /// The writer was stopped.
+    Stopped,
+    /// The log or something around it failed: see [`LogError::remedy`].
+    Failed,
+}
+
+/// How a caller can react to an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Remedy {
-    /// Do the same again, later: it may pass by itself.
+    /// Retry later: the cause may pass by itself.
     Retry,
-    /// A person has to mend something around the log (a table that is missing, a permission, credentials, a full
-    /// disk); then the same succeeds.
+    /// An operator has to fix something around the log, such as a missing table, a permission or a full disk. Then a
+    /// retry succeeds.
     Operator,
-    /// The same will never succeed.
+    /// A retry never succeeds.
     None,
 }
 
-impl fmt::Display for Remedy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Retry => "; do it again",
-            Self::Operator => "; mend that, then do it again",
-            Self::None => "",
-        })
-    }
-}
-
-fn place(position: &Position) -> String {
-    match position.summary_number() {
-        None => format!("message {}", position.seq()),
-        Some(number) => format!("summary {number}"),
-    }
-}
-
 impl LogError {
-    /// That a backend failed at something. `operation` names the call, and `source` says nothing of what was said.
+    /// Returns the error of a backend. `operation` names the call; neither it nor `source` may contain the words of a
+    /// caller.
     pub fn backend(
-        operation: impl Into<Box<str>>,
+        operation: impl fmt::Display,
         remedy: Remedy,
         source: impl Into<Box<dyn Error + Send + Sync>>,
     ) -> Self {
-        Self::Backend { operation: operation.into(), remedy, source: source.into() }
+        let advice = match remedy {
+            Remedy::Retry => "; retry",
+            Remedy::Operator => "; fix the cause, then retry",
+            Remedy::None => "",
+        };
+        let text = format!("{operation} failed; the source of this error says why{advice}");
+        Self { kind: LogErrorKind::Failed, remedy, text: text.into(), source: Some(source.into().into()) }
     }
 
-    /// What to do about it.
+    pub(super) fn new(kind: LogErrorKind, remedy: Remedy, text: impl Into<Arc<str>>) -> Self {
+        Self { kind, remedy, text: text.into(), source: None }
+    }
+
+    pub(super) fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.source = Some(source.into().into());
+        self
+    }
+
+    pub(crate) fn erased(call_id: &CallId) -> Self {
+        let text = format!("call {call_id} was erased; nothing was written: drop what is still to be logged of it");
+        Self::new(LogErrorKind::Erased, Remedy::None, text)
+    }
+
+    /// `current` is the epoch of the writer that owns the call now.
+    pub(crate) fn fenced(call_id: &CallId, epoch: u32, current: u32) -> Self {
+        let text = format!(
+            "call {call_id} is written by its writer {current} now, and this is writer {epoch}; nothing was written: \
+             another process has resumed the call, stop logging it here"
+        );
+        Self::new(LogErrorKind::Fenced, Remedy::None, text)
+    }
+
+    pub(crate) fn held(call_id: &CallId) -> Self {
+        let text = format!(
+            "call {call_id} is under a legal hold; nothing was erased: release the hold first, if that is allowed"
+        );
+        Self::new(LogErrorKind::Held, Remedy::None, text)
+    }
+
+    pub(crate) fn not_opened(call_id: &CallId) -> Self {
+        let text = format!("call {call_id} was never opened, or has expired; nothing was changed: open it first");
+        Self::new(LogErrorKind::NotOpened, Remedy::None, text)
+    }
+
+    pub(crate) fn other_message(call_id: &CallId, position: Position, id: MessageId, found: MessageId) -> Self {
+        let text = format!(
+            "{} of call {call_id} is message {found} in the log, not {id}; nothing was written: two writers log this \
+             call, stop one and restore the call from the log",
+            name_of(position)
+        );
+        Self::new(LogErrorKind::Conflict, Remedy::None, text)
+    }
+
+    pub(crate) fn other_contents(call_id: &CallId, position: Position, id: MessageId, revision: u32) -> Self {
+        let text = format!(
+            "{} of call {call_id}, message {id}, has other contents in the log at the same revision {revision}; \
+             nothing was written: two writers log this call, stop one and restore the call from the log",
+            name_of(position)
+        );
+        Self::new(LogErrorKind::Conflict, Remedy::None, text)
+    }
+
+    pub(crate) fn other_header(call_id: &CallId) -> Self {
+        let text = format!(
+            "call {call_id} was opened with another start, tenant or expiry; nothing was written: give each call its \
+             own id"
+        );
+        Self::new(LogErrorKind::Conflict, Remedy::None, text)
+    }
+
+    pub(super) fn invalid(expected: &str, rule: &str) -> Self {
+        Self::new(LogErrorKind::Invalid, Remedy::None, format!("not {expected}: {rule}"))
+    }
+
+    pub(super) fn stopped() -> Self {
+        let text = "the log's writer was stopped; nothing was accepted: start another writer, take back what was \
+                    submitted, and submit all pending changes to it";
+        Self::new(LogErrorKind::Stopped, Remedy::None, text)
+    }
+
+    /// The kind of the error.
+    pub fn kind(&self) -> LogErrorKind {
+        self.kind
+    }
+
+    /// How a caller can react. A retry is always safe: operations that were already done change nothing.
     pub fn remedy(&self) -> Remedy {
-        match self {
-            Self::Backend { remedy, .. } => *remedy,
-            _ => Remedy::None,
-        }
+        self.remedy
     }
 
-    /// Whether the same may succeed later, by itself. Doing again what failed is always safe.
+    /// Returns true if a later retry may succeed without an operator.
     pub fn is_retryable(&self) -> bool {
-        self.remedy() == Remedy::Retry
+        self.remedy == Remedy::Retry
     }
 
-    /// Whether the log holds something else than this writer believes: two writers log one call.
-    pub fn is_conflict(&self) -> bool {
-        matches!(self, Self::OtherMessage { .. } | Self::OtherContents { .. } | Self::OtherHeader { .. })
-    }
-
-    /// Whether the other records of the call would meet it as well.
+    /// Returns true if every other record of the call would fail the same way.
     pub(crate) fn is_of_all_records(&self) -> bool {
-        self.remedy() != Remedy::None || self.is_fenced() || self.is_erased()
+        self.remedy != Remedy::None || matches!(self.kind, LogErrorKind::Fenced | LogErrorKind::Erased)
     }
+}
 
-    /// Whether another writer goes on with the call.
-    pub fn is_fenced(&self) -> bool {
-        matches!(self, Self::Fenced { .. })
+impl fmt::Display for LogError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
     }
+}
 
-    /// Whether the call was erased.
-    pub fn is_erased(&self) -> bool {
-        matches!(self, Self::Erased { .. })
+impl Error for LogError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_ref().map(|source| &**source as &(dyn Error + 'static))
+    }
+}
+
+fn name_of(position: Position) -> String {
+    match position.summary_number() {
+        None => format!("message {}", position.seq()),
+        Some(number) => format!("summary {number}"),
     }
 }

@@ -1,15 +1,14 @@
-//! [`CallHeader`]: what is known of a call as a whole.
+//! [`CallHeader`]: the facts about a call as a whole.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::call_id::printable;
-use super::{CallChange, CallEnd, CallId, Day, LogError, WriterLease};
+use super::{CallChange, CallEnd, CallId, Day, LogError};
 
-/// What is known of a call as a whole: what a list of calls shows.
+/// The facts about a call as a whole, as a list of calls shows them.
 ///
-/// What it was opened with (start, tenant, expiry) never changes; the rest is what [`CallChange`](super::CallChange)s
-/// made of it.
+/// Id, start, tenant and expiry never change. [`CallChange`](super::CallChange)s change epoch, end and hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallHeader {
     call_id: CallId,
@@ -22,47 +21,47 @@ pub struct CallHeader {
 }
 
 impl CallHeader {
-    /// Starts are listed in the order of 13 digits: up to the year 2286.
-    pub const MAX_STARTED_MS: i64 = 9_999_999_999_999;
+    /// Starts sort as text of 13 digits, which last until the year 2286.
+    const MAX_STARTED_MS: i64 = 9_999_999_999_999;
 
-    /// The header of a call that started at a moment, in milliseconds since the Unix epoch.
+    /// Creates the header of a call that started at `started_ms`, in milliseconds since the Unix epoch.
     ///
-    /// Errors: a start before the epoch or behind [`MAX_STARTED_MS`](Self::MAX_STARTED_MS).
+    /// Returns [`Invalid`](super::LogErrorKind::Invalid) if the start is before the epoch or has more than 13 digits.
     pub fn new(call_id: CallId, started_ms: i64) -> Result<Self, LogError> {
         if (0..=Self::MAX_STARTED_MS).contains(&started_ms) {
             Ok(Self { call_id, started_ms, tenant: None, expires_at_s: None, epoch: 1, call_end: None, is_held: false })
         } else {
-            let reason = "it is in milliseconds since the Unix epoch, from 0, of 13 digits at most";
-            Err(LogError::Invalid { what: "the start of a call", reason })
+            let rule = "it is in milliseconds since the Unix epoch, from 0, of 13 digits at most";
+            Err(LogError::invalid("the start of a call", rule))
         }
     }
 
-    /// The same, as a call of a tenant.
+    /// Sets the tenant.
     #[must_use]
     pub fn with_tenant(mut self, tenant: Tenant) -> Self {
         self.tenant = Some(tenant);
         self
     }
 
-    /// The same, of a call that is not shown any more from a moment on, in seconds since the Unix epoch, and is deleted
-    /// behind it where the log does such a thing. All of a call expires at once.
+    /// Sets when the whole call expires, in seconds since the Unix epoch. From then on the log neither reads nor lists
+    /// it, and deletes it if it supports that.
     #[must_use]
     pub fn with_expires_at(mut self, at_s: i64) -> Self {
         self.expires_at_s = Some(at_s);
         self
     }
 
-    /// The call.
+    /// The id of the call.
     pub fn call_id(&self) -> &CallId {
         &self.call_id
     }
 
-    /// When it started, in milliseconds since the Unix epoch.
+    /// When the call started, in milliseconds since the Unix epoch.
     pub fn started_ms(&self) -> i64 {
         self.started_ms
     }
 
-    /// Whose call it is, where the service has tenants.
+    /// The tenant whose call it is; `None` in a service without tenants.
     pub fn tenant(&self) -> Option<&Tenant> {
         self.tenant.as_ref()
     }
@@ -72,41 +71,44 @@ impl CallHeader {
         self.expires_at_s
     }
 
-    /// The how-manieth writer it has, from 1.
+    /// The epoch of the call's writer, from 1.
     pub fn epoch(&self) -> u32 {
         self.epoch
     }
 
-    /// How it ended; `None` while it goes on, and where its last writer did not get to say so.
+    /// How the call ended; `None` while it is live, and if its last writer died before it wrote the end.
     pub fn call_end(&self) -> Option<&CallEnd> {
         self.call_end.as_ref()
     }
 
-    /// Whether it is under a legal hold.
+    /// Returns true if the call is under a legal hold.
     pub fn is_held(&self) -> bool {
         self.is_held
     }
 
-    /// Whether it is not to be shown any more, at `now_s` in seconds since the Unix epoch.
+    /// Returns true if the call has expired at `now_s`, in seconds since the Unix epoch. A held call does not expire.
     pub fn has_expired(&self, now_s: i64) -> bool {
         !self.is_held && self.expires_at_s.is_some_and(|at_s| at_s <= now_s)
     }
 
-    /// Whether both were opened with the same start, tenant and expiry.
+    /// Returns true if both headers have the same id, start, tenant and expiry.
     pub fn is_opened_as(&self, other: &Self) -> bool {
-        let opened =
-            |header: &Self| (header.call_id.clone(), header.started_ms, header.tenant.clone(), header.expires_at_s);
-        opened(self) == opened(other)
+        let opened = |header: &Self| (header.started_ms, header.expires_at_s);
+        self.call_id == other.call_id && self.tenant == other.tenant && opened(self) == opened(other)
     }
 
-    /// The header after a change. Errors: [fenced](LogError::Fenced).
+    /// Returns the header after a change, for implementors of [`CallLog`](super::CallLog).
+    ///
+    /// Returns [`Fenced`](super::LogErrorKind::Fenced) if an older writer closes the call.
     pub fn changed(mut self, change: &CallChange) -> Result<Self, LogError> {
         match change {
             CallChange::Resume => {
                 self.epoch += 1;
                 self.call_end = None;
             }
-            CallChange::Close { lease, .. } if lease.epoch() < self.epoch => return Err(self.fences(lease)),
+            CallChange::Close { lease, .. } if lease.epoch() < self.epoch => {
+                return Err(LogError::fenced(&self.call_id, lease.epoch(), self.epoch));
+            }
             CallChange::Close { call_end, .. } => {
                 self.call_end.get_or_insert_with(|| call_end.clone());
             }
@@ -116,36 +118,34 @@ impl CallHeader {
         Ok(self)
     }
 
-    /// What it answers to a writer with an older epoch.
-    pub(crate) fn fences(&self, lease: &WriterLease) -> LogError {
-        LogError::Fenced { call_id: self.call_id.clone(), epoch: lease.epoch(), current: self.epoch }
-    }
-
-    /// The same as of another state: for a log that reads it back.
+    /// Sets the changeable part when a log reads a header back.
     #[must_use]
     pub(crate) fn with_state(mut self, epoch: u32, call_end: Option<CallEnd>, is_held: bool) -> Self {
         (self.epoch, self.call_end, self.is_held) = (epoch, call_end, is_held);
         self
     }
 
-    /// The day, in UTC, on which it is listed.
+    /// The day, in UTC, on which the call is listed.
     pub fn day(&self) -> Day {
         Day::of_ms(self.started_ms)
     }
 }
 
-/// Whose call it is, of 1 to [`MAX_BYTES`](Self::MAX_BYTES) bytes, without control or invisible characters.
+/// The id of a tenant, of 1 to 1,000 bytes, without control or invisible characters.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tenant(Arc<str>);
 
 impl Tenant {
-    /// What a partition key has room for beside the day, with plenty to spare.
-    pub const MAX_BYTES: usize = 1_000;
+    /// A DynamoDB partition key has room for 2,048 bytes, which the tenant shares with the day.
+    const MAX_BYTES: usize = 1_000;
 
-    /// Errors: empty, longer than [`MAX_BYTES`](Self::MAX_BYTES), with control or invisible characters.
+    /// Creates a tenant.
+    ///
+    /// Returns [`Invalid`](super::LogErrorKind::Invalid) if the text is empty, longer than 1,000 bytes, or has control or
+    /// invisible characters.
     pub fn new(tenant: impl Into<Arc<str>>) -> Result<Self, LogError> {
-        let reason = "one has 1 to 1,000 bytes and no control or invisible characters";
-        printable(tenant.into(), Self::MAX_BYTES, LogError::Invalid { what: "a tenant", reason }).map(Self)
+        let rule = "it has 1 to 1,000 bytes and no control or invisible characters";
+        printable(tenant.into(), Self::MAX_BYTES, "a tenant", rule).map(Self)
     }
 
     /// The tenant as text.
@@ -164,13 +164,4 @@ impl fmt::Debug for Tenant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Tenant({})", self.0)
     }
-}
-
-/// What became of a header.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Opening {
-    /// It is there now.
-    Opened,
-    /// It was there.
-    AlreadyOpen,
 }

@@ -2,17 +2,18 @@
 
 use super::{CallHeader, CallId};
 
-/// The right to write a call: which call, and the how-manieth of its writers.
+/// The right to write a call: its id and the epoch of the writer.
 ///
-/// A call has one writer at a time. The first one has epoch 1; each [`resume_call`](super::CallLog::resume_call) gives
-/// the next, and from then on whoever has an older one is [fenced](super::LogError::Fenced).
+/// A call has one writer at a time. The first writer has epoch 1, and each
+/// [`resume_call`](super::CallLog::resume_call) returns the next epoch. From then on, writers with an older epoch are
+/// [fenced](super::LogErrorKind::Fenced).
 ///
 /// ```
 /// use verbale::log::{CallHeader, CallId, WriterLease};
 ///
 /// let header = CallHeader::new(CallId::new("CA1")?, 1_744_815_823_058)?.with_expires_at(1_752_591_823);
-/// let claim = WriterLease::of(&header);
-/// assert_eq!((claim.epoch(), claim.expires_at_s()), (1, Some(1_752_591_823)));
+/// let lease = WriterLease::of(&header);
+/// assert_eq!((lease.epoch(), lease.expires_at_s()), (1, Some(1_752_591_823)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -23,28 +24,27 @@ pub struct WriterLease {
 }
 
 impl WriterLease {
-    /// The claim of a call's first writer, whose records do not expire.
+    /// Returns the lease of the first writer of a call whose records do not expire.
     pub fn first(call_id: CallId) -> Self {
         Self { call_id, epoch: 1, expires_at_s: None }
     }
 
-    /// The claim that a header gives: of a call that was just opened or resumed.
+    /// Returns the lease of the writer that opened or resumed the call with this header.
     pub fn of(header: &CallHeader) -> Self {
         let expires_at_s = header.expires_at_s().filter(|_| !header.is_held());
         Self { call_id: header.call_id().clone(), epoch: header.epoch(), expires_at_s }
     }
 
-    /// One that was kept somewhere.
     pub(crate) fn restored(call_id: CallId, epoch: u32, expires_at_s: Option<i64>) -> Self {
         Self { call_id, epoch, expires_at_s }
     }
 
-    /// The call.
+    /// The id of the call.
     pub fn call_id(&self) -> &CallId {
         &self.call_id
     }
 
-    /// The how-manieth writer, from 1.
+    /// The epoch of the writer, from 1.
     pub fn epoch(&self) -> u32 {
         self.epoch
     }

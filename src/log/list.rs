@@ -1,4 +1,4 @@
-//! Which calls are listed: [`CallQuery`], [`CallPage`], [`Cursor`].
+//! Listing calls: [`CallQuery`], [`CallPage`], [`Cursor`].
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,53 +8,39 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::{CallHeader, CallId, Day, LogError, Tenant};
 
-/// Which calls to list.
+/// A query for the opened calls of a day, newest first.
+///
+/// ```
+/// use verbale::log::{CallQuery, Day};
+///
+/// let mut query = CallQuery::of_day(Day::of_ms(1_744_815_823_058));
+/// query.limit = 20;
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallQuery {
-    /// Calls that started on this day, in UTC.
+    /// The day on which the calls started, in UTC.
     pub day: Day,
-    /// Calls of this tenant; with `None` those that have no tenant, not those of all.
+    /// The tenant of the calls; `None` lists the calls without a tenant, not those of all tenants.
     pub tenant: Option<Tenant>,
-    /// How many at most; 0 counts as 1.
+    /// The maximum number of calls on a page; 0 counts as 1.
     pub limit: u16,
-    /// Only those behind the page that gave this.
+    /// The [`next`](CallPage::next) cursor of the page before; `None` for the first page.
     pub after: Option<Cursor>,
 }
 
 impl CallQuery {
-    /// The newest 100 calls of a day that have no tenant.
+    /// Creates a query for the newest 100 calls of a day without a tenant.
     pub fn of_day(day: Day) -> Self {
         Self { day, tenant: None, limit: 100, after: None }
     }
 
-    /// The same for the calls of a tenant.
-    #[must_use]
-    pub fn with_tenant(mut self, tenant: Tenant) -> Self {
-        self.tenant = Some(tenant);
-        self
-    }
-
-    /// The same with another limit.
-    #[must_use]
-    pub fn with_limit(mut self, limit: u16) -> Self {
-        self.limit = limit;
-        self
-    }
-
-    /// The same for the page behind another one.
-    #[must_use]
-    pub fn with_after(mut self, after: Cursor) -> Self {
-        self.after = Some(after);
-        self
-    }
-
-    /// The limit as it counts.
-    pub(crate) fn at_most(&self) -> usize {
+    /// The limit, at least 1.
+    pub(crate) fn max_calls(&self) -> usize {
         usize::from(self.limit.max(1))
     }
 
-    /// The page of a backend that holds all headers, in any order.
+    /// Returns the page of a backend that holds all headers, in any order.
     pub(super) fn page_of(&self, headers: impl IntoIterator<Item = CallHeader>) -> CallPage {
         let mut found: Vec<CallHeader> = headers
             .into_iter()
@@ -66,28 +52,30 @@ impl CallQuery {
     }
 }
 
-/// Calls, newest first.
+/// A page of calls, newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallPage {
-    /// Their headers; those that started in the same millisecond by id, the greatest first.
+    /// The headers. Calls that started in the same millisecond are sorted by id, the greatest first.
     pub calls: Vec<CallHeader>,
-    /// What to ask with for those behind; `None` where there are no more.
+    /// The cursor for the next page; `None` on the last page.
     pub next: Option<Cursor>,
 }
 
 impl CallPage {
-    /// The page that answers `query`, from what is behind its cursor, newest first: with one more than it asks for,
-    /// where there is one.
+    /// Creates the page for `query`, for implementors of [`CallLog`](super::CallLog).
+    ///
+    /// `calls` are the calls after the query's cursor, newest first. It contains at least one call more than the limit
+    /// if there are more.
     pub fn of_first(mut calls: Vec<CallHeader>, query: &CallQuery) -> Self {
-        let has_more = calls.len() > query.at_most();
-        calls.truncate(query.at_most());
+        let has_more = calls.len() > query.max_calls();
+        calls.truncate(query.max_calls());
         let next = calls.last().filter(|_| has_more).map(Cursor::of);
         Self { calls, next }
     }
 }
 
-/// Where a page ends. Opaque: its text, of letters, digits, `-` and `_`, is to be handed back, and no more.
+/// The end of a page. Its text form is opaque and consists of letters, digits, `-` and `_`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cursor {
     started_ms: i64,
@@ -95,12 +83,12 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// The one behind a call.
+    /// Returns the cursor directly after a call.
     pub fn of(header: &CallHeader) -> Self {
         Self { started_ms: header.started_ms(), call_id: header.call_id().clone() }
     }
 
-    /// Start and call id, which sort as calls do: what [`CallPage`] lists, backwards.
+    /// Start and call id as text, which sorts in the reverse order of a page.
     pub(crate) fn sort_key(&self) -> String {
         format!("{:013}#{}", self.started_ms, self.call_id)
     }
@@ -123,7 +111,7 @@ impl FromStr for Cursor {
             let cursor = Self::of(&header);
             (cursor.sort_key().as_bytes() == bytes).then_some(cursor)
         };
-        read().ok_or(LogError::Invalid { what: "a cursor", reason: "it comes from a page of calls, and unchanged" })
+        read().ok_or_else(|| LogError::invalid("a cursor", "pass the cursor of a page of calls, unchanged"))
     }
 }
 
@@ -132,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cursor_comes_back_from_its_text_and_nothing_else_does() {
+    fn cursor_text_round_trips_and_other_text_is_refused() {
         let header = CallHeader::new(CallId::new("CA#1/ü").unwrap(), 1_744_815_823_058).unwrap();
         let cursor = Cursor::of(&header);
         let text = cursor.to_string();

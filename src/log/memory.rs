@@ -1,32 +1,30 @@
-//! [`MemoryLog`]: calls in memory.
+//! [`MemoryLog`]: a log in memory.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::call::Call;
-use super::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogFuture, LoggedCall, Opening, Put, WriterLease,
-};
+use super::{CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogFuture, LoggedCall, Put, WriterLease};
 use crate::clock::{Clock, SystemClock};
 use crate::message::Record;
 
-/// Calls in memory, for tests and for services that keep nothing. Refuses all that is put to an erased call.
+/// A log in memory, for tests and for services that keep nothing.
 ///
-/// A put takes O(log n) in a call of n messages, a list looks at every call there is. The ids of erased calls stay.
-/// Expired calls are not shown, and stay.
+/// A put takes O(log n) in a call of n messages; a list visits every call. Expired calls are neither read nor listed,
+/// but still take memory, and so do the ids of erased calls.
 pub struct MemoryLog {
     calls: Mutex<HashMap<CallId, Call>>,
     clock: Arc<dyn Clock>,
 }
 
 impl MemoryLog {
-    /// An empty one.
+    /// Creates an empty log.
     pub fn new() -> Self {
         Self::with_clock(Arc::new(SystemClock))
     }
 
-    /// The same with another clock, which says what has expired.
+    /// Creates an empty log with a clock that decides which calls have expired.
     pub fn with_clock(clock: Arc<dyn Clock>) -> Self {
         Self { calls: Mutex::default(), clock }
     }
@@ -36,21 +34,21 @@ impl MemoryLog {
     }
 
     fn calls(&self) -> MutexGuard<'_, HashMap<CallId, Call>> {
-        // Each change is one insertion: nobody can leave a call half changed.
+        // Each change is one insertion, so a panic cannot leave a call half changed.
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl CallLog for MemoryLog {
-    fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Opening> {
+    fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Put> {
         Box::pin(async move {
             let mut calls = self.calls();
             let call = calls.entry(header.call_id().clone()).or_default();
-            let opening = call.opening(header)?;
-            if opening == Opening::Opened {
-                call.keep_header(header.clone());
+            let put = call.check_open(header)?;
+            if put == Put::Written {
+                call.set_header(header.clone());
             }
-            Ok(opening)
+            Ok(put)
         })
     }
 
@@ -63,7 +61,7 @@ impl CallLog for MemoryLog {
             let mut calls = self.calls();
             let call = calls.entry(call_id.clone()).or_default();
             let header = call.changed(call_id, change, self.now_s())?;
-            call.keep_header(header.clone());
+            call.set_header(header.clone());
             Ok(header)
         })
     }
@@ -74,7 +72,7 @@ impl CallLog for MemoryLog {
 
     fn list_calls<'a>(&'a self, query: &'a CallQuery) -> LogFuture<'a, CallPage> {
         Box::pin(async move {
-            Ok(query.page_of(self.calls().values().filter_map(|call| call.shown(self.now_s())).cloned()))
+            Ok(query.page_of(self.calls().values().filter_map(|call| call.listed(self.now_s())).cloned()))
         })
     }
 
@@ -82,7 +80,7 @@ impl CallLog for MemoryLog {
         Box::pin(async move {
             let mut calls = self.calls();
             let call = calls.entry(call_id.clone()).or_default();
-            call.erasing(call_id)?;
+            call.check_erase(call_id)?;
             *call = Call::Erased;
             Ok(())
         })
@@ -95,7 +93,7 @@ impl Default for MemoryLog {
     }
 }
 
-/// How many calls, not what was said.
+/// Prints the number of calls, not their words.
 impl fmt::Debug for MemoryLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MemoryLog").field("calls", &self.calls().len()).finish()

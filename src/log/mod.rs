@@ -1,10 +1,9 @@
-//! The log of calls: the port, what writes into it in the background, and the logs that need nothing but memory or a
-//! file system.
+//! The log of calls: the port, the background writer, and logs that need only memory or a file system.
 //!
-//! Owns the contract ([`CallLog`]), what it speaks of (call ids, headers, claims, days, pages, what became of a put), the
-//! background writer ([`LogWriter`]) with its [spool](Spool) and [redaction](redact()), a log in memory, one in files, and
-//! one that keeps [large contents](Offloading) beside another. Knows no database. Only the writer retries, queues and
-//! waits.
+//! This module owns the contract ([`CallLog`]) and its types: call ids, headers, leases, days and pages. It also owns the
+//! background writer ([`LogWriter`]) with its [spool](Spool) and [redaction](redact()), a log in memory, a log in files,
+//! and a log that moves [large contents](Offloading) into a content store. It knows no database. Only the writer retries,
+//! queues and waits.
 //!
 //! ```
 //! use verbale::log::{CallHeader, CallId, CallLog, CallQuery, WriterLease, MemoryLog};
@@ -15,12 +14,12 @@
 //! let call_id = CallId::new("CA1")?;
 //! let header = CallHeader::new(call_id.clone(), 1_744_815_823_058)?;
 //! log.open_call(&header).await?;
-//! let claim = WriterLease::of(&header);
+//! let lease = WriterLease::of(&header);
 //!
 //! manager.add_user("Hi, there")?;
 //! let changes = manager.changes(LastMessage::Include);
 //! for record in changes.records() {
-//!     log.put_record(&claim, record).await?;
+//!     log.put_record(&lease, record).await?;
 //! }
 //! manager.acknowledge(changes.receipt());
 //!
@@ -55,8 +54,8 @@ pub use call_end::CallEnd;
 pub use call_id::CallId;
 pub use change::{CallChange, LoggedCall};
 pub use day::Day;
-pub use error::{LogError, Remedy};
-pub use header::{CallHeader, Opening, Tenant};
+pub use error::{LogError, LogErrorKind, Remedy};
+pub use header::{CallHeader, Tenant};
 pub use json_lines::{FileDurability, JsonLines};
 pub use lease::WriterLease;
 pub use list::{CallPage, CallQuery, Cursor};
@@ -66,8 +65,5 @@ pub use port::{CallLog, LogFuture};
 pub use put::Put;
 pub use redaction::{CardNumbers, Redaction, RedactionError, Redactor, Redactors, redact};
 pub(crate) use spool::RecordKey;
-pub use spool::{DeadLetter, Spool, SpoolError, SpoolErrorKind, SpoolMemory, SpoolSettings};
-pub use writer::{
-    CallWriter, Durability, FinishError, HandedOver, LogWriter, NotAccepted, Part, ResumeError, Status, Trouble,
-    Unstored, WhenFull, WriterSettings, WriterTask,
-};
+pub use spool::{DeadLetter, Spool, SpoolMemory, SpoolSettings};
+pub use writer::{CallWriter, Durability, LogWriter, Part, Status, Submitted, Unstored, WriterSettings, WriterTask};

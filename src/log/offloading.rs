@@ -1,18 +1,20 @@
-//! [`Offloading`]: a log that keeps large and binary contents in a store beside it.
+//! [`Offloading`]: a log that moves large and binary contents into a content store.
 
 use std::collections::HashSet;
 use std::future::poll_fn;
 use std::task::Poll;
 
 use super::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, LoggedCall, Opening, Put,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogErrorKind, LogFuture, LoggedCall, Put,
     Remedy, WriterLease,
 };
 use crate::contents::{Blob, ContentError, ContentStore, Detached, Offload, Owner, hydrate};
 use crate::message::Record;
 
-/// A log that keeps large texts, system instructions and all binaries in a content store, and in their place small
-/// [references](crate::contents): what a log's items have no room for, and what many calls share.
+/// A log that moves large contents into a content store.
+///
+/// Large texts, system instructions and all binaries go to the store; small [references](crate::contents) take their
+/// place in the record. So records fit into the log's items, and calls share equal contents.
 ///
 /// ```
 /// # use verbale::contents::MemoryStore;
@@ -24,36 +26,36 @@ use crate::message::Record;
 ///
 /// let mut manager = MessagesManager::<PlainMessage>::new();
 /// manager.add_user("terms and conditions ".repeat(100))?;
-/// let claim = WriterLease::first(CallId::new("CA1")?);
+/// let lease = WriterLease::first(CallId::new("CA1")?);
 /// for record in manager.records() {
-///     log.put_record(&claim, &record).await?;
+///     log.put_record(&lease, &record).await?;
 /// }
 /// assert_eq!(log.store().len(), 1);
 ///
-/// let call = log.read_call(claim.call_id()).await?;
-/// assert!(call.problems.is_empty()); // else they say what is missing, and the rest of the call is there
+/// let call = log.read_call(lease.call_id()).await?;
+/// assert!(call.problems.is_empty()); // they would name missing contents; the rest of the call is there
 /// assert!(MessagesManager::restore(call.records)? == manager);
 /// # Ok(()) }
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(logged()).unwrap();
 /// ```
 ///
-/// - **Putting.** The contents of a record are put before it, the call being their [`Owner`]. Equal records have equal
-///   references, so that a record that is put again is found [there](super::Put::AlreadyThere). At the same revision, one
-///   that was written without offloading, or with another [threshold](Self::with_threshold), is a conflict: of a call
-///   that goes on, keep to one way. A [`Cached`](crate::contents::Cached) store remembers what it has put: without it
-///   each new revision of a message asks the store for its contents again. A writer in the background should
-///   [allow](super::WriterSettings::attempt) for the largest content.
-/// - **Reading.** A content that is missing, corrupt or out of reach is one of the call's
-///   [problems](LoggedCall::problems); its reference stays, and is written back with the next revision. Whether reading
-///   again may help, its error says.
-/// - **Erasing.** The log erases the call, then the store releases its contents; those that other calls use stay. To erase
-///   again finishes what an error or a crash left, and takes away what a late put brought. A put that the log refuses
-///   since the call is erased takes its contents away again by itself.
-/// - **Expiry.** A store keeps no time: when a call expires, its contents stay, until the call is
-///   [erased](CallLog::erase_call), which is possible then as well. Where calls expire, erase them when their time is
-///   over. The ids are those that [`list_calls`](CallLog::list_calls) gave before, or of the owners in the store.
-/// - **What stays in the record**: custom data, what a newer writer added, and texts below the threshold, however many.
-///   A record that is too large all the same is refused by the log as it would be without offloading.
+/// - **Putting.** The contents of a record are stored before the record, with the call as their [`Owner`]. Equal records
+///   have equal references, so putting a record again finds it [there](super::Put::AlreadyThere). A record that was
+///   written without offloading, or with another [threshold](Self::with_threshold), conflicts at the same revision:
+///   do not change the setting of a live call. A [`Cached`](crate::contents::Cached) store remembers what it has put;
+///   without it, each new revision of a message asks the store for its contents again. A background writer should
+///   [allow](super::WriterSettings::with_attempt_timeout) enough time for the largest content.
+/// - **Reading.** A content that is missing, corrupt or unreachable is one of the call's
+///   [problems](LoggedCall::problems). Its reference stays in the record and is written back with the next revision.
+///   The problem's error reports whether reading again may help.
+/// - **Erasing.** The log erases the call, then the store releases its contents. Contents that other calls use stay.
+///   Erasing again completes an erasure that failed, and removes contents that a late put brought. A put that the log
+///   refuses because the call is erased removes its own contents.
+/// - **Expiry.** A content store has no clock: when a call expires, its contents stay until the call is
+///   [erased](CallLog::erase_call), which still works then. If calls expire, erase them at that time. Keep the ids that
+///   [`list_calls`](CallLog::list_calls) returned before, or take them from the owners in the store.
+/// - **In the record** stay custom data, fields of newer writers, and texts below the threshold, however many. The log
+///   refuses a record that is still too large.
 #[derive(Debug)]
 pub struct Offloading<L, S> {
     log: L,
@@ -61,38 +63,38 @@ pub struct Offloading<L, S> {
     offload: Offload,
 }
 
-/// How many contents are put at a time.
-const AT_ONCE: usize = 8;
+/// The number of contents that are put concurrently.
+const CONCURRENT_PUTS: usize = 8;
 
 impl<L: CallLog, S: ContentStore> Offloading<L, S> {
-    /// `log`, with its large contents in `store`.
+    /// Creates a log that keeps its records in `log` and their large contents in `store`.
     pub fn new(log: L, store: S) -> Self {
         Self { log, store, offload: Offload::default() }
     }
 
-    /// The same for texts and values of JSON of `bytes` bytes and more: see [`Offload::with_threshold`].
+    /// Offloads texts and JSON values of at least `bytes` bytes; see [`Offload::with_threshold`].
     #[must_use]
     pub fn with_threshold(mut self, bytes: usize) -> Self {
         self.offload = self.offload.with_threshold(bytes);
         self
     }
 
-    /// The log, which knows the small records.
+    /// The log with the small records.
     pub fn log(&self) -> &L {
         &self.log
     }
 
-    /// The store.
+    /// The store with the contents.
     pub fn store(&self) -> &S {
         &self.store
     }
 
-    /// Puts contents, a few at a time. The first error ends it.
+    /// Puts contents, a few concurrently, and stops at the first error.
     async fn put_contents(&self, mut blobs: Vec<Blob>, owner: &Owner) -> Result<(), ContentError> {
         let mut seen = HashSet::new();
         blobs.retain(|blob| seen.insert(blob.id()));
-        for some in blobs.chunks(AT_ONCE) {
-            let mut puts: Vec<_> = some.iter().map(|blob| self.store.put(blob, owner)).collect();
+        for chunk in blobs.chunks(CONCURRENT_PUTS) {
+            let mut puts: Vec<_> = chunk.iter().map(|blob| self.store.put(blob, owner)).collect();
             poll_fn(|context| {
                 let mut failed = None;
                 puts.retain_mut(|put| match put.as_mut().poll(context) {
@@ -115,7 +117,7 @@ impl<L: CallLog, S: ContentStore> Offloading<L, S> {
 
     async fn release(&self, call_id: &CallId) -> Result<(), LogError> {
         let released = self.store.release(&owner(call_id)).await;
-        released.map_err(|error| of_store(format!("releasing the contents of call {call_id}"), error))
+        released.map_err(|error| store_error(format!("releasing the contents of call {call_id}"), error))
     }
 
     async fn hydrated(&self, mut call: LoggedCall) -> LoggedCall {
@@ -127,7 +129,7 @@ impl<L: CallLog, S: ContentStore> Offloading<L, S> {
 }
 
 impl<L: CallLog, S: ContentStore> CallLog for Offloading<L, S> {
-    fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Opening> {
+    fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Put> {
         self.log.open_call(header)
     }
 
@@ -136,10 +138,10 @@ impl<L: CallLog, S: ContentStore> CallLog for Offloading<L, S> {
             let call_id = lease.call_id();
             let Detached { record, blobs } = self.offload.detach(record);
             let put = self.put_contents(blobs, &owner(call_id)).await;
-            put.map_err(|error| of_store(format!("putting contents of call {call_id}"), error))?;
+            put.map_err(|error| store_error(format!("putting contents of call {call_id}"), error))?;
             let put = self.log.put_record(lease, &record).await;
-            if let Err(LogError::Erased { .. }) = put {
-                // Its error comes first, so that it is tried again.
+            if put.as_ref().is_err_and(|error| error.kind() == LogErrorKind::Erased) {
+                // An error of the release is returned first, because it can be retried.
                 self.release(call_id).await?;
             }
             put
@@ -164,7 +166,7 @@ impl<L: CallLog, S: ContentStore> CallLog for Offloading<L, S> {
 
     fn erase_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, ()> {
         Box::pin(async move {
-            // First: what is held stays whole, and no record outlives its contents.
+            // The log goes first: a held call stays whole, and no record outlives its contents.
             self.log.erase_call(call_id).await?;
             self.release(call_id).await
         })
@@ -175,14 +177,14 @@ impl<L: CallLog, S: ContentStore> CallLog for Offloading<L, S> {
     }
 }
 
-#[expect(clippy::expect_used, reason = "the id of a call is not empty, and no longer than the name of an owner")]
+#[expect(clippy::expect_used, reason = "a call id is not empty and not longer than an owner")]
 fn owner(call_id: &CallId) -> Owner {
     const { assert!(CallId::MAX_BYTES <= Owner::MAX_BYTES) };
-    Owner::new(call_id.as_str()).expect("the id of a call is the name of an owner")
+    Owner::new(call_id.as_str()).expect("a call id is a valid owner")
 }
 
-/// No record is to blame for what a store cannot do.
-fn of_store(what: String, error: ContentError) -> LogError {
+/// The remedy is never `None`: a failure of the store is not the fault of the record.
+fn store_error(operation: String, error: ContentError) -> LogError {
     let remedy = if error.is_retryable() { Remedy::Retry } else { Remedy::Operator };
-    LogError::backend(what, remedy, error)
+    LogError::backend(operation, remedy, error)
 }

@@ -1,94 +1,99 @@
-//! [`CallLog`]: the port to whatever keeps calls.
+//! [`CallLog`]: the port to a store of calls.
 
 use std::pin::Pin;
 use std::sync::Arc;
 
-use super::{CallChange, CallHeader, CallId, CallPage, CallQuery, LogError, LoggedCall, Opening, Put, WriterLease};
+use super::{CallChange, CallHeader, CallId, CallPage, CallQuery, LogError, LoggedCall, Put, WriterLease};
 use crate::message::Record;
 
-/// What the methods of a [`CallLog`] give, later.
+/// The future that a method of [`CallLog`] returns.
 pub type LogFuture<'a, T, E = LogError> = Pin<Box<dyn Future<Output = Result<T, E>> + Send + 'a>>;
 
-/// Keeps the records of calls.
+/// A store of calls and their records.
 ///
-/// What every implementor owes, and `tests/call_log/` asks of each:
+/// Every implementation keeps this contract, and the tests in `tests/call_log/` check it:
 ///
-/// - **Putting needs no order and can be repeated.** Of each message the log keeps the newest revision it was ever
-///   given, in whatever order, however often. What is put is there once the future is ready.
-/// - **One writer a call.** Once a call was [resumed](Self::resume_call), what its older writers put is refused
-///   ([`LogError::Fenced`]) and not there, however late it comes; what they had stored before stays. Of what comes out
-///   of the order of its list a backend may only promise that no read shows it. It says so; who writes out of order
-///   asks [the header](Self::read_header) behind it, which has the newer epoch before the call is read. Another message
-///   in the same place, or other contents at the same revision, is a [conflict](LogError::is_conflict), and what was there stays.
-/// - **What is reported is so.** A record with a [`Put`] is in the log; a failed one is not, or, after an error that
-///   [may pass](LogError::is_retryable), it is not known to be.
-/// - **Erased is erased.** Once [`erase_call`](Self::erase_call) is done, the call is neither read nor listed, however
-///   late a put or an open of it comes, for as long as the log lives; what was erased is not stored again either, and
-///   who tries is told so ([`LogError::Erased`]). Of a record that the log did not have when the call was erased a
-///   backend may only promise the first half: that no read shows it, and that erasing again takes it away. It says so.
-///   A log keeps the ids of erased calls for this, and nothing else of them.
-/// - **Expired is gone.** What has expired is neither read nor listed; what is held does not expire.
-/// - **A dropped future undoes nothing**: its work may be done, or still to be done, or never. Each method can be
-///   called again after any error and any drop.
-/// - **It ends**: every wait in it has a deadline. It does not try again by itself; that is the caller's, who knows
-///   how urgent it is.
-/// - **Errors tell nothing of what was said.**
+/// - **Puts are idempotent and need no order.** The log keeps the newest revision of each message that it was given, in
+///   whatever order and however often. A record is stored once the future of its put is ready.
+/// - **One writer per call.** After a call was [resumed](Self::resume_call), the log refuses the records of older writers
+///   ([`Fenced`](super::LogErrorKind::Fenced)), however late they come, and keeps the records that they stored before. For
+///   a record that is put out of the order of the list, a backend may guarantee only that no read returns it, and must
+///   document that. A writer that writes out of order reads [the header](Self::read_header) afterwards, which has the
+///   newer epoch before the call is read. Another message at the same position, or other contents at the same revision,
+///   is a [conflict](super::LogErrorKind::Conflict) and changes nothing.
+/// - **Results are reliable.** A record with a [`Put`] is stored. A record whose put failed is not stored, unless the
+///   error is [retryable](LogError::is_retryable): then its state is unknown.
+/// - **Erased calls stay erased.** After [`erase_call`](Self::erase_call), the call is neither read nor listed for the
+///   life of the log, and late records and headers of it are refused ([`Erased`](super::LogErrorKind::Erased)). For a
+///   record that the log did not have when the call was erased, a backend may guarantee only that no read returns it and
+///   that erasing again removes it, and must document that. The log keeps only the ids of erased calls.
+/// - **Expired calls are gone.** They are neither read nor listed. A held call does not expire.
+/// - **Dropping a future undoes nothing.** Its work may be done, still pending, or never done. Every method can be called
+///   again after an error or a drop.
+/// - **Every wait has a deadline.** A log does not retry; the caller does, because it knows how urgent the call is.
+/// - **Errors never contain the words of a caller.**
 ///
-/// Calls do not know each other: whatever happens to one leaves the others as they are.
+/// Calls are independent: nothing that happens to one call affects another.
 pub trait CallLog: Send + Sync {
-    /// Writes down that a call has begun, so that it is listed. Before or after its first records, or never: a call
-    /// that is not opened is kept all the same, and not listed.
+    /// Stores the header of a call, so that the call is listed. The header may come before the first records, after
+    /// them, or never: a call that was never opened is kept but not listed.
     ///
-    /// Errors: [opened](LogError::OtherHeader) with another start, tenant or expiry, and that stays; erased; a backend that
-    /// failed.
-    fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Opening>;
+    /// Returns [`Conflict`](super::LogErrorKind::Conflict) if the call was opened with another start, tenant or expiry,
+    /// [`Erased`](super::LogErrorKind::Erased) if it was erased, and the error of a backend that failed.
+    fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Put>;
 
-    /// Puts a record of a call over an older revision of itself, or over nothing.
+    /// Stores a record, replacing an older revision of it.
     ///
-    /// Errors: another message there, or other contents at the same revision; erased; fenced; a backend that failed.
+    /// Returns [`Conflict`](super::LogErrorKind::Conflict) if the log has another message at this position or other
+    /// contents at this revision, [`Erased`](super::LogErrorKind::Erased), [`Fenced`](super::LogErrorKind::Fenced), or
+    /// the error of a backend that failed.
     fn put_record<'a>(&'a self, lease: &'a WriterLease, record: &'a Record) -> LogFuture<'a, Put>;
 
-    /// Changes the call as a whole, and gives its header as it is then.
+    /// Changes a call as a whole and returns its new header.
     ///
-    /// Errors: never opened, or expired; erased; closed by a writer that is fenced; a backend that failed. The change may
-    /// then be made in part, and is to be made again.
+    /// Returns [`NotOpened`](super::LogErrorKind::NotOpened) if the call was never opened or has expired,
+    /// [`Erased`](super::LogErrorKind::Erased), [`Fenced`](super::LogErrorKind::Fenced) if an older writer closes it, or
+    /// the error of a backend that failed. After such a failure the change may be partly made; make it again.
     fn change_call<'a>(&'a self, call_id: &'a CallId, change: &'a CallChange) -> LogFuture<'a, CallHeader>;
 
-    /// A call's header and its records; nothing of a call that is unknown, erased or expired. All that was stored
-    /// before is among them. What is missing of a record, and can be told by name, is one of the call's
-    /// [problems](LoggedCall::problems), and no error.
+    /// Reads the header and records of a call, including everything that was stored before the read. The result is empty
+    /// if the call is unknown, erased or expired. Contents that are missing are
+    /// [problems](LoggedCall::problems), not errors.
     ///
-    /// Errors: something that does not read as a record; a backend that failed.
+    /// Returns the error of a backend that failed or cannot read what it stored.
     fn read_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall>;
 
-    /// A call's header alone, as [`read_call`](Self::read_call) gives it.
+    /// Reads the header of a call, as [`read_call`](Self::read_call) returns it.
     ///
-    /// Errors: something that does not read as a header; a backend that failed.
+    /// Errors are those of [`read_call`](Self::read_call).
     fn read_header<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, Option<CallHeader>> {
         Box::pin(async move { Ok(self.read_call(call_id).await?.header) })
     }
 
-    /// The opened calls of a day, newest first, a page at a time. A call that was opened or erased just now may be
-    /// missing or there for a moment, where the backend says so; one that was erased cannot be read all the same.
+    /// Lists a page of the opened calls of a day, newest first.
     ///
-    /// Pages follow each other by start and id, so that no call comes twice and none that was there before the first
-    /// page is missing, whatever is opened or erased in between.
+    /// A backend may document that a call which was just opened or erased is missing or listed for a moment; an erased
+    /// call cannot be read even then. Pages follow each other by start and id: no call is listed twice, and every call
+    /// that existed before the first page is listed, whatever is opened or erased in between.
     ///
-    /// Errors: something that does not read as a header; a backend that failed.
+    /// Returns the error of a backend if it failed or a stored header cannot be read.
     fn list_calls<'a>(&'a self, query: &'a CallQuery) -> LogFuture<'a, CallPage>;
 
-    /// Removes a call with all it owns, for good, unless it is held. The same for a call that the log has never heard of:
-    /// what is still to come of it stays away. To do it again changes nothing, and finishes what an error left.
+    /// Removes a call and everything it owns for good, unless the call is held. Records of it that come later are
+    /// refused, also if the log does not know the call yet. Erasing again changes nothing, or completes an erasure that
+    /// failed.
     ///
-    /// Errors: held; a backend that failed; the call may then be erased in part, and is to be erased again.
+    /// Returns [`Held`](super::LogErrorKind::Held), or the error of a backend that failed. After such a failure the call
+    /// may be partly erased; erase it again.
     fn erase_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, ()>;
 
-    /// Takes a call over, in a process that goes on with it when another one fell: fences its older writers, then reads
-    /// it. [Restore](crate::MessagesManager::restore) a manager from the records, and log with the
-    /// [claim](LoggedCall::claim).
+    /// Takes a call over from another process: fences the older writers, then reads the call.
+    /// [Restore](crate::MessagesManager::restore) a manager from the records, and write with the
+    /// [lease](LoggedCall::lease).
     ///
-    /// Errors: never opened, or expired; erased; fenced by a third one that resumes it at the same time; something that
-    /// does not read as a record; a backend that failed. The older writers may be fenced all the same.
+    /// Returns [`NotOpened`](super::LogErrorKind::NotOpened) if the call was never opened or has expired,
+    /// [`Erased`](super::LogErrorKind::Erased), [`Fenced`](super::LogErrorKind::Fenced) if another process resumes the
+    /// call at the same time, or the error of a backend that failed. The older writers may be fenced despite an error.
     fn resume_call<'a>(&'a self, call_id: &'a CallId) -> LogFuture<'a, LoggedCall> {
         Box::pin(async move {
             self.change_call(call_id, &CallChange::Resume).await?;
@@ -98,7 +103,7 @@ pub trait CallLog: Send + Sync {
 }
 
 impl<L: CallLog + ?Sized> CallLog for Arc<L> {
-    fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Opening> {
+    fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Put> {
         (**self).open_call(header)
     }
 

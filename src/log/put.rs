@@ -1,12 +1,12 @@
-//! [`Put`]: what became of a record that was put.
+//! [`Put`]: the outcome of writing a record or header.
 
-/// What became of a record; in each case the log holds it, or what came after it.
+/// The outcome of writing a record or header. In each case the log now holds that revision or a newer one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Put {
-    /// It is there now.
+    /// The log wrote it.
     Written,
-    /// It was there: an earlier try had arrived.
+    /// The log already held it: an earlier attempt had arrived.
     AlreadyThere,
-    /// A newer revision of the message was there, and stays.
+    /// The log holds a newer revision of the message, and keeps that.
     NewerKept,
 }

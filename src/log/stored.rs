@@ -1,10 +1,10 @@
-//! Header and ending as JSON: the one form that the file of a call and the spool keep.
+//! The JSON form of headers and call ends in the files of calls and in the spool.
 
 use serde::{Deserialize, Serialize};
 
 use super::{CallEnd, CallHeader, CallId, LogError, Tenant};
 
-/// A header; what has its first value is left out.
+/// A header as JSON. Fields with their initial value are left out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct StoredHeader {
     id: String,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use verbale::clock::ManualClock;
 use verbale::dynamodb::{DynamoLog, Item, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
-use verbale::log::{CallChange, CallHeader, CallLog, CallQuery, Day, Tenant, WriterLease};
+use verbale::log::{CallChange, CallHeader, CallLog, CallQuery, Day, LogErrorKind, Tenant, WriterLease};
 
 use super::changes::{call_end, open};
 use super::conformance::{START_MS, call, message, put, put_as, read, summary};
@@ -95,7 +95,7 @@ async fn a_mark_outlives_the_time_to_live() {
     put_as(&log, &lease, &[message(0, 1)]).await;
     log.erase_call(&call("CA1")).await.unwrap();
     clock.advance(2_000);
-    assert!(log.put_record(&lease, &message(0, 2)).await.unwrap_err().is_erased());
+    assert_eq!(log.put_record(&lease, &message(0, 2)).await.unwrap_err().kind(), LogErrorKind::Erased);
 }
 
 #[tokio::test]
@@ -109,7 +109,8 @@ async fn what_has_expired_is_not_listed() {
     let [older, newer] = [header("older", 1), header("newer", 12)];
     log.open_call(&older).await.unwrap();
     log.open_call(&newer).await.unwrap();
-    let query = CallQuery::of_day(Day::of_ms(0)).with_limit(2);
+    let mut query = CallQuery::of_day(Day::of_ms(0));
+    query.limit = 2;
     assert_eq!(log.list_calls(&query).await.unwrap().calls.len(), 2);
     clock.advance(1);
     let page = log.list_calls(&query).await.unwrap();
@@ -216,7 +217,8 @@ async fn a_day_that_gets_more_shards_shows_all_its_calls() {
     expected.sort_by_key(|header| (header.started_ms(), header.call_id().clone()));
     expected.reverse();
     let log = log.with_day_shards(12.try_into().unwrap());
-    let mut query = CallQuery::of_day(Day::of_ms(START_MS)).with_limit(7);
+    let mut query = CallQuery::of_day(Day::of_ms(START_MS));
+    query.limit = 7;
     let mut found = Vec::new();
     loop {
         let spent = log.cost();
@@ -224,7 +226,7 @@ async fn a_day_that_gets_more_shards_shows_all_its_calls() {
         assert_eq!((log.cost() - spent).requests, 12);
         found.extend(page.calls);
         let Some(next) = page.next else { break };
-        query = query.with_after(next);
+        query.after = Some(next);
     }
     assert_eq!(found, expected);
 }

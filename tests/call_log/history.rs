@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use proptest::collection;
 use proptest::prelude::*;
 use verbale::Record;
-use verbale::log::{CallChange, CallHeader, CallLog, CallQuery, LogError, LoggedCall, Put, WriterLease};
+use verbale::log::{CallChange, CallHeader, CallLog, CallQuery, LogErrorKind, LoggedCall, Put, WriterLease};
 use verbale::message::Position;
 
 use super::changes::call_end;
@@ -81,7 +81,8 @@ impl<'a> Model<'a> {
             let expected = LoggedCall::new(self.header.clone(), self.records.values().cloned().collect());
             assert_eq!(self.log.read_call(self.opened.call_id()).await.unwrap(), expected, "after {step:?}");
         }
-        let query = CallQuery::of_day(self.opened.day()).with_tenant(self.opened.tenant().unwrap().clone());
+        let mut query = CallQuery::of_day(self.opened.day());
+        query.tenant = self.opened.tenant().cloned();
         assert_eq!(calls_of(self.log, &query).await, Vec::from_iter(self.header));
     }
 
@@ -113,7 +114,7 @@ impl<'a> Model<'a> {
             Step::Erase => {
                 let erased = self.log.erase_call(self.opened.call_id()).await;
                 if self.header.as_ref().is_some_and(CallHeader::is_held) {
-                    assert!(matches!(erased, Err(LogError::Held { .. })));
+                    assert_eq!(erased.unwrap_err().kind(), LogErrorKind::Held);
                 } else {
                     erased.unwrap();
                     (self.header, self.is_erased) = (None, true);
@@ -147,7 +148,10 @@ impl<'a> Model<'a> {
                 match self.log.put_record(lease, record).await {
                     Ok(put) => assert!(!is_known, "{put:?}"),
                     // A writer stops at the first one that is refused.
-                    Err(error) => return assert!(if self.is_erased { error.is_erased() } else { error.is_fenced() }),
+                    Err(error) => {
+                        let expected = if self.is_erased { LogErrorKind::Erased } else { LogErrorKind::Fenced };
+                        return assert_eq!(error.kind(), expected);
+                    }
                 }
                 if !self.is_erased {
                     self.seen.push(record.position());

@@ -7,7 +7,7 @@ use verbale::contents::MemoryStore;
 use verbale::conversation::{HistoryQuery, LogScope, QueryError, query_log};
 use verbale::log::{
     CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Day, LogError, LogFuture, LoggedCall, MemoryLog,
-    Offloading, Opening, Put, Remedy, Tenant, WriterLease,
+    Offloading, Put, Remedy, Tenant, WriterLease,
 };
 use verbale::{MessageId, MessagesManager, PlainMessage, Record, Role};
 
@@ -27,7 +27,7 @@ pub struct Watched {
 }
 
 impl CallLog for Watched {
-    fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Opening> {
+    fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Put> {
         self.log.open_call(header)
     }
 

@@ -1,4 +1,4 @@
-//! Where a service keeps what outlives it: a spool and a DynamoDB, in one directory.
+//! [`Home`]: the files that outlive a service: a spool and a DynamoDB in one directory.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use verbale::log::{FileDurability, LogWriter, Spool, SpoolSettings, WriterSettin
 #[derive(Clone)]
 pub struct Home {
     pub directory: PathBuf,
-    pub reach: FileDurability,
+    pub durability: FileDurability,
 }
 
 impl Home {
@@ -19,15 +19,15 @@ impl Home {
         create_table(&self.dynamo().client(), &Table::default()).await.unwrap();
     }
 
-    /// The log, or one whose table is not there.
+    /// The log, or a log without a table.
     pub fn log(&self, is_away: bool) -> Arc<DynamoLog> {
         let log = DynamoLog::new(self.dynamo().client());
         Arc::new(if is_away { log.with_table("away") } else { log })
     }
 
-    /// A writer as a service starts it, and its spool.
+    /// Creates a writer as a service would, and its spool.
     pub fn writer(&self, log: Arc<DynamoLog>) -> (LogWriter, WriterTask, Arc<Spool>) {
-        let settings = SpoolSettings::default().with_durability(self.reach);
+        let settings = SpoolSettings::default().with_durability(self.durability);
         let spool = Arc::new(Spool::open(self.directory.join("spool"), settings).unwrap());
         let settings = WriterSettings::default().with_spool(spool.clone()).with_linger(Duration::from_millis(20));
         let (writer, task) = LogWriter::new(log, settings);

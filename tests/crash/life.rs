@@ -1,5 +1,4 @@
-//! A life of a service, which ends by kill -9: 200 calls, and on standard output a line for each change that was
-//! acknowledged.
+//! [`Life`]: one run of a service with 200 calls, which ends by `kill -9`. It prints a line for each acknowledged change.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,14 +8,14 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use tokio::task::JoinSet;
-use verbale::log::{CallEnd, CallHeader, CallId, CallWriter, FileDurability, LogError, LogWriter, ResumeError};
+use verbale::log::{CallEnd, CallHeader, CallId, CallWriter, FileDurability, LogErrorKind, LogWriter};
 use verbale::{LastMessage, MessageId, MessageWrapper, MessagesManager, PlainMessage, Record, Timing};
 
 use super::home::Home;
 use super::{HANGS, START_MS};
 
 const CALLS: u32 = 200;
-/// So many calls go on from life to life, where the log is there to resume them from.
+/// The number of calls that later lives resume, if the log is available.
 const LASTING: u32 = 20;
 const TURNS: u32 = 4;
 const PAUSE: Duration = Duration::from_millis(100);
@@ -31,41 +30,43 @@ pub struct Life {
     pub is_away: bool,
 }
 
-/// A change of which the caller was told that it is logged.
+/// A change that was acknowledged to the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Acknowledged {
     pub call_id: CallId,
     pub id: MessageId,
     pub revision: u32,
-    /// Of the whole record.
+    /// The hash of the whole record.
     pub hash: u64,
 }
 
 impl Life {
-    /// This test program, told to lead this life.
+    /// Returns the command that runs this life in this test program.
     pub fn command(&self) -> Command {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        let reach = if self.home.reach == FileDurability::Disk { "disk" } else { "system" };
+        let durability = if self.home.durability == FileDurability::Disk { "disk" } else { "system" };
         let log = if self.is_away { "away" } else { "there" };
         command
             .args(["life", "--exact", "--ignored", "--nocapture", "--test-threads=1"])
-            .env(VARIABLE, format!("{} {reach} {log} {}", self.number, self.home.directory.display()))
+            .env(VARIABLE, format!("{} {durability} {log} {}", self.number, self.home.directory.display()))
             .stdin(Stdio::null())
             .stdout(Stdio::piped());
         command
     }
 
-    /// The life that this process was told to lead.
+    /// Returns the life that this process has to run.
     pub fn of_environment() -> Option<Self> {
-        let told = std::env::var(VARIABLE).ok()?;
-        let [number, reach, log, directory] = told.splitn(4, ' ').collect::<Vec<_>>()[..] else { panic!("{told}") };
-        let reach = if reach == "disk" { FileDurability::Disk } else { FileDurability::System };
-        let home = Home { directory: PathBuf::from(directory), reach };
+        let life = std::env::var(VARIABLE).ok()?;
+        let [number, durability, log, directory] = life.splitn(4, ' ').collect::<Vec<_>>()[..] else {
+            panic!("{life}")
+        };
+        let durability = if durability == "disk" { FileDurability::Disk } else { FileDurability::System };
+        let home = Home { directory: PathBuf::from(directory), durability };
         Some(Self { number: number.parse().unwrap(), home, is_away: log == "away" })
     }
 
-    /// Does not end: it is killed.
-    pub async fn lead(&self) {
+    /// Runs until the process is killed.
+    pub async fn run(&self) {
         let (writer, task, _spool) = self.home.writer(self.home.log(self.is_away));
         tokio::spawn(task.run());
         let mut calls = JoinSet::new();
@@ -88,10 +89,10 @@ impl Life {
 
 async fn speak(writer: LogWriter, call_id: CallId) {
     let (mut manager, call) = begin(&writer, &call_id).await;
-    let mut told = Told::new(call_id.clone());
+    let mut printer = Printer::new(call_id.clone());
     for turn in 0..TURNS {
         call.acknowledge(&mut manager);
-        told.tell(&manager);
+        printer.print(&manager);
         let last = manager.meta_messages().last().map(|message| message.id());
         if let Some(mut played) = last.and_then(|id| manager.entry(&id).filter(|_| turn > 0)) {
             played.set_timing(Timing::PlayEnd, START_MS + i64::from(turn)).unwrap();
@@ -111,16 +112,16 @@ async fn speak(writer: LogWriter, call_id: CallId) {
     while !manager.changes(LastMessage::Include).is_empty() {
         tokio::time::sleep(PAUSE).await;
         call.acknowledge(&mut manager);
-        told.tell(&manager);
+        printer.print(&manager);
     }
 }
 
-/// A call goes on where an earlier life left it; one that the log does not know begins.
+/// Resumes a call of an earlier life, or opens a new one.
 async fn begin(writer: &LogWriter, call_id: &CallId) -> (Manager, CallWriter) {
     if call_id.as_str().starts_with("lasting") {
         match writer.resume(call_id, HANGS).await {
             Ok(resumed) => return resumed,
-            Err(ResumeError::Log(LogError::NotOpened { .. })) => {}
+            Err(error) if error.kind() == LogErrorKind::NotOpened => {}
             Err(error) => panic!("{error}"),
         }
     }
@@ -128,19 +129,19 @@ async fn begin(writer: &LogWriter, call_id: &CallId) -> (Manager, CallWriter) {
     (Manager::new(), writer.open(header).unwrap())
 }
 
-/// What was told of a call.
-struct Told {
+/// Prints the acknowledged changes of a call.
+struct Printer {
     call_id: CallId,
     revisions: HashMap<MessageId, u32>,
 }
 
-impl Told {
+impl Printer {
     fn new(call_id: CallId) -> Self {
         Self { call_id, revisions: HashMap::new() }
     }
 
-    /// Tells what is acknowledged and was not told.
-    fn tell(&mut self, manager: &Manager) {
+    /// Prints the changes that were acknowledged since the last call.
+    fn print(&mut self, manager: &Manager) {
         let changes = manager.changes(LastMessage::Include);
         let mut lines = String::new();
         for record in manager.records() {
@@ -170,7 +171,7 @@ impl fmt::Display for Acknowledged {
 }
 
 impl Acknowledged {
-    /// What a line tells, if it does. One without its end was not told whole.
+    /// Parses a line of output. Returns `None` for other lines and for lines without their end.
     pub fn of_line(line: &str) -> Option<Self> {
         let ["ack", call_id, id, revision, hash] = line.strip_suffix('\n')?.split(' ').collect::<Vec<_>>()[..] else {
             return None;

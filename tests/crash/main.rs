@@ -1,9 +1,8 @@
-//! kill -9 of a service that logs 200 calls: what its callers were told is logged is in the table afterwards, none
-//! twice, none older.
+//! `kill -9` of a service that logs 200 calls: afterwards the table has every acknowledged change, once and not older.
 //!
-//! The test starts this program again as the service, reads from it what is acknowledged, and kills it at a moment of
-//! the seed: while it starts, while calls go on, when all are spooled. The log may be away, so that much is in the spool
-//! only. A round may be several such lives before anybody looks.
+//! The test starts this program again as the service, reads the acknowledged changes from its output, and kills it at a
+//! moment that the seed chooses: during the start, during the calls, or after all changes are spooled. The log may be
+//! unavailable, so that changes are only in the spool. A round has one or two such lives before the table is checked.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::print_stdout, reason = "tests")]
@@ -28,43 +27,43 @@ use life::{Acknowledged, Life};
 
 const START_MS: i64 = 1_744_815_823_058;
 const ROUNDS: u32 = 20;
-/// A life in which all calls come to their end tells about so much.
-const MOST_LINES: u64 = 2_600;
-/// A watchdog, and no measurement: no machine is so busy that a life takes longer.
+/// About the number of lines that a complete life prints.
+const MAX_LINES: u64 = 2_600;
+/// A watchdog, not a measurement: a life takes less on any machine.
 const HANGS: Duration = Duration::from_secs(1_200);
-/// A run repeats this one, unless `VERBALE_CRASH_SEED` names another.
+/// The seed of every run, unless `VERBALE_CRASH_SEED` sets another.
 const SEED: u64 = 20_250_416;
 
-/// What was acknowledged: of each message the newest revision, and the hash of its record.
+/// The acknowledged changes: the newest revision of each message, and the hash of its record.
 type Promises = BTreeMap<CallId, BTreeMap<MessageId, (u32, u64)>>;
 
 #[test]
-#[ignore = "it is started, and killed, by the other tests"]
+#[ignore = "the other tests start and kill it"]
 fn life() {
     if let Some(life) = Life::of_environment() {
-        // The harness has begun a line.
+        // The harness has printed the start of a line.
         println!();
-        runtime().block_on(life.lead());
+        runtime().block_on(life.run());
     }
 }
 
 #[test]
-fn what_is_acknowledged_survives_the_process() {
+fn acknowledged_changes_survive_kill() {
     survives(FileDurability::System, ROUNDS / 2);
 }
 
 #[test]
-fn what_is_acknowledged_survives_the_process_with_syncs() {
+fn acknowledged_changes_survive_kill_with_syncs() {
     survives(FileDurability::Disk, ROUNDS / 2);
 }
 
-/// The seed repeats the moments and modes of a run, though not what the machine made of them.
-fn survives(reach: FileDurability, rounds: u32) {
+/// The seed repeats the moments and modes of a run, but not the scheduling of the machine.
+fn survives(durability: FileDurability, rounds: u32) {
     let seed = std::env::var("VERBALE_CRASH_SEED").map_or(SEED, |seed| seed.parse().unwrap());
-    println!("VERBALE_CRASH_SEED={seed} {reach:?}");
+    println!("VERBALE_CRASH_SEED={seed} {durability:?}");
     let chance = SeededRandomness::new(seed);
     let directory = tempfile::tempdir().unwrap();
-    let home = Home { directory: directory.path().to_owned(), reach };
+    let home = Home { directory: directory.path().to_owned(), durability };
     runtime().block_on(home.make());
     let mut promises = Promises::new();
     let mut number = 0;
@@ -72,20 +71,20 @@ fn survives(reach: FileDurability, rounds: u32) {
         let mut touched = BTreeSet::new();
         for _ in 0..=chance.next_u64() % 2 {
             let life = Life { number, home: home.clone(), is_away: chance.next_u64().is_multiple_of(3) };
-            let told = lead(&life, Kill::at_random(&chance));
-            println!("round {round}, life {number}, away {}: {} lines", life.is_away, told.len());
-            touched.extend(told.iter().map(|told| told.call_id.clone()));
-            told.into_iter().for_each(|told| promise(&mut promises, told));
+            let printed = run(&life, Kill::at_random(&chance));
+            println!("round {round}, life {number}, away {}: {} lines", life.is_away, printed.len());
+            touched.extend(printed.iter().map(|change| change.call_id.clone()));
+            printed.into_iter().for_each(|change| promise(&mut promises, change));
             number += 1;
         }
-        let seen = runtime().block_on(look(&home, &promises, &touched));
+        let seen = runtime().block_on(check(&home, &promises, &touched));
         println!("round {round}: {seen} records of {} calls", touched.len());
     }
     let all = promises.keys().cloned().collect();
-    runtime().block_on(look(&home, &promises, &all));
+    runtime().block_on(check(&home, &promises, &all));
 }
 
-/// When a life ends: so long after it began, or after so many lines, or when it has nothing more to tell.
+/// When to kill a life: after a time, after a number of lines, or when it has printed everything.
 struct Kill {
     after: Duration,
     lines: usize,
@@ -97,13 +96,13 @@ impl Kill {
         match below(3) {
             0 => Self { after: Duration::from_millis(below(500)), lines: usize::MAX },
             1 => Self { after: HANGS, lines: below(300) as usize },
-            _ => Self { after: HANGS, lines: below(MOST_LINES) as usize },
+            _ => Self { after: HANGS, lines: below(MAX_LINES) as usize },
         }
     }
 }
 
-/// Has a life led until it is killed: what it told until then. A line that is in the pipe was told.
-fn lead(life: &Life, kill: Kill) -> Vec<Acknowledged> {
+/// Runs a life until it is killed, and returns the changes that it printed. Lines in the pipe count.
+fn run(life: &Life, kill: Kill) -> Vec<Acknowledged> {
     let mut child = life.command().spawn().unwrap();
     let mut output = BufReader::new(child.stdout.take().unwrap());
     let (end, ends) = mpsc::channel();
@@ -112,30 +111,30 @@ fn lead(life: &Life, kill: Kill) -> Vec<Acknowledged> {
         child.kill().unwrap();
         (waited, child.wait().unwrap())
     });
-    let (mut told, mut line) = (Vec::new(), String::new());
+    let (mut printed, mut line) = (Vec::new(), String::new());
     while output.read_line(&mut line).unwrap() > 0 {
-        told.extend(Acknowledged::of_line(&line));
-        if told.len() >= kill.lines || line == "done\n" {
-            // Told so again, the killer is gone.
+        printed.extend(Acknowledged::of_line(&line));
+        if printed.len() >= kill.lines || line == "done\n" {
+            // The killer may have ended already.
             let _ = end.send(());
         }
         line.clear();
     }
     let (waited, status) = killer.join().unwrap();
-    assert_eq!(status.signal(), Some(9), "life {} ended by itself", life.number);
+    assert_eq!(status.signal(), Some(9), "life {} ended before it was killed", life.number);
     assert!(kill.after < HANGS || waited.is_ok(), "life {} hangs", life.number);
-    told
+    printed
 }
 
-fn promise(promises: &mut Promises, told: Acknowledged) {
-    let of_call = promises.entry(told.call_id).or_default();
-    let newest = of_call.entry(told.id).or_default();
-    *newest = (*newest).max((told.revision, told.hash));
+fn promise(promises: &mut Promises, change: Acknowledged) {
+    let of_call = promises.entry(change.call_id).or_default();
+    let newest = of_call.entry(change.id).or_default();
+    *newest = (*newest).max((change.revision, change.hash));
 }
 
-/// Starts once more, ships what is in the spool, and holds what is in the table to what was promised: how many records
-/// there are.
-async fn look(home: &Home, promises: &Promises, calls: &BTreeSet<CallId>) -> usize {
+/// Starts the writer again, stores the spooled records, and compares the table with the promises. Returns the number of
+/// records.
+async fn check(home: &Home, promises: &Promises, calls: &BTreeSet<CallId>) -> usize {
     let log = home.log(false);
     let (writer, task, spool) = home.writer(log.clone());
     let task = tokio::spawn(task.run());

@@ -86,11 +86,11 @@ async fn a_failure_says_what_to_do() {
         ] {
             assert_eq!(error.remedy(), remedy, "{error}");
             assert!(!format!("{error:?}").contains("pin"), "{error:?}");
-            let error = cause(error);
+            let error = cause(&error);
             assert_eq!(error.to_string(), format!("{subject} failed: {expected}"));
             assert_eq!(error.remedy(), remedy, "{error}");
             let DynamoError::Request { failure, .. } = error else { panic!("{error}") };
-            assert_eq!(failure, expected);
+            assert_eq!(*failure, expected);
         }
     }
 }
@@ -101,7 +101,7 @@ async fn what_is_there_is_never_shown_in_an_error() {
         "Item":{"pk":{"S":"CALL#CA1"},"sk":{"S":"MSG#00000000"},"secret":{"S":"my pin is 4711"}}}"#;
     let error = log(move || answer(400, there)).put_record(&lease("CA1"), &message(0, 1, "Hi")).await.unwrap_err();
     assert!(!format!("{error:?}").contains("pin"), "{error:?}");
-    assert!(matches!(cause(error), DynamoError::Unreadable { .. }));
+    assert!(matches!(cause(&error), DynamoError::Unreadable { .. }));
 }
 
 #[tokio::test]
@@ -153,9 +153,8 @@ async fn a_server_without_time_to_live_will_do() {
 }
 
 /// The error of the table, which a log's error has as its source.
-fn cause(error: LogError) -> DynamoError {
-    let LogError::Backend { source, .. } = error else { panic!("{error:?}") };
-    *source.downcast().unwrap()
+fn cause(error: &LogError) -> &DynamoError {
+    std::error::Error::source(error).unwrap().downcast_ref().unwrap()
 }
 
 /// A log in which a call has two messages, and of whose batches so many items are left over, one after the other.
@@ -186,7 +185,7 @@ async fn what_a_batch_leaves_over_is_erased_or_told() {
     for stuck in [&[2][..], &[1, 1]] {
         let error = log_that_leaves(stuck).erase_call(&call("CA1")).await.unwrap_err();
         assert!(error.is_retryable());
-        let error = cause(error);
+        let error = cause(&error);
         assert!(error.is_retryable() && matches!(error, DynamoError::PartlyErased { .. }), "{error}");
         let left = stuck[stuck.len() - 1];
         let expected =

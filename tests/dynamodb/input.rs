@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 use verbale::Record;
 use verbale::dynamodb::DynamoError;
-use verbale::log::{CallId, CallLog, LogError, Remedy};
+use verbale::log::{CallId, CallLog, Remedy};
 
 use super::{call, id, lease, log, message, record};
 
@@ -54,6 +54,6 @@ async fn what_cannot_be_stored_is_refused_before_anything_is_written() {
     let too_large = message(0, 1, &"x".repeat(401 * 1024));
     let error = nowhere.put_record(&lease("CA1"), &too_large).await.unwrap_err();
     assert_eq!(error.remedy(), Remedy::None);
-    let LogError::Backend { source, .. } = error else { panic!("{error:?}") };
+    let source = std::error::Error::source(&error).unwrap();
     assert!(matches!(source.downcast_ref(), Some(DynamoError::TooLarge { bytes, .. }) if *bytes > 401 * 1024));
 }

@@ -1,5 +1,5 @@
-//! Many calls at once, one after the other on each line: a message every three seconds, then the whole call is held to
-//! what the log has of it.
+//! Concurrent lines with one call after the other: a message every three seconds, and at the end a comparison of the
+//! whole call with the log.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -10,17 +10,17 @@ use tokio::time::{Instant, sleep};
 use verbale::log::{CallEnd, CallHeader, CallId, CallLog, LogWriter, Status};
 use verbale::{LastMessage, MessagesManager, PlainMessage};
 
-/// Between two messages of a call: somebody speaks for so long.
+/// The time between two messages of a call.
 const MESSAGE: Duration = Duration::from_secs(3);
 /// A call of two minutes.
 const MESSAGES: u32 = 40;
-/// Longer than any outage here, and than a busy machine takes.
+/// A watchdog: longer than any outage here and than a busy machine takes.
 pub const IN_TIME: Duration = Duration::from_secs(1_200);
 const START_MS: i64 = 1_744_815_823_058;
 
 type Manager = MessagesManager<PlainMessage>;
 
-/// How much is to be carried, and for how long.
+/// The size and duration of a load.
 #[derive(Debug, Clone, Copy)]
 pub struct Load {
     pub calls: u32,
@@ -29,27 +29,27 @@ pub struct Load {
     pub max_bytes: usize,
 }
 
-/// What was seen of it.
+/// Counters of a run.
 #[derive(Debug, Default)]
 pub struct Seen {
     pub messages: AtomicU64,
-    /// Calls that were compared with the log, to the last byte of each record.
+    /// The calls that were compared with the log, byte by byte.
     pub compared: AtomicU64,
-    /// Of one call, what was accepted and not stored.
+    /// The most bytes of one call that were accepted and not stored.
     pub most_call_bytes: AtomicUsize,
 }
 
-/// Where it goes.
+/// The log and writer that carry a load.
 pub struct World {
     pub load: Load,
     pub log: Arc<dyn CallLog>,
     pub writer: LogWriter,
     pub seen: Seen,
-    /// Is told of each call that was compared, of which nothing is needed any more.
+    /// Called after each comparison, when the call is no longer needed.
     pub compared: Box<dyn Fn(&CallId) + Send + Sync>,
 }
 
-/// Makes all calls, and compares each.
+/// Runs all calls, and compares each with the log.
 pub async fn carry(world: Arc<World>) {
     let end = Instant::now() + world.load.lasts;
     let mut lines = JoinSet::new();
@@ -61,7 +61,7 @@ pub async fn carry(world: Arc<World>) {
     }
 }
 
-/// The lines begin spread over the time of a message, and in the midst of their calls.
+/// Runs the calls of one line. Lines start spread over one message and in the middle of a call.
 async fn calls_of_line(world: Arc<World>, line: u32, end: Instant) {
     sleep(MESSAGE * line / world.load.calls).await;
     let mut call_ends = JoinSet::new();
@@ -108,33 +108,33 @@ fn say(manager: &mut Manager, message: u32) {
     }
 }
 
-/// What was handed over and is not stored, as the writer weighs it.
+/// The bytes that were submitted and are not stored, as the writer counts them.
 fn waiting_bytes(manager: &Manager) -> usize {
     let (all, new) = (manager.changes(LastMessage::Include), manager.new_changes(LastMessage::Include));
     let waiting = all.records().iter().filter(|record| new.records().iter().all(|new| new.id() != record.id()));
     waiting.map(|record| 256 + record.contents().texts().map(|text| text.len()).sum::<usize>()).sum()
 }
 
-/// The log has the whole call, and its end: each message once, at its last revision.
+/// Checks that the log has the whole call and its end: each message once, at its last revision.
 async fn compare(world: &World, call_id: &CallId, manager: &Manager) {
     let (until, mut wait) = (Instant::now() + IN_TIME, Duration::from_secs(1));
     while Instant::now() < until {
         sleep(wait).await;
-        // The end is written behind the last record; while the log is away, it cannot be read either. Reads take turns
-        // with the writes, so that they are few.
+        // The end is stored after the last record. Reads fail while the log is unavailable, and compete with writes, so
+        // they are few.
         if let Ok(logged) = world.log.read_call(call_id).await
             && logged.header.is_some_and(|header| header.call_end().is_some())
         {
-            assert!(logged.records == manager.records(), "call {call_id} is not what was said");
+            assert!(logged.records == manager.records(), "call {call_id} differs from its conversation");
             world.seen.compared.fetch_add(1, Ordering::Relaxed);
             return (world.compared)(call_id);
         }
         wait *= 2;
     }
-    panic!("call {call_id} has not come to its end in the log");
+    panic!("call {call_id} has no end in the log");
 }
 
-/// Watches over the bounds, and prints a line for each period until the writer is gone.
+/// Checks the bounds, and prints a line for each period.
 pub struct Watch {
     every: Duration,
     pub most_bytes: usize,
@@ -148,7 +148,7 @@ impl Watch {
         Self { every, most_bytes: 0, most_lag: Duration::ZERO, resident_mb: Vec::new() }
     }
 
-    /// Until `carried` is done.
+    /// Runs until `carried` is done.
     pub async fn over(&mut self, world: &World, mut carried: JoinSet<()>) {
         let start = Instant::now();
         let (mut next, mut lag) = (self.every, Duration::ZERO);
@@ -192,7 +192,7 @@ impl Watch {
     }
 }
 
-/// Of this process; 0 where the system does not say.
+/// The resident memory of this process; 0 if the system does not report it.
 fn resident_mb() -> u64 {
     let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     pages.split_whitespace().nth(1).map_or(0, |pages| pages.parse::<u64>().unwrap() * 4_096 / 1_000_000)

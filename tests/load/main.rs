@@ -1,7 +1,7 @@
-//! Many calls at once through the log's writer: in virtual time over the DynamoDB stand-in, with a minute in which the
-//! table takes nothing, and in real time over the embedded DynamoDB.
+//! Many concurrent calls through the log's writer: in virtual time over the simulated DynamoDB, with an outage, and in
+//! real time over the embedded DynamoDB.
 //!
-//! Nothing is lost, and what waits in memory keeps to its bounds. `cargo test` runs it small; the full size prints its
+//! No record is lost, and memory stays within its limits. `cargo test` runs a small load; the full load prints its
 //! figures:
 //!
 //! ```sh
@@ -28,9 +28,9 @@ use calls::{Load, Seen, Watch, World, carry};
 use dynamo::{Dynamo, FaultPlan};
 
 const TABLE: &str = "verbale";
-/// Half of the time has passed when the table takes nothing any more, for a minute of the whole ten.
+/// The outage starts after half of the time and takes this fraction of it.
 const AWAY_PART: u32 = 10;
-/// DynamoDB in the same region.
+/// The latency of DynamoDB in the same region.
 const LATENCY_MS: std::ops::RangeInclusive<u64> = 3..=12;
 
 #[test]
@@ -53,7 +53,7 @@ fn ten_thousand_calls_in_ten_minutes_of_virtual_time() {
         max_bytes: 32 << 20,
     };
     let resident_mb = simulated(load).resident_mb;
-    // From when calls end as often as they begin, and from when the table has caught up.
+    // After the start, when calls end as often as they begin, and after the table has caught up.
     for (settled, later) in [(2, 4), (7, 9)] {
         let (settled, later) = (resident_mb[settled], resident_mb[later]);
         assert!(later <= settled + settled / 10, "{resident_mb:?}");
@@ -98,7 +98,7 @@ fn simulated(load: Load) -> Watch {
         background.shutdown().await;
 
         let status = world.writer.status();
-        assert!(status.refused > 0 && status.retried > 0, "the table was not away for long enough: {status:?}");
+        assert!(status.refused > 0 && status.retried > 0, "the outage was too short: {status:?}");
         assert!(watch.most_lag >= load.lasts / AWAY_PART);
         dynamo.forget_requests();
         let journal = dynamo.journal();
@@ -116,7 +116,7 @@ fn simulated(load: Load) -> Watch {
     })
 }
 
-/// The table takes nothing for a while.
+/// Throttles the table for a while.
 async fn away(dynamo: Dynamo, when: std::ops::Range<Duration>) {
     tokio::time::sleep(when.start).await;
     dynamo.throttle_table(TABLE, true);
@@ -131,7 +131,7 @@ fn real(load: Load, is_on_disk: bool) {
         let dynamo =
             if is_on_disk { EmbeddedDynamo::open(directory.path()) } else { EmbeddedDynamo::in_memory() }.unwrap();
         create_table(&dynamo.client(), &Table::default()).await.unwrap();
-        // The embedded database does one request at a time: more of them would only wait for each other.
+        // The embedded database serves one request at a time, so more concurrency would not help.
         let settings = WriterSettings::default().with_parallel(8);
         let world = world(load, DynamoLog::new(dynamo.client()), settings, |_| {});
         watched(&world, load.lasts / 10).await;
@@ -150,7 +150,7 @@ fn world(
     Arc::new(World { load, log, writer, seen: Seen::default(), compared: Box::new(compared) })
 }
 
-/// Carries the load, and holds it to the bounds; prints the figures.
+/// Runs the load, checks the bounds, and prints the figures.
 async fn watched(world: &Arc<World>, every: Duration) -> Watch {
     let load = world.load;
     println!("\n{load:?}");

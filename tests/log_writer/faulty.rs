@@ -1,4 +1,4 @@
-//! A log in memory that does what it is told.
+//! [`Faulty`]: a log in memory that hangs and fails on demand.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use verbale::Record;
 use verbale::log::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, LoggedCall, MemoryLog, Opening,
-    Put, Remedy, WriterLease,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, LoggedCall, MemoryLog, Put,
+    Remedy, WriterLease,
 };
 use verbale::message::Position;
 
@@ -46,7 +46,12 @@ impl Faulty {
         self.attempts.load(Ordering::Relaxed)
     }
 
-    /// Where records were put, each place once, in the order of time.
+    /// The number of records that were put.
+    pub fn puts(&self) -> usize {
+        self.puts.lock().unwrap().len()
+    }
+
+    /// The positions that were put, in the order of their first put.
     pub fn first_puts(&self) -> Vec<Position> {
         let mut first = Vec::new();
         for position in self.puts.lock().unwrap().iter() {
@@ -73,7 +78,7 @@ impl Faulty {
 }
 
 impl CallLog for Faulty {
-    fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Opening> {
+    fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Put> {
         Box::pin(async move {
             self.pass(header.call_id()).await?;
             self.log.open_call(header).await

@@ -1,4 +1,4 @@
-//! What is too large for an item goes through the writer into a table, and comes back equal.
+//! Contents that are too large for an item pass through the writer into a table and are read back unchanged.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,15 +17,15 @@ use verbale::{Content, LastMessage, Record, Role, Value};
 
 use super::{Manager, START_MS, balanced, call_id, lease, settings};
 
-/// A watchdog, and no measurement: the embedded DynamoDB takes real time.
+/// A watchdog, not a measurement: the embedded DynamoDB runs in real time.
 const LONG: Duration = Duration::from_secs(1_200);
 
-/// Text that differs from number to number.
+/// Text that is unique per number.
 fn text(number: usize, bytes: usize) -> String {
     format!("{number}: what was said. ").repeat(bytes / 16 + 1)[..bytes].to_owned()
 }
 
-/// Rows of a table that a tool is asked with, and answers: 600 KB as JSON.
+/// The arguments and the result of a tool: a table of 600 KB as JSON.
 fn rows() -> Value {
     let row = |number: usize| BTreeMap::from([("name".to_owned(), Value::from(text(number, 580)))]);
     let rows = (0..1_000).map(|number| Value::map(row(number)).unwrap());
@@ -47,14 +47,12 @@ fn large_call() -> Manager {
 }
 
 #[tokio::test]
-async fn what_is_larger_than_an_item_is_written_and_comes_back_equal() {
+async fn contents_larger_than_an_item_are_read_back_unchanged() {
     let client = EmbeddedDynamo::in_memory().unwrap().client();
     create_table(&client, &Table::default()).await.unwrap();
     let contents = Cached::new(DynamoContents::new(client.clone()), 1 << 20);
     let log = Arc::new(Offloading::new(DynamoLog::new(client.clone()), contents));
-    let mut settings = settings();
-    settings.attempt = LONG;
-    let (writer, task) = LogWriter::new(log.clone(), settings);
+    let (writer, task) = LogWriter::new(log.clone(), settings().with_attempt_timeout(LONG));
     tokio::spawn(task.run());
 
     let call = writer.open(CallHeader::new(call_id("CA1"), START_MS).unwrap()).unwrap();
@@ -75,11 +73,11 @@ async fn what_is_larger_than_an_item_is_written_and_comes_back_equal() {
             bytes += item_size(item);
         }
     }
-    // The picture, the long text, what the tool was asked and told, which is the same, and 300 texts.
+    // The picture, the long text, the tool's arguments and result, which are equal, and 300 texts.
     let said = (5 << 20) + (1 << 20) + 600_000 + 600_000 + 50_000;
     assert!((said..said + said / 20).contains(&bytes), "{bytes} of {said}");
 
-    // Custom data stays where it is: too much of it is set aside, and told.
+    // Custom data is not offloaded: a record with too much of it becomes a dead letter.
     let clock = Arc::new(ManualClock::new(START_MS));
     let mut other = Manager::with_clock(clock, Arc::new(SequentialIds::default()));
     other.add_user("Hi").unwrap().set_data("trace", text(1, 500_000)).unwrap();
@@ -98,8 +96,8 @@ async fn what_is_larger_than_an_item_is_written_and_comes_back_equal() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_redacted_reaches_no_content_store() {
-    let memory = SpoolMemory::new();
+async fn redacted_text_reaches_no_content_store() {
+    let memory = SpoolMemory::default();
     let store = Arc::new(MemoryStore::default());
     let log = Arc::new(Offloading::new(MemoryLog::new(), store.clone()));
     let spool = Arc::new(Spool::in_memory(&memory, SpoolSettings::default()).unwrap());

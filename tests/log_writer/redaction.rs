@@ -1,4 +1,4 @@
-//! What must not be written reaches neither log nor spool, and is shown to no operator.
+//! Redacted text reaches neither the log nor the spool nor the traces.
 
 use std::error::Error;
 use std::fmt::Debug;
@@ -18,7 +18,7 @@ use verbale::{LastMessage, Record, Timing};
 use super::faulty::{Faulty, Next};
 use super::{Manager, SOON, START_MS, balanced, call_id, lease, settings, started, stored};
 
-/// All that is traced on this thread.
+/// The events that are traced on this thread.
 #[derive(Clone, Default)]
 struct Traced(Arc<Mutex<String>>);
 
@@ -59,8 +59,8 @@ async fn logged(log: &Faulty) -> Vec<Record> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_card_number_reaches_neither_log_nor_spool() {
-    let memory = SpoolMemory::new();
+async fn card_number_reaches_neither_log_nor_spool() {
+    let memory = SpoolMemory::default();
     let log = Arc::new(Faulty::new());
     log.always(&call_id("CA1"), Next::Unavailable);
     let settings = settings().with_redactor(Arc::new(CardNumbers));
@@ -75,12 +75,12 @@ async fn a_card_number_reaches_neither_log_nor_spool() {
     manager.add_user("Yes").unwrap().set_data("note", "card 4111 1111 1111 1111").unwrap();
     let said = manager.records();
     let expected: Vec<Record> = said.iter().map(|record| redact(record, &CardNumbers).unwrap()).collect();
-    assert!(expected.iter().zip(&said).all(|(redacted, said)| redacted != said), "each holds the number");
+    assert!(expected.iter().zip(&said).all(|(redacted, said)| redacted != said), "each contains the number");
 
     assert_eq!(call.submit(&mut manager, LastMessage::Include).unwrap().records, 4);
     tokio::time::sleep(SOON).await;
     assert!(writer.status().spooled == 4 && memory.contains(b"The card is") && !memory.contains(b"4111"));
-    assert!(manager.records() == said, "the conversation stays as it is");
+    assert!(manager.records() == said, "the conversation keeps its text");
     balanced(&writer.status());
     task.abort();
     let _ = task.await;
@@ -94,10 +94,10 @@ async fn a_card_number_reaches_neither_log_nor_spool() {
     balanced(&writer.status());
 }
 
-/// A redactor that cannot look at what says "secret", in each of the ways there are, unless it is mended.
-fn broken(way: usize, is_mended: Arc<AtomicBool>) -> impl Redactor + 'static {
+/// A redactor that fails at texts with "secret", in one of three ways, until it is repaired.
+fn broken(way: usize, is_repaired: Arc<AtomicBool>) -> impl Redactor + 'static {
     move |text: &str| -> Result<Vec<Redaction>, Box<dyn Error + Send + Sync>> {
-        if !text.contains("secret") || is_mended.load(Ordering::Relaxed) {
+        if !text.contains("secret") || is_repaired.load(Ordering::Relaxed) {
             return Ok(Vec::new());
         }
         match way {
@@ -109,14 +109,14 @@ fn broken(way: usize, is_mended: Arc<AtomicBool>) -> impl Redactor + 'static {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_redacted_is_written_nowhere_and_stops_nobody() {
+async fn record_that_cannot_be_redacted_is_written_nowhere_and_blocks_nothing() {
     for (way, reason) in ["out of reach", "panicked", "9999"].into_iter().enumerate() {
         let traced = Traced::default();
         let _guard = tracing::subscriber::set_default(traced.clone());
-        let (memory, is_mended) = (SpoolMemory::new(), Arc::new(AtomicBool::new(false)));
+        let (memory, is_repaired) = (SpoolMemory::default(), Arc::new(AtomicBool::new(false)));
         let log = Arc::new(Faulty::new());
         log.always(&call_id("CA1"), Next::Unavailable);
-        let redactor = Redactors::default().with(CardNumbers).with(broken(way, is_mended.clone()));
+        let redactor = Redactors::default().with(CardNumbers).with(broken(way, is_repaired.clone()));
         let settings = settings().with_redactor(Arc::new(redactor)).with_spool(spool(&memory));
         let writer = started(&log, settings);
         let call = writer.call(lease("CA1"));
@@ -129,7 +129,7 @@ async fn what_cannot_be_redacted_is_written_nowhere_and_stops_nobody() {
         let status = writer.status();
         balanced(&status);
         assert_eq!((status.spooled, status.dead_letters), (2, 1));
-        assert!(status.bytes > 0, "it takes its room");
+        assert!(status.bytes > 0, "it counts towards the limit");
         assert!(memory.contains(b"Thank you") && !memory.contains(b"secret"));
 
         log.always(&call_id("CA1"), Next::Go);
@@ -140,7 +140,7 @@ async fn what_cannot_be_redacted_is_written_nowhere_and_stops_nobody() {
         call.acknowledge(&mut manager);
         assert_eq!(manager.changes(LastMessage::Include).records(), &manager.records()[1..2]);
 
-        // A newer revision takes its place.
+        // A newer revision replaces it.
         manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, START_MS).unwrap();
         call.submit(&mut manager, LastMessage::Include).unwrap();
         writer.flush(SOON).await;
@@ -152,19 +152,19 @@ async fn what_cannot_be_redacted_is_written_nowhere_and_stops_nobody() {
         assert_eq!((writer.status().dead_letters, writer.status().bytes), (0, 0));
         assert_eq!(logged(&log).await.len(), 2);
 
-        is_mended.store(true, Ordering::Relaxed);
+        is_repaired.store(true, Ordering::Relaxed);
         manager.entry(&id).unwrap().set_timing(Timing::PlayEnd, START_MS + 1).unwrap();
         call.submit(&mut manager, LastMessage::Include).unwrap();
         assert_eq!(writer.flush(SOON).await, []);
         assert!(stored(&log, "CA1").await == manager);
         balanced(&writer.status());
         let traced = traced.0.lock().unwrap();
-        assert!(traced.contains("set aside") && !traced.contains("secret"), "{traced}");
+        assert!(traced.contains("dead letter") && !traced.contains("secret"), "{traced}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_could_not_be_redacted_of_an_erased_call_is_forgotten() {
+async fn unredacted_dead_letters_of_an_erased_call_are_dropped() {
     let log = Arc::new(Faulty::new());
     let redactor = broken(0, Arc::default());
     let writer = started(&log, settings().with_redactor(Arc::new(redactor)));
@@ -174,7 +174,7 @@ async fn what_could_not_be_redacted_of_an_erased_call_is_forgotten() {
     call.submit(&mut manager, LastMessage::Include).unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(writer.status().dead_letters, 1);
-    // Handed over before it is known that the call is erased, and taken in behind that.
+    // Submitted before the erasure is known, and handled after it.
     let erased_id = call_id("CA1");
     let (erased, submitted) = tokio::join!(writer.erase(&erased_id), async {
         manager.add_assistant("another secret word").unwrap();
@@ -191,7 +191,7 @@ async fn what_could_not_be_redacted_of_an_erased_call_is_forgotten() {
 }
 
 #[test]
-fn a_redactor_does_not_make_settings_talk() {
+fn debug_of_settings_hides_the_redactor() {
     let settings = settings().with_redactor(Arc::new(CardNumbers));
     assert!(format!("{settings:?}").contains("redactor: Some(Redactor)"));
 }

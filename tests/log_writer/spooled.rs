@@ -1,4 +1,4 @@
-//! Where a spool fails, is full, or is found again. Each was found by a seed of `tests/simulation/histories/`.
+//! Spools that fail, are full, or are opened again. Seeds of `tests/simulation/histories/` found each case.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,16 +13,15 @@ fn spool(memory: &SpoolMemory, max_bytes: u64) -> Arc<Spool> {
     Arc::new(Spool::in_memory(memory, SpoolSettings::default().with_max_bytes(max_bytes)).unwrap())
 }
 
-/// A commit that fails may be done all the same. Were its records left there, a later batch would give them out without
-/// end, and nothing behind them would ever be stored.
+/// A commit that reports an error may have been made. If its records stayed in the spool, batches would return them
+/// forever and later records would never be stored.
 #[tokio::test(start_paused = true)]
-async fn a_commit_that_failed_at_its_last_write_keeps_nothing_back() {
+async fn commit_that_failed_after_its_last_write_blocks_nothing() {
     for writes in 0..24 {
-        let memory = SpoolMemory::new();
+        let memory = SpoolMemory::default();
         let log = Arc::new(Faulty::new());
         let spool = spool(&memory, 1 << 20);
-        let mut settings = settings().with_spool(spool.clone());
-        settings.batch = 1;
+        let settings = settings().with_spool(spool.clone()).with_batch(1);
         memory.fail_after(Some(writes));
         let writer = started(&log, settings);
         let call = writer.call(lease("CA1"));
@@ -35,10 +34,10 @@ async fn a_commit_that_failed_at_its_last_write_keeps_nothing_back() {
         tokio::time::sleep(Duration::from_secs(30)).await;
         memory.fail_after(None);
         tokio::time::sleep(Duration::from_secs(30)).await;
-        manager.add_user("and behind it").unwrap();
+        manager.add_user("and then").unwrap();
         call.submit(&mut manager, LastMessage::Include).unwrap();
         let flushed = tokio::time::timeout(SOON * 2, writer.flush(SOON)).await;
-        assert_eq!(flushed.expect("the writer goes round in circles"), [], "after {writes} writes");
+        assert_eq!(flushed.expect("the writer makes no progress"), [], "after {writes} writes");
         tokio::time::sleep(SOON).await;
         assert!(stored(&log, "CA1").await == manager);
         assert_eq!(spool.pending_bytes(), 0, "after {writes} writes");
@@ -46,12 +45,12 @@ async fn a_commit_that_failed_at_its_last_write_keeps_nothing_back() {
     }
 }
 
-/// Then the spool has a newer revision than its writer knows of. Whichever of the two is stored settles both.
+/// The spool then has a newer revision than the writer knows. Storing either one has to remove both.
 #[tokio::test(start_paused = true)]
-async fn a_newer_revision_whose_commit_failed_and_was_done_leaves_nothing_behind() {
+async fn newer_revision_with_a_failed_but_made_commit_is_removed_too() {
     let all = (0..24).flat_map(|writes| [(writes, Duration::ZERO), (writes, Duration::from_secs(60))]);
-    for (writes, is_spool_mended_for) in all {
-        let memory = SpoolMemory::new();
+    for (writes, healthy_for) in all {
+        let memory = SpoolMemory::default();
         let log = Arc::new(Faulty::new());
         let spool = spool(&memory, 1 << 20);
         let writer = started(&log, settings().with_spool(spool.clone()));
@@ -68,10 +67,10 @@ async fn a_newer_revision_whose_commit_failed_and_was_done_leaves_nothing_behind
         tokio::time::sleep(Duration::from_millis(1)).await;
         balanced(&writer.status());
         memory.fail_after(None);
-        tokio::time::sleep(is_spool_mended_for).await;
+        tokio::time::sleep(healthy_for).await;
         log.always(&call_id("CA1"), Next::Go);
         let flushed = tokio::time::timeout(SOON * 2, writer.flush(SOON)).await;
-        assert_eq!(flushed.expect("the writer goes round in circles"), [], "after {writes} writes");
+        assert_eq!(flushed.expect("the writer makes no progress"), [], "after {writes} writes");
         tokio::time::sleep(Duration::from_secs(60)).await;
         assert!(stored(&log, "CA1").await == manager);
         let status = writer.status();
@@ -81,11 +80,11 @@ async fn a_newer_revision_whose_commit_failed_and_was_done_leaves_nothing_behind
     }
 }
 
-/// The order of the list is what fencing relies on.
+/// Fencing relies on the order of the list.
 #[tokio::test(start_paused = true)]
-async fn a_small_record_does_not_overtake_a_large_one_through_the_spool() {
+async fn small_record_does_not_overtake_a_large_one_through_the_spool() {
     let log = Arc::new(Faulty::new());
-    let writer = started(&log, settings().with_spool(spool(&SpoolMemory::new(), 1_000)));
+    let writer = started(&log, settings().with_spool(spool(&SpoolMemory::default(), 1_000)));
     let call = writer.call(lease("CA1"));
     let mut manager = Manager::new();
     for text in ["short", &"long ".repeat(1_000), "short", &"long ".repeat(1_000), "short"] {
@@ -100,8 +99,8 @@ async fn a_small_record_does_not_overtake_a_large_one_through_the_spool() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_spool_of_an_earlier_task_has_is_acknowledged_again() {
-    let memory = SpoolMemory::new();
+async fn records_in_the_spool_of_an_earlier_task_are_acknowledged_again() {
+    let memory = SpoolMemory::default();
     let log = Arc::new(Faulty::new());
     log.always(&call_id("CA1"), Next::Unavailable);
     let (writer, task) = LogWriter::new(log.clone(), settings().with_spool(spool(&memory, 1 << 20)));
@@ -115,7 +114,7 @@ async fn what_the_spool_of_an_earlier_task_has_is_acknowledged_again() {
     let _ = task.await;
     drop((writer, call));
 
-    // It was spooled, and nobody had told the manager.
+    // The record was spooled but never acknowledged to the manager.
     let writer = started(&log, settings().with_spool(spool(&memory.copy(), 1 << 20)));
     let call = writer.call(lease("CA1"));
     manager.take_back();
@@ -126,9 +125,9 @@ async fn what_the_spool_of_an_earlier_task_has_is_acknowledged_again() {
     balanced(&writer.status());
 }
 
-/// It will never be stored: waiting for it would keep the call from ever going on.
+/// A dead letter is never stored, so waiting for it would block the call forever.
 #[tokio::test(start_paused = true)]
-async fn what_is_dead_letter_keeps_no_call_from_being_resumed() {
+async fn dead_letter_does_not_prevent_a_resume() {
     let log = Arc::new(Faulty::new());
     let writer = started(&log, settings());
     let call = writer.open(CallHeader::new(call_id("CA1"), START_MS).unwrap()).unwrap();
@@ -145,10 +144,10 @@ async fn what_is_dead_letter_keeps_no_call_from_being_resumed() {
     assert_eq!(log.read_call(&call_id("CA1")).await.unwrap().records, restored.records());
 }
 
-/// The spool has it already, and takes it no second time: a writer that waits for it there waits for ever.
+/// The spool keeps the dead letter and does not add the record again. A writer that waits for that would wait forever.
 #[tokio::test(start_paused = true)]
-async fn what_the_spool_has_set_aside_may_be_submitted_again() {
-    let memory = SpoolMemory::new();
+async fn dead_letter_in_the_spool_can_be_submitted_again() {
+    let memory = SpoolMemory::default();
     let log = Arc::new(Faulty::new());
     let (writer, task) = LogWriter::new(log.clone(), settings().with_spool(spool(&memory, 1 << 20)));
     let task = tokio::spawn(task.run());

@@ -1,9 +1,9 @@
-//! What grows where it should not.
+//! Bounds of memory and work.
 
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn what_flushes_tell_in_an_outage_grows_with_the_calls_not_with_their_square() {
+async fn reports_of_flushes_in_an_outage_grow_linearly_with_the_calls() {
     let log = Arc::new(Scripted::default());
     let (writer, _task) = started(&log, settings());
     let mut flushes = Vec::new();
@@ -14,15 +14,15 @@ async fn what_flushes_tell_in_an_outage_grows_with_the_calls_not_with_their_squa
         call.submit(&mut said(&["Hi"]), LastMessage::Include).unwrap();
         flushes.push(tokio::spawn(async move { call.flush(SECOND).await.len() }));
     }
-    let mut told = 0;
+    let mut reported = 0;
     for flush in flushes {
-        told += flush.await.unwrap();
+        reported += flush.await.unwrap();
     }
-    assert!(told <= 10 * 200, "200 records were told of {told} times");
+    assert!(reported <= 10 * 200, "200 records were reported {reported} times");
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_dead_letter_does_not_stop_its_call() {
+async fn dead_letter_does_not_block_its_call() {
     let log = Arc::new(Scripted::default());
     log.refuse(0, 1);
     let (writer, _task) = started(&log, settings().with_limits(1_000, 1 << 20));
@@ -35,8 +35,8 @@ async fn what_is_dead_letter_does_not_stop_its_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_waits_is_bounded_with_its_custom_data() {
-    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+async fn custom_data_counts_towards_the_limits() {
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::default());
     log.set(&ca1(), Mode::Unavailable);
     let room = SpoolSettings::default().with_max_bytes(100_000);
     let spool = Arc::new(Spool::in_memory(&memory, room).unwrap());
@@ -51,13 +51,13 @@ async fn what_waits_is_bounded_with_its_custom_data() {
     }
     let submitted = call.submit(&mut manager, LastMessage::Include).unwrap();
     sleep(SECOND).await;
-    assert!(submitted.is_full, "{} records of 50,000 bytes each found room in 100,000", submitted.records);
+    assert!(submitted.is_full, "{} records of 50,000 bytes each fit into 100,000", submitted.records);
     assert!(spool.pending_bytes() <= 100_000, "{} bytes are spooled", spool.pending_bytes());
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_of_an_erased_call_is_accepted() {
-    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+async fn erased_call_accepts_nothing() {
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::default());
     let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
     writer.open(header()).unwrap().submit(&mut said(&["Hi"]), LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await, []);

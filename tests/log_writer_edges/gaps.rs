@@ -1,4 +1,4 @@
-//! Records behind one that the log does not have, where no fence meets a writer that has lost its call.
+//! Records after a gap in the log, where no fence stops a writer that has lost its call.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn is_all_dead(unstored: &[Unstored], seqs: &[u32]) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_written_behind_what_was_set_aside_is_told_once_the_call_is_taken_over() {
+async fn records_after_a_dead_letter_are_reported_after_a_takeover() {
     let log = Arc::new(Scripted::over(Arc::new(in_dynamo().await)));
     log.refuse(1, 1);
     let (writer, _task) = started(&log, settings());
@@ -24,13 +24,13 @@ async fn what_is_written_behind_what_was_set_aside_is_told_once_the_call_is_take
     call.submit(&mut manager, LastMessage::Include).unwrap();
     assert!(is_all_dead(&writer.flush(SOON).await, &[1, 2, 3]));
     assert!(call.submit(&mut manager, LastMessage::Include).is_err());
-    assert_eq!(log.kept(&ca1()).len(), 1, "nothing lies about behind the fence");
+    assert_eq!(log.kept(&ca1()).len(), 1, "nothing is stored after the fence");
     balanced(&writer.status());
 }
 
-/// The last moment in which another process may take the call over: the records are stored then, and nobody reads them.
+/// Another process takes the call over at the last possible moment: the records are stored, but no read returns them.
 #[tokio::test(start_paused = true)]
-async fn what_is_written_behind_what_was_set_aside_is_told_if_the_call_is_taken_over_meanwhile() {
+async fn records_after_a_dead_letter_are_reported_if_the_takeover_comes_during_the_put() {
     let log = Arc::new(Scripted::over(Arc::new(in_dynamo().await)));
     log.refuse(1, 1);
     let (writer, _task) = started(&log, settings());
@@ -38,7 +38,7 @@ async fn what_is_written_behind_what_was_set_aside_is_told_if_the_call_is_taken_
     let mut manager = said(&["Hi", "Hello!"]);
     call.submit(&mut manager, LastMessage::Include).unwrap();
     writer.flush(SOON).await;
-    log.take_over_behind_header_read(1);
+    log.take_over_after_header_read(1);
     say(&mut manager, &["Are you there?", "Yes."]);
     call.submit(&mut manager, LastMessage::Include).unwrap();
     assert!(is_all_dead(&writer.flush(SOON).await, &[1, 2, 3]));
@@ -48,7 +48,7 @@ async fn what_is_written_behind_what_was_set_aside_is_told_if_the_call_is_taken_
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_gap_within_a_batch_is_one_as_well() {
+async fn gap_within_a_batch_is_checked() {
     let log = Arc::new(Scripted::over(Arc::new(in_dynamo().await)));
     let (writer, _task) = started(&log, settings());
     let call = writer.open(header()).unwrap();
@@ -61,11 +61,11 @@ async fn a_gap_within_a_batch_is_one_as_well() {
     assert_eq!(log.read_call(&ca1()).await.unwrap().records.len(), 3);
 }
 
-/// What was fenced was taken from the spool, so that nothing there tells of it.
+/// The fenced record was taken from the spool, so the spool has no trace of the takeover.
 #[tokio::test(start_paused = true)]
-async fn a_writer_that_was_started_again_learns_that_it_has_lost_its_call() {
+async fn restarted_writer_detects_that_it_has_lost_its_call() {
     let log = Arc::new(Scripted::over(Arc::new(in_dynamo().await)));
-    let memory = SpoolMemory::new();
+    let memory = SpoolMemory::default();
     let (writer, task) = started(&log, settings().with_spool(spool_in(&memory)));
     let call = writer.open(header()).unwrap();
     let mut manager = said(&["Hi"]);
@@ -94,14 +94,14 @@ async fn a_writer_that_was_started_again_learns_that_it_has_lost_its_call() {
         call.submit(&mut manager, LastMessage::Include).unwrap();
         assert!(is_all_dead(&writer.flush(SOON).await, &seqs));
         assert!(call.submit(&mut manager, LastMessage::Include).is_err());
-        assert_eq!(log.kept(&ca1()).len(), 1, "nothing lies about behind the fence");
+        assert_eq!(log.kept(&ca1()).len(), 1, "nothing is stored after the fence");
         balanced(&writer.status());
     }
 }
 
-/// Logging pays nothing for fencing: the header is read where there may be a gap, and nowhere else.
+/// Fencing is free for gapless calls: the header is read only if there may be a gap.
 #[tokio::test(start_paused = true)]
-async fn where_all_is_written_in_its_order_no_header_is_read() {
+async fn gapless_call_reads_no_header() {
     let log = Arc::new(Scripted::over(Arc::new(in_dynamo().await)));
     let (writer, _task) = started(&log, settings());
     let call = writer.open(header()).unwrap();

@@ -1,4 +1,4 @@
-//! The background writer at its edges, each by the smallest history that goes there.
+//! Edge cases of the background writer, each with its smallest history.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -64,7 +64,7 @@ fn said(words: &[&str]) -> Manager {
     manager
 }
 
-/// The caller and the assistant take turns.
+/// Adds messages of the caller and the assistant in turn.
 fn say(manager: &mut Manager, words: &[&str]) {
     for word in words {
         let is_assistant_next = manager.meta_messages().len() % 2 == 1;
@@ -87,10 +87,10 @@ fn balanced(status: &Status) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_record_that_finds_the_spool_full_is_not_overtaken() {
+async fn record_that_does_not_fit_into_the_spool_is_not_overtaken() {
     let log = Arc::new(Scripted::default());
     let room = SpoolSettings::default().with_max_bytes(1_500);
-    let spool = Arc::new(Spool::in_memory(&SpoolMemory::new(), room).unwrap());
+    let spool = Arc::new(Spool::in_memory(&SpoolMemory::default(), room).unwrap());
     let (writer, _task) = started(&log, settings().with_spool(spool));
     let call = writer.open(header()).unwrap();
     let mut manager = said(&["Hi", &"x".repeat(3_000), "Bye"]);
@@ -101,26 +101,27 @@ async fn a_record_that_finds_the_spool_full_is_not_overtaken() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_set_aside_is_not_lost_when_the_spool_cannot_be_read() {
-    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+async fn dead_letters_survive_a_spool_that_cannot_be_read() {
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::default());
     log.refuse(0, 1);
     let room = SpoolSettings::default().with_max_bytes(0);
     let spool = Arc::new(Spool::in_memory(&memory, room).unwrap());
-    let (writer, _task) = started(&log, settings().with_spool(spool.clone()));
+    let (writer, _task) = started(&log, settings().with_spool(spool));
     let call = writer.call(WriterLease::first(ca1()));
     call.submit(&mut said(&["Hi"]), LastMessage::Include).unwrap();
     assert_eq!(writer.flush(SOON).await.len(), 1);
     sleep(SECOND).await;
 
     memory.fail_after(Some(0));
-    spool.discard(&[]).unwrap_err();
+    writer.open(CallHeader::new(CallId::new("CA2").unwrap(), START_MS).unwrap()).unwrap();
+    sleep(SECOND).await;
     writer.take_dead_letters().await.unwrap_err();
     memory.fail_after(None);
     assert_eq!(writer.take_dead_letters().await.unwrap().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_set_aside_is_not_lost_when_nobody_waits_for_it() {
+async fn dead_letters_survive_a_cancelled_take() {
     let log = Arc::new(Scripted::default());
     log.refuse(0, 1);
     let (writer, _task) = started(&log, settings());
@@ -136,7 +137,7 @@ async fn what_was_set_aside_is_not_lost_when_nobody_waits_for_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_flush_does_not_say_that_all_is_stored_when_the_task_has_ended() {
+async fn flush_after_the_end_of_the_task_reports_its_leftovers() {
     let log = Arc::new(Scripted::default());
     log.set(&ca1(), Mode::Unavailable);
     let (writer, _task) = started(&log, settings());
@@ -149,15 +150,15 @@ async fn a_flush_does_not_say_that_all_is_stored_when_the_task_has_ended() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_may_wait_without_end() {
+async fn flush_accepts_an_unlimited_timeout() {
     let log = Arc::new(Scripted::default());
     let (writer, _task) = started(&log, settings());
     assert_eq!(writer.flush(Duration::MAX).await, []);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_flush_waits_for_what_was_replaced_in_the_spool() {
-    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+async fn flush_waits_for_a_revision_that_was_replaced_in_the_spool() {
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::default());
     log.set(&ca1(), Mode::Unavailable);
     let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
     let call = writer.call(WriterLease::first(ca1()));
@@ -177,7 +178,7 @@ async fn a_flush_waits_for_what_was_replaced_in_the_spool() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_flush_tells_of_what_came_before_it() {
+async fn flush_ignores_later_changes() {
     let log = Arc::new(Scripted::default());
     let other = CallId::new("CA2").unwrap();
     log.set(&ca1(), Mode::Wait);
@@ -197,7 +198,7 @@ async fn a_flush_tells_of_what_came_before_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_flush_tells_of_an_ending_that_is_refused() {
+async fn flush_reports_a_rejected_end() {
     let log = Arc::new(Scripted::default());
     let (writer, _task) = started(&log, settings());
     let call = writer.call(WriterLease::first(ca1()));
@@ -208,7 +209,7 @@ async fn a_flush_tells_of_an_ending_that_is_refused() {
     assert_eq!(parts, [Part::CallEnd]);
 }
 
-/// A writer with the old handle of a call, the handle that resumed it, and both of their managers.
+/// Starts a writer in which a call was resumed while its older handle still submits. Returns the newer manager.
 async fn taken_over_here(log: &Arc<Scripted>, memory: &SpoolMemory) -> (LogWriter, JoinHandle<()>, Manager) {
     let (writer, task) = started(log, settings().with_spool(spool_in(memory)));
     let call = writer.open(header()).unwrap();
@@ -227,8 +228,8 @@ async fn taken_over_here(log: &Arc<Scripted>, memory: &SpoolMemory) -> (LogWrite
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_old_handle_in_the_same_process_is_fenced() {
-    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+async fn older_handle_in_the_same_process_is_fenced() {
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::default());
     let (writer, _task, new) = taken_over_here(&log, &memory).await;
     log.set(&ca1(), Mode::Go);
     let unstored = writer.flush(SOON).await;
@@ -238,8 +239,8 @@ async fn an_old_handle_in_the_same_process_is_fenced() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_old_handle_that_was_silent_is_fenced() {
-    let (log, memory) = (Arc::new(Scripted::over(Arc::new(in_dynamo().await))), SpoolMemory::new());
+async fn older_handle_that_submits_late_is_fenced() {
+    let (log, memory) = (Arc::new(Scripted::over(Arc::new(in_dynamo().await))), SpoolMemory::default());
     let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
     let call = writer.open(header()).unwrap();
     let mut old = said(&["Hi"]);
@@ -263,8 +264,8 @@ async fn an_old_handle_that_was_silent_is_fenced() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_two_epochs_left_in_the_spool_is_accounted_for() {
-    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+async fn records_of_two_epochs_in_the_spool_are_counted() {
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::default());
     let (writer, task, new) = taken_over_here(&log, &memory).await;
     task.abort();
     let _ = task.await;
@@ -275,13 +276,13 @@ async fn what_two_epochs_left_in_the_spool_is_accounted_for() {
     let unstored = writer.flush(SOON).await;
     let status = writer.status();
     balanced(&status);
-    // The older writer's words were refused before they were spooled, and are pending where they came from.
+    // The older writer's record was refused before it was spooled; it is still pending in its manager.
     assert_eq!((status.recovered, status.stored, status.dead_letters), (1, 1, 0), "{unstored:?}");
     assert!(stored(&log).await == new, "{:?}", log.kept(&ca1()));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_does_not_get_the_words_of_another_one_of_its_id() {
+async fn call_with_a_reused_id_writes_nothing_to_the_older_call() {
     let log = Arc::new(Scripted::over(Arc::new(in_dynamo().await)));
     let (writer, _task) = started(&log, settings());
     let call = writer.open(header()).unwrap();
@@ -297,7 +298,7 @@ async fn a_call_does_not_get_the_words_of_another_one_of_its_id() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_erased_call_is_no_trouble() {
+async fn erased_call_clears_its_trouble() {
     let log = Arc::new(Scripted::default());
     log.set(&ca1(), Mode::Denied);
     let (writer, _task) = started(&log, settings());
@@ -311,7 +312,7 @@ async fn an_erased_call_is_no_trouble() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_dead_letter_does_not_keep_a_call_from_being_resumed() {
+async fn dead_letter_does_not_prevent_a_resume() {
     let log = Arc::new(Scripted::default());
     log.refuse(1, 1);
     let (writer, _task) = started(&log, settings());
@@ -323,8 +324,8 @@ async fn what_is_dead_letter_does_not_keep_a_call_from_being_resumed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_spool_has_already_is_acknowledged() {
-    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+async fn record_that_is_already_spooled_is_acknowledged() {
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::default());
     log.set(&ca1(), Mode::Unavailable);
     let spool = spool_in(&memory);
     let (writer, _task) = started(&log, settings().with_spool(spool.clone()));
@@ -333,7 +334,7 @@ async fn what_the_spool_has_already_is_acknowledged() {
     assert_eq!(writer.stop(SOON).await.len(), 1);
     sleep(SECOND).await;
 
-    // As the error says: start another one, and hand over all that is pending.
+    // As the error advises: start another writer and submit all pending changes.
     let (writer, _task) = started(&log, settings().with_spool(spool));
     let call = writer.call(WriterLease::first(ca1()));
     manager.take_back();
@@ -345,7 +346,7 @@ async fn what_the_spool_has_already_is_acknowledged() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_another_handle_submitted_is_acknowledged() {
+async fn record_of_an_earlier_handle_is_acknowledged() {
     let log = Arc::new(Scripted::default());
     log.set(&ca1(), Mode::Wait);
     let (writer, _task) = started(&log, settings());
@@ -359,8 +360,8 @@ async fn what_another_handle_submitted_is_acknowledged() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_newer_revision_that_waits_outlives_the_one_that_is_dead_letter() {
-    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+async fn waiting_newer_revision_outlives_the_rejected_one() {
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::default());
     log.set(&ca1(), Mode::Wait);
     log.refuse(0, 1);
     let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
@@ -382,8 +383,8 @@ async fn a_newer_revision_that_waits_outlives_the_one_that_is_dead_letter() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_spool_that_fails_does_not_delay_the_log() {
-    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+async fn failing_spool_does_not_delay_the_log() {
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::default());
     let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
     memory.fail_after(Some(0));
     let call = writer.call(WriterLease::first(ca1()));
@@ -402,8 +403,8 @@ async fn a_spool_that_fails_does_not_delay_the_log() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_erase_ends_when_the_spool_fails() {
-    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+async fn erase_ends_when_the_spool_fails() {
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::default());
     let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
     let call = writer.open(header()).unwrap();
     call.submit(&mut said(&["Hi"]), LastMessage::Include).unwrap();
@@ -413,7 +414,7 @@ async fn an_erase_ends_when_the_spool_fails() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_may_erase_a_call_at_once() {
+async fn concurrent_erasures_both_succeed() {
     let log = Arc::new(Scripted::default());
     let (writer, _task) = started(&log, settings());
     let (first, second) = tokio::join!(async { writer.erase(&ca1()).await }, async { writer.erase(&ca1()).await });
@@ -421,11 +422,17 @@ async fn two_may_erase_a_call_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_flush_ends_while_the_spool_cannot_be_read() {
-    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+async fn flush_ends_while_the_spool_cannot_be_read() {
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::default());
     let spool = spool_in(&memory);
+    let (writer, task) = started(&log, settings().with_spool(spool.clone()));
+    sleep(SECOND).await;
     memory.fail_after(Some(0));
-    spool.discard(&[]).unwrap_err();
+    writer.open(header()).unwrap();
+    sleep(SECOND).await;
+    task.abort();
+    let _ = task.await;
+
     let (writer, _task) = started(&log, settings().with_spool(spool));
     let call = writer.call(WriterLease::first(ca1()));
     call.submit(&mut said(&["Hi"]), LastMessage::Include).unwrap();
@@ -433,7 +440,7 @@ async fn a_flush_ends_while_the_spool_cannot_be_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn records_expire_with_the_header_of_their_call() {
+async fn records_expire_with_their_header() {
     let log = Arc::new(Scripted::default());
     let (writer, _task) = started(&log, settings());
     let mut manager = said(&["Hi"]);
@@ -448,8 +455,8 @@ async fn records_expire_with_the_header_of_their_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_a_fenced_call_the_newest_revision_is_dead_letter() {
-    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::new());
+async fn newest_revision_of_a_fenced_call_is_the_dead_letter() {
+    let (log, memory) = (Arc::new(Scripted::default()), SpoolMemory::default());
     let (writer, _task) = started(&log, settings().with_spool(spool_in(&memory)));
     let call = writer.open(header()).unwrap();
     assert_eq!(writer.flush(SOON).await, []);
@@ -457,7 +464,7 @@ async fn of_a_fenced_call_the_newest_revision_is_dead_letter() {
     let mut manager = said(&["Hi"]);
     call.submit(&mut manager, LastMessage::Include).unwrap();
     sleep(SECOND).await;
-    // One revision is in the spool, the next one finds it failing.
+    // One revision is spooled; the commit of the next one fails.
     memory.fail_after(Some(0));
     touch(&mut manager, START_MS);
     call.submit(&mut manager, LastMessage::Include).unwrap();
@@ -469,6 +476,6 @@ async fn of_a_fenced_call_the_newest_revision_is_dead_letter() {
     sleep(LONG).await;
     balanced(&writer.status());
     let taken = writer.take_dead_letters().await.unwrap();
-    let taken: Vec<u32> = taken.iter().map(|aside| aside.record.revision()).collect();
+    let taken: Vec<u32> = taken.iter().map(|letter| letter.record.revision()).collect();
     assert_eq!(taken, [2]);
 }

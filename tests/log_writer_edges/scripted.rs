@@ -1,4 +1,4 @@
-//! A log in memory that waits, fails and refuses as it is told, and remembers what it stored in which order.
+//! [`Scripted`]: a log that waits, fails and refuses on demand, and records the order of its puts.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,21 +7,21 @@ use std::time::Duration;
 
 use verbale::Record;
 use verbale::log::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, LoggedCall, MemoryLog, Opening,
-    Put, Remedy, WriterLease,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, LoggedCall, MemoryLog, Put,
+    Remedy, WriterLease,
 };
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub enum Mode {
     #[default]
     Go,
-    /// Nothing is answered until the mode is another one.
+    /// No request is answered until the mode changes.
     Wait,
     Unavailable,
     Denied,
 }
 
-/// What was stored: the `seq`, the revision, and with which claim.
+/// A stored record: its `seq` and revision, and the lease of its writer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
     pub seq: u32,
@@ -33,12 +33,12 @@ pub struct Kept {
 pub struct Scripted {
     log: Arc<dyn CallLog>,
     modes: Mutex<HashMap<CallId, Mode>>,
-    /// Records that are refused, by `seq` and revision.
+    /// The records to refuse, by `seq` and revision.
     refused: Mutex<HashSet<(u32, u32)>>,
     kept: Mutex<HashMap<CallId, Vec<Kept>>>,
     header_reads: AtomicUsize,
-    /// Behind so many reads of a header from now on, another process takes the call over.
-    take_over_behind: AtomicUsize,
+    /// The number of header reads after which another process takes the call over.
+    take_over_after: AtomicUsize,
 }
 
 impl Default for Scripted {
@@ -48,10 +48,10 @@ impl Default for Scripted {
 }
 
 impl Scripted {
-    /// In front of another log, which does what is let through.
+    /// Wraps another log.
     pub fn over(log: Arc<dyn CallLog>) -> Self {
-        let (modes, refused, kept, header_reads, take_over_behind) = Default::default();
-        Self { log, modes, refused, kept, header_reads, take_over_behind }
+        let (modes, refused, kept, header_reads, take_over_after) = Default::default();
+        Self { log, modes, refused, kept, header_reads, take_over_after }
     }
 
     pub fn set(&self, call_id: &CallId, mode: Mode) {
@@ -66,13 +66,13 @@ impl Scripted {
         self.kept.lock().unwrap().get(call_id).cloned().unwrap_or_default()
     }
 
-    /// Another process takes a call over, whatever the mode is.
+    /// Takes a call over as another process, in any mode.
     pub async fn resume_call_beside(&self, call_id: &CallId) {
         self.log.change_call(call_id, &CallChange::Resume).await.unwrap();
     }
 
-    pub fn take_over_behind_header_read(&self, number: usize) {
-        self.take_over_behind.store(number, Ordering::Relaxed);
+    pub fn take_over_after_header_read(&self, number: usize) {
+        self.take_over_after.store(number, Ordering::Relaxed);
     }
 
     pub fn header_reads(&self) -> usize {
@@ -87,7 +87,7 @@ impl Scripted {
         while self.mode(call_id) == Mode::Wait {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        let error = |remedy| Err(LogError::backend(format!("logging call {call_id}"), remedy, "as told"));
+        let error = |remedy| Err(LogError::backend(format!("logging call {call_id}"), remedy, "scripted"));
         match self.mode(call_id) {
             Mode::Unavailable => error(Remedy::Retry),
             Mode::Denied => error(Remedy::Operator),
@@ -97,7 +97,7 @@ impl Scripted {
 }
 
 impl CallLog for Scripted {
-    fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Opening> {
+    fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Put> {
         Box::pin(async move {
             self.pass(header.call_id()).await?;
             self.log.open_call(header).await
@@ -109,7 +109,7 @@ impl CallLog for Scripted {
             let (seq, revision) = (record.position().seq(), record.revision());
             self.pass(lease.call_id()).await?;
             if self.refused.lock().unwrap().contains(&(seq, revision)) {
-                return Err(LogError::backend("logging a record", Remedy::None, "as told"));
+                return Err(LogError::backend("logging a record", Remedy::None, "scripted"));
             }
             let put = self.log.put_record(lease, record).await?;
             let kept = Kept { seq, revision, epoch: lease.epoch(), expires_at_s: lease.expires_at_s() };
@@ -134,7 +134,7 @@ impl CallLog for Scripted {
             self.pass(call_id).await?;
             let header = self.log.read_header(call_id).await;
             self.header_reads.fetch_add(1, Ordering::Relaxed);
-            if self.take_over_behind.fetch_sub(1, Ordering::Relaxed) == 1 {
+            if self.take_over_after.fetch_sub(1, Ordering::Relaxed) == 1 {
                 self.resume_call_beside(call_id).await;
             }
             header

@@ -19,9 +19,8 @@ async fn failure(log: &DynamoLog, revision: u32) -> (Failure, bool) {
 }
 
 fn failure_of(error: LogError) -> Failure {
-    let LogError::Backend { source, .. } = error else { panic!("{error:?}") };
-    match *source.downcast().unwrap() {
-        DynamoError::Request { failure, .. } => failure,
+    match std::error::Error::source(&error).unwrap().downcast_ref().unwrap() {
+        DynamoError::Request { failure, .. } => failure.clone(),
         other => panic!("{other}"),
     }
 }

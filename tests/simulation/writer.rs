@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use verbale::clock::SeededRandomness;
 use verbale::log::{
-    CallEnd, CallHeader, CallLog, CallWriter, HandedOver, LogWriter, Spool, SpoolMemory, SpoolSettings, Status,
+    CallEnd, CallHeader, CallLog, CallWriter, LogWriter, Spool, SpoolMemory, SpoolSettings, Status, Submitted,
     WriterSettings,
 };
 use verbale::{LastMessage, MessagesManager, PlainMessage};
@@ -39,7 +39,7 @@ async fn turns(
     writer: &LogWriter,
     call: &CallWriter,
     manager: &mut Manager,
-) -> (Vec<HandedOver>, Duration) {
+) -> (Vec<Submitted>, Duration) {
     let (mut submitted, mut lag) = (Vec::new(), Duration::ZERO);
     for turn in 0..count {
         manager.add_user(format!("user {turn}")).unwrap();
@@ -83,7 +83,7 @@ async fn each_fault_that_comes_again_and_again_delays_a_call_and_loses_nothing()
 async fn a_turn_does_the_same_work_while_dynamodb_is_a_black_hole() {
     let outage = || FaultPlan::none().with_window(Window::new(Fault::TimeoutBefore, Duration::ZERO..HOURS));
     for with_spool in [false, true] {
-        let memory = SpoolMemory::new();
+        let memory = SpoolMemory::default();
         let spool = with_spool.then(|| Arc::new(Spool::in_memory(&memory, SpoolSettings::default()).unwrap()));
         let (_, healthy) = writer(FaultPlan::none(), None).await;
         let (call, mut manager) = opened(&healthy, "CA1");

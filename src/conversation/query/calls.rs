@@ -80,7 +80,7 @@ impl Calls {
             let page = log.list_calls(&query).await;
             let page = page.map_err(|source| QueryError::List { day: query.day, source })?;
             self.ids.extend(page.calls.iter().map(|header| header.call_id().clone()));
-            self.pages.extend(page.next.map(|after| query.with_after(after)));
+            self.pages.extend(page.next.map(|after| CallQuery { after: Some(after), ..query }));
         }
         Ok(self.ids.pop())
     }

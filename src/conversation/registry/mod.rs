@@ -54,7 +54,7 @@ use crate::manager::Prune;
 /// unanswered message: a conversation may be longer than its limit for that. What leaves is in the model's window no more.
 /// - With a [log](Self::with_log), only messages leave that were acknowledged, so that the log has them: until then a
 ///   conversation may be longer than its limit. [`query_with_log`](Self::query_with_log) finds them there; with a writer
-///   that [acknowledges](crate::log::WriterSettings::acknowledge_at) what it has accepted or spooled, once it has stored
+///   that [acknowledges](crate::log::WriterSettings::with_acknowledge_at) what it has accepted or spooled, once it has stored
 ///   them.
 /// - Without one, what leaves is gone. (Of a conversation that is also in a registry with a log, or that
 ///   [logs](Conversation::log) itself, only what is acknowledged leaves here too.)

@@ -133,11 +133,11 @@ impl Fencing<'_> {
         let Written::Refused(found) = written else { return Ok(Found::AsRead) };
         let call_id = self.call_id.clone();
         if found.as_ref().is_some_and(item::is_erased) {
-            return Err(LogError::Erased { call_id }.into());
+            return Err(LogError::erased(&call_id).into());
         }
         let current = found.as_ref().map_or(1, item::epoch);
         if current > self.epoch {
-            return Err(LogError::Fenced { call_id, epoch: self.epoch, current }.into());
+            return Err(LogError::fenced(&call_id, self.epoch, current).into());
         }
         Ok(Found::Changed)
     }

@@ -116,7 +116,7 @@ impl DynamoLog {
         match self.update_header(call_id, request).await? {
             Written::Done(item) => header::from_item(&item),
             Written::Refused(Some(found)) if self.is_live(&found) => {
-                Err(LogError::Fenced { call_id: call_id.clone(), epoch, current: item::epoch(&found) }.into())
+                Err(LogError::fenced(call_id, epoch, item::epoch(&found)).into())
             }
             Written::Refused(found) => Err(not_there(call_id, found.as_ref())),
         }

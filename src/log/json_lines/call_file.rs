@@ -1,4 +1,4 @@
-//! The file of a call while it is being written.
+//! [`CallFile`]: the file of a call during a write.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -8,17 +8,17 @@ use super::{FileDurability, lines};
 use crate::log::CallId;
 use crate::log::call::Call;
 
-/// The file of a call, locked, and what is in it.
+/// The locked file of a call, and its contents.
 pub(super) struct CallFile {
     file: File,
     path: PathBuf,
     pub call: Call,
-    /// Where the last whole line ends.
+    /// The offset where the last whole line ends.
     end: u64,
 }
 
 impl CallFile {
-    /// Made where it is not there.
+    /// Opens, locks and reads the file, and creates it if it is missing.
     pub fn open(path: PathBuf, call_id: &CallId) -> io::Result<Self> {
         let mut file = Self::lock(&path)?;
         let mut text = Vec::new();
@@ -42,7 +42,7 @@ impl CallFile {
         Ok(file)
     }
 
-    /// Adds lines behind the last whole one.
+    /// Appends lines after the last whole line.
     pub fn append(&mut self, lines: &[u8], durability: FileDurability) -> io::Result<()> {
         if lines.is_empty() {
             return Ok(());
@@ -60,7 +60,7 @@ impl CallFile {
     }
 }
 
-/// Has the disk know the name of a file, where a directory can be opened for that.
+/// Syncs the directory of a file, so that the disk knows the file's name.
 pub(super) fn sync_directory(path: &Path) -> io::Result<()> {
     match path.parent() {
         Some(folder) if cfg!(unix) => File::open(folder)?.sync_all(),

@@ -1,20 +1,20 @@
-//! The file of a call: a name that any file system takes, and that no other call has.
+//! File names of calls: unique per call and valid on any file system.
 
 use std::fmt::Write;
 use std::path::PathBuf;
 
 use crate::log::CallId;
 
-/// What the name of a call's file ends with.
+/// The extension of a call's file.
 pub(super) const EXTENSION: &str = "jsonl";
 
-/// A name has 255 bytes at most; longer ones go into folders.
+/// File systems allow 255 bytes per name; longer names are split into folders.
 const PIECE: usize = 200;
 
-/// The path of a call's file within the log's directory.
+/// Returns the path of a call's file, relative to the log's directory.
 ///
-/// Small letters, digits, `-` and `_` stand for themselves, `+a` for `A`, since not every file system tells them apart,
-/// and `%2f` for any other byte. A folder has no dot in its name, so that it is never taken for a file.
+/// Lower-case letters, digits, `-` and `_` are kept. `A` becomes `+a`, because some file systems ignore case, and any
+/// other byte becomes hexadecimal, such as `%2f`. Folder names contain no dot, so a folder is never taken for a file.
 pub(super) fn of(call_id: &CallId) -> PathBuf {
     let mut name = String::from("call-");
     for byte in call_id.as_str().bytes() {
@@ -23,15 +23,15 @@ pub(super) fn of(call_id: &CallId) -> PathBuf {
             b'A'..=b'Z' => name.extend(['+', char::from(byte.to_ascii_lowercase())]),
             _ => {
                 let written = write!(name, "%{byte:02x}");
-                debug_assert!(written.is_ok(), "a text takes all that is written to it");
+                debug_assert!(written.is_ok(), "writing to a string never fails");
             }
         }
     }
     let mut path = PathBuf::new();
     let mut rest = name.as_str();
-    while let Some((piece, behind)) = rest.split_at_checked(PIECE).filter(|(_, behind)| !behind.is_empty()) {
+    while let Some((piece, tail)) = rest.split_at_checked(PIECE).filter(|(_, tail)| !tail.is_empty()) {
         path.push(piece);
-        rest = behind;
+        rest = tail;
     }
     path.push(format!("{rest}.{EXTENSION}"));
     path
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn any_id_is_a_name_of_its_own() {
+    fn every_call_id_has_its_own_file_name() {
         assert_eq!(name("CA1"), "call-+c+a1.jsonl");
         assert_eq!(name("../etc/passwd"), "call-%2e%2e%2fetc%2fpasswd.jsonl");
         assert_eq!(name("con"), "call-con.jsonl");

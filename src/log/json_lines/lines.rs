@@ -1,4 +1,4 @@
-//! The lines of a call's file: records, its header as it was each time it changed, and that it was erased.
+//! The lines of a call's file: records, headers, and the mark of an erased call.
 
 use std::io;
 
@@ -9,10 +9,10 @@ use crate::log::stored::StoredHeader;
 use crate::log::{CallHeader, CallId};
 use crate::message::Record;
 
-/// The one line of an erased call.
+/// The only line of an erased call.
 pub(super) const ERASED: &str = "{\"erased\":true}\n";
 
-/// What the line of a header begins with, and no record's.
+/// The start of a header's line. No record starts with it.
 const HEADER: &[u8] = b"{\"call\":";
 
 const VERSION: u32 = 1;
@@ -23,26 +23,27 @@ struct HeaderLine {
     v: u32,
 }
 
-/// The line of a header. Errors: none is known, for all of it is text and numbers.
+/// Encodes a header.
 pub(super) fn of_header(header: &CallHeader) -> io::Result<Vec<u8>> {
-    // The keys of a struct stand in their order: the line begins with `HEADER`.
+    // Serde writes the fields in their order, so the line starts with `HEADER`.
     line(&HeaderLine { call: header.into(), v: VERSION })
 }
 
-/// The line of a record. Errors: a record that JSON cannot say; none is known.
+/// Encodes a record.
 pub(super) fn of_record(record: &Record) -> io::Result<Vec<u8>> {
     line(record)
 }
 
-fn line(of: &impl Serialize) -> io::Result<Vec<u8>> {
-    let mut line = serde_json::to_vec(of)?;
+fn line(value: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(value)?;
     line.push(b'\n');
     Ok(line)
 }
 
-/// What is in the file of a call, and where its last whole line ends. What stands behind that was torn by a crash.
+/// Reads the file of a call, and returns the call and the offset where the last whole line ends. The rest was torn by a
+/// crash.
 ///
-/// Errors, which quote nothing: a line that does not read, a header of another call.
+/// Fails if a line cannot be read or is the header of another call. The error does not quote the line.
 pub(super) fn read(text: &[u8], call_id: &CallId) -> io::Result<(Call, usize)> {
     let mut call = Call::default();
     let mut end = 0;
@@ -55,9 +56,7 @@ pub(super) fn read(text: &[u8], call_id: &CallId) -> io::Result<(Call, usize)> {
             call = Call::Erased;
         } else if line.starts_with(HEADER) {
             let header = header(line).filter(|header| header.call_id() == call_id);
-            call.keep_header(
-                header.ok_or_else(|| bad_line(number, "the header of this call, of a version that is known"))?,
-            );
+            call.set_header(header.ok_or_else(|| bad_line(number, "the header of this call in a known version"))?);
         } else {
             let record = serde_json::from_slice::<Record>(line).map_err(|_| bad_line(number, "a record"))?;
             call.replay(record);
@@ -66,7 +65,7 @@ pub(super) fn read(text: &[u8], call_id: &CallId) -> io::Result<(Call, usize)> {
     Ok((call, end))
 }
 
-/// The header in the file of a call, if it was opened and not erased: its last one counts.
+/// Returns the last header in the file of a call; `None` if the call was never opened or was erased.
 pub(super) fn find_header(text: &[u8]) -> io::Result<Option<CallHeader>> {
     let lines = text.split_inclusive(|byte| *byte == b'\n');
     let found = (1..).zip(lines).filter(|(_, line)| line.starts_with(HEADER) && line.ends_with(b"\n")).last();
@@ -78,7 +77,7 @@ fn header(line: &[u8]) -> Option<CallHeader> {
     line.call.try_into().ok()
 }
 
-fn bad_line(number: usize, what: &str) -> io::Error {
-    let text = format!("line {number} does not read as {what}; look at the file, another program may have written it");
+fn bad_line(number: usize, expected: &str) -> io::Error {
+    let text = format!("line {number} is not {expected}; check the file, another program may have written it");
     io::Error::new(io::ErrorKind::InvalidData, text)
 }

@@ -1,4 +1,4 @@
-//! [`JsonLines`]: a file a call, a line a record.
+//! [`JsonLines`]: a log of one file per call and one line per record.
 
 mod call_file;
 mod file_name;
@@ -11,53 +11,53 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, LoggedCall, Opening, Put,
-    Remedy, WriterLease,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, LoggedCall, Put, Remedy,
+    WriterLease,
 };
 use crate::clock::{Clock, SystemClock};
 use crate::message::Record;
 use call_file::{CallFile, sync_directory};
 
-/// How far what was put has come when the log says so.
+/// How durable an accepted change is in a log or spool in files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum FileDurability {
-    /// To the operating system: it survives the process, whatever ends it, but not the loss of the host.
+    /// The change is in the operating system's cache. It survives the end of the process, but not the loss of the host.
     #[default]
     System,
-    /// To the disk: each put waits for `fdatasync`.
+    /// The change is on the disk: each write waits for `fdatasync`.
     Disk,
 }
 
-/// Calls in a directory: a file a call, a line a record, the newest revision of a message counts.
+/// A log in a directory: one file per call, one line per record.
 ///
-/// For development, for services that keep their log on the host, and to look at with a pager and `jq`. Each file holds
-/// [records](Record) as they are in JSON, and a line `{"call": …}` when the call is opened, and each time it is changed:
-/// the last one counts. Lines are only added. A line that a crash has torn counts as never written, and is cut off by the next write. Files are for their owner
-/// alone (0600) where the system knows such a thing, and named after the call id so that any id is safe:
-/// `call-+c+a1.jsonl` is that of `CA1`.
+/// It suits development, services that keep their log on the host, and inspection with a pager and `jq`. Each file
+/// contains [records](Record) in their JSON form, and a line `{"call": …}` for the header each time it is set; the last
+/// header counts, and the newest revision of each message. Files are append-only. A line that a crash has torn is
+/// ignored, and the next write cuts it off. Files are readable by their owner only (0600) where the system supports it.
+/// Any call id gives a safe file name: `CA1` is in `call-+c+a1.jsonl`.
 ///
-/// **It blocks**: its futures do their work when they are polled first, without an async runtime, and are ready then.
-/// On a runtime, await them where blocking is allowed. A put reads the call's file first, so that it takes O(n) in a
-/// call of n records: a millisecond for a thousand. A list looks into every file there is.
+/// **It blocks.** The futures do their work in the first poll and need no async runtime. On a runtime, await them where
+/// blocking is allowed. A put reads the file of the call first, which takes about 1 ms for 1,000 records. A list reads
+/// every file.
 ///
-/// Several processes may use one directory, on a file system that knows locks: who meets another one's write in the
-/// same call gets an error that [may pass](LogError::is_retryable), instead of waiting.
+/// Several processes may use one directory, on a file system with locks. A process that meets another one's write to the
+/// same call does not wait; it gets a [retryable](LogError::is_retryable) error.
 ///
-/// A call that has expired is not shown, and its file stays; one that was never opened does not expire.
+/// An expired call is neither read nor listed, but its file stays. A call that was never opened does not expire.
 ///
-/// Refuses all that is put to an erased call. Erasing empties the file, down to one line that says so, and waits for
-/// the disk; what the disk itself keeps of freed blocks is its own matter.
+/// Erasing a call truncates its file to one line that records the erasure, and waits for the disk. Freed blocks on the
+/// disk itself are out of reach.
 #[derive(Debug)]
 pub struct JsonLines {
     directory: PathBuf,
     durability: FileDurability,
-    // The threads of this process wait for each other; a file's lock keeps other processes away.
+    // Serialises the threads of this process; file locks exclude other processes.
     turn: Mutex<()>,
     clock: Arc<dyn Clock>,
 }
 
 impl JsonLines {
-    /// The log in a directory, which is made with the first write.
+    /// Creates a log in a directory. The first write creates the directory.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self {
             directory: directory.into(),
@@ -67,14 +67,14 @@ impl JsonLines {
         }
     }
 
-    /// The same with another reach.
+    /// Sets how durable a put is; [`FileDurability::System`] by default.
     #[must_use]
     pub fn with_durability(mut self, durability: FileDurability) -> Self {
         self.durability = durability;
         self
     }
 
-    /// The same with another clock, which says what has expired.
+    /// Sets the clock that decides which calls have expired.
     #[must_use]
     pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
@@ -85,20 +85,19 @@ impl JsonLines {
         self.clock.now_ms().div_euclid(1_000)
     }
 
-    /// The file of a call, whether it is there or not.
-    pub fn path(&self, call_id: &CallId) -> PathBuf {
+    fn path(&self, call_id: &CallId) -> PathBuf {
         self.directory.join(file_name::of(call_id))
     }
 
-    fn open(&self, header: &CallHeader) -> Result<Opening, LogError> {
+    fn open(&self, header: &CallHeader) -> Result<Put, LogError> {
         let failed = |error| failed("opening", header.call_id(), error);
         let _turn = self.turn();
         let mut file = CallFile::open(self.path(header.call_id()), header.call_id()).map_err(failed)?;
-        let opening = file.call.opening(header)?;
-        if opening == Opening::Opened {
+        let put = file.call.check_open(header)?;
+        if put == Put::Written {
             lines::of_header(header).and_then(|line| file.append(&line, self.durability)).map_err(failed)?;
         }
-        Ok(opening)
+        Ok(put)
     }
 
     fn put(&self, lease: &WriterLease, record: &Record) -> Result<Put, LogError> {
@@ -154,11 +153,11 @@ impl JsonLines {
         let mut file = CallFile::lock(&path).map_err(failed)?;
         let mut text = Vec::new();
         file.read_to_end(&mut text).map_err(failed)?;
-        // A file that does not read as a call is erased as well.
+        // A file that cannot be read as a call is erased, too.
         if let Ok(Some(header)) = lines::find_header(&text)
             && header.is_held()
         {
-            return Err(LogError::Held { call_id: call_id.clone() });
+            return Err(LogError::held(call_id));
         }
         file.set_len(0).and_then(|()| file.rewind()).map_err(failed)?;
         file.write_all(lines::ERASED.as_bytes()).map_err(failed)?;
@@ -171,7 +170,7 @@ impl JsonLines {
 }
 
 impl CallLog for JsonLines {
-    fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Opening> {
+    fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Put> {
         Box::pin(async move { self.open(header) })
     }
 
@@ -214,8 +213,8 @@ fn find_headers(folder: &Path, headers: &mut Vec<CallHeader>) -> io::Result<()> 
     Ok(())
 }
 
-fn failed(what: &str, call_id: &CallId, error: io::Error) -> LogError {
-    LogError::backend(format!("{what} call {call_id} in its file"), remedy(&error), error)
+fn failed(operation: &str, call_id: &CallId, error: io::Error) -> LogError {
+    LogError::backend(format!("{operation} call {call_id} in its file"), remedy(&error), error)
 }
 
 fn remedy(error: &io::Error) -> Remedy {

@@ -1,4 +1,4 @@
-//! Files: torn lines, foreign lines, who may read them. The contract itself is in `tests/call_log/`.
+//! Files: torn lines, foreign lines, permissions. `tests/call_log/` tests the contract of logs.
 
 use std::fs::File;
 use std::task::{Context, Poll, Waker};
@@ -6,12 +6,12 @@ use std::task::{Context, Poll, Waker};
 use serde_json::json;
 
 use super::*;
-use crate::log::{CallEnd, Tenant};
+use crate::log::{CallEnd, LogErrorKind, Tenant};
 
 fn ready<T>(mut future: std::pin::Pin<Box<dyn Future<Output = T> + Send + '_>>) -> T {
     match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,
-        Poll::Pending => panic!("it blocks, and is ready then"),
+        Poll::Pending => panic!("it blocks and is ready in the first poll"),
     }
 }
 
@@ -36,7 +36,7 @@ fn read(log: &JsonLines) -> Vec<Record> {
 }
 
 #[test]
-fn the_file_is_the_lines_that_were_written() {
+fn file_contains_the_written_lines() {
     let directory = tempfile::tempdir().unwrap();
     let log = JsonLines::new(directory.path().join("log"));
     let header = CallHeader::new(call(), 7).unwrap().with_tenant(Tenant::new("A bank").unwrap());
@@ -52,13 +52,13 @@ fn the_file_is_the_lines_that_were_written() {
 }
 
 #[test]
-fn the_last_header_counts_and_one_of_the_earlier_form_reads() {
+fn last_header_counts_and_minimal_headers_are_read() {
     let directory = tempfile::tempdir().unwrap();
     let log = JsonLines::new(directory.path());
     let old = "{\"call\":{\"id\":\"CA1\",\"started\":7},\"v\":1}\n";
     fs::write(log.path(&call()), old).unwrap();
     let opened = CallHeader::new(call(), 7).unwrap();
-    assert_eq!(ready(log.open_call(&opened)).unwrap(), Opening::AlreadyOpen);
+    assert_eq!(ready(log.open_call(&opened)).unwrap(), Put::AlreadyThere);
     let lease = ready(log.resume_call(&call())).unwrap().lease().unwrap();
     let call_end = CallEnd::new(9, "hangup", 2, 1).unwrap();
     for change in [CallChange::Close { lease, call_end }, CallChange::Hold, CallChange::Hold] {
@@ -75,19 +75,19 @@ fn the_last_header_counts_and_one_of_the_earlier_form_reads() {
 }
 
 #[test]
-fn a_held_call_is_kept_though_its_file_does_not_read() {
+fn held_call_with_an_unreadable_file_is_kept() {
     let directory = tempfile::tempdir().unwrap();
     let log = JsonLines::new(directory.path());
     let text = "{\"call\":{\"id\":\"CA1\",\"started\":7,\"held\":true},\"v\":1}\nwhat is that?\n";
     fs::write(log.path(&call()), text).unwrap();
-    assert!(matches!(ready(log.erase_call(&call())).unwrap_err(), LogError::Held { .. }));
+    assert_eq!(ready(log.erase_call(&call())).unwrap_err().kind(), LogErrorKind::Held);
     assert_eq!(fs::read_to_string(log.path(&call())).unwrap(), text);
 }
 
 const ERASED_FILE: &str = "{\"erased\":true}\n";
 
 #[test]
-fn a_line_torn_anywhere_is_never_read_and_mended_by_the_next_write() {
+fn torn_line_is_ignored_and_repaired_by_the_next_write() {
     let directory = tempfile::tempdir().unwrap();
     let log = JsonLines::new(directory.path()).with_durability(FileDurability::Disk);
     put(&log, &[message(0, 1)]);
@@ -103,15 +103,15 @@ fn a_line_torn_anywhere_is_never_read_and_mended_by_the_next_write() {
 }
 
 #[test]
-fn a_line_that_does_not_read_is_named_and_not_quoted() {
+fn unreadable_line_is_named_and_not_quoted() {
     let directory = tempfile::tempdir().unwrap();
     let log = JsonLines::new(directory.path());
     put(&log, &[message(0, 1)]);
     for (bad, what) in [
         ("{\"id\": \"the caller's words\"}\n", "a record"),
         ("\n", "a record"),
-        ("{\"call\":{\"id\":\"CA2\",\"started\":7},\"v\":1}\n", "the header of this call, of a version that is known"),
-        ("{\"call\":{\"id\":\"CA1\",\"started\":7},\"v\":2}\n", "the header of this call, of a version that is known"),
+        ("{\"call\":{\"id\":\"CA2\",\"started\":7},\"v\":1}\n", "the header of this call in a known version"),
+        ("{\"call\":{\"id\":\"CA1\",\"started\":7},\"v\":2}\n", "the header of this call in a known version"),
     ] {
         let mut text = serde_json::to_string(&message(0, 1)).unwrap();
         text += &format!("\n{bad}");
@@ -120,10 +120,10 @@ fn a_line_that_does_not_read_is_named_and_not_quoted() {
         assert!(!error.is_retryable());
         assert_eq!(
             error.to_string(),
-            "reading call CA1 in its file failed; the source of this error says why; mend that, then do it again"
+            "reading call CA1 in its file failed; the source of this error says why; fix the cause, then retry"
         );
         let source = std::error::Error::source(&error).unwrap().to_string();
-        let expected = format!("line 2 does not read as {what}; look at the file, another program may have written it");
+        let expected = format!("line 2 is not {what}; check the file, another program may have written it");
         assert_eq!(source, expected);
         assert!(ready(log.put_record(&call().into(), &message(1, 1))).is_err());
         assert_eq!(fs::read_to_string(log.path(&call())).unwrap(), text, "nothing was written");
@@ -133,7 +133,7 @@ fn a_line_that_does_not_read_is_named_and_not_quoted() {
 }
 
 #[test]
-fn who_meets_another_process_is_told_to_come_again() {
+fn locked_file_is_a_retryable_error() {
     let directory = tempfile::tempdir().unwrap();
     let log = JsonLines::new(directory.path());
     put(&log, &[message(0, 1)]);
@@ -148,7 +148,7 @@ fn who_meets_another_process_is_told_to_come_again() {
 
 #[cfg(unix)]
 #[test]
-fn nobody_else_may_read_it() {
+fn files_are_readable_by_their_owner_only() {
     use std::os::unix::fs::PermissionsExt;
 
     let directory = tempfile::tempdir().unwrap();
@@ -159,7 +159,7 @@ fn nobody_else_may_read_it() {
 }
 
 #[test]
-fn the_newest_revision_counts_wherever_its_line_stands() {
+fn newest_revision_counts_in_any_line_order() {
     let directory = tempfile::tempdir().unwrap();
     let log = JsonLines::new(directory.path());
     put(&log, &[message(1, 1)]);

@@ -1,29 +1,28 @@
-//! [`CardNumbers`]: payment card numbers, told by their check digit.
+//! [`CardNumbers`]: finds payment card numbers by their check digit.
 
 use std::error::Error;
 
 use super::{Redaction, Redactor};
 use crate::message::is_blank_char;
 
-/// Digits of a card number. With fewer, telephone numbers would be taken for one.
+/// The lengths of card numbers. Shorter numbers would match telephone numbers.
 const SHORTEST: usize = 13;
 const LONGEST: usize = 19;
-/// Those at its end may be written.
+/// The number of digits at the end that are kept.
 const KEPT: usize = 4;
 
-/// Payment card numbers: each digit but the last four becomes a `*`; what stands between the digits stays.
+/// A redactor for payment card numbers. Each digit except the last four becomes a `*`; separators stay.
 ///
-/// - A number has 13 to 19 digits, not all the same, of which the last is right by the
-///   [Luhn formula](https://en.wikipedia.org/wiki/Luhn_algorithm). None begins with 0, and with 1 only those of airlines,
-///   which have 15 digits; else a tenth of all times in milliseconds would be taken for one.
-/// - White space, hyphens, dashes, dots and commas may part its digits, as often as they like: speech recognition hears
-///   `4111, 1111.` Anything else ends it, a letter or a slash too.
-/// - It begins and ends where its digits do: other digits may stand before and behind it, with one of these in between.
-///   A run of more digits holds no number.
-/// - Where several readings are right, each is redacted: not more than the last four digits of a card are left in any.
-/// - Digits are those of ASCII, and full-width, Arabic, Persian, Devanagari and Bengali ones. Digits in words are not found.
+/// - A card number has 13 to 19 digits, not all equal, and passes the check of the
+///   [Luhn formula](https://en.wikipedia.org/wiki/Luhn_algorithm). It does not start with 0. It starts with 1 only if it
+///   has 15 digits, as those of airlines do; otherwise a tenth of all times in milliseconds would match.
+/// - Any number of white space, hyphens, dashes, dots and commas may separate the digits, because speech recognition
+///   writes `4111, 1111.` Any other character ends the number, including letters and slashes.
+/// - A number starts and ends at a separator or at the end of the digits. A longer run of digits contains no number.
+/// - If several readings are valid, each is redacted: at most the last four digits of a card remain in any of them.
+/// - ASCII, full-width, Arabic, Persian, Devanagari and Bengali digits count. Digits written as words do not.
 ///
-/// One in ten of other numbers that look like this has a right check digit, too, and is redacted.
+/// One in ten other numbers of this form has a valid check digit by chance, and is redacted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CardNumbers;
 
@@ -40,14 +39,14 @@ impl Redactor for CardNumbers {
             if let Some(value) = digit(c) {
                 digits.push(Digit { at, end: at + c.len_utf8(), value, is_start, is_rest: false, is_masked: false });
                 is_start = false;
-            } else if parts_digits(c) {
+            } else if is_separator(c) {
                 is_start = true;
             } else {
-                take(&mut digits, &mut found);
+                drain_run(&mut digits, &mut found);
                 is_start = true;
             }
         }
-        take(&mut digits, &mut found);
+        drain_run(&mut digits, &mut found);
         Ok(found)
     }
 }
@@ -57,17 +56,17 @@ struct Digit {
     at: usize,
     end: usize,
     value: u8,
-    /// Whether it stands behind something that is no digit.
+    /// Whether the character before it is not a digit.
     is_start: bool,
-    /// Whether it is the first that was left of a number: once that is redacted, it stands behind a `*`.
+    /// Whether it is the first kept digit of a redacted number, and so follows a `*`.
     is_rest: bool,
     is_masked: bool,
 }
 
-/// What must not be written of digits that nothing but white space and the like parts.
-fn take(digits: &mut Vec<Digit>, found: &mut Vec<Redaction>) {
-    // From left to right, so that what is left of a number is tried as a beginning as well. So nothing is found in
-    // what was redacted.
+/// Finds the card numbers in a run of digits and separators, and clears the run.
+fn drain_run(digits: &mut Vec<Digit>, found: &mut Vec<Redaction>) {
+    // From left to right, so that the kept digits of a number are tried as a start, too. Then a second redaction of the
+    // result finds nothing.
     for from in 0..digits.len() {
         for length in numbers_from(digits, from) {
             let rest = from + length - KEPT;
@@ -83,14 +82,14 @@ fn take(digits: &mut Vec<Digit>, found: &mut Vec<Redaction>) {
     digits.clear();
 }
 
-/// How many digits the card numbers have that begin with digit `from`.
+/// Returns the lengths of the card numbers that start with digit `from`.
 fn numbers_from(digits: &[Digit], from: usize) -> Vec<usize> {
     let Some([first, ..]) = digits.get(from..).filter(|rest| rest.len() >= SHORTEST) else { return Vec::new() };
     let mut lengths = Vec::new();
     if !(first.is_start || first.is_rest) {
         return lengths;
     }
-    // The sums where the digits at even and at odd places, from 0, count double.
+    // The Luhn sums with the digits at even or odd places, from 0, doubled.
     let (mut even, mut odd) = (0, 0);
     let mut all_same = true;
     for (place, digit) in digits.iter().skip(from).take(LONGEST).enumerate() {
@@ -104,7 +103,7 @@ fn numbers_from(digits: &[Digit], from: usize) -> Vec<usize> {
             1 => length == 15,
             _ => true,
         };
-        // The digit before the last counts double.
+        // Luhn doubles the digit before the last.
         let sum = if length % 2 == 0 { even } else { odd };
         let is_end = digits.get(from + length).is_none_or(|next| next.is_start);
         if length >= SHORTEST && is_end && is_issued && !all_same && sum % 10 == 0 {
@@ -120,7 +119,7 @@ fn digit(c: char) -> Option<u8> {
     ZEROS.iter().find_map(above).and_then(|value| u8::try_from(value).ok())
 }
 
-fn parts_digits(c: char) -> bool {
+fn is_separator(c: char) -> bool {
     matches!(c, '-' | '.' | ',' | '\u{ad}' | '\u{2010}'..='\u{2015}' | '\u{2212}') || is_blank_char(c)
 }
 
@@ -162,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_is_found_among_other_digits() {
+    fn cards_are_found_among_other_digits() {
         for (said, left) in [
             ("at 10:30 card 4111 1111 1111 1111 on 12/27", "at 10:30 card **** **** **** 1111 on 12/27"),
             ("7 4111 1111 1111 1111", "7 **** **** **** 1111"),
@@ -176,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn other_numbers_stay() {
+    fn other_numbers_are_kept() {
         for said in [
             "",
             "I have one card.",
@@ -192,7 +191,7 @@ mod tests {
             "41111111/11111111",
             "4111 1111 and 1111 1111",
             "４１１１１１",
-            // The check digit is right: a time in milliseconds.
+            // A time in milliseconds with a valid check digit.
             "1744815823051",
         ] {
             assert_eq!(written(said), said);

@@ -4,55 +4,43 @@ use std::error::Error;
 
 use crate::message::MessageId;
 
-/// Why a record could not be redacted, and so must not be written. Never holds what was said.
+/// Why a record could not be redacted and so must not be written. Never contains the words of a caller.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RedactionError {
-    /// The redactor gave an error.
-    #[error("message {message_id} must not be written: its redactor failed; the source of this error says why")]
-    Failed {
-        /// The message.
-        message_id: MessageId,
-        /// The error of the redactor.
-        source: Box<dyn Error + Send + Sync>,
-    },
-    /// The redactor panicked.
-    #[error("message {message_id} must not be written: its redactor panicked; give an error in place of a panic")]
-    Panicked {
-        /// The message.
-        message_id: MessageId,
-    },
-    /// The redactor gave a range that is none of the text.
+#[error("message {message_id} must not be written: {reason}")]
+pub struct RedactionError {
+    message_id: MessageId,
+    reason: Reason,
+    source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Reason {
+    #[error("its redactor failed; the source of this error says why")]
+    Failed,
+    #[error("its redactor panicked; return an error instead of panicking")]
+    Panicked,
     #[error(
-        "message {message_id} must not be written: its redactor found something at bytes {start}..{end} of a text of \
-         {length} bytes; a range lies in the text, on boundaries of characters"
+        "its redactor returned the range {start}..{end} for a text of {length} bytes; return ranges within the text, on \
+         boundaries of characters"
     )]
-    NotARange {
-        /// The message.
-        message_id: MessageId,
-        /// Where the range starts.
-        start: usize,
-        /// Where it ends.
-        end: usize,
-        /// Bytes of the text.
-        length: usize,
-    },
-    /// One of two values of a map would be lost.
+    NotARange { start: usize, end: usize, length: usize },
+    #[error("two keys of a map are equal after redaction; use replacements that keep keys distinct")]
+    SameKeys,
     #[error(
-        "message {message_id} must not be written: two keys of a map are the same once they are redacted; let what \
-         replaces them differ"
+        "the redacted record cannot be read back; do not replace keys, types or attributes of a record, and do not use \
+         them as replacements"
     )]
-    SameKeys {
-        /// The message.
-        message_id: MessageId,
-    },
-    /// What is left would be read as something else.
-    #[error(
-        "message {message_id} must not be written: what is left of it does not read back; let no replacement be a key, \
-         a type or an attribute of a record, nor replace one"
-    )]
-    NotARecord {
-        /// The message.
-        message_id: MessageId,
-    },
+    NotARecord,
+}
+
+impl Reason {
+    pub fn of(self, message_id: MessageId) -> RedactionError {
+        RedactionError { message_id, reason: self, source: None }
+    }
+}
+
+impl RedactionError {
+    pub(super) fn failed(message_id: MessageId, source: Box<dyn Error + Send + Sync>) -> Self {
+        Self { message_id, reason: Reason::Failed, source: Some(source) }
+    }
 }

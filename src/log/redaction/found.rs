@@ -1,18 +1,18 @@
-//! [`Found`]: what was found in one text, in its order, and the text without it.
+//! [`Found`]: the redactions of one text, and how they rewrite it.
 
 use std::ops::Range;
 
 use super::Redaction;
 use crate::message::{Text, is_blank};
 
-/// What is written where nothing visible would be: no provider takes a blank text.
+/// The replacement for a text that would be blank, because models refuse blank text.
 const NOTHING_LEFT: &str = "***";
 
-/// What must not be written of one text: in its order, no range overlaps another.
+/// The redactions of one text, sorted and without overlaps.
 pub(super) struct Found(Vec<Redaction>);
 
 impl Found {
-    /// Errors: the range that is none of `text`.
+    /// Returns the first range that is not a range of `text` as an error.
     pub fn new(text: &str, mut redactions: Vec<Redaction>) -> Result<Self, Range<usize>> {
         for Redaction { range, .. } in &redactions {
             if text.get(range.clone()).is_none() {
@@ -45,8 +45,8 @@ impl Found {
         self.0.is_empty()
     }
 
-    /// What was found in a part of the text, which is `text`; what goes on beyond it is replaced in each part.
-    pub fn within(&self, span: Range<usize>, text: &str) -> Self {
+    /// Returns the redactions of the part `text` at `span`. A redaction that crosses parts is replaced in each of them.
+    pub fn in_part(&self, span: Range<usize>, text: &str) -> Self {
         let from = self.0.partition_point(|redaction| redaction.range.end <= span.start);
         let touched = self.0.iter().skip(from).take_while(|redaction| redaction.range.start < span.end);
         let own = touched.map(|Redaction { range, replacement }| {
@@ -56,7 +56,7 @@ impl Found {
         Self(own.collect()).visible_in(text)
     }
 
-    /// The same, but all of the text where nothing visible would be left of it.
+    /// Redacts the whole text if it would be blank otherwise.
     pub fn visible_in(self, text: &str) -> Self {
         if self.is_empty() || !is_blank(&self.rewrite(text)) {
             return self;
@@ -64,7 +64,7 @@ impl Found {
         Self(vec![Redaction::new(0..text.len(), NOTHING_LEFT)])
     }
 
-    /// The text with the replacements in place of what was found.
+    /// Returns the text with all replacements.
     pub fn rewrite(&self, text: &str) -> Text {
         let mut rewritten = String::with_capacity(text.len());
         let mut end = 0;
@@ -77,8 +77,9 @@ impl Found {
         rewritten.into()
     }
 
-    /// Where in the rewritten text the first `bytes` bytes of the text end: before a replacement that they end in.
-    pub fn moved(&self, bytes: usize) -> usize {
+    /// Returns where the first `bytes` bytes of the text end in the rewritten text. If they end within a redaction, that
+    /// is before its replacement.
+    pub fn map_prefix(&self, bytes: usize) -> usize {
         let (mut removed, mut added) = (0, 0);
         for Redaction { range, replacement } in self.0.iter().take_while(|found| found.range.start < bytes) {
             if bytes < range.end {
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_overlaps_goes_and_the_longest_says_what_stands_there() {
+    fn overlapping_redactions_merge_and_the_longest_replacement_wins() {
         let text = "abcdefghij";
         for (redactions, left) in [
             (vec![(2..4, "-")], "ab-efghij"),
@@ -118,9 +119,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_range_of_the_text_is_refused() {
+    fn invalid_ranges_are_refused() {
         let text = "perché";
-        #[expect(clippy::reversed_empty_ranges, reason = "a hook may give it")]
+        #[expect(clippy::reversed_empty_ranges, reason = "a redactor may return it")]
         for range in [0..8, 7..8, 9..9, 6..7, 5..6, 4..2, 0..usize::MAX, usize::MAX..usize::MAX] {
             let refused = Found::new(text, vec![Redaction::new(0..1, "-"), Redaction::new(range.clone(), "-")]);
             assert_eq!(refused.err(), Some(range));
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_moves_with_what_stands_before_it() {
+    fn heard_prefix_maps_into_the_rewritten_text() {
         let text = "my name is Nadia, and yours?";
         let found = found(text, &[(3..7, ""), (11..16, "[the name]")]);
         let rewritten = found.rewrite(text);
@@ -147,12 +148,12 @@ mod tests {
             (17, "my  is [the name],"),
             (28, "my  is [the name], and yours?"),
         ] {
-            assert_eq!(rewritten.get(..found.moved(heard)), Some(left), "{heard}");
+            assert_eq!(rewritten.get(..found.map_prefix(heard)), Some(left), "{heard}");
         }
     }
 
     #[test]
-    fn what_would_be_blank_is_not() {
+    fn blank_results_are_replaced() {
         for (redactions, left) in
             [(vec![(0..2, "")], "***"), (vec![(0..2, "\u{200b}")], "***"), (vec![(0..1, "")], "b "), (vec![], "ab ")]
         {

@@ -1,8 +1,8 @@
-//! What must not be written: [`Redactor`]s find it, [`redact`] takes it out of a record before a log sees it.
+//! Redaction: [`Redactor`]s find text that must not be stored, and [`redact`] removes it from a record.
 //!
-//! Owns the hook, the rules of what of a record is shown to it, and the redactor of [card numbers](CardNumbers).
-//! Changes the record that is written, never the conversation: the model goes on with what was said. The log's writer does
-//! it where it has a [redactor](super::WriterSettings::redactor).
+//! This module owns the redactor trait, the rules for which parts of a record a redactor sees, and the redactor for
+//! [card numbers](CardNumbers). It changes the record that is stored, never the conversation: the model keeps the full
+//! text. The log's writer redacts if it has a [redactor](super::WriterSettings::with_redactor).
 //!
 //! ```
 //! use verbale::log::{CardNumbers, Redaction, Redactors, redact};
@@ -38,32 +38,33 @@ pub use redact::redact;
 
 use crate::message::Text;
 
-/// A part of a text that must not be written.
+/// A part of a text that must not be stored, and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redaction {
-    /// Where it is: bytes of the text, on boundaries of characters. An empty range says nothing.
-    pub range: Range<usize>,
-    /// What is written in its place. A text of which nothing visible is left is written as `***`.
-    pub replacement: Text,
+    pub(super) range: Range<usize>,
+    pub(super) replacement: Text,
 }
 
 impl Redaction {
-    /// That `replacement` is to be written in place of `range`.
+    /// Replaces `range` by `replacement`.
+    ///
+    /// The range counts bytes and lies on boundaries of characters; an empty range changes nothing. A text without
+    /// visible characters after redaction becomes `***`.
     pub fn new(range: Range<usize>, replacement: impl Into<Text>) -> Self {
         Self { range, replacement: replacement.into() }
     }
 }
 
-/// Finds what must not be written. Closures can, too.
+/// Finds text that must not be stored. Closures are redactors, too.
 ///
-/// It is given one text at a time, in a background task: it may take its time, but not wait for another task. The same
-/// text should get the same answer, for a record that is written twice must be the same both times.
+/// A background task calls it with one text at a time. It may be slow, but must not wait for another task. It should
+/// return the same result for the same text, because a record that is written twice must be equal both times.
 pub trait Redactor: Send + Sync {
-    /// What of `text` must not be written, in any order; where ranges overlap, all of it goes, and the replacement of
-    /// the longest stands in its place.
+    /// Returns the parts of `text` that must not be stored, in any order. Overlapping ranges are removed together and
+    /// replaced by the replacement of the longest.
     ///
-    /// Errors: the text could not be looked at. Nothing of its message is written then. The error ends up among those
-    /// of the log: it must not hold the text.
+    /// Returns an error if the text cannot be checked; the message is not stored then. The error becomes part of the
+    /// log's errors and must not contain the text.
     fn find(&self, text: &str) -> Result<Vec<Redaction>, Box<dyn Error + Send + Sync>>;
 }
 
@@ -82,12 +83,12 @@ where
     }
 }
 
-/// Several redactors: each sees the text as it was said, and what any of them finds goes.
+/// A list of redactors. Each sees the original text; everything that any of them finds is removed.
 #[derive(Default)]
 pub struct Redactors(Vec<Box<dyn Redactor>>);
 
 impl Redactors {
-    /// The same with one more.
+    /// Adds a redactor.
     #[must_use]
     pub fn with(mut self, redactor: impl Redactor + 'static) -> Self {
         self.0.push(Box::new(redactor));

@@ -1,51 +1,53 @@
-//! [`redact`]: a record as it may be written.
+//! [`redact`]: removes text from a record before it is stored.
 
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::Redactor;
+use super::error::{Reason, RedactionError};
 use super::found::Found;
-use super::{RedactionError, Redactor};
 use crate::message::{Content, Contents, Heard, MessageId, Record, Text};
 
-/// What stands between two texts of a message.
-const SPACE: &str = " ";
+/// Separates the texts of a message when a redactor sees them together.
+const SEPARATOR: &str = " ";
 
-/// The record as it may be written: the same message at the same place and revision, without what `redactor` finds.
-/// Where it finds nothing, the same record, which shares its texts.
+/// Returns the record as it may be stored: the same message at the same position and revision, without the text that
+/// `redactor` finds. If it finds nothing, the result equals the record and shares its texts.
 ///
-/// - **The texts of a message** are shown joined by a space each, for what is said in one breath often comes in pieces.
-///   What was heard of them ends where it did, and before a replacement that it would end in.
-/// - **One by one** are shown: titles, prompt hints, MIME types and URLs; the bytes of documents and media that are text
-///   by their MIME type, or have none and are UTF-8; arguments, results and errors of tools; custom data; and what a
-///   newer writer added. Of values that is each string and each key, however deep, and each number as its digits: one in
-///   which something is found becomes a string.
-/// - **Not shown**: ids of messages, of tool calls and of contents, and names of tools, for they hold things together;
-///   roles, times and attributes; other bytes. What is in a content store is out of reach: redact first.
+/// - **The texts of a message** are passed joined by spaces, because one sentence often arrives in pieces. The heard part
+///   ends where it did, or before a replacement that it would end in.
+/// - **Passed one by one** are titles, prompt hints, MIME types and URLs; bytes of documents and media that are text by
+///   their MIME type, or that have none and are UTF-8; arguments, results and errors of tools; custom data; and fields of
+///   newer writers. Of nested values, each string, each key and each number as its digits is passed; a number with a
+///   redaction becomes a string.
+/// - **Never passed** are ids of messages, tool calls and contents, and names of tools, because records refer to each
+///   other by them; roles, times and attributes; and other bytes. Contents that are already in a content store are out of
+///   reach: redact first.
 ///
-/// A message is looked at by itself. Of a number said over two messages, or written before it was said to its end, the log
-/// keeps the parts.
+/// Each message is redacted alone. A number that is spread over two messages, or written before it was complete, is
+/// stored in parts.
 ///
-/// Errors: the redactor failed, panicked, gave what is no range of its text, or made two keys of a map one; or what it
-/// left is no record. Then nothing of it must be written.
+/// Returns [`RedactionError`] if the redactor fails, panics, returns an invalid range or makes two keys of a map equal, or
+/// if the result is not a valid record. The record must not be stored then.
 pub fn redact(record: &Record, redactor: &dyn Redactor) -> Result<Record, RedactionError> {
     let redacting = Redacting { message_id: record.id(), redactor };
-    let said = redacting.said(record)?;
+    let contents = redacting.contents(record)?;
     let metadata = redacting.metadata(record.metadata())?;
-    if said.is_none() && metadata.is_none() {
+    if contents.is_none() && metadata.is_none() {
         return Ok(record.clone());
     }
-    let (contents, heard) = said.unwrap_or_else(|| (record.contents().clone(), record.heard()));
+    let (contents, heard) = contents.unwrap_or_else(|| (record.contents().clone(), record.heard()));
     let metadata = metadata.unwrap_or_else(|| record.metadata().clone());
     let redacted = Record::from(record.rewritten(contents, heard, metadata));
-    // Whoever finds what a record is made of can make another one of it.
+    // A redactor may have replaced a key or type of the record's JSON form.
     let read = serde_json::to_value(&redacted).and_then(serde_json::from_value::<Record>);
     match read {
         Ok(read) if read == redacted => Ok(redacted),
-        _ => Err(RedactionError::NotARecord { message_id: record.id() }),
+        _ => Err(Reason::NotARecord.of(record.id())),
     }
 }
 
-/// A record that is being redacted. What its methods give is `None` where nothing was found.
+/// The redaction of one record. The methods return `None` if nothing changes.
 pub(super) struct Redacting<'a> {
     pub message_id: MessageId,
     pub redactor: &'a dyn Redactor,
@@ -59,35 +61,32 @@ impl Redacting<'_> {
 
     fn find(&self, text: &str) -> Result<Found, RedactionError> {
         let message_id = self.message_id;
-        // Nothing of ours is in its hands when it panics.
+        // Unwind safe: the redactor has no access to the state of this crate.
         let found = catch_unwind(AssertUnwindSafe(|| self.redactor.find(text)))
-            .map_err(|_| RedactionError::Panicked { message_id })?
-            .map_err(|source| RedactionError::Failed { message_id, source })?;
-        Found::new(text, found).map_err(|range| RedactionError::NotARange {
-            message_id,
-            start: range.start,
-            end: range.end,
-            length: text.len(),
+            .map_err(|_| Reason::Panicked.of(message_id))?
+            .map_err(|source| RedactionError::failed(message_id, source))?;
+        Found::new(text, found).map_err(|range| {
+            Reason::NotARange { start: range.start, end: range.end, length: text.len() }.of(message_id)
         })
     }
 
-    /// The contents, and what was heard of them.
-    fn said(&self, record: &Record) -> Result<Option<(Contents, Option<Heard>)>, RedactionError> {
+    /// Redacts the contents, and adjusts the heard part.
+    fn contents(&self, record: &Record) -> Result<Option<(Contents, Option<Heard>)>, RedactionError> {
         let texts: Vec<&Text> = record.contents().texts().collect();
         let found = self.find(&joined(&texts))?;
         let mut start = 0;
-        let in_each = texts.iter().map(|text| {
+        let by_text = texts.iter().map(|text| {
             let span = start..start + text.len();
-            start = span.end + SPACE.len();
-            found.within(span, text)
+            start = span.end + SEPARATOR.len();
+            found.in_part(span, text)
         });
-        let in_each: Vec<Found> = in_each.collect();
-        let heard = record.heard().map(|heard| moved(heard, texts.iter().zip(&in_each)));
+        let by_text: Vec<Found> = by_text.collect();
+        let heard = record.heard().map(|heard| adjust_heard(heard, texts.iter().zip(&by_text)));
 
-        let mut in_each = in_each.iter();
+        let mut by_text = by_text.iter();
         let contents = self.each(record.contents(), |content| match content {
             Content::Text(text) => {
-                let found = in_each.next().filter(|found| !found.is_empty());
+                let found = by_text.next().filter(|found| !found.is_empty());
                 Ok(found.map(|found| Content::Text(found.rewrite(text))))
             }
             other => self.content(other),
@@ -96,13 +95,13 @@ impl Redacting<'_> {
     }
 }
 
-/// What was heard of the texts, once what was found in each is replaced.
-fn moved<'a>(heard: Heard, texts: impl Iterator<Item = (&'a &'a Text, &'a Found)>) -> Heard {
+/// Returns the heard part of the texts after their redaction.
+fn adjust_heard<'a>(heard: Heard, texts: impl Iterator<Item = (&'a &'a Text, &'a Found)>) -> Heard {
     let mut left = heard.len();
     let bytes = texts.map(|(text, found)| {
         let share = left.min(text.len());
         left -= share;
-        found.moved(share)
+        found.map_prefix(share)
     });
     Heard::bytes(bytes.sum(), heard.source())
 }
@@ -111,6 +110,6 @@ fn joined<'a>(texts: &[&'a Text]) -> Cow<'a, str> {
     match texts {
         [] => Cow::Borrowed(""),
         [one] => Cow::Borrowed(one.as_str()),
-        many => Cow::Owned(many.iter().map(|text| text.as_str()).collect::<Vec<_>>().join(SPACE)),
+        many => Cow::Owned(many.iter().map(|text| text.as_str()).collect::<Vec<_>>().join(SEPARATOR)),
     }
 }

@@ -1,8 +1,8 @@
-//! The parts of a record that are not spoken: other contents, values, metadata.
+//! Redaction of the parts of a record other than its texts: other contents, values, metadata.
 
 use std::collections::BTreeMap;
 
-use super::RedactionError;
+use super::error::{Reason, RedactionError};
 use super::redact::Redacting;
 use crate::contents::ContentId;
 use crate::message::{
@@ -44,7 +44,7 @@ impl Redacting<'_> {
     fn source(&self, source: &Source, mime_type: Option<&str>) -> Result<Option<Source>, RedactionError> {
         Ok(match source {
             Source::Url(url) => self.text(url)?.map(Source::Url),
-            // What is said to be text and is not UTF-8 is read as far as it can be.
+            // Bytes with the MIME type of text that are not UTF-8 are decoded with replacement characters.
             Source::Bytes(bytes) if mime_type.map_or_else(|| std::str::from_utf8(bytes).is_ok(), is_text) => {
                 let redacted = self.text(&String::from_utf8_lossy(bytes))?;
                 redacted.map(|text| Source::Bytes(text.as_bytes().into()))
@@ -88,7 +88,7 @@ impl Redacting<'_> {
     fn error(&self, error: &ToolCallError) -> Result<Option<ToolCallError>, RedactionError> {
         let mut redacted = Lazy::new(error);
         if let Some(message) = self.text(error.message())? {
-            redacted.set(Some(self.valid(error.with_message(message))?), |error, said| *error = said);
+            redacted.set(Some(self.valid(error.with_message(message))?), |error, redacted| *error = redacted);
         }
         if let Some(kind) = error.error_type() {
             redacted.set(self.text(kind)?, |error, kind| *error = error.clone().with_type(kind));
@@ -99,7 +99,7 @@ impl Redacting<'_> {
 
     fn value(&self, value: &Value) -> Result<Option<Value>, RedactionError> {
         Ok(match value {
-            // A reference to a content would lead nowhere.
+            // A changed reference to a content would not resolve.
             Value::String(text) if text.parse::<ContentId>().is_ok() => None,
             Value::String(text) => self.text(text)?.map(Value::String),
             Value::Number(number) => self.text(&number.to_string())?.map(Value::String),
@@ -137,7 +137,7 @@ impl Redacting<'_> {
         for ((key, value), (new_key, new_value)) in entries.into_iter().zip(redacted) {
             let key = new_key.map_or_else(|| key.clone(), |key| key.as_str().to_owned());
             if left.insert(key, new_value.unwrap_or_else(|| value.clone())).is_some() {
-                return Err(RedactionError::SameKeys { message_id: self.message_id });
+                return Err(Reason::SameKeys.of(self.message_id));
             }
         }
         Ok(Some(left))
@@ -158,7 +158,7 @@ impl Redacting<'_> {
         Ok(redacted.changed)
     }
 
-    /// All items, with those that `redact` changed; `None` if it changed none.
+    /// Returns all items with those that `redact` changed; `None` if it changed none.
     pub fn each<'a, T: Clone + 'a>(
         &self,
         items: impl IntoIterator<Item = &'a T, IntoIter: Clone>,
@@ -173,11 +173,11 @@ impl Redacting<'_> {
     }
 
     fn valid<T>(&self, value: Result<T, MessageError>) -> Result<T, RedactionError> {
-        value.map_err(|_| RedactionError::NotARecord { message_id: self.message_id })
+        value.map_err(|_| Reason::NotARecord.of(self.message_id))
     }
 }
 
-/// A copy that is only made once something in it is to change.
+/// A value that is cloned on its first change.
 struct Lazy<'a, T> {
     original: &'a T,
     changed: Option<T>,
@@ -195,8 +195,8 @@ impl<'a, T: Clone> Lazy<'a, T> {
     }
 }
 
-/// Whether bytes of this MIME type are text, whatever its parameters say.
+/// Returns true if bytes of this MIME type are text. Parameters do not count.
 fn is_text(mime_type: &str) -> bool {
     let name = mime_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    name.starts_with("text/") || ["/json", "+json", "/xml", "+xml"].iter().any(|call_end| name.ends_with(call_end))
+    name.starts_with("text/") || ["/json", "+json", "/xml", "+xml"].iter().any(|suffix| name.ends_with(suffix))
 }

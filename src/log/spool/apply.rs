@@ -1,4 +1,4 @@
-//! How changes are made, in one transaction.
+//! Applying changes to a spool in one transaction.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::tables::{
 use crate::log::{CallId, WriterLease};
 use crate::message::Record;
 
-/// Makes all of the changes, or none.
+/// Applies all changes or none, and returns the new sizes.
 pub(super) fn apply(database: &Database, changes: &[SpoolChange]) -> Result<Totals, Fault> {
     let transaction = database.begin_write()?;
     let mut tables = Tables::open(&transaction)?;
@@ -31,7 +31,7 @@ struct Tables<'a> {
     calls: Table<'a, &'static str, (u64, &'static [u8])>,
     records: Table<'a, Place, (u32, &'static [u8])>,
     dead_letters: Table<'a, Place, (u32, &'static str, &'static [u8])>,
-    /// The calls that are changed.
+    /// The calls that this transaction has read or changed; `None` if the spool does not hold one.
     touched: BTreeMap<CallId, Option<Call>>,
     next_call: u64,
     totals: Totals,
@@ -61,21 +61,21 @@ impl<'a> Tables<'a> {
 
     fn change(&mut self, change: &SpoolChange) -> Result<(), Fault> {
         match change {
-            SpoolChange::Open(header) => self.claimed(&WriterLease::of(header))?.row.opening = Some(header.into()),
+            SpoolChange::Open(header) => self.call_of(&WriterLease::of(header))?.row.opening = Some(header.into()),
             SpoolChange::Opened(lease) => {
                 if let Some(call) = self.call(lease.call_id())? {
-                    call.row.take_lease(lease);
+                    call.row.update_lease(lease);
                     (call.row.opening, call.is_changed) = (None, true);
                 }
             }
-            SpoolChange::Close(lease, call_end) => self.claimed(lease)?.row.call_end = Some(call_end.into()),
+            SpoolChange::Close(lease, call_end) => self.call_of(lease)?.row.call_end = Some(call_end.into()),
             SpoolChange::Closed(call_id) => {
                 if let Some(call) = self.call(call_id)? {
                     (call.row.call_end, call.is_changed) = (None, true);
                 }
             }
             SpoolChange::Put(lease, record) => self.put(lease, record)?,
-            SpoolChange::Shipped(call_id, key) => drop(self.take(call_id, key)?),
+            SpoolChange::Stored(call_id, key) => drop(self.take(call_id, key)?),
             SpoolChange::DeadLetter { call_id, key, reason } => {
                 if let Some((place, json)) = self.take(call_id, key)? {
                     self.totals.dead_letter_bytes += json.len() as u64;
@@ -90,7 +90,7 @@ impl<'a> Tables<'a> {
 
     fn put(&mut self, lease: &WriterLease, record: &Record) -> Result<(), Fault> {
         let key = RecordKey::of(record);
-        let place = place(self.claimed(lease)?.number, &key);
+        let place = place(self.call_of(lease)?.number, &key);
         let spooled = self.records.get(place)?.map(|found| (found.value().0, found.value().1.len()));
         let dead_letters = self.dead_letters.get(place)?.map(|found| (found.value().0, found.value().2.len()));
         if [spooled, dead_letters].into_iter().flatten().any(|(revision, _)| revision >= key.revision) {
@@ -107,7 +107,7 @@ impl<'a> Tables<'a> {
         Ok(())
     }
 
-    /// Takes a record out of what is shipped, if it has this revision.
+    /// Removes a pending record if it has this revision, and returns its place and JSON.
     fn take(&mut self, call_id: &CallId, key: &RecordKey) -> Result<Option<(Place, Vec<u8>)>, Fault> {
         let Some(call) = self.call(call_id)? else { return Ok(None) };
         let place = place(call.number, key);
@@ -129,7 +129,7 @@ impl<'a> Tables<'a> {
     }
 
     fn forget(&mut self, call_id: &CallId) -> Result<(), Fault> {
-        // Also where nothing of the call is left: what was shipped may be in a page that was freed.
+        // This is needed even if the spool does not hold the call: freed pages may contain stored records of it.
         self.meta.insert(IS_SCRUB_DUE, 1)?;
         let Some(call) = self.call(call_id)? else { return Ok(()) };
         let places = places_of(call.number);
@@ -149,7 +149,7 @@ impl<'a> Tables<'a> {
         Ok(())
     }
 
-    /// A call, if it is in the spool.
+    /// Returns a call if the spool holds it.
     fn call(&mut self, call_id: &CallId) -> Result<Option<&mut Call>, Fault> {
         if !self.touched.contains_key(call_id) {
             let found = match self.calls.get(call_id.as_str())? {
@@ -164,19 +164,19 @@ impl<'a> Tables<'a> {
         Ok(self.touched.get_mut(call_id).and_then(Option::as_mut))
     }
 
-    /// A call, with this claim unless it has a newer one; whoever asks for it changes it.
-    fn claimed(&mut self, lease: &WriterLease) -> Result<&mut Call, Fault> {
+    /// Returns the call of a lease for changing it. Adds the call if it is missing, and updates its lease.
+    fn call_of(&mut self, lease: &WriterLease) -> Result<&mut Call, Fault> {
         let next = self.next_call;
         let is_new = self.call(lease.call_id())?.is_none();
         self.next_call += u64::from(is_new);
         let call = self.touched.entry(lease.call_id().clone()).or_default();
         let call = call.get_or_insert_with(|| Call { number: next, row: CallRow::of(lease), is_changed: true });
-        call.row.take_lease(lease);
+        call.row.update_lease(lease);
         call.is_changed = true;
         Ok(call)
     }
 
-    /// A call with nothing to do goes; the others are written.
+    /// Writes the changed calls, and removes those without pending work and dead letters.
     fn finish(mut self) -> Result<Totals, Fault> {
         for (call_id, call) in &self.touched {
             let Some(Call { number, row, is_changed }) = call else { continue };

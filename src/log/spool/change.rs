@@ -1,51 +1,51 @@
-//! What is changed in a spool, and what is found in it: [`SpoolChange`], [`SpooledCall`], [`DeadLetter`].
+//! The changes and contents of a spool: [`SpoolChange`], [`SpooledCall`], [`DeadLetter`].
 
 use std::fmt;
 
 use crate::log::{CallEnd, CallHeader, CallId, WriterLease};
 use crate::message::{MessageId, Position, Record};
 
-/// A change of what a spool holds. Made twice in a row, it is as if made once.
+/// An idempotent change of a spool.
 ///
-/// A call is in the spool while something of it is still to be done, with the claim of the newest epoch.
+/// The spool holds a call while it has pending work or dead letters, with the lease of the newest epoch.
 #[derive(Debug, Clone)]
 pub(crate) enum SpoolChange {
-    /// The call is still to be opened in the log.
+    /// The call has to be opened in the log.
     Open(CallHeader),
-    /// The log has opened or resumed it: that is done, and this is the claim.
+    /// The log has opened or resumed the call with this lease.
     Opened(WriterLease),
-    /// The call's ending is still to be written.
+    /// The end of the call has to be stored.
     Close(WriterLease, CallEnd),
-    /// It is written.
+    /// The end of the call is stored.
     Closed(CallId),
-    /// A record is still to be stored. It takes the place of older revisions of its message, of one that was set aside
-    /// too; beside the same or a newer revision nothing changes.
+    /// A record has to be stored. It replaces older revisions of its message, including a dead letter. It changes nothing
+    /// if the spool has the same or a newer revision.
     Put(WriterLease, Record),
-    /// A record is stored: it goes, if it still has this revision.
-    Shipped(CallId, RecordKey),
-    /// A record cannot be stored: it is not shipped any more, if it still has this revision, and kept.
+    /// A record is stored. It is removed if it still has this revision.
+    Stored(CallId, RecordKey),
+    /// A record becomes a dead letter if it still has this revision.
     DeadLetter {
         /// The call.
         call_id: CallId,
         /// The record.
         key: RecordKey,
-        /// Why; nothing that was said.
+        /// Why the log refuses it, without the words of a caller.
         reason: Box<str>,
     },
-    /// What was set aside, at this revision, is not needed any more.
+    /// A dead letter is removed if it has this revision.
     Discard(CallId, RecordKey),
-    /// The call is erased: all of it goes, and no byte of it stays in the file, nor of any other that had gone.
+    /// The call is erased. No byte of it remains in the file, nor of any record that was freed before.
     Forget(CallId),
 }
 
-/// Which record: a message at a revision.
+/// The key of a record: a message at a revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct RecordKey {
-    /// Where it stands in its call.
+    /// The position in the call.
     pub position: Position,
-    /// The message. Two of one position are both kept: which of them is right, the log says.
+    /// The message. Two messages at one position are both kept; the log decides which of them is right.
     pub id: MessageId,
-    /// Its revision.
+    /// The revision.
     pub revision: u32,
 }
 
@@ -56,37 +56,37 @@ impl RecordKey {
     }
 }
 
-/// A call of which something is still to be done.
+/// A call with pending work or dead letters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SpooledCall {
-    /// Who writes it.
+    /// The lease of its writer.
     pub lease: WriterLease,
-    /// With what it is still to be opened.
+    /// The header that has to be stored.
     pub opening: Option<CallHeader>,
-    /// How it ended, where that is still to be written.
+    /// The end that has to be stored.
     pub call_end: Option<CallEnd>,
-    /// What is still to be stored, by position, with its bytes as JSON.
+    /// The records that have to be stored, by position, with their size in bytes of JSON.
     pub records: Vec<(RecordKey, u64)>,
-    /// What was set aside, likewise.
+    /// The dead letters, likewise.
     pub dead_letters: Vec<(RecordKey, u64)>,
 }
 
-/// A record that the log does not take.
+/// A record that the log will never accept, kept with its reason.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeadLetter {
     /// The call.
     pub call_id: CallId,
-    /// Why the log does not take it.
+    /// Why the log does not accept it.
     pub reason: Box<str>,
     /// The record.
     pub record: Record,
-    /// Whether it could not be [redacted](crate::log::WriterSettings::redactor): it holds all that was said, must not be
-    /// written as it is, and was in memory only.
+    /// True if the record could not be [redacted](crate::log::WriterSettings::with_redactor). It then contains the full
+    /// conversation text, must not be stored as it is, and was only ever in memory.
     pub is_unredacted: bool,
 }
 
-/// Which record and why, not the words.
+/// Prints the key and the reason, not the words.
 impl fmt::Debug for DeadLetter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DeadLetter")

@@ -1,66 +1,28 @@
-//! [`SpoolError`]: why a spool cannot be opened, or did not take a change.
+//! [`Fault`]: why a spool failed, and the [`LogError`] that reports it.
 
+use std::fmt;
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::log::Remedy;
+use crate::log::{LogError, LogErrorKind, Remedy};
 
 type Source = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why a spool cannot be opened, or did not take a change: which file, what to do. Never holds what was said.
-#[derive(Debug, thiserror::Error)]
-#[error("{}", kind.text(path))]
-pub struct SpoolError {
-    path: PathBuf,
-    kind: SpoolErrorKind,
-    source: Option<Source>,
-}
+/// Why a spool failed, before its path is known.
+#[derive(Debug)]
+pub(super) struct Fault(FaultKind, Option<Source>);
 
-/// What is wrong with a spool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SpoolErrorKind {
-    /// Another process, or another part of this one, has it open.
+pub(super) enum FaultKind {
     InUse,
-    /// The file holds something else, or it was damaged.
     Damaged,
-    /// A newer verbale has written the file.
-    NewerFormat {
-        /// Its format.
-        version: u64,
-    },
-    /// The disk is full.
+    NewerFormat { version: u64 },
     DiskFull,
-    /// The file cannot be made or used.
-    Refused,
-    /// The file system failed.
-    Storage,
+    Unusable,
+    Io,
 }
 
-impl SpoolErrorKind {
-    fn text(self, path: &Path) -> String {
-        let path = path.display();
-        match self {
-            Self::InUse => {
-                format!("the spool {path} is in use; a spool has one user: end the other process, or take another file")
-            }
-            Self::Damaged => {
-                format!("{path} is not a spool, or was damaged; to go on without what it held, move the file away")
-            }
-            Self::NewerFormat { version } => format!(
-                "the spool {path} has format {version}, which this version of verbale does not know; have the newer \
-                 one ship it"
-            ),
-            Self::DiskFull => format!("no room for the spool {path}; make room on its disk, then do it again"),
-            Self::Refused => format!(
-                "the spool {path} cannot be used; see that it is a file in a directory that this process may write"
-            ),
-            Self::Storage => {
-                format!("reading or writing the spool {path} failed; do it again, and look at the disk if it stays so")
-            }
-        }
-    }
-
+impl FaultKind {
     fn of_io(kind: ErrorKind) -> Self {
         match kind {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => Self::DiskFull,
@@ -69,74 +31,82 @@ impl SpoolErrorKind {
             | ErrorKind::NotADirectory
             | ErrorKind::IsADirectory
             | ErrorKind::AlreadyExists
-            | ErrorKind::InvalidFilename => Self::Refused,
+            | ErrorKind::InvalidFilename => Self::Unusable,
             ErrorKind::InvalidData | ErrorKind::UnexpectedEof => Self::Damaged,
-            _ => Self::Storage,
+            _ => Self::Io,
+        }
+    }
+
+    fn text(self, path: impl fmt::Display) -> String {
+        match self {
+            Self::InUse => {
+                format!("the spool {path} is in use; stop the other process, or choose another path")
+            }
+            Self::Damaged => {
+                format!("{path} is not a spool or is damaged; to continue without its records, move the file away")
+            }
+            Self::NewerFormat { version } => format!(
+                "the spool {path} has format {version}, which this version of verbale does not know; let the newer \
+                 version store its records first"
+            ),
+            Self::DiskFull => format!("the disk of the spool {path} is full; free some space, then retry"),
+            Self::Unusable => format!(
+                "the spool {path} cannot be used; check that it is a file in a directory that this process may write"
+            ),
+            Self::Io => {
+                format!("reading or writing the spool {path} failed; retry, and check the disk if it keeps failing")
+            }
         }
     }
 }
-
-impl SpoolError {
-    /// The file.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// What is wrong with it.
-    pub fn kind(&self) -> SpoolErrorKind {
-        self.kind
-    }
-
-    /// What to do about it. Doing again what failed is always safe: the second time it changes nothing.
-    pub fn remedy(&self) -> Remedy {
-        if self.kind == SpoolErrorKind::Storage { Remedy::Retry } else { Remedy::Operator }
-    }
-}
-
-/// What went wrong inside, before it is known of which file.
-#[derive(Debug)]
-pub(super) struct Fault(SpoolErrorKind, Option<Source>);
 
 impl<E: Into<redb::Error>> From<E> for Fault {
     fn from(error: E) -> Self {
         use redb::Error;
         let error = error.into();
         let kind = match &error {
-            Error::Io(error) => SpoolErrorKind::of_io(error.kind()),
+            Error::Io(error) => FaultKind::of_io(error.kind()),
             Error::Corrupted(_)
             | Error::UpgradeRequired(_)
             | Error::RepairAborted
             | Error::TableTypeMismatch { .. }
             | Error::TableIsMultimap(_)
             | Error::TypeDefinitionChanged { .. }
-            | Error::TableDoesNotExist(_) => SpoolErrorKind::Damaged,
-            _ => SpoolErrorKind::Storage,
+            | Error::TableDoesNotExist(_) => FaultKind::Damaged,
+            _ => FaultKind::Io,
         };
         Self(kind, Some(error.into()))
     }
 }
 
 impl Fault {
-    pub fn of(kind: SpoolErrorKind) -> Self {
+    pub fn of(kind: FaultKind) -> Self {
         Self(kind, None)
     }
 
-    /// What the store gave does not read as what was put there.
+    /// Returns a fault for stored bytes that cannot be decoded.
     pub fn unreadable(what: &'static str) -> Self {
-        Self(SpoolErrorKind::Damaged, Some(what.into()))
+        Self(FaultKind::Damaged, Some(what.into()))
     }
 
-    /// Whether redb, or a file, failed.
+    /// Returns true if redb or a file failed, so that the database has to be opened again.
     pub fn is_of_store(&self) -> bool {
         self.1.as_ref().is_some_and(|source| source.is::<redb::Error>())
     }
 
-    pub fn at(self, path: &Path) -> SpoolError {
-        SpoolError { path: path.to_owned(), kind: self.0, source: self.1 }
+    pub fn at(self, path: &Path) -> LogError {
+        let Self(kind, source) = self;
+        let remedy = if kind == FaultKind::Io { Remedy::Retry } else { Remedy::Operator };
+        let error_kind = match kind {
+            FaultKind::Damaged | FaultKind::NewerFormat { .. } => LogErrorKind::Damaged,
+            _ => LogErrorKind::Failed,
+        };
+        let error = LogError::new(error_kind, remedy, kind.text(path.display()));
+        source.into_iter().fold(error, LogError::with_source)
     }
 }
 
-/// A file beside the store failed.
+/// Returns the fault of a file operation outside redb.
 pub(super) fn io_fault(error: io::Error) -> Fault {
     redb::Error::Io(error).into()
 }

@@ -1,4 +1,4 @@
-//! Where a spool is kept: [`Home`], and the one in files.
+//! [`Home`]: where the database of a spool is kept. [`FileHome`]: in files.
 
 use std::fmt::Debug;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
@@ -8,52 +8,52 @@ use std::path::{Path, PathBuf};
 use redb::backends::FileBackend;
 use redb::{Builder, Database, StorageBackend};
 
-use super::error::{Fault, SpoolErrorKind, io_fault};
+use super::error::{Fault, FaultKind, io_fault};
 use crate::log::FileDurability;
 
-/// How much of a spool is kept in memory, in bytes.
+/// The size of redb's cache, in bytes.
 const CACHE: usize = 16 << 20;
 
-/// Where a store is kept, and another takes its place at once, or not at all.
+/// A place for a database that can be replaced atomically.
 pub(super) trait Home: Debug + Send + Sync {
-    /// What errors call it.
+    /// The path to show in errors.
     fn path(&self) -> &Path;
 
-    /// Whether its work waits for a disk.
+    /// Returns true if operations block on a disk.
     fn is_on_disk(&self) -> bool;
 
-    /// Whether a store is there.
-    fn is_there(&self) -> io::Result<bool>;
+    /// Returns true if there is a database to open.
+    fn exists(&self) -> io::Result<bool>;
 
-    /// Opens what is there, and repairs it after a crash.
+    /// Opens the database, and repairs it after a crash.
     fn open(&self) -> Result<Database, Fault>;
 
-    /// An empty store, in place of any earlier one that was not kept.
+    /// Creates an empty database beside the current one, and drops an earlier one that was not kept.
     fn fresh(&self) -> Result<Database, Fault>;
 
-    /// The fresh store takes the place of what is there.
+    /// Replaces the current database by the fresh one.
     fn keep_fresh(&self) -> io::Result<()>;
 }
 
 pub(super) fn open(backend: impl StorageBackend) -> Result<Database, Fault> {
     let mut builder = Builder::new();
-    // Every page is looked at, so that a damaged file is told from a good one now, and never trusted.
+    // The check reads every page, so that a damaged file is refused now and not read in part later.
     builder.set_cache_size(CACHE).set_check_integrity_on_open(true);
     Ok(builder.create_with_backend(backend)?)
 }
 
-/// A file, one beside it that is to take its place, and one that only says that the first is in use.
+/// The file of a spool, a file that will replace it, and a lock file.
 #[derive(Debug)]
 pub(super) struct FileHome {
     path: PathBuf,
     fresh: PathBuf,
-    reach: FileDurability,
-    /// A file of its own, since the spool's own file is replaced; locked as long as this is open.
+    durability: FileDurability,
+    /// Locked while the spool is open. It is a separate file because the spool's file gets replaced.
     _lock: File,
 }
 
 impl FileHome {
-    pub fn new(path: PathBuf, reach: FileDurability) -> Result<Self, Fault> {
+    pub fn new(path: PathBuf, durability: FileDurability) -> Result<Self, Fault> {
         if let Some(folder) = path.parent() {
             let mut builder = DirBuilder::new();
             #[cfg(unix)]
@@ -62,10 +62,10 @@ impl FileHome {
         }
         let lock = options().create(true).truncate(false).open(beside(&path, ".lock")).map_err(io_fault)?;
         lock.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => Fault::of(SpoolErrorKind::InUse),
+            TryLockError::WouldBlock => Fault::of(FaultKind::InUse),
             TryLockError::Error(error) => io_fault(error),
         })?;
-        let home = Self { fresh: beside(&path, ".new"), path, reach, _lock: lock };
+        let home = Self { fresh: beside(&path, ".new"), path, durability, _lock: lock };
         home.remove_fresh().map_err(io_fault)?;
         Ok(home)
     }
@@ -78,7 +78,7 @@ impl FileHome {
     }
 
     fn backend(&self, file: File) -> Result<FileStore, Fault> {
-        Ok(FileStore { file: FileBackend::new(file)?, reach: self.reach })
+        Ok(FileStore { file: FileBackend::new(file)?, durability: self.durability })
     }
 }
 
@@ -91,7 +91,7 @@ impl Home for FileHome {
         true
     }
 
-    fn is_there(&self) -> io::Result<bool> {
+    fn exists(&self) -> io::Result<bool> {
         match fs::metadata(&self.path) {
             Ok(found) => Ok(!found.is_file() || found.len() > 0),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
@@ -111,7 +111,7 @@ impl Home for FileHome {
     fn keep_fresh(&self) -> io::Result<()> {
         fs::rename(&self.fresh, &self.path)?;
         match self.path.parent() {
-            Some(folder) if cfg!(unix) && self.reach == FileDurability::Disk => {
+            Some(folder) if cfg!(unix) && self.durability == FileDurability::Disk => {
                 let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
                 File::open(folder)?.sync_all()
             }
@@ -134,15 +134,15 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// A file that is synced only where changes are to survive the host.
+/// A file that is synced only if changes have to survive the loss of the host.
 ///
-/// What a killed process has written is in the system's cache, in the order of writing, and so is safe without: redb
-/// writes the pages and the head of a commit before it says so, over pages that the commit before does not use, and
-/// tells by checksums whether all of them are there. Locks are not passed on: [`FileHome`] has its own.
+/// Writes of a killed process stay in the system's cache, in order, so `kill -9` needs no sync: redb writes pages and
+/// header of a commit before it reports success, never overwrites pages of the previous commit, and detects missing
+/// pages by checksum. Locks are not forwarded, because [`FileHome`] has its own.
 #[derive(Debug)]
 struct FileStore {
     file: FileBackend,
-    reach: FileDurability,
+    durability: FileDurability,
 }
 
 impl StorageBackend for FileStore {
@@ -159,7 +159,7 @@ impl StorageBackend for FileStore {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        match self.reach {
+        match self.durability {
             FileDurability::System => Ok(()),
             FileDurability::Disk => self.file.sync_data(),
         }

@@ -1,4 +1,4 @@
-//! [`SpoolMemory`]: the bytes of a spool without a disk, which can crash and be full.
+//! [`SpoolMemory`]: a simulated disk for spools, which can crash and be full.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -10,10 +10,10 @@ use redb::{Database, StorageBackend};
 use super::error::{Fault, io_fault};
 use super::home::{self, Home};
 
-/// Where a spool of tests and simulations is kept: memory in place of a file.
+/// A simulated disk for the [`Spool`](super::Spool) of tests and simulations.
 ///
-/// It outlives the [`Spool`](super::Spool); clones are the same memory. [`copy`](Self::copy) is what a crash at this
-/// moment leaves, and [`fail_after`](Self::fail_after) makes one happen between any two writes, or fills the disk.
+/// It outlives the spool; clones share the same memory. [`copy`](Self::copy) returns the state that a crash leaves, and
+/// [`fail_after`](Self::fail_after) crashes between any two writes or fills the disk.
 #[derive(Clone, Default)]
 pub struct SpoolMemory(Arc<Mutex<Disk>>);
 
@@ -21,35 +21,30 @@ pub struct SpoolMemory(Arc<Mutex<Disk>>);
 struct Disk {
     kept: Option<MemoryFile>,
     fresh: Option<MemoryFile>,
-    /// How many more writes succeed; `None`: all.
+    /// The number of writes that still succeed; `None` means all.
     writes_left: Option<u64>,
-    /// Whether a write has failed since.
+    /// Whether a write has failed since the limit was set.
     has_failed: bool,
 }
 
 type MemoryFile = Arc<Mutex<Vec<u8>>>;
 
 impl SpoolMemory {
-    /// Memory without a spool.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// What is in it now, as other memory; no write fails there.
+    /// Returns an independent copy of the current state, in which no write fails.
     #[must_use]
     pub fn copy(&self) -> Self {
         let kept = self.disk().kept.as_ref().map(|file| Arc::new(Mutex::new(lock(file).clone())));
         Self(Arc::new(Mutex::new(Disk { kept, ..Disk::default() })))
     }
 
-    /// After so many writes, the next one is done by half, and from then on each fails as on a full disk, until this
-    /// is called again; `None` for no more failures.
+    /// Makes writes fail after `writes` more of them: the next one is done by half, and each later one fails as on a full
+    /// disk. `None` ends the failures.
     pub fn fail_after(&self, writes: Option<u64>) {
         let mut disk = self.disk();
         (disk.writes_left, disk.has_failed) = (writes, false);
     }
 
-    /// Whether these bytes are somewhere in it.
+    /// Returns true if the disk contains these bytes.
     pub fn contains(&self, bytes: &[u8]) -> bool {
         let disk = self.disk();
         let has = |file: &MemoryFile| lock(file).windows(bytes.len().max(1)).any(|window| window == bytes);
@@ -74,7 +69,7 @@ impl Home for SpoolMemory {
         false
     }
 
-    fn is_there(&self) -> io::Result<bool> {
+    fn exists(&self) -> io::Result<bool> {
         Ok(self.disk().kept.is_some())
     }
 
@@ -97,7 +92,7 @@ impl Home for SpoolMemory {
     }
 }
 
-/// How much there is, not what.
+/// Prints the size, not the bytes.
 impl fmt::Debug for SpoolMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = self.disk().kept.as_ref().map_or(0, |file| lock(file).len());
@@ -106,7 +101,7 @@ impl fmt::Debug for SpoolMemory {
 }
 
 impl Disk {
-    /// How much of a write of so many bytes is done.
+    /// Returns how many bytes of a write are done.
     fn allow(&mut self, bytes: usize) -> usize {
         match &mut self.writes_left {
             None => bytes,
@@ -122,13 +117,13 @@ impl Disk {
         }
     }
 
-    /// One write that cannot be done by half.
+    /// Counts a write that cannot be done by half.
     fn write(&mut self) -> io::Result<()> {
         if self.allow(1) == 1 { Ok(()) } else { Err(ErrorKind::StorageFull.into()) }
     }
 }
 
-/// A file in memory under a store.
+/// A file on the simulated disk, as redb sees it.
 struct MemoryStore {
     file: MemoryFile,
     disk: Arc<Mutex<Disk>>,

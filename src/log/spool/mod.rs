@@ -1,7 +1,7 @@
-//! [`Spool`]: changes on the disk of the host until the log has them.
+//! [`Spool`]: a file on the host that keeps changes until the log has stored them.
 //!
-//! Owns one file (an embedded [redb](redb::Database)), what stands in it and how it is opened, changed, erased from.
-//! Knows no log, never ships anything by itself, has no thread: whoever writes a log in the background calls it.
+//! This module owns one file, an embedded [redb](redb::Database), and its tables. It knows no log, stores nothing
+//! elsewhere and has no thread: the background writer calls it.
 
 mod apply;
 mod change;
@@ -20,31 +20,30 @@ use std::sync::{Mutex, PoisonError};
 
 use redb::Database;
 
-use super::CallId;
+use super::{CallId, LogError};
 use crate::message::Record;
 pub use change::DeadLetter;
 pub(crate) use change::{RecordKey, SpoolChange, SpooledCall};
 use error::{Fault, io_fault};
-pub use error::{SpoolError, SpoolErrorKind};
 use home::{FileHome, Home};
 pub use memory::SpoolMemory;
 pub use settings::SpoolSettings;
 use tables::Totals;
 
-/// Changes on the disk of the host until the log has them.
+/// A file on the host that keeps changes until the log has stored them.
 ///
 /// A change passes three levels of durability: *accepted*, in the memory of the writer; *spooled*, in this file;
-/// *stored*, in the log. What is spooled survives kill -9, and the loss of the host with
-/// [`FileDurability::Disk`](super::FileDurability::Disk); it is there when the file is opened again, and nothing is ever there by half.
-/// Of each message the newest revision is kept, and no other.
+/// *stored*, in the log. A spooled change survives `kill -9`, and with
+/// [`FileDurability::Disk`](super::FileDurability::Disk) also the loss of the host. Commits are atomic. The spool keeps
+/// only the newest revision of each message.
 ///
-/// The file and the one beside it that says it is in use (`….lock`) are for their owner alone (0600), a directory that
-/// is made for them as well (0700). One process has it open at a time. With [`FileDurability::System`](super::FileDurability::System)
-/// the loss of the host may damage the file: it is then [refused](SpoolErrorKind::Damaged), never half read.
+/// Only the owner can read the file, its lock file (`….lock`, both mode 0600) and a directory that the spool creates
+/// (0700). One process can open it at a time. With [`FileDurability::System`](super::FileDurability::System) the loss of
+/// the host may damage the file; a damaged file is [refused](super::LogErrorKind::Damaged), never read in part.
 ///
-/// What has been shipped is freed, and overwritten by what comes next; until then its bytes may be in the file. A file
-/// with nothing to ship is made anew when it is opened. When a call is erased, the file is made anew at once, without
-/// any byte of it; what the disk itself keeps of freed blocks is its own matter.
+/// Stored records are freed, and later records overwrite them; until then their bytes may remain in the file. A file
+/// without pending records is rewritten when it is opened. When a call is erased, the file is rewritten at once without
+/// any byte of the call. Freed blocks on the disk itself are out of reach.
 ///
 /// ```
 /// use verbale::log::{Spool, SpoolSettings};
@@ -58,97 +57,91 @@ use tables::Totals;
 pub struct Spool {
     home: Box<dyn Home>,
     settings: SpoolSettings,
-    /// `None` after an error: opened again by who comes next.
+    /// `None` after an error; the next operation opens it again.
     database: Mutex<Option<Database>>,
     pending_bytes: AtomicU64,
     dead_letter_bytes: AtomicU64,
 }
 
 impl Spool {
-    /// Opens a file, or makes it. Reads all of it, to see that it is whole.
+    /// Opens or creates a file, and reads all of it to check its integrity.
     ///
-    /// Errors: it is in use, damaged, of a newer format, or cannot be made or written; see [`SpoolError`].
-    pub fn open(path: impl AsRef<Path>, settings: SpoolSettings) -> Result<Self, SpoolError> {
+    /// Returns [`Damaged`](super::LogErrorKind::Damaged) if the file is damaged, not a spool, or has a newer format, and
+    /// [`Failed`](super::LogErrorKind::Failed) if it is in use or cannot be created or written.
+    pub fn open(path: impl AsRef<Path>, settings: SpoolSettings) -> Result<Self, LogError> {
         let path = path.as_ref();
-        let home = FileHome::new(path.to_owned(), settings.reach).map_err(|fault| fault.at(path))?;
+        let home = FileHome::new(path.to_owned(), settings.durability).map_err(|fault| fault.at(path))?;
         Self::in_home(Box::new(home), settings)
     }
 
-    /// Opens what is in memory: for tests and simulations. One spool at a time uses it.
+    /// Opens a spool in memory, for tests and simulations. Only one spool may use the memory at a time.
     ///
-    /// Errors: as [`open`](Self::open).
-    pub fn in_memory(memory: &SpoolMemory, settings: SpoolSettings) -> Result<Self, SpoolError> {
+    /// Errors are those of [`open`](Self::open).
+    pub fn in_memory(memory: &SpoolMemory, settings: SpoolSettings) -> Result<Self, LogError> {
         Self::in_home(Box::new(memory.clone()), settings)
     }
 
-    fn in_home(home: Box<dyn Home>, settings: SpoolSettings) -> Result<Self, SpoolError> {
+    fn in_home(home: Box<dyn Home>, settings: SpoolSettings) -> Result<Self, LogError> {
         let (pending_bytes, dead_letter_bytes) = Default::default();
         let spool = Self { home, settings, database: Mutex::default(), pending_bytes, dead_letter_bytes };
         spool.with_database(|_| Ok(()))?;
         Ok(spool)
     }
 
-    /// How many bytes of records are still to be stored, as JSON. Never waits.
+    /// The size of the records that are not yet stored, in bytes of JSON. Never blocks.
     pub fn pending_bytes(&self) -> u64 {
         self.pending_bytes.load(Ordering::Relaxed)
     }
 
-    /// How many bytes of records were set aside, as JSON. Never waits.
+    /// The size of the dead letters, in bytes of JSON. Never blocks.
     pub fn dead_letter_bytes(&self) -> u64 {
         self.dead_letter_bytes.load(Ordering::Relaxed)
     }
 
-    /// Whether so many bytes of records more stay within [`max_bytes`](SpoolSettings::max_bytes), with what was set
-    /// aside. Nothing is refused where they do not.
+    /// Returns true if `bytes` more bytes fit within [`max_bytes`](SpoolSettings::with_max_bytes), counting dead letters.
+    /// A commit does not enforce the limit.
     pub(crate) fn has_room_for(&self, bytes: u64) -> bool {
         self.pending_bytes().saturating_add(self.dead_letter_bytes()).saturating_add(bytes) <= self.settings.max_bytes
     }
 
-    /// Records that the log does not take, at most so many, by call and position: look at them, keep them elsewhere,
-    /// then [discard](Self::discard) them.
-    pub fn dead_letters(&self, most: usize) -> Result<Vec<DeadLetter>, SpoolError> {
-        self.with_database(|database| read::dead_letters(database, most))
+    /// Returns up to `limit` dead letters, sorted by call and position.
+    pub(crate) fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, LogError> {
+        self.with_database(|database| read::dead_letters(database, limit))
     }
 
-    /// Removes records that were set aside. One that is not there, or at another revision, is left alone.
-    pub fn discard(&self, dead_letters: &[DeadLetter]) -> Result<(), SpoolError> {
-        let discard = |one: &DeadLetter| SpoolChange::Discard(one.call_id.clone(), RecordKey::of(&one.record));
-        self.commit(&dead_letters.iter().map(discard).collect::<Vec<_>>())
-    }
-
-    /// Whether what it does waits for a disk, and belongs on a thread where that is allowed.
+    /// Returns true if operations block on a disk and belong on a thread for blocking work.
     pub(crate) fn is_on_disk(&self) -> bool {
         self.home.is_on_disk()
     }
 
-    /// Makes all of the changes, in their order, or none of them; when this returns, they are durable.
+    /// Makes all changes in order, or none of them. They are durable when this returns.
     ///
-    /// After an error it is not known which of the two it was: make them again. Once there is room on the disk, they
-    /// succeed, without anything being opened anew by the caller. Where a call is forgotten, a copy of all that is
-    /// still to be stored is written.
-    pub(crate) fn commit(&self, changes: &[SpoolChange]) -> Result<(), SpoolError> {
+    /// After an error their state is unknown: commit the same changes again. The caller need not open the spool again.
+    /// Forgetting a call rewrites the whole file.
+    pub(crate) fn commit(&self, changes: &[SpoolChange]) -> Result<(), LogError> {
         let erases = changes.iter().any(|change| matches!(change, SpoolChange::Forget(_)));
         self.with_database(|database| {
             self.set_totals(apply::apply(database, changes)?);
             if erases {
-                *database = self.renewed(Some(database))?;
+                *database = self.rewrite(Some(database))?;
             }
             Ok(())
         })
     }
 
-    /// The first records of a call, by position: at most so many and of so many bytes as JSON, but one if there is any.
-    pub(crate) fn batch(&self, call_id: &CallId, records: usize, bytes: usize) -> Result<Vec<Record>, SpoolError> {
+    /// Returns the first records of a call, by position: up to `records` records and `bytes` bytes of JSON, at least one.
+    pub(crate) fn batch(&self, call_id: &CallId, records: usize, bytes: usize) -> Result<Vec<Record>, LogError> {
         self.with_database(|database| read::batch(database, call_id, records, bytes))
     }
 
-    /// The calls of which something is still to be done, or was set aside, by id.
-    pub(crate) fn calls(&self) -> Result<Vec<SpooledCall>, SpoolError> {
+    /// Returns the calls with pending work or dead letters, sorted by id.
+    pub(crate) fn calls(&self) -> Result<Vec<SpooledCall>, LogError> {
         self.with_database(|database| read::calls(database))
     }
 
-    /// After an error of the store, the next one opens it again: redb refuses to go on.
-    fn with_database<T>(&self, act: impl FnOnce(&mut Database) -> Result<T, Fault>) -> Result<T, SpoolError> {
+    /// Drops the database after an error of the store, because redb refuses further work. The next operation opens it
+    /// again.
+    fn with_database<T>(&self, act: impl FnOnce(&mut Database) -> Result<T, Fault>) -> Result<T, LogError> {
         let mut slot = self.database.lock().unwrap_or_else(PoisonError::into_inner);
         let acted = match slot.take().map_or_else(|| self.opened(), Ok) {
             Err(fault) => Err(fault),
@@ -164,15 +157,15 @@ impl Spool {
     }
 
     fn opened(&self) -> Result<Database, Fault> {
-        let is_there = self.home.is_there().map_err(io_fault)?;
-        let database = if is_there { self.home.open()? } else { self.renewed(None)? };
-        let found = tables::look(&database)?;
+        let exists = self.home.exists().map_err(io_fault)?;
+        let database = if exists { self.home.open()? } else { self.rewrite(None)? };
+        let found = tables::check(&database)?;
         self.set_totals(found.totals);
-        if is_there && found.is_scrub_due { self.renewed(Some(&database)) } else { Ok(database) }
+        if exists && found.is_scrub_due { self.rewrite(Some(&database)) } else { Ok(database) }
     }
 
-    /// A new file in place of the old one, with what is in use of it and nothing that was freed.
-    fn renewed(&self, database: Option<&Database>) -> Result<Database, Fault> {
+    /// Replaces the file by a new one with the same records and no freed bytes.
+    fn rewrite(&self, database: Option<&Database>) -> Result<Database, Fault> {
         let fresh = self.home.fresh()?;
         tables::fill(&fresh, database)?;
         self.home.keep_fresh().map_err(io_fault)?;

@@ -1,4 +1,4 @@
-//! What is read of a spool.
+//! Reading from a spool.
 
 use redb::{Database, ReadableDatabase, ReadableTable};
 
@@ -9,12 +9,12 @@ use super::tables::{CALLS, DEAD_LETTERS, RECORDS, key, places_of, record};
 use crate::log::{CallEnd, CallHeader, CallId};
 use crate::message::Record;
 
-/// The first records of a call, at most so many and of so many bytes, one at least.
+/// Returns the first records of a call: up to `max_records` and `max_bytes`, at least one.
 pub(super) fn batch(
     database: &Database,
     call_id: &CallId,
-    most_records: usize,
-    most_bytes: usize,
+    max_records: usize,
+    max_bytes: usize,
 ) -> Result<Vec<Record>, Fault> {
     let transaction = database.begin_read()?;
     let Some(found) = transaction.open_table(CALLS)?.get(call_id.as_str())? else { return Ok(Vec::new()) };
@@ -25,7 +25,7 @@ pub(super) fn batch(
         let (_, value) = entry?;
         let (_, json) = value.value();
         bytes += json.len();
-        if !batch.is_empty() && (batch.len() >= most_records || bytes > most_bytes) {
+        if !batch.is_empty() && (batch.len() >= max_records || bytes > max_bytes) {
             break;
         }
         batch.push(record(json)?);
@@ -33,7 +33,7 @@ pub(super) fn batch(
     Ok(batch)
 }
 
-/// All calls of which something is to be done, by id.
+/// Returns all calls with pending work or dead letters, sorted by id.
 pub(super) fn calls(database: &Database) -> Result<Vec<SpooledCall>, Fault> {
     let transaction = database.begin_read()?;
     let (records, dead_letters) = (transaction.open_table(RECORDS)?, transaction.open_table(DEAD_LETTERS)?);
@@ -64,15 +64,15 @@ pub(super) fn calls(database: &Database) -> Result<Vec<SpooledCall>, Fault> {
     Ok(calls)
 }
 
-/// What was set aside, at most so many, by call and position.
-pub(super) fn dead_letters(database: &Database, most: usize) -> Result<Vec<DeadLetter>, Fault> {
+/// Returns up to `limit` dead letters, sorted by call and position.
+pub(super) fn dead_letters(database: &Database, limit: usize) -> Result<Vec<DeadLetter>, Fault> {
     let transaction = database.begin_read()?;
     let table = transaction.open_table(DEAD_LETTERS)?;
     let mut found = Vec::new();
     for entry in transaction.open_table(CALLS)?.iter()? {
         let (id, value) = entry?;
         let call_id = call_id(id.value())?;
-        for entry in table.range(places_of(value.value().0))?.take(most.saturating_sub(found.len())) {
+        for entry in table.range(places_of(value.value().0))?.take(limit.saturating_sub(found.len())) {
             let (_, value) = entry?;
             let (_, reason, json) = value.value();
             let (call_id, reason) = (call_id.clone(), reason.into());
@@ -83,5 +83,5 @@ pub(super) fn dead_letters(database: &Database, most: usize) -> Result<Vec<DeadL
 }
 
 fn call_id(id: &str) -> Result<CallId, Fault> {
-    CallId::new(id).map_err(|_| Fault::unreadable("a call id in it is none"))
+    CallId::new(id).map_err(|_| Fault::unreadable("it contains an invalid call id"))
 }

@@ -1,4 +1,4 @@
-//! A call as a spool keeps it: claim, header and ending in JSON.
+//! [`CallRow`]: lease, header and end of a call as JSON.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use super::error::Fault;
 use crate::log::stored::{StoredCallEnd, StoredHeader};
 use crate::log::{CallId, WriterLease};
 
-/// A call without its records. Keys that are absent have no value.
+/// A call without its records. Absent keys mean `None`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CallRow {
@@ -32,8 +32,8 @@ impl CallRow {
         serde_json::to_vec(self).map_err(|_| unreadable())
     }
 
-    /// Takes a claim over, unless it is older.
-    pub fn take_lease(&mut self, lease: &WriterLease) {
+    /// Replaces the lease, unless the new one is older.
+    pub fn update_lease(&mut self, lease: &WriterLease) {
         if lease.epoch() >= self.epoch {
             (self.epoch, self.expires_at_s) = (lease.epoch(), lease.expires_at_s());
         }
@@ -45,5 +45,5 @@ impl CallRow {
 }
 
 pub(super) fn unreadable() -> Fault {
-    Fault::unreadable("a call in it does not read")
+    Fault::unreadable("it contains a call that cannot be read")
 }

@@ -1,44 +1,41 @@
-//! [`SpoolSettings`]: how large a spool grows, and what its changes survive.
+//! [`SpoolSettings`]: the size of a spool and the durability of its changes.
 
 use crate::log::FileDurability;
 
-/// How large a spool grows, and what its changes survive.
+/// The size of a [`Spool`](super::Spool) and the durability of its changes.
 ///
 /// ```
 /// use verbale::log::{FileDurability, SpoolSettings};
 ///
 /// let settings = SpoolSettings::default().with_max_bytes(64 << 20).with_durability(FileDurability::Disk);
-/// assert_eq!(settings.max_bytes, 64 << 20);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SpoolSettings {
-    /// How many bytes of records it holds, as JSON; 1 GiB. Records that find it full go straight to the log. The file is
-    /// about twice as large, and shrinks when the spool is closed or opened.
-    pub max_bytes: u64,
-    /// What a change survives once it is spooled: the process ([`FileDurability::System`]), or the loss of the host as well
-    /// ([`FileDurability::Disk`]: an `fdatasync` for each commit, and a commit holds all changes that have gathered).
-    pub reach: FileDurability,
+    pub(super) max_bytes: u64,
+    pub(super) durability: FileDurability,
 }
 
 impl Default for SpoolSettings {
     fn default() -> Self {
-        Self { max_bytes: 1 << 30, reach: FileDurability::default() }
+        Self { max_bytes: 1 << 30, durability: FileDurability::default() }
     }
 }
 
 impl SpoolSettings {
-    /// The same with room for so many bytes of records.
+    /// Sets how many bytes of records the spool holds, as JSON; 1 GiB by default. Records that do not fit go straight to
+    /// the log. The file is about twice as large, and shrinks when the spool is closed or opened.
     #[must_use]
     pub fn with_max_bytes(mut self, max_bytes: u64) -> Self {
         self.max_bytes = max_bytes;
         self
     }
 
-    /// The same with another reach.
+    /// Sets how durable a spooled change is; [`FileDurability::System`] by default. With [`FileDurability::Disk`], each
+    /// commit waits for an `fdatasync`; a commit contains all changes that have gathered.
     #[must_use]
-    pub fn with_durability(mut self, reach: FileDurability) -> Self {
-        self.reach = reach;
+    pub fn with_durability(mut self, durability: FileDurability) -> Self {
+        self.durability = durability;
         self
     }
 }

@@ -1,37 +1,37 @@
-//! The tables of a spool: what stands where, in which format, and how all of it is copied.
+//! The tables of a spool: their format, and how they are checked and copied.
 
 use std::ops::RangeInclusive;
 
 use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition, TableError};
 
 use super::change::RecordKey;
-use super::error::{Fault, SpoolErrorKind};
+use super::error::{Fault, FaultKind};
 use crate::message::{MessageId, Position, Record};
 
-/// Numbers about the spool.
+/// Counters and flags of the spool.
 pub(super) const META: TableDefinition<&str, u64> = TableDefinition::new("meta");
 /// From the id of a call to its number and its [row](super::row::CallRow).
 pub(super) const CALLS: TableDefinition<&str, (u64, &[u8])> = TableDefinition::new("calls");
-/// What is still to be stored: revision, and the record as JSON.
+/// Records that have to be stored: revision, and the record as JSON.
 pub(super) const RECORDS: TableDefinition<Place, (u32, &[u8])> = TableDefinition::new("records");
-/// What was set aside: revision, reason, and the record as JSON.
+/// Dead letters: revision, reason, and the record as JSON.
 pub(super) const DEAD_LETTERS: TableDefinition<Place, (u32, &str, &[u8])> = TableDefinition::new("set_aside");
 
-/// In [`META`]: the format of all of this.
+/// In [`META`]: the format version of the tables.
 const FORMAT: &str = "format";
-/// In [`META`]: the number of the next call. A number is never used again.
+/// In [`META`]: the number of the next call. Numbers are never reused.
 pub(super) const NEXT_CALL: &str = "next_call";
-/// In [`META`]: how many bytes of JSON there are in [`RECORDS`].
+/// In [`META`]: the bytes of JSON in [`RECORDS`].
 pub(super) const PENDING_BYTES: &str = "pending_bytes";
-/// In [`META`]: the same of [`DEAD_LETTERS`].
+/// In [`META`]: the bytes of JSON in [`DEAD_LETTERS`].
 pub(super) const DEAD_LETTER_BYTES: &str = "dead_letter_bytes";
-/// In [`META`]: not 0 while the file may hold bytes of an erased call.
+/// In [`META`]: not 0 while the file may contain bytes of an erased call.
 pub(super) const IS_SCRUB_DUE: &str = "is_scrub_due";
 
 const VERSION: u64 = 1;
 
-/// Number of the call, `seq`, number of the summary or 0, id of the message: a call's records stand together, in their
-/// order.
+/// Number of the call, `seq`, number of the summary or 0, id of the message. The records of a call are adjacent and in
+/// the order of the conversation.
 pub(super) type Place = (u64, u32, u32, u128);
 
 pub(super) fn place(call: u64, key: &RecordKey) -> Place {
@@ -52,46 +52,46 @@ pub(super) fn places_of(call: u64) -> RangeInclusive<Place> {
 }
 
 pub(super) fn to_json(record: &Record) -> Result<Vec<u8>, Fault> {
-    // No record is known that JSON cannot say. What serde says of one may quote it.
-    serde_json::to_vec(record).map_err(|_| Fault::unreadable("a record does not write as JSON"))
+    // The error of serde is dropped because it may quote the record.
+    serde_json::to_vec(record).map_err(|_| Fault::unreadable("a record cannot be written as JSON"))
 }
 
 pub(super) fn record(json: &[u8]) -> Result<Record, Fault> {
-    serde_json::from_slice(json).map_err(|_| Fault::unreadable("a record in it does not read"))
+    serde_json::from_slice(json).map_err(|_| Fault::unreadable("it contains a record that cannot be read"))
 }
 
-/// What is told of a spool without looking through it.
+/// The sizes that a spool reports without reading its records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Totals {
     pub pending_bytes: u64,
     pub dead_letter_bytes: u64,
 }
 
-/// What is to be known of a spool that was just opened.
+/// The state of a spool that was just opened.
 pub(super) struct Opened {
     pub totals: Totals,
-    /// Whether all of it is to be written anew: bytes of an erased call may be in it, or it holds nothing.
+    /// Whether the file has to be rewritten: it is empty, or may contain bytes of an erased call.
     pub is_scrub_due: bool,
 }
 
-/// Errors: of another format, not a spool.
-pub(super) fn look(database: &Database) -> Result<Opened, Fault> {
+/// Checks the format and returns the state. Fails if the file is not a spool or has another format.
+pub(super) fn check(database: &Database) -> Result<Opened, Fault> {
     let transaction = database.begin_read()?;
     let meta = match transaction.open_table(META) {
-        Err(TableError::TableDoesNotExist(_)) => return Err(Fault::unreadable("it is the file of another program")),
+        Err(TableError::TableDoesNotExist(_)) => return Err(Fault::unreadable("it belongs to another program")),
         meta => meta?,
     };
     let number = |name| Ok::<_, Fault>(meta.get(name)?.map_or(0, |number| number.value()));
     match number(FORMAT)? {
         VERSION => {}
-        version => return Err(Fault::of(SpoolErrorKind::NewerFormat { version })),
+        version => return Err(Fault::of(FaultKind::NewerFormat { version })),
     }
     let totals = Totals { pending_bytes: number(PENDING_BYTES)?, dead_letter_bytes: number(DEAD_LETTER_BYTES)? };
     let is_empty = transaction.open_table(CALLS)?.is_empty()?;
     Ok(Opened { totals, is_scrub_due: is_empty || number(IS_SCRUB_DUE)? != 0 })
 }
 
-/// Makes an empty store a spool that holds what another does.
+/// Creates the tables in an empty database, and copies the contents of `from`.
 pub(super) fn fill(database: &Database, from: Option<&Database>) -> Result<(), Fault> {
     let transaction = database.begin_write()?;
     {

@@ -1,4 +1,4 @@
-//! What changes make of a spool, and what is read of it.
+//! Changes of a spool, and reads after them.
 
 mod file;
 mod history;
@@ -39,8 +39,8 @@ fn put(id: &str, record: &Record) -> SpoolChange {
     SpoolChange::Put(lease(id), record.clone())
 }
 
-fn shipped(id: &str, record: &Record) -> SpoolChange {
-    SpoolChange::Shipped(call(id), RecordKey::of(record))
+fn stored(id: &str, record: &Record) -> SpoolChange {
+    SpoolChange::Stored(call(id), RecordKey::of(record))
 }
 
 fn put_dead_letter(id: &str, record: &Record) -> SpoolChange {
@@ -60,18 +60,18 @@ fn batch(spool: &Spool, id: &str) -> Vec<Record> {
 }
 
 fn in_memory() -> (SpoolMemory, Spool) {
-    let memory = SpoolMemory::new();
+    let memory = SpoolMemory::default();
     let spool = Spool::in_memory(&memory, SpoolSettings::default()).unwrap();
     (memory, spool)
 }
 
-/// What a crash leaves, opened again.
+/// Opens the state that a crash leaves.
 fn after_crash(memory: &SpoolMemory) -> Spool {
     Spool::in_memory(&memory.copy(), SpoolSettings::default()).unwrap()
 }
 
 #[test]
-fn a_call_s_records_come_in_its_order_as_they_were() {
+fn records_are_read_in_order_and_unchanged() {
     let (memory, spool) = in_memory();
     let other = record(1, 7, "another call");
     let all = [record(0, 1, "Hi"), record(1, 3, "ü\u{0}\""), summary(1, 1), summary(1, 2), record(2, 1, "Bye")];
@@ -91,20 +91,20 @@ fn a_call_s_records_come_in_its_order_as_they_were() {
 }
 
 #[test]
-fn the_newest_revision_is_kept_and_gone_once_it_is_shipped() {
+fn newest_revision_is_kept_until_it_is_stored() {
     let (_, spool) = in_memory();
     let [first, second, third] = [1, 2, 3].map(|revision| record(4, revision, &"x".repeat(revision as usize)));
     spool.commit(&[put("CA", &second), put("CA", &first)]).unwrap();
     assert_eq!(batch(&spool, "CA"), slice::from_ref(&second));
-    spool.commit(&[put("CA", &third), shipped("CA", &second)]).unwrap();
+    spool.commit(&[put("CA", &third), stored("CA", &second)]).unwrap();
     assert_eq!(batch(&spool, "CA"), slice::from_ref(&third));
     assert_eq!(spool.pending_bytes(), bytes([&third]));
-    spool.commit(&[shipped("CA", &third), shipped("nobody", &third)]).unwrap();
+    spool.commit(&[stored("CA", &third), stored("nobody", &third)]).unwrap();
     assert_eq!((spool.calls().unwrap(), spool.pending_bytes()), (vec![], 0));
 }
 
 #[test]
-fn two_messages_of_one_position_are_both_kept() {
+fn two_messages_at_one_position_are_both_kept() {
     let (_, spool) = in_memory();
     let mine = record(4, 1, "mine");
     let mut theirs = serde_json::to_value(&mine).unwrap();
@@ -112,12 +112,12 @@ fn two_messages_of_one_position_are_both_kept() {
     let theirs: Record = serde_json::from_value(theirs).unwrap();
     spool.commit(&[put("CA", &theirs), put("CA", &mine)]).unwrap();
     assert_eq!(batch(&spool, "CA"), [mine.clone(), theirs.clone()]);
-    spool.commit(&[shipped("CA", &theirs)]).unwrap();
+    spool.commit(&[stored("CA", &theirs)]).unwrap();
     assert_eq!(batch(&spool, "CA"), [mine]);
 }
 
 #[test]
-fn what_was_set_aside_is_not_shipped_and_kept_until_it_is_discarded() {
+fn dead_letters_are_kept_until_they_are_discarded() {
     let (memory, spool) = in_memory();
     let [first, second] = [1, 2].map(|revision| record(0, revision, "private words"));
     let [next, last] = [record(1, 1, "next"), record(2, 1, "last")];
@@ -126,7 +126,7 @@ fn what_was_set_aside_is_not_shipped_and_kept_until_it_is_discarded() {
         .commit(&[put_dead_letter("CA", &first), put_dead_letter("CA", &second), put_dead_letter("CB", &last)])
         .unwrap();
     spool.commit(&[put("CA", &first)]).unwrap();
-    let aside = |id, record: &Record| DeadLetter {
+    let letter = |id, record: &Record| DeadLetter {
         call_id: call(id),
         reason: "too large".into(),
         record: record.clone(),
@@ -134,25 +134,26 @@ fn what_was_set_aside_is_not_shipped_and_kept_until_it_is_discarded() {
     };
     for spool in [&spool, &after_crash(&memory)] {
         assert_eq!(batch(spool, "CA"), slice::from_ref(&next));
-        assert_eq!(spool.dead_letters(9).unwrap(), [aside("CA", &first), aside("CB", &last)]);
-        assert_eq!(spool.dead_letters(1).unwrap(), [aside("CA", &first)]);
+        assert_eq!(spool.dead_letters(9).unwrap(), [letter("CA", &first), letter("CB", &last)]);
+        assert_eq!(spool.dead_letters(1).unwrap(), [letter("CA", &first)]);
         assert_eq!((spool.pending_bytes(), spool.dead_letter_bytes()), (bytes([&next]), bytes([&first, &last])));
         let calls = spool.calls().unwrap();
         assert_eq!((&calls[0].records, &calls[0].dead_letters), (&vec![index(&next)], &vec![index(&first)]));
     }
     assert!(!format!("{:?}{spool:?}", spool.dead_letters(9).unwrap()).contains("private"));
 
-    // A newer revision may fit, and the old one is not needed any more.
+    // A newer revision replaces the dead letter.
     spool.commit(&[put("CA", &second)]).unwrap();
     assert_eq!(batch(&spool, "CA"), [second, next]);
-    assert_eq!(spool.dead_letters(9).unwrap(), [aside("CB", &last)]);
-    spool.discard(&[aside("CA", &first), aside("CB", &last)]).unwrap();
+    assert_eq!(spool.dead_letters(9).unwrap(), [letter("CB", &last)]);
+    let discard = |id, record: &Record| SpoolChange::Discard(call(id), RecordKey::of(record));
+    spool.commit(&[discard("CA", &first), discard("CB", &last)]).unwrap();
     assert_eq!((spool.dead_letters(9).unwrap(), spool.dead_letter_bytes()), (vec![], 0));
     assert_eq!(spool.calls().unwrap().len(), 1);
 }
 
 #[test]
-fn a_call_is_there_while_something_is_to_be_done() {
+fn call_is_kept_while_it_has_work() {
     let (memory, spool) = in_memory();
     let header = CallHeader::new(call("CA"), 7).unwrap().with_tenant(Tenant::new("A bank").unwrap());
     let header = header.with_expires_at(900);
@@ -174,7 +175,7 @@ fn a_call_is_there_while_something_is_to_be_done() {
     spool.commit(&[SpoolChange::Opened(newer.clone()), SpoolChange::Opened(lease("nobody"))]).unwrap();
     (whole.lease, whole.opening) = (newer, None);
     assert_eq!(spool.calls().unwrap(), [whole.clone()]);
-    spool.commit(&[shipped("CA", &hello), SpoolChange::Opened(lease("CA"))]).unwrap();
+    spool.commit(&[stored("CA", &hello), SpoolChange::Opened(lease("CA"))]).unwrap();
     whole.records.clear();
     assert_eq!(after_crash(&memory).calls().unwrap(), [whole]);
     spool.commit(&[SpoolChange::Closed(call("CA")), SpoolChange::Closed(call("nobody"))]).unwrap();
@@ -182,27 +183,26 @@ fn a_call_is_there_while_something_is_to_be_done() {
 }
 
 #[test]
-fn there_is_room_up_to_the_limit_with_what_was_set_aside() {
+fn dead_letters_count_towards_the_limit() {
     let hello = record(0, 1, "Hello");
     let settings = SpoolSettings::default().with_max_bytes(2 * bytes([&hello]));
-    let spool = Spool::in_memory(&SpoolMemory::new(), settings).unwrap();
+    let spool = Spool::in_memory(&SpoolMemory::default(), settings).unwrap();
     spool.commit(&[put("CA", &hello), put("CB", &hello), put_dead_letter("CB", &hello)]).unwrap();
     assert!(spool.has_room_for(0) && !spool.has_room_for(1));
-    spool.commit(&[shipped("CA", &hello)]).unwrap();
+    spool.commit(&[stored("CA", &hello)]).unwrap();
     assert!(spool.has_room_for(bytes([&hello])) && !spool.has_room_for(bytes([&hello]) + 1));
 }
 
 #[test]
-fn a_full_disk_refuses_a_commit_and_takes_it_once_there_is_room() {
+fn full_disk_refuses_commits_until_there_is_room() {
     let (memory, spool) = in_memory();
     let [kept, refused] = [record(0, 1, "kept"), record(1, 1, "private words")];
     spool.commit(&[put("CA", &kept)]).unwrap();
     memory.fail_after(Some(0));
     for change in [put("CA", &refused), SpoolChange::Forget(call("CB"))] {
         let error = spool.commit(&[change]).unwrap_err();
-        assert_eq!(error.kind(), SpoolErrorKind::DiskFull);
         assert_eq!(error.remedy(), Remedy::Operator);
-        assert_eq!(error.to_string(), "no room for the spool (in memory); make room on its disk, then do it again");
+        assert_eq!(error.to_string(), "the disk of the spool (in memory) is full; free some space, then retry");
     }
     memory.fail_after(None);
     assert_eq!(batch(&spool, "CA"), slice::from_ref(&kept));

@@ -1,169 +1,166 @@
-//! What the task does when a call is due, and what it makes of the outcome.
+//! Starts attempts for calls that are due, and applies their results.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::{Id, JoinError};
 
 use super::call::{Gap, Key, Waiting};
-use super::operation::Outcome;
-use super::shared::Weighed;
-use super::{Durability, Part, Trouble, WriterTask, reason_of, unpoisoned};
+use super::operation::Attempted;
+use super::shared::SizedRecord;
+use super::{Durability, Part, WriterTask, error_chain, unpoisoned};
 use crate::log::spool::SpoolChange;
-use crate::log::{CallId, LogError, Opening, RecordKey, Remedy};
+use crate::log::{CallId, LogError, LogErrorKind, Put, RecordKey, Remedy};
 use crate::message::{MessageId, Record};
 
-/// The longest wait behind a failure while somebody waits for all to be stored.
-const MAX_HURRIED_BACKOFF: Duration = Duration::from_secs(1);
+/// The longest wait after failures that need an operator.
+const MAX_OPERATOR_BACKOFF: Duration = Duration::from_secs(30);
+/// The longest wait after failures while a flush is open.
+const MAX_FLUSH_BACKOFF: Duration = Duration::from_secs(1);
 
 impl WriterTask {
-    /// Starts what is due, as far as there is room.
+    /// Starts attempts for the calls that are due, up to the limit of concurrent calls.
     pub(super) fn start_attempts(&mut self) {
-        let is_spool_known = self.is_spool_known();
+        let is_spool_read = self.is_spool_read();
         while self.running.len() < self.settings.parallel.max(1) {
             let Some(key) = self.next_due() else { return };
             let Some(state) = self.calls.get_mut(&key) else { continue };
-            if let Some(step) = state.next_step(self.settings.batch) {
+            if let Some(operation) = state.next_operation(self.settings.batch) {
                 state.is_busy = true;
-                let has_gap = state.gap != Gap::None || !is_spool_known;
-                let attempt = self.attempts.clone().make(state.lease.clone(), has_gap, step);
+                let has_gap = state.gap != Gap::None || !is_spool_read;
+                let attempt = self.attempts.clone().run(state.lease.clone(), has_gap, operation);
                 let id = self.running.spawn(attempt).id();
                 self.keys.insert(id, key);
             }
         }
     }
 
-    pub(super) fn attempted(&mut self, done: Result<(Id, Outcome), JoinError>) {
-        let (id, outcome) = match done {
-            Ok((id, outcome)) => (id, Some(outcome)),
+    /// Applies the result of an attempt.
+    pub(super) fn on_attempted(&mut self, joined: Result<(Id, Attempted), JoinError>) {
+        let (id, attempted) = match joined {
+            Ok((id, attempted)) => (id, Some(attempted)),
             Err(error) => (error.id(), None),
         };
         let Some(key) = self.keys.remove(&id) else { return };
         let Some(state) = self.calls.get_mut(&key) else { return };
         state.is_busy = false;
-        let lease = state.lease.clone();
-        match outcome {
-            Some(Outcome::Opened(result)) => self.opened(&key, result),
-            Some(Outcome::Put { records, is_spooled, stored, failed }) => {
-                self.put(&key, &records, stored, failed);
+        match attempted {
+            Some(Attempted::Opened(result)) => self.on_opened(&key, result),
+            Some(Attempted::Put { records, is_spooled, stored, failed }) => {
+                self.on_put(&key, &records, stored, failed);
                 if is_spooled {
-                    self.is_busy_until_committed(&key);
+                    self.hold_until_committed(&key);
                 }
             }
-            Some(Outcome::Closed(result)) => self.closed(&key, result),
-            Some(Outcome::Erased(result)) => self.erased(&key, result),
-            Some(Outcome::Unread(error)) => {
-                let operation = format!("reading call {} in the spool", lease.call_id());
-                self.failed(&key, LogError::backend(operation, Remedy::Operator, error));
+            Some(Attempted::Closed(result)) => self.on_closed(&key, result),
+            Some(Attempted::Erased(result)) => self.on_erased(&key, result),
+            Some(Attempted::Unread(error)) => {
+                let operation = format!("reading call {} from the spool", key.0);
+                self.on_failure(&key, LogError::backend(operation, Remedy::Operator, error));
             }
             None => {
-                let operation = format!("writing call {}", lease.call_id());
-                self.failed(&key, LogError::backend(operation, Remedy::Operator, "the log panicked"));
+                let operation = format!("writing call {}", key.0);
+                self.on_failure(&key, LogError::backend(operation, Remedy::Operator, "the log panicked"));
             }
         }
-        self.settle(&key);
+        self.remove_if_done(&key);
     }
 
-    fn opened(&mut self, key: &Key, result: Result<Opening, LogError>) {
+    fn on_opened(&mut self, key: &Key, result: Result<Put, LogError>) {
         match result {
             Err(error) if error.remedy() != Remedy::None => {
                 if let Some(state) = self.calls.get_mut(key) {
-                    state.header_waits = true;
+                    state.is_header_deferred = true;
                 }
-                return self.failed(key, error);
+                return self.on_failure(key, error);
             }
-            Err(error) if error.is_erased() => self.forget(key, error),
-            // Another call has this id: nothing of this one may be written there.
-            Err(error) if error.is_conflict() => self.fence(key, error),
+            Err(error) if error.kind() == LogErrorKind::Erased => self.forget(key, &error),
+            // Another call has this id, so no record may be written to it.
+            Err(error) if error.kind() == LogErrorKind::Conflict => self.fence(key, error),
             Err(error) => {
-                self.refuse_part(key, Part::Header, &error);
-                self.header_is_settled(key);
+                self.reject_part(key, Part::Header, &error);
+                self.settle_header(key);
             }
-            Ok(opening) => {
-                self.header_is_settled(key);
-                // Nobody has written it before, nor taken it over.
+            Ok(put) => {
+                self.settle_header(key);
+                // A new header proves that no other writer has written the call.
                 let state = self.calls.get_mut(key).filter(|state| state.gap == Gap::Unknown);
-                if let (Opening::Opened, Some(state)) = (opening, state) {
+                if let (Put::Written, Some(state)) = (put, state) {
                     state.gap = Gap::None;
                 }
             }
         }
-        self.succeeded(key);
+        self.on_success(key);
     }
 
-    pub(super) fn header_is_settled(&mut self, key: &Key) {
-        let opening = self.calls.get_mut(key).and_then(|state| state.opening.take());
-        if let Some((number, _)) = opening {
-            self.settle_number(number);
-            if let Some(lease) = self.calls.get(key).map(|state| state.lease.clone()) {
-                self.note(SpoolChange::Opened(lease));
-            }
+    /// Removes the header from the work of a call, because it is stored or rejected.
+    pub(super) fn settle_header(&mut self, key: &Key) {
+        let Some(state) = self.calls.get_mut(key) else { return };
+        if let Some((number, _)) = state.opening.take() {
+            let lease = state.lease.clone();
+            self.settle_part(number);
+            self.queue_change(SpoolChange::Opened(lease));
         }
     }
 
-    fn closed(&mut self, key: &Key, result: Result<(), LogError>) {
+    fn on_closed(&mut self, key: &Key, result: Result<(), LogError>) {
         match result {
-            Err(error) if error.remedy() != Remedy::None => return self.failed(key, error),
-            Err(error) if error.is_erased() => self.forget(key, error),
-            Err(error) if error.is_fenced() => self.fence(key, error),
+            Err(error) if error.remedy() != Remedy::None => return self.on_failure(key, error),
+            Err(error) if error.kind() == LogErrorKind::Erased => self.forget(key, &error),
+            Err(error) if error.kind() == LogErrorKind::Fenced => self.fence(key, error),
             Err(error) => {
-                self.refuse_part(key, Part::CallEnd, &error);
-                self.call_end_is_settled(key);
+                self.reject_part(key, Part::CallEnd, &error);
+                self.settle_call_end(key);
             }
-            Ok(()) => self.call_end_is_settled(key),
+            Ok(()) => self.settle_call_end(key),
         }
-        self.succeeded(key);
+        self.on_success(key);
     }
 
-    pub(super) fn call_end_is_settled(&mut self, key: &Key) {
-        let call_end = self.calls.get_mut(key).and_then(|state| state.call_end.take());
-        if let Some((number, _)) = call_end {
-            self.settle_number(number);
-            self.note(SpoolChange::Closed(key.0.clone()));
+    /// Removes the end from the work of a call, because it is stored or rejected.
+    pub(super) fn settle_call_end(&mut self, key: &Key) {
+        if let Some((number, _)) = self.calls.get_mut(key).and_then(|state| state.call_end.take()) {
+            self.settle_part(number);
+            self.queue_change(SpoolChange::Closed(key.0.clone()));
         }
     }
 
-    fn put(&mut self, key: &Key, records: &[Record], stored: Vec<MessageId>, failed: Vec<(MessageId, LogError)>) {
-        self.shared.count(|status| status.written += stored.len() as u64);
+    fn on_put(&mut self, key: &Key, records: &[Record], stored: Vec<MessageId>, failed: Vec<(MessageId, LogError)>) {
         let find = |id: MessageId| records.iter().find(|record| record.id() == id);
-        for id in stored {
-            if let Some(record) = find(id) {
-                self.stored(key, record);
-            }
+        for record in stored.into_iter().filter_map(find) {
+            self.on_stored(key, record);
         }
-        let mut again = None;
+        let mut failure = None;
         for (id, error) in failed {
-            match error.remedy() {
-                Remedy::None if error.is_fenced() => self.fence(key, error),
-                Remedy::None if error.is_erased() => self.forget(key, error),
-                Remedy::None => {
+            match (error.remedy(), error.kind()) {
+                (Remedy::None, LogErrorKind::Fenced) => self.fence(key, error),
+                (Remedy::None, LogErrorKind::Erased) => self.forget(key, &error),
+                (Remedy::None, _) => {
                     if let Some(record) = find(id) {
-                        self.refuse(key, RecordKey::of(record), &error);
+                        self.reject_record(key, RecordKey::of(record), &error);
                     }
                 }
-                // What a person has to mend says more than what passes.
-                _ if again.as_ref().is_none_or(LogError::is_retryable) => again = Some(error),
+                // Operator errors outrank transient ones.
+                _ if failure.as_ref().is_none_or(LogError::is_retryable) => failure = Some(error),
                 _ => {}
             }
         }
-        match again {
-            Some(error) => self.failed(key, error),
-            None => self.succeeded(key),
+        match failure {
+            Some(error) => self.on_failure(key, error),
+            None => self.on_success(key),
         }
     }
 
-    /// The log holds a record: this revision of it.
-    fn stored(&mut self, key: &Key, record: &Record) {
+    /// Removes a stored revision from memory and spool.
+    fn on_stored(&mut self, key: &Key, record: &Record) {
         let RecordKey { position, revision, .. } = RecordKey::of(record);
         if self.shared.acknowledge_at == Durability::Stored {
             self.acknowledge(key, record);
         }
         if let Some(waiting) = self.take_waiting(key, RecordKey::of(record)) {
-            self.shared.give_back(&waiting.call, waiting.bytes);
-            self.shared.count(|status| status.queued -= 1);
-            self.shared.count(|status| status.stored += 1);
+            self.shared.release(&waiting.call, waiting.bytes);
+            self.shared.count(|status| (status.queued, status.stored) = (status.queued - 1, status.stored + 1));
             if self.shared.acknowledge_at == Durability::Spooled {
-                // It went past the spool.
+                // It bypassed the spool, where it would have been acknowledged.
                 self.acknowledge(key, record);
             }
         }
@@ -172,115 +169,114 @@ impl WriterTask {
             && self.take_spooled(key, spooled)
         {
             self.shared.count(|status| status.spooled -= 1);
-            self.note(SpoolChange::Shipped(key.0.clone(), RecordKey::of(record)));
+            self.queue_change(SpoolChange::Stored(key.0.clone(), RecordKey::of(record)));
             if spooled.revision == revision {
                 self.shared.count(|status| status.stored += 1);
             } else {
-                // The spool has it still, or, where a commit failed and was done, the newer one.
+                // The file may hold either revision: a commit that reported an error may have been made.
                 self.shared.count(|status| status.replaced += 1);
-                self.note(SpoolChange::Shipped(key.0.clone(), spooled));
+                self.queue_change(SpoolChange::Stored(key.0.clone(), spooled));
             }
         }
     }
 
+    /// Adds a record to the receipts of its call's handles.
     pub(super) fn acknowledge(&self, key: &Key, record: &Record) {
         for handle in self.calls.get(key).into_iter().flat_map(|state| &state.handles) {
             unpoisoned(&handle.receipts).add(record);
         }
     }
 
-    /// Removes a record from memory, if it is still this revision. Its room is still to be given back.
+    /// Removes a record from memory if it still has this revision. The caller releases its bytes.
     pub(super) fn take_waiting(&mut self, key: &Key, record: RecordKey) -> Option<Waiting> {
         let state = self.calls.get_mut(key)?;
         state.waiting.get(&record.position).filter(|waiting| waiting.record.revision() == record.revision)?;
         let waiting = state.waiting.remove(&record.position)?;
-        self.settle_number(waiting.number);
+        self.settle_part(waiting.number);
         Some(waiting)
     }
 
-    /// Forgets that a record is in the spool, if it is still this revision.
+    /// Removes a spooled record from the call's work if it still has this revision, and returns true if it did.
     pub(super) fn take_spooled(&mut self, key: &Key, record: RecordKey) -> bool {
         let Some(state) = self.calls.get_mut(key) else { return false };
         let found = state.spooled.get(&record.position);
-        let is_it = found.is_some_and(|spooled| spooled.key.revision == record.revision);
-        if is_it && let Some(spooled) = state.spooled.remove(&record.position) {
-            self.settle_number(spooled.number);
+        let is_same = found.is_some_and(|spooled| spooled.key.revision == record.revision);
+        if is_same && let Some(spooled) = state.spooled.remove(&record.position) {
+            self.settle_part(spooled.number);
         }
-        is_it
+        is_same
     }
 
-    /// The log will never take a record.
-    pub(super) fn refuse(&mut self, key: &Key, record: RecordKey, error: &LogError) {
-        let reason = reason_of(error);
+    /// Turns a record that the log will never accept into a dead letter.
+    pub(super) fn reject_record(&mut self, key: &Key, record: RecordKey, error: &LogError) {
+        let reason = error_chain(error);
         let Some(state) = self.calls.get_mut(key) else { return };
-        // Where a newer one is still to come, too: others may go first.
+        // Later records may be stored before a newer revision of this one.
         state.gap = Gap::Left;
         let has_newer = state.has_newer(record);
         if let Some(waiting) = self.take_waiting(key, record) {
-            let weighed = Weighed { record: waiting.record, bytes: waiting.bytes };
-            self.put_dead_letter(&waiting.call, weighed, reason.clone());
+            let sized = SizedRecord { record: waiting.record, bytes: waiting.bytes };
+            self.add_dead_letter(&waiting.call, sized, reason.clone());
         }
         if self.take_spooled(key, record) {
             if has_newer {
-                // The newer one may be taken, and takes its place.
-                self.shared.count(|status| status.spooled -= 1);
-                self.shared.count(|status| status.replaced += 1);
-                self.note(SpoolChange::Shipped(key.0.clone(), record));
+                // The log may accept the newer revision, which replaces this one.
+                self.shared
+                    .count(|status| (status.spooled, status.replaced) = (status.spooled - 1, status.replaced + 1));
+                self.queue_change(SpoolChange::Stored(key.0.clone(), record));
             } else {
-                self.dead_letters_in_spool(key, record, reason);
+                self.add_dead_letter_in_spool(key, record, reason);
             }
         }
     }
 
-    fn succeeded(&mut self, key: &Key) {
-        let patience = self.patience();
+    fn on_success(&mut self, key: &Key) {
+        let linger = self.linger();
         let Some(state) = self.calls.get_mut(key) else { return };
         (state.failures, state.error) = (0, None);
-        let has_old_work = !state.spooled.is_empty() || state.waiting.len() > self.settings.batch;
+        let has_backlog = !state.spooled.is_empty() || state.waiting.len() > self.settings.batch;
         let has_work = state.has_work();
-        self.mended(Some(&key.0));
+        self.clear_trouble(Some(&key.0));
         if has_work {
-            self.schedule(key, if has_old_work { Duration::ZERO } else { patience });
+            self.schedule(key, if has_backlog { Duration::ZERO } else { linger });
         }
     }
 
-    fn failed(&mut self, key: &Key, error: LogError) {
+    /// Schedules a retry.
+    fn on_failure(&mut self, key: &Key, error: LogError) {
         self.shared.count(|status| status.retried += 1);
-        let is_hurried = self.is_hurried();
+        let is_flushing = self.is_flushing();
         let Some(state) = self.calls.get_mut(key) else { return };
-        let (remedy, error) = (error.remedy(), Arc::new(error));
         state.failures += 1;
         state.error = Some(error.clone());
-        let mut max = self.settings.max_backoff;
-        if remedy == Remedy::Operator {
-            max = self.settings.max_operator_backoff;
+        let needs_operator = error.remedy() == Remedy::Operator;
+        let mut longest = if needs_operator { MAX_OPERATOR_BACKOFF } else { self.settings.max_backoff };
+        if is_flushing {
+            longest = longest.min(MAX_FLUSH_BACKOFF);
         }
-        if is_hurried {
-            max = max.min(MAX_HURRIED_BACKOFF);
-        }
-        let wait = self.settings.wait_after(state.failures, max);
+        let wait = self.settings.backoff_after(state.failures, longest);
         state.due = None;
         self.schedule(key, wait);
-        if remedy == Remedy::Operator {
-            self.trouble(Trouble::of_call(key.0.clone(), error));
+        if needs_operator {
+            self.report_trouble(Some(key.0.clone()), error);
         }
     }
 
-    /// Says aloud that a person has to mend something; once, until it is mended.
-    pub(super) fn trouble(&self, trouble: Trouble) {
+    /// Adds an error that needs an operator to the status. The first one is also traced. `None` is the spool.
+    pub(super) fn report_trouble(&self, call_id: Option<CallId>, error: LogError) {
         let mut all = unpoisoned(&self.shared.counters.trouble);
         if all.is_empty() {
-            let reason = reason_of(&*trouble.error);
-            tracing::error!(%reason, "the log cannot be written until somebody mends this; nothing is lost, and it goes on by itself");
+            let reason = error_chain(&error);
+            tracing::error!(%reason, "the log cannot be written until an operator fixes this; the writer keeps all changes and retries");
         }
-        all.insert(trouble.call_id.clone(), trouble);
+        all.insert(call_id, error);
     }
 
-    /// What kept a call from being written, or the spool, does not any more.
-    pub(super) fn mended(&self, call_id: Option<&CallId>) {
+    /// Removes the error of a call, or of the spool, after a success.
+    pub(super) fn clear_trouble(&self, call_id: Option<&CallId>) {
         let mut all = unpoisoned(&self.shared.counters.trouble);
         if all.remove(&call_id.cloned()).is_some() && all.is_empty() {
-            tracing::info!("what kept the log from being written is mended");
+            tracing::info!("the log can be written again");
         }
     }
 }

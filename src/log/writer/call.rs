@@ -1,4 +1,4 @@
-//! [`CallState`]: what the task knows of one call.
+//! [`CallState`]: the task's state of one call.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,67 +6,68 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::shared::{CallShared, Weighed};
-use super::{Durability, NotAccepted, Part, Unstored};
+use super::shared::{CallShared, SizedRecord};
+use super::{Durability, Part, Unstored};
 use crate::log::{CallEnd, CallHeader, CallId, LogError, RecordKey, WriterLease};
 use crate::message::{Position, Record};
 
-/// Which call, and which of its writers.
+/// A call and the epoch of its writer.
 pub(super) type Key = (CallId, u32);
 
 pub(super) fn key_of(lease: &WriterLease) -> Key {
     (lease.call_id().clone(), lease.epoch())
 }
 
-/// What the task knows of one call: what is still to be written of it, and when the next attempt is due.
+/// The task's state of one call: the parts that have to be stored, and when the next attempt is due.
+///
+/// Each part has a number, in the order in which the task accepted the parts of all calls.
 pub(super) struct CallState {
     pub lease: WriterLease,
-    /// Of its handles what they share with the task. Usually there is one.
+    /// The live handles of the call, usually one.
     pub handles: Vec<Arc<CallShared>>,
-    /// With the number of each part in the order in which all parts of all calls were accepted.
     pub opening: Option<(u64, CallHeader)>,
     pub call_end: Option<(u64, CallEnd)>,
-    /// In memory: the newest revision of each message.
+    /// The newest revision of each message that waits in memory.
     pub waiting: BTreeMap<Position, Waiting>,
-    /// In the spool, likewise.
+    /// The newest revision of each message that waits in the spool.
     pub spooled: BTreeMap<Position, Spooled>,
     pub gap: Gap,
-    /// Whether an attempt is being made, or what it did is being written down in the spool.
+    /// True while an attempt runs, or while its result is being written to the spool.
     pub is_busy: bool,
-    /// Whether records go before the header, whose last attempt failed.
-    pub header_waits: bool,
+    /// True if records are written before the header, because the last attempt at the header failed.
+    pub is_header_deferred: bool,
     pub failures: u32,
     pub due: Option<Instant>,
-    pub error: Option<Arc<LogError>>,
-    pub erasing: Vec<oneshot::Sender<Result<(), LogError>>>,
+    pub error: Option<LogError>,
+    pub erase_replies: Vec<oneshot::Sender<Result<(), LogError>>>,
 }
 
 pub(super) struct Waiting {
     pub number: u64,
     pub record: Record,
     pub bytes: usize,
-    /// Whose room it takes.
+    /// The handle whose limit the bytes count towards.
     pub call: Arc<CallShared>,
-    pub place: Place,
-    /// Whether this revision is in the commit of the spool that is under way.
+    pub route: Route,
+    /// True if the current commit of the spool contains this revision.
     pub is_committing: bool,
 }
 
-/// Whether the log lacks a record in front of those that are still to come. Behind it no fence meets a writer that has
-/// lost its call: see `dynamodb/resume/mod.rs`.
+/// Whether the log may lack an earlier record of the call. After a missing record, no fence stops a writer that has lost
+/// its call: see `dynamodb/resume/mod.rs`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Gap {
-    /// All is written in its order: the call began here, or was resumed here.
+    /// The call was opened or resumed here, and everything was written in order.
     None,
-    /// An earlier life of the process may have left one.
+    /// An earlier process or handle may have left a gap.
     Unknown,
-    /// Something was set aside.
+    /// A record became a dead letter.
     Left,
 }
 
-/// Where a record that waits in memory goes next.
+/// Where a record in memory is written next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Route {
     Log,
     Spool,
 }
@@ -76,8 +77,8 @@ pub(super) struct Spooled {
     pub key: RecordKey,
 }
 
-/// What to do next for a call.
-pub(super) enum Step {
+/// The next attempt for a call.
+pub(super) enum Operation {
     Open(CallHeader),
     Put(Vec<Record>),
     PutSpooled,
@@ -85,15 +86,14 @@ pub(super) enum Step {
     Erase,
 }
 
-/// What becomes of a record that comes in.
+/// The result of adding a record to a call.
 pub(super) enum Arrival {
-    /// It waits.
     New,
-    /// It waits in place of an older revision, which took so many bytes of a call.
+    /// The record replaces an older revision, which took this many bytes of a handle's limit.
     Replaces(Arc<CallShared>, usize),
     /// The same or a newer revision waits already.
     Known,
-    /// Another message waits in its place.
+    /// Another message waits at the same position.
     Conflict(LogError),
 }
 
@@ -108,18 +108,18 @@ impl CallState {
             spooled: BTreeMap::new(),
             gap: Gap::Unknown,
             is_busy: false,
-            header_waits: false,
+            is_header_deferred: false,
             failures: 0,
             due: None,
             error: None,
-            erasing: Vec::new(),
+            erase_replies: Vec::new(),
         }
     }
 
-    pub fn know(&mut self, handle: &Arc<CallShared>) {
+    pub fn add_handle(&mut self, handle: &Arc<CallShared>) {
         if !self.handles.iter().any(|known| Arc::ptr_eq(known, handle)) {
             self.handles.push(handle.clone());
-            // What it was opened with may have come later than the first handle.
+            // A later handle may know the expiry that an earlier one did not.
             self.lease = handle.lease.clone();
         }
         if self.gap == Gap::Unknown {
@@ -127,36 +127,28 @@ impl CallState {
         }
     }
 
-    /// Takes a record in.
-    pub fn arrive(&mut self, number: u64, weighed: &Weighed, call: &Arc<CallShared>, place: Place) -> Arrival {
-        let record = &weighed.record;
+    pub fn add_record(&mut self, number: u64, sized: &SizedRecord, call: &Arc<CallShared>, route: Route) -> Arrival {
+        let record = &sized.record;
         let (position, id, revision) = (record.position(), record.id(), record.revision());
-        let of_spool = self.spooled.get(&position).map(|spooled| (spooled.key.id, spooled.key.revision));
-        let of_memory = self.waiting.get(&position).map(|waiting| (waiting.record.id(), waiting.record.revision()));
-        for (found, found_revision) in of_spool.into_iter().chain(of_memory) {
+        let in_spool = self.spooled.get(&position).map(|spooled| (spooled.key.id, spooled.key.revision));
+        let in_memory = self.waiting.get(&position).map(|waiting| (waiting.record.id(), waiting.record.revision()));
+        for (found, found_revision) in in_spool.into_iter().chain(in_memory) {
             if found != id {
-                let call_id = self.lease.call_id().clone();
-                return Arrival::Conflict(LogError::OtherMessage { call_id, position, id, found });
+                return Arrival::Conflict(LogError::other_message(self.lease.call_id(), position, id, found));
             }
             if found_revision >= revision {
                 return Arrival::Known;
             }
         }
-        // Once records of a call go past the spool, all do, until there are none: so that they stay in their order.
-        let goes_past = self.waiting.values().any(|waiting| waiting.place == Place::Log);
-        let place = if goes_past { Place::Log } else { place };
-        let waiting = Waiting {
-            number,
-            record: record.clone(),
-            bytes: weighed.bytes,
-            call: call.clone(),
-            place,
-            is_committing: false,
-        };
+        // While one record of the call bypasses the spool, all do, so that they stay in order.
+        let bypasses = self.waiting.values().any(|waiting| waiting.route == Route::Log);
+        let route = if bypasses { Route::Log } else { route };
+        let (record, bytes, call) = (record.clone(), sized.bytes, call.clone());
+        let waiting = Waiting { number, record, bytes, call, route, is_committing: false };
         match self.waiting.insert(position, waiting) {
             None => Arrival::New,
             Some(older) => {
-                // What waited for it still does, with the newer revision.
+                // Flushes that wait for the older revision now wait for the newer one.
                 if let Some(newer) = self.waiting.get_mut(&position) {
                     newer.number = older.number;
                 }
@@ -165,33 +157,33 @@ impl CallState {
         }
     }
 
-    /// What to do next, if anything can be done.
-    pub fn next_step(&mut self, batch: usize) -> Option<Step> {
+    /// Returns the next attempt, if there is one to make now.
+    pub fn next_operation(&mut self, batch: usize) -> Option<Operation> {
         if self.is_busy {
             return None;
         }
-        if !self.erasing.is_empty() {
-            return Some(Step::Erase);
+        if !self.erase_replies.is_empty() {
+            return Some(Operation::Erase);
         }
-        let opening = self.opening.as_ref().map(|(_, header)| Step::Open(header.clone()));
-        if opening.is_some() && !self.header_waits {
+        let opening = self.opening.as_ref().map(|(_, header)| Operation::Open(header.clone()));
+        if opening.is_some() && !self.is_header_deferred {
             return opening;
         }
-        self.header_waits = false;
+        self.is_header_deferred = false;
         if !self.spooled.is_empty() {
-            return Some(Step::PutSpooled);
+            return Some(Operation::PutSpooled);
         }
-        // What is on its way to the spool came first, and goes to the log first.
-        let is_spooling = self.waiting.values().any(|waiting| waiting.place == Place::Spool);
+        // Records that are being spooled were accepted first, so they reach the log first.
+        let is_spooling = self.waiting.values().any(|waiting| waiting.route == Route::Spool);
         if !is_spooling && !self.waiting.is_empty() {
             let ready = self.waiting.values().take(batch.max(1));
-            return Some(Step::Put(ready.map(|waiting| waiting.record.clone()).collect()));
+            return Some(Operation::Put(ready.map(|waiting| waiting.record.clone()).collect()));
         }
         let call_end = self.call_end.as_ref().filter(|_| self.waiting.is_empty());
-        opening.or_else(|| call_end.map(|(_, call_end)| Step::Close(call_end.clone())))
+        opening.or_else(|| call_end.map(|(_, call_end)| Operation::Close(call_end.clone())))
     }
 
-    /// Whether nothing is left to do for it, and nobody will bring more.
+    /// Returns true if no work is left and no handle can bring more.
     pub fn is_done(&self) -> bool {
         self.handles.is_empty() && !self.has_work() && !self.is_busy
     }
@@ -199,50 +191,42 @@ impl CallState {
     pub fn has_work(&self) -> bool {
         self.opening.is_some()
             || self.call_end.is_some()
-            || !self.erasing.is_empty()
+            || !self.erase_replies.is_empty()
             || !self.waiting.is_empty()
             || !self.spooled.is_empty()
     }
 
-    /// The records that wait, in the spool and in memory: of a message that waits in both, the older revision first.
+    /// The keys of all waiting records. If a message waits in spool and memory, its older revision comes first.
     pub fn keys(&self) -> Vec<RecordKey> {
         let waiting = self.waiting.values().map(|waiting| RecordKey::of(&waiting.record));
         self.spooled.values().map(|spooled| spooled.key).chain(waiting).collect()
     }
 
-    /// Refuses all that is still to come.
-    pub fn end(&self, error: &Arc<LogError>) {
+    /// Makes all handles refuse further changes.
+    pub fn refuse_changes(&self, error: &LogError) {
         for handle in &self.handles {
-            // The first reason stays.
-            let _ = handle.over.set(NotAccepted::Over(error.clone()));
+            let _ = handle.refusal.set(error.clone());
         }
     }
 
-    /// Whether a newer revision of a message waits, or is in the spool.
+    /// Returns true if a newer revision of the message waits.
     pub fn has_newer(&self, key: RecordKey) -> bool {
-        let of_memory = self.waiting.get(&key.position).map(|waiting| waiting.record.revision());
-        let of_spool = self.spooled.get(&key.position).map(|spooled| spooled.key.revision);
-        of_memory.max(of_spool).is_some_and(|revision| revision > key.revision)
+        let in_memory = self.waiting.get(&key.position).map(|waiting| waiting.record.revision());
+        let in_spool = self.spooled.get(&key.position).map(|spooled| spooled.key.revision);
+        in_memory.max(in_spool).is_some_and(|revision| revision > key.revision)
     }
 
-    /// What was accepted up to a number, and is not stored.
+    /// Returns the parts up to a number that are not stored.
     pub fn unstored(&self, up_to: u64) -> impl Iterator<Item = Unstored> {
-        let part = |part, level| Unstored {
-            call_id: Some(self.lease.call_id().clone()),
-            part,
-            level,
-            is_dead_letter: false,
-            error: self.error.as_deref().map(|error| super::reason_of(error)),
-        };
-        let is_before = move |number: &u64| *number <= up_to;
-        let opening = self.opening.iter().filter(move |(number, _)| is_before(number));
-        let opening = opening.map(move |_| part(Part::Header, Durability::Accepted));
-        let spooled = self.spooled.values().filter(move |spooled| is_before(&spooled.number));
-        let spooled = spooled.map(move |spooled| part(Part::of(spooled.key), Durability::Spooled));
-        let waiting = self.waiting.values().filter(move |waiting| is_before(&waiting.number));
-        let waiting = waiting.map(move |waiting| part(Part::of(RecordKey::of(&waiting.record)), Durability::Accepted));
-        let call_end = self.call_end.iter().filter(move |(number, _)| is_before(number));
-        let call_end = call_end.map(move |_| part(Part::CallEnd, Durability::Accepted));
-        opening.chain(spooled).chain(waiting).chain(call_end)
+        let spooled = self.spooled.values().map(|it| (it.number, Part::of(it.key), Durability::Spooled));
+        let waiting = self.waiting.values().map(|it| (it.number, RecordKey::of(&it.record)));
+        let waiting = waiting.map(|(number, key)| (number, Part::of(key), Durability::Accepted));
+        let opening = self.opening.iter().map(|(number, _)| (*number, Part::Header, Durability::Accepted));
+        let call_end = self.call_end.iter().map(|(number, _)| (*number, Part::CallEnd, Durability::Accepted));
+        let parts = opening.chain(spooled).chain(waiting).chain(call_end).filter(move |(number, ..)| *number <= up_to);
+        parts.map(move |(_, part, level)| Unstored {
+            error: self.error.as_ref().map(|error| super::error_chain(error)),
+            ..Unstored::new(Some(self.lease.call_id().clone()), part, level)
+        })
     }
 }

@@ -1,4 +1,4 @@
-//! [`CallWriter`]: the way of one call into the log.
+//! [`CallWriter`]: the handle for logging one call.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,103 +7,89 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
 use super::call::Gap;
-use super::shared::{CallShared, Order, Orders, Shared, Weighed};
+use super::shared::{CallShared, Command, Commands, Shared, SizedRecord};
 use super::{Durability, Unstored, unpoisoned};
 use crate::clock::from_now;
-use crate::log::{CallEnd, CallHeader, LogError, WriterLease};
+use crate::log::{CallEnd, CallHeader, LogError, LogErrorKind, Remedy, WriterLease};
 use crate::manager::{LastMessage, MessagesManager, Receipt};
 use crate::message::{MessageWrapper, Record};
 
-/// The way of one call into the log. Drop it when the call is over: what was accepted is written all the same.
+/// The handle for logging one call. Drop it when the call is over: accepted changes are still stored.
 pub struct CallWriter {
     call: Arc<CallShared>,
     shared: Arc<Shared>,
-    orders: Orders,
+    commands: Commands,
 }
 
-/// What became of changes that were handed over.
+/// The result of [`CallWriter::submit`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct HandedOver {
-    /// How many records were accepted.
+pub struct Submitted {
+    /// The number of records that were accepted.
     pub records: usize,
-    /// Whether there was no room for all of them: the rest stays pending in the manager, and comes with the next turn.
+    /// True if the limits left no room for the remaining records. They stay pending in the manager until the next turn.
     pub is_full: bool,
 }
 
-/// Why nothing of a call is accepted any more.
-#[derive(Debug, Clone, thiserror::Error)]
-#[non_exhaustive]
-pub enum NotAccepted {
-    /// Another process has resumed the call, or the call was erased. What was accepted and not yet stored was
-    /// [set aside](super::DeadLetter), or forgotten with the call.
-    #[error("{0}")]
-    Over(Arc<LogError>),
-    /// The writer was stopped.
-    #[error(
-        "the log's writer was stopped; nothing was accepted: start another one, take back what was handed over, and hand over all that is pending"
-    )]
-    Stopped,
-}
-
 impl CallWriter {
-    pub(super) fn new(lease: WriterLease, gap: Gap, shared: Arc<Shared>, orders: Orders) -> Self {
+    pub(super) fn new(lease: WriterLease, gap: Gap, shared: Arc<Shared>, commands: Commands) -> Self {
         let call = Arc::new(CallShared::new(lease, gap));
-        // Without a task nothing is accepted, and that is told.
-        let _ = orders.send(Order::Begin(call.clone()));
-        Self { call, shared, orders }
+        // Without a task, `submit` reports that the writer is stopped.
+        let _ = commands.send(Command::Begin(call.clone()));
+        Self { call, shared, commands }
     }
 
-    /// Has the header of the call written.
-    pub(super) fn open(&self, header: CallHeader) -> Result<(), NotAccepted> {
-        self.orders.send(Order::Open(self.call.clone(), header)).map_err(|_| NotAccepted::Stopped)
+    pub(super) fn open(&self, header: CallHeader) -> Result<(), LogError> {
+        self.commands.send(Command::Open(self.call.clone(), header)).map_err(|_| LogError::stopped())
     }
 
-    /// The right with which it is written.
+    /// The lease with which the call is written.
     pub fn lease(&self) -> &WriterLease {
         &self.call.lease
     }
 
-    /// Tells the manager what the log has, and takes what it has to say: what changed since the last time.
+    /// Submits every change since the last call of this method. First [acknowledges](Self::acknowledge) stored changes.
     ///
-    /// Never waits, and does the same work whatever the log does: it looks at what is new, not at what is waiting.
-    /// `tail` as in [`changes`](MessagesManager::changes). What finds no room stays pending in the manager.
+    /// Never blocks. The cost depends on the new changes only, not on those that wait. `last` is as in
+    /// [`changes`](MessagesManager::changes). Changes that exceed the limits stay pending in the manager.
     ///
-    /// Errors: another process has resumed the call, it was erased, or the writer was stopped; all stays pending.
+    /// Returns [`Fenced`](LogErrorKind::Fenced) if another process has taken the call over,
+    /// [`Erased`](LogErrorKind::Erased) if the call was erased, and [`Stopped`](LogErrorKind::Stopped) if the writer was
+    /// stopped. All changes stay pending then; earlier changes that were not stored became
+    /// [dead letters](crate::log::DeadLetter), or were forgotten with the call.
     pub fn submit<W: MessageWrapper>(
         &self,
         manager: &mut MessagesManager<W>,
-        tail: LastMessage,
-    ) -> Result<HandedOver, NotAccepted> {
+        last: LastMessage,
+    ) -> Result<Submitted, LogError> {
         self.acknowledge(manager);
-        if let Some(over) = self.call.over.get() {
-            return Err(over.clone());
+        if let Some(refusal) = self.call.refusal.get() {
+            return Err(refusal.clone());
         }
-        let mut submitted = HandedOver::default();
-        let (mut receipt, mut records, mut bytes) = (Receipt::default(), Vec::new(), 0);
-        for record in manager.new_records(tail) {
-            let weighed = Weighed { bytes: weight(&record), record };
-            if !self.shared.take(&self.call, weighed.bytes) {
+        let mut submitted = Submitted::default();
+        let (mut receipt, mut records, mut total) = (Receipt::default(), Vec::new(), 0);
+        for record in manager.new_records(last) {
+            let bytes = size_of(&record);
+            if !self.shared.reserve(&self.call, bytes) {
                 submitted.is_full = true;
                 self.shared.count(|status| status.refused += 1);
                 break;
             }
-            bytes += weighed.bytes;
-            receipt.add(&weighed.record);
-            records.push(weighed);
+            total += bytes;
+            receipt.add(&record);
+            records.push(SizedRecord { record, bytes });
         }
         submitted.records = records.len();
         if records.is_empty() {
             return Ok(submitted);
         }
-        let number = records.len();
-        self.shared.count(|status| status.accepted += number as u64);
-        self.shared.count(|status| status.queued += number as u64);
-        if self.orders.send(Order::Records(self.call.clone(), records)).is_err() {
-            self.shared.count(|status| status.accepted -= number as u64);
-            self.shared.count(|status| status.queued -= number as u64);
-            self.shared.give_back(&self.call, bytes);
-            return Err(NotAccepted::Stopped);
+        let count = records.len() as u64;
+        self.shared.count(|status| (status.accepted, status.queued) = (status.accepted + count, status.queued + count));
+        if self.commands.send(Command::Records(self.call.clone(), records)).is_err() {
+            self.shared
+                .count(|status| (status.accepted, status.queued) = (status.accepted - count, status.queued - count));
+            self.shared.release(&self.call, total);
+            return Err(LogError::stopped());
         }
         if self.shared.acknowledge_at == Durability::Accepted {
             manager.acknowledge(receipt);
@@ -113,7 +99,7 @@ impl CallWriter {
         Ok(submitted)
     }
 
-    /// Tells the manager what the log has: [`submit`](Self::submit) does so first.
+    /// Marks the changes that the log has as logged in the manager. [`submit`](Self::submit) does this first.
     pub fn acknowledge<W: MessageWrapper>(&self, manager: &mut MessagesManager<W>) {
         let receipt = std::mem::take(&mut *unpoisoned(&self.call.receipts));
         if !receipt.is_empty() {
@@ -121,67 +107,60 @@ impl CallWriter {
         }
     }
 
-    /// Waits until all that was accepted of this call before is stored, and tells what is not, within a time: nothing,
-    /// if all is well. Otherwise as [`LogWriter::flush`](super::LogWriter::flush).
-    pub async fn flush(&self, within: Duration) -> Vec<Unstored> {
-        super::flush::flush(&self.orders, &self.shared, Some(self.call.lease.call_id().clone()), within).await
+    /// Waits until all accepted changes of this call are stored, and returns those that are not stored by the timeout.
+    ///
+    /// See [`LogWriter::flush`](super::LogWriter::flush).
+    pub async fn flush(&self, timeout: Duration) -> Vec<Unstored> {
+        super::flush::flush(&self.commands, &self.shared, Some(self.call.lease.call_id().clone()), timeout).await
     }
 
-    /// Hands over all that is left of a call, waiting for room, and writes down how it ended. That it is accepted is
-    /// what this waits for, not that it is stored: see [`flush`](Self::flush).
+    /// Submits all remaining changes of a call and its end, waiting for room if necessary.
     ///
-    /// Errors: as [`submit`](Self::submit), or no room in time; what was accepted is, and it can be tried again.
+    /// Returns when everything is accepted; [`flush`](Self::flush) waits until it is stored.
+    ///
+    /// Returns the errors of [`submit`](Self::submit), and a [retryable](LogError::is_retryable) error if there was no
+    /// room by the timeout. Accepted changes stay accepted.
     pub async fn finish<W: MessageWrapper>(
         &self,
         manager: &mut MessagesManager<W>,
         call_end: CallEnd,
-        within: Duration,
-    ) -> Result<(), FinishError> {
-        let until = from_now(within);
+        timeout: Duration,
+    ) -> Result<(), LogError> {
+        let deadline = from_now(timeout);
         loop {
-            // Registered before the look, so that room made in between is not missed.
+            // Registered before `submit`, so that room freed in between is not missed.
             let room = self.shared.room.notified();
             if !self.submit(manager, LastMessage::Include)?.is_full {
                 break;
             }
-            if Instant::now() > until || timeout_at(until, room).await.is_err() {
-                return Err(FinishError::Unfinished { left: manager.new_records(LastMessage::Include).count() });
+            if Instant::now() > deadline || timeout_at(deadline, room).await.is_err() {
+                let left = manager.new_records(LastMessage::Include).count();
+                let text = format!(
+                    "{left} records of call {} found no room in the writer by the deadline; they are still pending in the \
+                     manager: retry",
+                    self.call.lease.call_id()
+                );
+                return Err(LogError::new(LogErrorKind::Failed, Remedy::Retry, text));
             }
         }
-        let sent = self.orders.send(Order::Close(self.call.clone(), call_end));
-        sent.map_err(|_| NotAccepted::Stopped.into())
+        self.commands.send(Command::Close(self.call.clone(), call_end)).map_err(|_| LogError::stopped())
     }
 }
 
-/// Why a call was not handed over to its end.
-#[derive(Debug, Clone, thiserror::Error)]
-#[non_exhaustive]
-pub enum FinishError {
-    /// Nothing of it is accepted any more.
-    #[error(transparent)]
-    NotAccepted(#[from] NotAccepted),
-    /// There was no room in time.
-    #[error("{left} records of the call found no room in time; they are still pending in the manager: try again")]
-    Unfinished {
-        /// How many records.
-        left: usize,
-    },
-}
-
-/// About how many bytes a record takes, that its texts are shared with the manager aside.
-fn weight(record: &Record) -> usize {
+/// Returns about how many bytes a record takes. Texts are shared with the manager but count in full.
+fn size_of(record: &Record) -> usize {
     record.metadata().record_bytes() + record.contents().record_bytes()
 }
 
 impl Drop for CallWriter {
     fn drop(&mut self) {
-        // Without a task there is nothing that would remember the call.
-        let _ = self.orders.send(Order::Gone(self.call.clone()));
+        // Without a task, nothing remembers the handle.
+        let _ = self.commands.send(Command::Dropped(self.call.clone()));
     }
 }
 
 impl fmt::Debug for CallWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallWriter").field("claim", &self.call.lease).finish_non_exhaustive()
+        f.debug_struct("CallWriter").field("lease", &self.call.lease).finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-//! Waiting for all to be stored, and telling what is not.
+//! Flushing: waiting until parts are stored, and returning those that are not.
 
 use std::time::Duration;
 
@@ -7,120 +7,114 @@ use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until};
 
 use super::call::{CallState, Key, key_of};
-use super::shared::{Order, Orders, Shared};
+use super::shared::{Command, Commands, Shared};
 use super::{Durability, Part, Unstored, WriterTask};
 use crate::clock::from_now;
 use crate::log::CallId;
 
-/// Somebody waits until nothing up to a number is outstanding, of one call or of all.
+/// A caller that waits until all parts up to a number are stored, of one call or of all calls.
 pub(super) struct Flush {
-    pub of: Option<CallId>,
+    pub call_id: Option<CallId>,
     pub up_to: u64,
-    pub until: Instant,
+    pub deadline: Instant,
     pub reply: oneshot::Sender<Vec<Unstored>>,
 }
 
-/// Asks the task for it, and takes its last word where it has ended.
-pub(super) async fn flush(orders: &Orders, shared: &Shared, of: Option<CallId>, within: Duration) -> Vec<Unstored> {
-    let (reply, answer) = oneshot::channel();
-    let until = from_now(within);
-    let sent = orders.send(Order::Flush { of: of.clone(), until: from_now(within - head_start(within)), reply });
-    let answer = if sent.is_ok() { answer_by(until, answer).await } else { Answer::Ended };
-    let is_of = |unstored: &&Unstored| of.is_none() || unstored.call_id == of;
-    match answer {
-        Answer::Given(unstored) => unstored,
-        Answer::Ended => shared.left.get().into_iter().flatten().filter(is_of).cloned().collect(),
-        Answer::Late => vec![Unstored::unanswered(of)],
+/// Asks the task to flush. Returns the leftovers of a task that has ended.
+pub(super) async fn flush(
+    commands: &Commands,
+    shared: &Shared,
+    call_id: Option<CallId>,
+    timeout: Duration,
+) -> Vec<Unstored> {
+    let (reply, receiver) = oneshot::channel();
+    let deadline = from_now(timeout);
+    let command = Command::Flush { call_id: call_id.clone(), deadline: from_now(timeout - head_start(timeout)), reply };
+    let reply = if commands.send(command).is_ok() { reply_by(deadline, receiver).await } else { Reply::Ended };
+    let matches = |unstored: &&Unstored| call_id.is_none() || unstored.call_id == call_id;
+    match reply {
+        Reply::Received(unstored) => unstored,
+        Reply::Ended => shared.leftovers.get().into_iter().flatten().filter(matches).cloned().collect(),
+        Reply::Late => vec![Unstored::unanswered(call_id)],
     }
 }
 
-/// What comes back from the task.
-pub(super) enum Answer<T> {
-    Given(T),
+/// The reply of the task.
+pub(super) enum Reply<T> {
+    Received(T),
     /// The task has ended.
     Ended,
-    /// The deadline has passed, and nobody runs the task.
+    /// The deadline has passed: nothing runs the task.
     Late,
 }
 
-impl<T> Answer<T> {
-    pub fn given(self) -> Option<T> {
-        if let Self::Given(answer) = self { Some(answer) } else { None }
-    }
-}
-
-/// Waits for an answer of the task until the deadline.
-pub(super) async fn answer_by<T>(until: Instant, answer: oneshot::Receiver<T>) -> Answer<T> {
-    let deadline = async {
-        sleep_until(until).await;
-        // A task that was just asked gets its turn.
+/// Waits for a reply of the task until the deadline.
+pub(super) async fn reply_by<T>(deadline: Instant, receiver: oneshot::Receiver<T>) -> Reply<T> {
+    let late = async {
+        sleep_until(deadline).await;
+        // A task on the same thread gets some turns to reply first.
         for _ in 0..TURNS {
             yield_now().await;
         }
     };
     tokio::select! {
         biased;
-        given = answer => given.map_or(Answer::Ended, Answer::Given),
-        () = deadline => Answer::Late,
+        reply = receiver => reply.map_or(Reply::Ended, Reply::Received),
+        () = late => Reply::Late,
     }
 }
 
 const TURNS: usize = 8;
 
-/// The task answers so much before the deadline of the one who waits, so that a late answer means a task that is not run.
-fn head_start(within: Duration) -> Duration {
-    (within / 20).min(Duration::from_millis(20))
+/// Returns how long before the caller's deadline the task replies. So a late reply means that nothing runs the task.
+fn head_start(timeout: Duration) -> Duration {
+    (timeout / 20).min(Duration::from_millis(20))
 }
 
 impl WriterTask {
-    /// Has all that waits attempted now.
-    pub(super) fn hurry(&mut self, of: Option<&CallId>) {
-        let waits = self.calls_of(of).filter(|state| state.has_work());
-        let keys: Vec<Key> = waits.map(|state| key_of(&state.lease)).collect();
+    /// Schedules all waiting calls now, or the given one.
+    pub(super) fn schedule_now(&mut self, call_id: Option<&CallId>) {
+        let waiting = self.states(call_id).filter(|state| state.has_work());
+        let keys: Vec<Key> = waiting.map(|state| key_of(&state.lease)).collect();
         for key in keys {
             self.schedule(&key, Duration::ZERO);
         }
     }
 
+    /// Answers the flushes that are complete or have reached their deadline.
     pub(super) fn answer_flushes(&mut self) {
         let now = Instant::now();
         let oldest = self.outstanding.keys().next().copied().unwrap_or(u64::MAX);
-        let is_spool_known = self.is_spool_known();
-        let mut left = Vec::new();
+        let is_spool_read = self.is_spool_read();
+        let mut open = Vec::new();
         for flush in std::mem::take(&mut self.flushes) {
-            let is_done = is_spool_known
-                && match &flush.of {
+            let is_done = is_spool_read
+                && match &flush.call_id {
                     None => oldest > flush.up_to,
-                    of => self.calls_of(of.as_ref()).all(|state| state.unstored(flush.up_to).next().is_none()),
+                    id => self.states(id.as_ref()).all(|state| state.unstored(flush.up_to).next().is_none()),
                 };
-            if is_done || now >= flush.until {
-                // Whoever asked and is gone does not want to know.
-                let _ = flush.reply.send(self.unstored(flush.of.as_ref(), flush.up_to));
+            if is_done || now >= flush.deadline {
+                // The caller may have gone away.
+                let _ = flush.reply.send(self.unstored(flush.call_id.as_ref(), flush.up_to));
             } else {
-                left.push(flush);
+                open.push(flush);
             }
         }
-        self.flushes = left;
+        self.flushes = open;
     }
 
-    /// What was accepted up to a number and is not stored, of one call or of all; and what is set aside.
-    pub(super) fn unstored(&self, of: Option<&CallId>, up_to: u64) -> Vec<Unstored> {
-        let is_of = |call_id: &CallId| of.is_none_or(|of| of == call_id);
-        let aside = self.unstored_dead_letters().filter(|unstored| unstored.call_id.as_ref().is_some_and(is_of));
-        let unknown = (!self.is_spool_known()).then_some(Unstored {
-            call_id: None,
-            part: Part::Spool,
-            level: Durability::Spooled,
-            is_dead_letter: false,
-            error: None,
-        });
-        unknown.into_iter().chain(self.calls_of(of).flat_map(|state| state.unstored(up_to))).chain(aside).collect()
+    /// Returns the parts up to a number that are not stored, and the dead letters, of one call or of all calls.
+    pub(super) fn unstored(&self, call_id: Option<&CallId>, up_to: u64) -> Vec<Unstored> {
+        let matches = |id: &CallId| call_id.is_none_or(|call_id| call_id == id);
+        let dead = self.unstored_dead_letters().filter(|unstored| unstored.call_id.as_ref().is_some_and(matches));
+        let unread = (!self.is_spool_read()).then(|| Unstored::new(None, Part::Unknown, Durability::Spooled));
+        unread.into_iter().chain(self.states(call_id).flat_map(|state| state.unstored(up_to))).chain(dead).collect()
     }
 
-    /// What is known of a call, of each of its epochs, or of all calls.
-    fn calls_of(&self, of: Option<&CallId>) -> impl Iterator<Item = &CallState> {
-        let all = of.is_none().then(|| self.calls.values());
-        let one = of.map(|of| self.calls.range((of.clone(), 0)..=(of.clone(), u32::MAX)).map(|(_, state)| state));
+    /// The states of one call, one for each epoch, or of all calls.
+    fn states(&self, call_id: Option<&CallId>) -> impl Iterator<Item = &CallState> {
+        let all = call_id.is_none().then(|| self.calls.values());
+        let one = call_id.map(|id| self.calls.range((id.clone(), 0)..=(id.clone(), u32::MAX)).map(|(_, state)| state));
         all.into_iter().flatten().chain(one.into_iter().flatten())
     }
 }

@@ -1,14 +1,14 @@
-//! [`LogWriter`]: writes the changes of all calls into a log, in the background.
+//! [`LogWriter`]: a background writer that stores the changes of all calls in a process.
 //!
-//! One task for all calls of a process. Handing changes over never waits and never looks at what is waiting; the task
-//! keeps the newest revision of each message, writes the records of a call in the order of its list, several calls at
-//! once, tries again what failed, and tells the manager what the log has. Read `call_writer.rs`, `task.rs`, `call.rs`.
+//! One task serves all calls of a process. Submitting changes never blocks and never inspects the queue. The task keeps
+//! the newest revision of each message, writes the records of a call in order and several calls concurrently, retries
+//! failures, and acknowledges stored changes to the manager. Start reading with `call_writer.rs`, `task.rs`, `call.rs`.
 //!
-//! Where it has a [redactor](WriterSettings::redactor), the task [redacts](crate::log::redact) each record as it comes
-//! in: what waits, in memory or in the spool, is already as it may be written.
+//! With a [redactor](WriterSettings::with_redactor), the task [redacts](crate::log::redact) each record when it arrives.
+//! So everything that waits, in memory or in the spool, is already redacted.
 //!
-//! Three [levels](Durability): *accepted* (in memory), *spooled* (in the [spool](crate::log::Spool), where there is
-//! one), *stored*.
+//! A change is [*accepted*, *spooled* or *stored*](Durability): in memory, in the [spool](crate::log::Spool) if there is
+//! one, or in the log.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -29,9 +29,9 @@
 //! call.submit(&mut manager, LastMessage::Exclude)?; // at the end of each turn
 //! manager.add_assistant("Hello!")?;
 //!
-//! let ending = CallEnd::of(&manager, 1_744_815_829_000, "hangup")?;
-//! call.finish(&mut manager, ending, Duration::from_secs(5)).await?;
-//! assert!(call.flush(Duration::from_secs(5)).await.is_empty()); // all of it is stored
+//! let call_end = CallEnd::of(&manager, 1_744_815_829_000, "hangup")?;
+//! call.finish(&mut manager, call_end, Duration::from_secs(5)).await?;
+//! assert!(call.flush(Duration::from_secs(5)).await.is_empty()); // everything is stored
 //! assert!(MessagesManager::restore(log.read_call(&call_id).await?.records)? == manager);
 //! # drop((call, writer));
 //! # task.await?;
@@ -41,12 +41,11 @@
 mod attempts;
 mod call;
 mod call_writer;
+mod commands;
 mod dead_letters;
+mod fencing;
 mod flush;
-mod level;
 mod operation;
-mod orders;
-mod over;
 mod recovery;
 mod settings;
 mod shared;
@@ -63,170 +62,177 @@ use std::time::Duration;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::timeout_at;
 
-pub use call_writer::{CallWriter, FinishError, HandedOver, NotAccepted};
-pub use level::Durability;
-pub use settings::{WhenFull, WriterSettings};
-pub use status::{Status, Trouble};
+pub use call_writer::{CallWriter, Submitted};
+pub use settings::WriterSettings;
+pub use status::{Durability, Status};
 pub use task::WriterTask;
 pub use unstored::{Part, Unstored};
 
-use super::{CallHeader, CallId, CallLog, DeadLetter, LogError, RecordKey, Remedy, Spool, SpoolError, WriterLease};
+use super::{CallHeader, CallId, CallLog, DeadLetter, LogError, LogErrorKind, RecordKey, Remedy, Spool, WriterLease};
 use crate::clock::from_now;
-use crate::manager::{MessagesManager, RestoreError};
+use crate::manager::MessagesManager;
 use crate::message::MessageWrapper;
 use call::Gap;
-use flush::{Answer, answer_by};
-use shared::{Budget, Order, Orders, Shared};
+use flush::{Reply, reply_by};
+use shared::{Budget, Command, Commands, Shared};
 use status::Counters;
 use unstored::NO_ANSWER;
 
-/// Writes the changes of all calls into a log, in the background. Clones are handles of the same task.
+/// A background writer that stores the changes of all calls in a process. Clones are handles of the same task.
+///
+/// Each call gets a [`CallWriter`]. Changes wait in memory up to the [limits](WriterSettings::with_limits), or in the
+/// spool if there is one.
 #[derive(Clone)]
 pub struct LogWriter {
     log: Arc<dyn CallLog>,
     spool: Option<Arc<Spool>>,
     shared: Arc<Shared>,
-    orders: Orders,
+    commands: Commands,
 }
 
 impl LogWriter {
-    /// A writer into `log`, and the task that does the writing: to be run, in one place of the process.
+    /// Creates a writer into `log`, and the task that writes. Run the task once per process.
     ///
-    /// The task ends when all handles are gone and everything is written, or some time behind that
-    /// ([`WriterSettings::linger_at_end`]).
+    /// The task ends when all handles are dropped and everything is stored, or 10 s after the last handle was dropped.
     pub fn new(log: Arc<dyn CallLog>, settings: WriterSettings) -> (Self, WriterTask) {
-        let (orders, inbox) = mpsc::unbounded_channel();
+        let (commands, inbox) = mpsc::unbounded_channel();
         let spool = settings.spool.clone();
-        let level = settings.level();
         let shared = Arc::new(Shared {
             counters: Counters::default(),
             budget: Budget::new(settings.max_bytes),
             max_call_bytes: settings.max_call_bytes,
-            when_full: settings.when_full,
-            acknowledge_at: level,
-            left: OnceLock::new(),
+            acknowledge_at: settings.acknowledged_level(),
+            leftovers: OnceLock::new(),
             room: Notify::new(),
         });
         let task = WriterTask::new(log.clone(), settings, shared.clone(), inbox);
-        (Self { log, spool, shared, orders }, task)
+        (Self { log, spool, shared, commands }, task)
     }
 
-    /// The way into the log of a call that begins now. Its header is written before its records.
+    /// Opens a call that starts now. Its header is stored before its records.
     ///
-    /// Errors: the writer was stopped.
-    pub fn open(&self, header: CallHeader) -> Result<CallWriter, NotAccepted> {
+    /// Returns [`Stopped`](LogErrorKind::Stopped) if the writer was stopped.
+    pub fn open(&self, header: CallHeader) -> Result<CallWriter, LogError> {
         let call = self.call(WriterLease::of(&header));
         call.open(header)?;
         Ok(call)
     }
 
-    /// The way into the log of a call that is open, or that is not to be listed.
+    /// Returns a handle for a call that is already open, or that should not be listed.
     ///
-    /// What an earlier handle, or an earlier life of the process, left out of the log is not known here: so the header is
-    /// read before and behind each batch, to see whether another process has taken the call over. [Resuming](Self::resume)
-    /// it saves that.
+    /// An earlier handle or process may have left gaps in the log. So the task reads the header before and after each
+    /// batch, to check that no other process has taken the call over. [Resuming](Self::resume) the call avoids that.
     ///
-    /// A manager belongs to its handle, which tells it what the log has: with another one,
-    /// [take back](MessagesManager::take_back) first what was handed over.
+    /// A manager belongs to the handle that acknowledges its changes. Before you use another handle,
+    /// [take back](MessagesManager::take_back) the submitted changes.
     pub fn call(&self, lease: WriterLease) -> CallWriter {
-        self.call_behind(lease, Gap::Unknown)
+        self.call_with_gap(lease, Gap::Unknown)
     }
 
-    fn call_behind(&self, lease: WriterLease, gap: Gap) -> CallWriter {
-        CallWriter::new(lease, gap, self.shared.clone(), self.orders.clone())
+    fn call_with_gap(&self, lease: WriterLease, gap: Gap) -> CallWriter {
+        CallWriter::new(lease, gap, self.shared.clone(), self.commands.clone())
     }
 
-    /// Goes on with a call that another process, or an earlier life of this one, was writing: writes what the spool
-    /// still holds of it, takes it over in the log, and restores it.
+    /// Resumes a call that another process was writing, or this one before a restart. Stores the spooled records of the
+    /// call, takes it over in the log, and restores it.
     ///
-    /// Returns after `within` at the latest. After an error the older writers may be fenced all the same: resume it again.
-    /// Where contents of it cannot be loaded, the call goes on with what is there, and the traces name them;
-    /// [`read_call`](CallLog::read_call) lists them as well. Errors: [`ResumeError`].
+    /// Returns by the timeout. If contents cannot be loaded, the call is restored without them and the traces name them;
+    /// [`read_call`](CallLog::read_call) lists them, too.
+    ///
+    /// Returns the errors of [`resume_call`](CallLog::resume_call), a [retryable](LogError::is_retryable) error if spooled
+    /// records could not be stored in time, and [`Damaged`](LogErrorKind::Damaged) if the records do not form a
+    /// conversation. The older writers may be fenced despite an error: resume the call again.
     pub async fn resume<W: MessageWrapper>(
         &self,
         call_id: &CallId,
-        within: Duration,
-    ) -> Result<(MessagesManager<W>, CallWriter), ResumeError> {
-        let until = from_now(within);
-        let mut unstored = self.flush_of(Some(call_id.clone()), within).await;
+        timeout: Duration,
+    ) -> Result<(MessagesManager<W>, CallWriter), LogError> {
+        let deadline = from_now(timeout);
+        let mut unstored = self.flush_call(Some(call_id.clone()), timeout).await;
         unstored.retain(|unstored| !unstored.is_dead_letter);
-        if !unstored.is_empty() {
-            return Err(ResumeError::Unstored { call_id: call_id.clone(), unstored });
+        if let Some(first) = unstored.first() {
+            let text = format!("call {call_id} has {} changes that are not stored yet: {first}; retry", unstored.len());
+            return Err(LogError::new(LogErrorKind::Failed, Remedy::Retry, text));
         }
-        let resumed = timeout_at(until, self.log.resume_call(call_id)).await;
-        let late = |late| LogError::backend(format!("resuming call {call_id}"), Remedy::Retry, late);
-        let logged = resumed.map_err(late)??;
+        let resumed = timeout_at(deadline, self.log.resume_call(call_id)).await;
+        let logged =
+            resumed.map_err(|late| LogError::backend(format!("resuming call {call_id}"), Remedy::Retry, late))??;
         for problem in &logged.problems {
-            tracing::error!(?call_id, %problem, error = %problem.error, "a call goes on without one of its contents");
+            tracing::error!(?call_id, %problem, error = %problem.error, "a call is resumed without one of its contents");
         }
-        let lease = logged.lease().ok_or_else(|| LogError::NotOpened { call_id: call_id.clone() })?;
-        let manager = MessagesManager::restore(logged.records)
-            .map_err(|source| ResumeError::NoConversation { call_id: call_id.clone(), source })?;
-        Ok((manager, self.call_behind(lease, Gap::None)))
+        let lease = logged.lease().ok_or_else(|| LogError::not_opened(call_id))?;
+        let manager = MessagesManager::restore(logged.records).map_err(|source| {
+            let text = format!("call {call_id} cannot be restored; read its records from the log and check them");
+            LogError::new(LogErrorKind::Damaged, Remedy::None, text).with_source(source)
+        })?;
+        Ok((manager, self.call_with_gap(lease, Gap::None)))
     }
 
-    /// Waits until all that was accepted before, of all calls, is stored, and tells what is not, within a time: nothing,
-    /// if all is well. For one call, ask its [`CallWriter`].
+    /// Waits until everything that was accepted, of all calls, is stored, and returns the parts that are not stored by the
+    /// timeout. [`CallWriter::flush`] does the same for one call.
     ///
-    /// What is spooled but not stored is told too, as [spooled](Durability::Spooled), and so is what was set aside. Returns
-    /// one [unknown part](Part::Unknown) if nobody runs the writer's task.
-    pub async fn flush(&self, within: Duration) -> Vec<Unstored> {
-        self.flush_of(None, within).await
+    /// The result includes parts that are only [spooled](Durability::Spooled), and dead letters. It is one
+    /// [unknown part](Part::Unknown) if nothing runs the writer's task.
+    pub async fn flush(&self, timeout: Duration) -> Vec<Unstored> {
+        self.flush_call(None, timeout).await
     }
 
-    async fn flush_of(&self, of: Option<CallId>, within: Duration) -> Vec<Unstored> {
-        flush::flush(&self.orders, &self.shared, of, within).await
+    async fn flush_call(&self, call_id: Option<CallId>, timeout: Duration) -> Vec<Unstored> {
+        flush::flush(&self.commands, &self.shared, call_id, timeout).await
     }
 
-    /// Removes a call with all it owns, here, in the spool and in the log: see
-    /// [`erase_call`](CallLog::erase_call). Nothing of it is accepted any more.
+    /// Removes a call and everything it owns from the writer, the spool and the log; see
+    /// [`erase_call`](CallLog::erase_call). From then on nothing of the call is accepted.
     ///
-    /// Errors: as `erase_call`; erase it again.
+    /// Returns the errors of `erase_call`; erase the call again.
     pub async fn erase(&self, call_id: &CallId) -> Result<(), LogError> {
-        let (reply, answer) = oneshot::channel();
-        let sent = self.orders.send(Order::Erase { call_id: call_id.clone(), reply });
-        let answer = if sent.is_ok() { answer_by(from_now(LONGEST_ANSWER), answer).await } else { Answer::Ended };
-        let failed = |remedy, error: Box<dyn std::error::Error + Send + Sync>| {
-            Err(LogError::backend(format!("erasing call {call_id}"), remedy, error))
+        let failed = |remedy, source: Box<dyn std::error::Error + Send + Sync>| {
+            Err(LogError::backend(format!("erasing call {call_id}"), remedy, source))
         };
-        match answer {
-            Answer::Given(erased) => erased,
-            Answer::Ended => failed(Remedy::Operator, NotAccepted::Stopped.into()),
-            Answer::Late => failed(Remedy::Retry, NO_ANSWER.into()),
+        match self.ask(|reply| Command::Erase { call_id: call_id.clone(), reply }).await {
+            Reply::Received(erased) => erased,
+            Reply::Ended => failed(Remedy::Operator, LogError::stopped().into()),
+            Reply::Late => failed(Remedy::Retry, NO_ANSWER.into()),
         }
     }
 
-    /// Takes what was set aside, in memory and in the spool, and forgets it; of the spool 1,000 records at once, so that
-    /// it is to be asked again until there are none.
+    /// Takes the dead letters out of memory and spool, up to 1,000 from the spool. Repeat it until there are none.
     ///
-    /// Errors: the spool cannot be read; what it holds is still there.
-    pub async fn take_dead_letters(&self) -> Result<Vec<DeadLetter>, SpoolError> {
-        let (reply, answer) = oneshot::channel();
-        let sent = self.orders.send(Order::ReadDeadLetters { reply });
-        let mut shown = match sent {
-            Ok(()) => answer_by(from_now(LONGEST_ANSWER), answer).await.given().unwrap_or_default(),
-            Err(_) => Vec::new(),
+    /// Returns an error if the spool cannot be read; then it keeps its dead letters.
+    pub async fn take_dead_letters(&self) -> Result<Vec<DeadLetter>, LogError> {
+        let mut letters = match self.ask(|reply| Command::ReadDeadLetters { reply }).await {
+            Reply::Received(letters) => letters,
+            Reply::Ended | Reply::Late => Vec::new(),
         };
         if let Some(spool) = self.spool.clone() {
-            shown.extend(spooling::aside(spool, |spool| spool.dead_letters(DEAD_LETTERS_AT_ONCE)).await?);
+            let in_spool = spooling::run_blocking(spool, |spool| spool.dead_letters(MAX_DEAD_LETTERS));
+            letters.extend(in_spool.await?);
         }
-        let taken = shown.iter().map(|aside| (aside.call_id.clone(), RecordKey::of(&aside.record)));
-        // Of a task that has ended, the spool gives them out again.
-        let _ = self.orders.send(Order::Taken(taken.collect()));
-        Ok(shown)
+        let taken = letters.iter().map(|letter| (letter.call_id.clone(), RecordKey::of(&letter.record)));
+        // If the task has ended, the spool keeps its dead letters.
+        let _ = self.commands.send(Command::Taken(taken.collect()));
+        Ok(letters)
     }
 
-    /// What was done, what is still to be done, and what keeps the writer from it.
+    async fn ask<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Reply<T> {
+        let (reply, receiver) = oneshot::channel();
+        if self.commands.send(command(reply)).is_err() {
+            return Reply::Ended;
+        }
+        reply_by(from_now(REPLY_TIMEOUT), receiver).await
+    }
+
+    /// Returns the counters, and the errors that need an operator.
     pub fn status(&self) -> Status {
         self.shared.counters.status(self.shared.budget.taken())
     }
 
-    /// Flushes, then ends the task, whoever still has handles: these are told that it was stopped. What is told as not
-    /// stored is still pending in the managers, and in the spool where it is spooled.
-    pub async fn stop(&self, within: Duration) -> Vec<Unstored> {
-        let unstored = self.flush(within).await;
-        // If it has ended, that is what was wanted.
-        let _ = self.orders.send(Order::Stop);
+    /// Flushes, then ends the task. Handles that still exist report [`Stopped`](LogErrorKind::Stopped). The returned parts
+    /// are not stored; they are still pending in their managers, and in the spool if they were spooled.
+    pub async fn stop(&self, timeout: Duration) -> Vec<Unstored> {
+        let unstored = self.flush(timeout).await;
+        // The task may have ended already.
+        let _ = self.commands.send(Command::Stop);
         unstored
     }
 }
@@ -237,37 +243,12 @@ impl fmt::Debug for LogWriter {
     }
 }
 
-/// Why a call was not resumed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ResumeError {
-    /// The spool holds records of the call that could not be stored in time.
-    #[error("call {call_id} has {} changes that are not stored yet; try again, or mend what keeps them", unstored.len())]
-    Unstored {
-        /// The call.
-        call_id: CallId,
-        /// What is not stored.
-        unstored: Vec<Unstored>,
-    },
-    /// The log could not give it.
-    #[error(transparent)]
-    Log(#[from] LogError),
-    /// The records of the call do not make a conversation.
-    #[error("call {call_id} cannot be restored; the log gives its records as they are")]
-    NoConversation {
-        /// The call.
-        call_id: CallId,
-        /// Why.
-        source: RestoreError,
-    },
-}
+/// How long the task may take for a reply if the caller gives no timeout.
+const REPLY_TIMEOUT: Duration = Duration::from_secs(300);
+const MAX_DEAD_LETTERS: usize = 1_000;
 
-/// How long the task may take for an answer that has no deadline of its caller.
-const LONGEST_ANSWER: Duration = Duration::from_secs(300);
-const DEAD_LETTERS_AT_ONCE: usize = 1_000;
-
-/// An error and what is behind it, in one line.
-fn reason_of(error: &dyn std::error::Error) -> Box<str> {
+/// Returns an error and its sources in one line.
+fn error_chain(error: &dyn std::error::Error) -> Box<str> {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {

@@ -1,53 +1,50 @@
-//! What is found in the spool at the start.
+//! Recovery of the records that an earlier process left in the spool.
 
 use std::time::Duration;
 
 use super::WriterTask;
 use super::call::{CallState, Gap, Spooled, key_of};
-use super::dead_letters::Kept;
+use super::dead_letters::Letter;
 use crate::log::spool::SpooledCall;
 
 impl WriterTask {
-    /// What the spool holds of an earlier life of the process.
-    pub(super) fn recovered(&mut self, found: Vec<SpooledCall>) {
+    /// Adds the calls that were found in the spool at the start.
+    pub(super) fn recover(&mut self, found: Vec<SpooledCall>) {
         if let Some(spooling) = &mut self.spooling {
-            spooling.is_known = true;
+            spooling.is_read = true;
         }
         for call in found {
             let key = key_of(&call.lease);
-            let numbers: Vec<u64> = call.records.iter().map(|_| self.number()).collect();
-            let [opening, call_end] = [self.number(), self.number()];
             let state = self.calls.entry(key.clone()).or_insert_with(|| CallState::new(call.lease.clone()));
-            // Of what was set aside, some may be taken, and be found no more.
+            // Dead letters may have been taken, and have left a gap.
             state.gap = Gap::Left;
-            // What a handle has brought in the meantime is newer.
-            let is_opening = state.opening.is_none() && call.opening.is_some();
-            let is_call_end = state.call_end.is_none() && call.call_end.is_some();
-            if is_opening {
-                state.opening = call.opening.map(|header| (opening, header));
-            }
-            if is_call_end {
-                state.call_end = call.call_end.map(|how| (call_end, how));
-            }
-            for ((key, _), number) in call.records.iter().zip(numbers) {
-                state.spooled.insert(key.position, Spooled { number, key: *key });
-            }
-            for (number, is_used) in [(opening, is_opening), (call_end, is_call_end)] {
-                if !is_used {
-                    self.settle_number(number);
+            // A header or end that a handle has brought since is newer.
+            let opening = call.opening.filter(|_| state.opening.is_none());
+            let call_end = call.call_end.filter(|_| state.call_end.is_none());
+            let numbers: Vec<u64> = call.records.iter().map(|_| self.add_part()).collect();
+            let opening = opening.map(|header| (self.add_part(), header));
+            let call_end = call_end.map(|call_end| (self.add_part(), call_end));
+            if let Some(state) = self.calls.get_mut(&key) {
+                state.opening = opening.or(state.opening.take());
+                state.call_end = call_end.or(state.call_end.take());
+                for ((key, _), number) in call.records.iter().zip(numbers) {
+                    state.spooled.insert(key.position, Spooled { number, key: *key });
                 }
             }
-            for (record, _) in &call.dead_letters {
-                let aside = (call.lease.call_id().clone(), record.position, record.id);
-                self.dead_letters.insert(aside, Kept::InSpool { revision: record.revision });
+            for (letter, _) in &call.dead_letters {
+                let at = (call.lease.call_id().clone(), letter.position, letter.id);
+                self.dead_letters.insert(at, Letter::InSpool { revision: letter.revision });
             }
-            self.shared.count(|status| status.recovered += (call.records.len() + call.dead_letters.len()) as u64);
-            self.shared.count(|status| status.spooled += call.records.len() as u64);
-            self.shared.count(|status| status.dead_letters += call.dead_letters.len() as u64);
+            let (records, dead_letters) = (call.records.len() as u64, call.dead_letters.len() as u64);
+            self.shared.count(|status| {
+                status.recovered += records + dead_letters;
+                status.spooled += records;
+                status.dead_letters += dead_letters;
+            });
             self.schedule(&key, Duration::ZERO);
-            self.settle(&key);
+            self.remove_if_done(&key);
         }
-        // It was there before anybody asked.
+        // The recovered parts are older than every flush.
         for flush in &mut self.flushes {
             flush.up_to = self.last_number;
         }

@@ -1,4 +1,4 @@
-//! [`WriterSettings`]: how a [`LogWriter`](super::LogWriter) writes.
+//! [`WriterSettings`]: the settings of a [`LogWriter`](super::LogWriter).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,56 +7,22 @@ use super::Durability;
 use crate::clock::{Randomness, SystemRandomness};
 use crate::log::{Redactor, Spool};
 
-/// How a [`LogWriter`](super::LogWriter) writes. The defaults suit a service of some thousand calls and DynamoDB.
+/// The settings of a [`LogWriter`](super::LogWriter). The defaults suit a service with thousands of calls and DynamoDB.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct WriterSettings {
-    /// How many calls are written at once; 64.
-    pub parallel: usize,
-    /// How many records of a call are written, one after the other, before another call has its turn; 25.
-    pub batch: usize,
-    /// How long the log may take for a record; 5 s. Then it counts as failed, and is tried again.
-    pub attempt: Duration,
-    /// The first wait after a failure; 50 ms. It doubles with each further one.
-    pub backoff: Duration,
-    /// The longest wait after failures that may pass by themselves; 10 s.
-    pub max_backoff: Duration,
-    /// The longest wait after failures that a person has to mend; 30 s.
-    pub max_operator_backoff: Duration,
-    /// How long a record waits for a newer revision of itself, which then replaces it; 200 ms. Not in a flush.
-    pub linger: Duration,
-    /// How many bytes of a call may wait in memory; 4 MiB.
-    pub max_call_bytes: usize,
-    /// How many bytes of all calls may wait in memory; 256 MiB. What was set aside there counts as well.
-    pub max_bytes: usize,
-    /// What happens when that is full.
-    pub when_full: WhenFull,
-    /// How far a change has to be before the manager is told that the log has it; `None`: spooled where there is a spool,
-    /// else stored.
-    pub acknowledge_at: Option<Durability>,
-    /// How long the task goes on for when its [`LogWriter`](super::LogWriter)s are gone and records are left; 10 s.
-    pub linger_at_end: Duration,
-    /// Where the waits get their jitter.
-    pub randomness: Arc<dyn Randomness>,
-    /// Where changes are kept until they are stored.
-    pub spool: Option<Arc<Spool>>,
-    /// Finds what must not be written. Each record is [redacted](crate::log::redact) by the task, before it is spooled or
-    /// put; the conversation stays as it is. One that cannot be redacted is written nowhere: it is
-    /// [set aside](crate::log::DeadLetter::is_unredacted) in memory, and lost with the process. Headers and endings, which
-    /// hold nothing that was said, are written as they are, and so is what an earlier process spooled without a redactor.
-    pub redactor: Option<Arc<dyn Redactor>>,
-}
-
-/// What happens to changes that are handed over when too much is waiting in memory.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum WhenFull {
-    /// They stay pending in the manager and come with the next turn: nothing is lost, and memory stays bounded as far
-    /// as the writer goes.
-    #[default]
-    KeepPending,
-    /// They are accepted all the same.
-    Accept,
+    pub(super) parallel: usize,
+    pub(super) batch: usize,
+    pub(super) attempt_timeout: Duration,
+    backoff: Duration,
+    pub(super) max_backoff: Duration,
+    pub(super) linger: Duration,
+    pub(super) max_call_bytes: usize,
+    pub(super) max_bytes: usize,
+    acknowledge_at: Option<Durability>,
+    randomness: Arc<dyn Randomness>,
+    pub(super) spool: Option<Arc<Spool>>,
+    pub(super) redactor: Option<Arc<dyn Redactor>>,
 }
 
 impl Default for WriterSettings {
@@ -64,16 +30,13 @@ impl Default for WriterSettings {
         Self {
             parallel: 64,
             batch: 25,
-            attempt: Duration::from_secs(5),
+            attempt_timeout: Duration::from_secs(5),
             backoff: Duration::from_millis(50),
             max_backoff: Duration::from_secs(10),
-            max_operator_backoff: Duration::from_secs(30),
             linger: Duration::from_millis(200),
             max_call_bytes: 4 << 20,
             max_bytes: 256 << 20,
-            when_full: WhenFull::default(),
             acknowledge_at: None,
-            linger_at_end: Duration::from_secs(10),
             randomness: Arc::new(SystemRandomness),
             spool: None,
             redactor: None,
@@ -82,74 +45,98 @@ impl Default for WriterSettings {
 }
 
 impl WriterSettings {
-    /// The same with a spool: what is [`Spooled`](Durability::Spooled) counts as logged.
+    /// Sets the spool. Changes then count as logged once they are [`Spooled`](Durability::Spooled).
     #[must_use]
     pub fn with_spool(mut self, spool: Arc<Spool>) -> Self {
         self.spool = Some(spool);
         self
     }
 
-    /// The same with a redactor.
+    /// Sets the redactor.
+    ///
+    /// The task [redacts](crate::log::redact) each record before it is spooled or stored; the conversation keeps its text.
+    /// A record that cannot be redacted is written nowhere: it becomes a
+    /// [dead letter](crate::log::DeadLetter::is_unredacted) in memory, and is lost with the process. Headers and call
+    /// ends contain no words of a caller and are not redacted. Records that an earlier process spooled without a redactor
+    /// are stored as they are.
     #[must_use]
     pub fn with_redactor(mut self, redactor: Arc<dyn Redactor>) -> Self {
         self.redactor = Some(redactor);
         self
     }
 
-    /// The same with another level at which changes count as logged.
+    /// Sets the durability at which changes count as logged. By default that is [`Spooled`](Durability::Spooled) with a
+    /// spool and [`Stored`](Durability::Stored) without.
     #[must_use]
     pub fn with_acknowledge_at(mut self, level: Durability) -> Self {
         self.acknowledge_at = Some(level);
         self
     }
 
-    /// The same with other limits of what waits in memory, in bytes.
+    /// Sets how many bytes may wait in memory for one call and for all calls; 4 MiB and 256 MiB by default.
+    ///
+    /// Changes that do not fit stay pending in the manager and are submitted again with the next turn. Dead letters in
+    /// memory count towards the second limit. With `usize::MAX` the writer accepts everything.
     #[must_use]
     pub fn with_limits(mut self, max_call_bytes: usize, max_bytes: usize) -> Self {
         (self.max_call_bytes, self.max_bytes) = (max_call_bytes, max_bytes);
         self
     }
 
-    /// The same with another policy for when that is full.
-    #[must_use]
-    pub fn with_when_full(mut self, when_full: WhenFull) -> Self {
-        self.when_full = when_full;
-        self
-    }
-
-    /// The same with another number of calls that are written at once.
+    /// Sets how many calls are written concurrently; 64 by default.
     #[must_use]
     pub fn with_parallel(mut self, parallel: usize) -> Self {
         self.parallel = parallel;
         self
     }
 
-    /// The same with another time that records wait for newer revisions of themselves.
+    /// Sets how many records of a call are written, one after the other, before it is another call's turn; 25 by default.
+    #[must_use]
+    pub fn with_batch(mut self, batch: usize) -> Self {
+        self.batch = batch;
+        self
+    }
+
+    /// Sets how long a record waits for a newer revision that replaces it; 200 ms by default. A flush does not wait.
     #[must_use]
     pub fn with_linger(mut self, linger: Duration) -> Self {
         self.linger = linger;
         self
     }
 
-    /// The same with another source of jitter.
+    /// Sets how long the log may take for one record; 5 s by default. After that the attempt has failed and is retried.
+    #[must_use]
+    pub fn with_attempt_timeout(mut self, timeout: Duration) -> Self {
+        self.attempt_timeout = timeout;
+        self
+    }
+
+    /// Sets the first and the longest wait after failed attempts; 50 ms and 10 s by default. The wait doubles with each
+    /// failure in a row. After failures that need an operator it grows to 30 s.
+    #[must_use]
+    pub fn with_backoff(mut self, first: Duration, longest: Duration) -> Self {
+        (self.backoff, self.max_backoff) = (first, longest);
+        self
+    }
+
+    /// Sets the source of the jitter of waits.
     #[must_use]
     pub fn with_randomness(mut self, randomness: Arc<dyn Randomness>) -> Self {
         self.randomness = randomness;
         self
     }
 
-    /// The level at which changes count as logged.
-    pub(super) fn level(&self) -> Durability {
+    /// The durability at which changes count as logged. Without a spool, nothing is ever spooled.
+    pub(super) fn acknowledged_level(&self) -> Durability {
         match self.acknowledge_at {
             Some(Durability::Accepted) => Durability::Accepted,
-            Some(Durability::Stored) => Durability::Stored,
             Some(Durability::Spooled) | None if self.spool.is_some() => Durability::Spooled,
-            Some(Durability::Spooled) | None => Durability::Stored,
+            _ => Durability::Stored,
         }
     }
 
-    /// How long to wait after `failures` failed attempts in a row: half of it for sure, half by chance.
-    pub(super) fn wait_after(&self, failures: u32, max: Duration) -> Duration {
+    /// Returns the wait after `failures` failed attempts in a row. Half of it is fixed, the other half random.
+    pub(super) fn backoff_after(&self, failures: u32, max: Duration) -> Duration {
         let whole = self.backoff.saturating_mul(1 << failures.saturating_sub(1).min(20)).min(max);
         let half = whole / 2;
         let chance = (self.randomness.next_u64() >> 32) as f64 / f64::from(u32::MAX);

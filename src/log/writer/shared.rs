@@ -1,4 +1,4 @@
-//! What the handles and the task share: the way in, and how much of it is taken.
+//! The state that handles and task share: the command channel, the memory budget, the counters.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -8,32 +8,32 @@ use tokio::time::Instant;
 
 use super::call::Gap;
 use super::status::{Counters, Status};
-use super::{Durability, NotAccepted, Part, Unstored, WhenFull, unpoisoned};
-use crate::log::{CallEnd, CallHeader, CallId, DeadLetter, LogError, RecordKey, Remedy, WriterLease};
+use super::{Durability, Part, Unstored, unpoisoned};
+use crate::log::{CallEnd, CallHeader, CallId, DeadLetter, LogError, RecordKey, WriterLease};
 use crate::manager::Receipt;
 use crate::message::Record;
 
-/// What the task is told.
-pub(super) enum Order {
-    /// There is a handle of a call.
+/// A command from a handle to the task.
+pub(super) enum Command {
+    /// A handle of a call exists.
     Begin(Arc<CallShared>),
-    /// The header of a call is to be written.
+    /// The header of a call has to be stored.
     Open(Arc<CallShared>, CallHeader),
-    Records(Arc<CallShared>, Vec<Weighed>),
+    Records(Arc<CallShared>, Vec<SizedRecord>),
     Close(Arc<CallShared>, CallEnd),
-    /// The handle of a call is gone.
-    Gone(Arc<CallShared>),
-    /// To be answered when all that came before is durable, or at the deadline.
+    /// The handle of a call was dropped.
+    Dropped(Arc<CallShared>),
+    /// Answered when everything that was accepted before is stored, or at the deadline.
     Flush {
-        of: Option<CallId>,
-        until: Instant,
+        call_id: Option<CallId>,
+        deadline: Instant,
         reply: oneshot::Sender<Vec<Unstored>>,
     },
     Erase {
         call_id: CallId,
         reply: oneshot::Sender<Result<(), LogError>>,
     },
-    /// What is set aside in memory is to be shown. It stays there until it is known to be taken.
+    /// Answered with the dead letters in memory. They stay there until [`Command::Taken`].
     ReadDeadLetters {
         reply: oneshot::Sender<Vec<DeadLetter>>,
     },
@@ -41,92 +41,77 @@ pub(super) enum Order {
     Stop,
 }
 
-impl Order {
-    /// What would have been written.
+impl Command {
+    /// Returns the parts that the command would have stored.
     pub fn unstored(&self) -> Vec<Unstored> {
-        let part = |call: &CallShared, part| Unstored {
-            call_id: Some(call.lease.call_id().clone()),
-            part,
-            level: Durability::Accepted,
-            is_dead_letter: false,
-            error: None,
-        };
+        let part =
+            |call: &CallShared, part| Unstored::new(Some(call.lease.call_id().clone()), part, Durability::Accepted);
         match self {
             Self::Open(call, _) => vec![part(call, Part::Header)],
             Self::Close(call, _) => vec![part(call, Part::CallEnd)],
             Self::Records(call, records) => {
-                let key = |weighed: &Weighed| Part::of(RecordKey::of(&weighed.record));
-                records.iter().map(|weighed| part(call, key(weighed))).collect()
+                records.iter().map(|sized| part(call, Part::of(RecordKey::of(&sized.record)))).collect()
             }
             _ => Vec::new(),
         }
     }
 }
 
-/// What came of erasing a call, for those who asked: it waits for the spool to forget it too.
+/// The result of an erasure. It is sent once the spool has forgotten the call, too.
 pub(super) struct Erased {
     pub call_id: CallId,
-    pub asked: Vec<oneshot::Sender<Result<(), LogError>>>,
+    pub replies: Vec<oneshot::Sender<Result<(), LogError>>>,
     pub result: Result<(), LogError>,
 }
 
 impl Erased {
-    /// Answers the first with the result, and the others with one like it.
-    pub fn answer(self) {
-        let mut result = Some(self.result);
-        let is_ok = matches!(result, Some(Ok(())));
-        for to in self.asked {
-            let again = || {
-                let what = format!("erasing call {}", self.call_id);
-                if is_ok { Ok(()) } else { Err(LogError::backend(what, Remedy::Retry, "it failed for another one")) }
-            };
-            // Whoever asked and is gone can ask again.
-            let _ = to.send(result.take().unwrap_or_else(again));
+    pub fn send(self) {
+        for reply in self.replies {
+            // A caller that has gone away can erase again.
+            let _ = reply.send(self.result.clone());
         }
     }
 }
 
-/// A record and how much it weighs.
-pub(super) struct Weighed {
+/// A record and the bytes that it takes of the budget.
+pub(super) struct SizedRecord {
     pub record: Record,
     pub bytes: usize,
 }
 
-/// The way to the task. Bounded by the [`Budget`], in bytes.
-pub(super) type Orders = mpsc::UnboundedSender<Order>;
+/// The channel to the task. The [`Budget`] bounds it, in bytes.
+pub(super) type Commands = mpsc::UnboundedSender<Command>;
 
-/// What all handles and the task share.
+/// The state that all handles and the task share.
 pub(super) struct Shared {
     pub counters: Counters,
     pub budget: Budget,
     pub max_call_bytes: usize,
-    pub when_full: WhenFull,
     pub acknowledge_at: Durability,
-    /// What was not stored when the task ended.
-    pub left: OnceLock<Vec<Unstored>>,
-    /// Told when something that waited in memory is gone.
+    /// The parts that were not stored when the task ended.
+    pub leftovers: OnceLock<Vec<Unstored>>,
+    /// Notified when memory is released.
     pub room: Notify,
 }
 
-/// What the handle of a call and the task share.
+/// The state that the handle of a call and the task share.
 pub(super) struct CallShared {
     pub lease: WriterLease,
-    /// Whether the log lacks something of the call.
     pub gap: Gap,
     pub bytes: AtomicUsize,
-    /// What the manager is to be told.
+    /// The changes that the manager has to mark as logged.
     pub receipts: Mutex<Receipt>,
-    /// Why nothing of it is written any more.
-    pub over: OnceLock<NotAccepted>,
+    /// Why the call accepts no more changes. The first reason is kept.
+    pub refusal: OnceLock<LogError>,
 }
 
 impl CallShared {
     pub fn new(lease: WriterLease, gap: Gap) -> Self {
-        Self { lease, gap, bytes: AtomicUsize::new(0), receipts: Mutex::default(), over: OnceLock::new() }
+        Self { lease, gap, bytes: AtomicUsize::new(0), receipts: Mutex::default(), refusal: OnceLock::new() }
     }
 }
 
-/// How many bytes may wait in memory, and how many do.
+/// The bytes that may wait in memory for all calls, and those that do.
 pub(super) struct Budget {
     max: usize,
     taken: AtomicUsize,
@@ -141,18 +126,10 @@ impl Budget {
         self.taken.load(Ordering::Relaxed)
     }
 
-    /// Takes some, if there is room, or nothing is taken yet: what is larger than all of it goes alone.
-    pub fn take(&self, bytes: usize) -> bool {
+    /// Reserves bytes if they fit. An empty budget accepts any size, so that an oversized record is not stuck.
+    fn reserve(&self, bytes: usize) -> bool {
         let fits = |taken: usize| (taken == 0 || taken + bytes <= self.max).then_some(taken + bytes);
         self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok()
-    }
-
-    pub fn take_in_any_case(&self, bytes: usize) {
-        self.taken.fetch_add(bytes, Ordering::Relaxed);
-    }
-
-    pub fn give_back(&self, bytes: usize) {
-        self.taken.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 
@@ -161,33 +138,30 @@ impl Shared {
         change(&mut unpoisoned(&self.counters.status));
     }
 
-    /// Takes room for a record of a call. Only the call's own handle takes, so that its count does not grow in between.
-    pub fn take(&self, call: &CallShared, bytes: usize) -> bool {
+    /// Reserves bytes for a record of a call, and returns false if they do not fit. Only the call's own handle reserves,
+    /// so the count of the call does not grow in between.
+    pub fn reserve(&self, call: &CallShared, bytes: usize) -> bool {
         let taken = call.bytes.load(Ordering::Relaxed);
-        let fits = (taken == 0 || taken + bytes <= self.max_call_bytes) && self.budget.take(bytes);
-        if !fits {
-            if self.when_full == WhenFull::KeepPending {
-                return false;
-            }
-            self.budget.take_in_any_case(bytes);
+        let fits = (taken == 0 || taken + bytes <= self.max_call_bytes) && self.budget.reserve(bytes);
+        if fits {
+            call.bytes.fetch_add(bytes, Ordering::Relaxed);
         }
-        call.bytes.fetch_add(bytes, Ordering::Relaxed);
-        true
+        fits
     }
 
-    pub fn give_back(&self, call: &CallShared, bytes: usize) {
-        self.keep_of_all(call, bytes);
-        self.give_back_of_all(bytes);
+    pub fn release(&self, call: &CallShared, bytes: usize) {
+        self.release_from_call(call, bytes);
+        self.release_from_process(bytes);
     }
 
-    /// What is set aside is not in the way of its call, but takes its room in the process on.
-    pub fn keep_of_all(&self, call: &CallShared, bytes: usize) {
+    /// Releases bytes of the call's limit only: a dead letter does not block its call, but still takes memory.
+    pub fn release_from_call(&self, call: &CallShared, bytes: usize) {
         call.bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.room.notify_waiters();
     }
 
-    pub fn give_back_of_all(&self, bytes: usize) {
-        self.budget.give_back(bytes);
+    pub fn release_from_process(&self, bytes: usize) {
+        self.budget.taken.fetch_sub(bytes, Ordering::Relaxed);
         self.room.notify_waiters();
     }
 }

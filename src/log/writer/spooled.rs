@@ -1,13 +1,13 @@
-//! Records on their way through the spool, or past it.
+//! Records that were spooled, and records that bypass the spool.
 
-use super::call::{Key, Place, Spooled};
+use super::call::{Key, Route, Spooled};
 use super::{Durability, WriterTask};
 use crate::log::RecordKey;
 use crate::message::Record;
 
 impl WriterTask {
-    /// The spool holds a record.
-    pub(super) fn spooled(&mut self, key: &Key, record: &Record) {
+    /// Moves a record from memory to the spool, after its commit.
+    pub(super) fn on_spooled(&mut self, key: &Key, record: &Record) {
         let record_key = RecordKey::of(record);
         let RecordKey { position, id, revision } = record_key;
         if self.shared.acknowledge_at == Durability::Spooled {
@@ -15,20 +15,19 @@ impl WriterTask {
         }
         let waiting = self.calls.get(key).and_then(|state| state.waiting.get(&position));
         let Some(waiting) = waiting.filter(|waiting| waiting.record.id() == id) else {
-            // Its call was over in the meantime, and the record set aside, or forgotten.
-            return self.spooled_too_late(&key.0, record_key);
+            // The call was fenced or erased during the commit.
+            return self.on_spooled_late(&key.0, record_key);
         };
         let is_newest = waiting.record.revision() == revision;
         let mut number = waiting.number;
         if is_newest {
-            // It goes on waiting, elsewhere.
             let (bytes, call) = (waiting.bytes, waiting.call.clone());
-            self.shared.give_back(&call, bytes);
+            self.shared.release(&call, bytes);
             self.shared.count(|status| status.queued -= 1);
         } else {
-            // A newer one has come, and is to replace it there: until then it counts again.
+            // A newer revision arrived during the commit. The spooled one counts again until that replaces it.
             self.shared.count(|status| status.replaced -= 1);
-            number = self.number();
+            number = self.add_part();
         }
         self.shared.count(|status| status.spooled += 1);
         let Some(state) = self.calls.get_mut(key) else { return };
@@ -36,27 +35,26 @@ impl WriterTask {
             state.waiting.remove(&position);
         }
         if let Some(older) = state.spooled.insert(position, Spooled { number, key: record_key }) {
-            self.shared.count(|status| status.spooled -= 1);
-            self.shared.count(|status| status.replaced += 1);
-            // Who waits for the older one waits for what replaced it.
+            self.shared.count(|status| (status.spooled, status.replaced) = (status.spooled - 1, status.replaced + 1));
+            // Flushes that wait for the older revision now wait for the newer one.
             if let Some(newer) = state.spooled.get_mut(&position) {
                 newer.number = older.number;
             }
-            self.settle_number(number);
+            self.settle_part(number);
         }
-        self.schedule_if_idle(key, self.patience());
+        self.schedule_if_idle(key, self.linger());
     }
 
-    /// Has the records of a call that wait in memory written into the log from there, for the spool does not take them.
-    pub(super) fn go_past_the_spool(&mut self, key: &Key) {
+    /// Writes the waiting records of a call straight to the log, because the spool does not take them.
+    pub(super) fn bypass_spool(&mut self, key: &Key) {
         let Some(state) = self.calls.get_mut(key) else { return };
         for waiting in state.waiting.values_mut().filter(|waiting| !waiting.is_committing) {
-            waiting.place = Place::Log;
+            waiting.route = Route::Log;
         }
-        self.schedule_if_idle(key, self.patience());
+        self.schedule_if_idle(key, self.linger());
     }
 
-    /// A record that was handed over again is in the spool already.
+    /// Acknowledges a record that was submitted again after it was spooled.
     pub(super) fn acknowledge_if_spooled(&self, key: &Key, record: &Record) {
         let spooled = self.calls.get(key).and_then(|state| state.spooled.get(&record.position()));
         let is_spooled = spooled.is_some_and(|spooled| spooled.key.revision >= record.revision());

@@ -1,17 +1,28 @@
-//! [`Status`]: what a [`LogWriter`](super::LogWriter) has done, has still to do, and what keeps it from it.
+//! [`Status`]: the counters of a [`LogWriter`](super::LogWriter). [`Durability`]: the stages of a change.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use crate::log::{CallId, LogError};
 
-/// What a [`LogWriter`](super::LogWriter) has done, has still to do, and what keeps it from it.
+/// How far a change is on its way into the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Durability {
+    /// The writer has the change in memory.
+    Accepted,
+    /// The [spool](crate::log::Spool) has the change. It survives the process, and the host if the spool is set to that.
+    Spooled,
+    /// The log has the change.
+    Stored,
+}
+
+/// The counters of a [`LogWriter`](super::LogWriter), and the errors that block it.
 ///
-/// Of records, `accepted` (and `recovered`) is the sum of `stored`, `replaced`, `queued`, `spooled`, `dead_letters`,
-/// `taken` and `erased`, at every moment at which the writer is idle, and within the one being handed over else.
+/// While the writer is idle, `accepted + recovered` equals the sum of `stored`, `replaced`, `queued`, `spooled`,
+/// `dead_letters`, `taken` and `erased`. Otherwise the sums may differ by the records that are being submitted.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Status {
@@ -21,59 +32,40 @@ pub struct Status {
     pub recovered: u64,
     /// Records that the log holds.
     pub stored: u64,
-    /// Records that a newer revision replaced while they waited, or that were handed over twice.
+    /// Records that were submitted twice, or replaced by a newer revision while they waited.
     pub replaced: u64,
     /// Records that wait in memory.
     pub queued: u64,
     /// Records that wait in the spool.
     pub spooled: u64,
-    /// Records that are [set aside](super::DeadLetter).
+    /// Records that are [dead letters](crate::log::DeadLetter).
     pub dead_letters: u64,
-    /// Records that were set aside and then taken.
+    /// Dead letters that were taken.
     pub taken: u64,
-    /// Records of calls that were erased before they were stored.
+    /// Records of calls that were erased before the records were stored.
     pub erased: u64,
-    /// Records that were written, among them those that were replaced while they were.
-    pub written: u64,
-    /// Attempts that failed and are made again.
+    /// Attempts that failed and are retried.
     pub retried: u64,
-    /// Hand-overs of which not all was accepted, for too much was waiting.
+    /// Submissions that were accepted only in part because of the limits.
     pub refused: u64,
-    /// Commits of the spool that failed, and records that found it full.
+    /// Commits of the spool that failed, and records that did not fit into it.
     pub unspooled: u64,
-    /// Bytes that wait in memory, of texts mostly.
+    /// Bytes that wait in memory.
     pub bytes: usize,
-    /// How long the oldest record that waits has been doing so.
+    /// How long the oldest waiting record has been waiting.
     pub lag: Duration,
-    /// What a person has to mend, if anything: the newest such failure of each call that waits for it.
-    pub trouble: Vec<Trouble>,
+    /// Errors that need an operator: the newest one of each blocked call, and of the spool. The writer retries by itself.
+    pub trouble: Vec<LogError>,
 }
 
-/// Something that keeps a call from being written and that a person has to mend. The writer tries on by itself.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Trouble {
-    /// The call; `None` where it is the spool.
-    pub call_id: Option<CallId>,
-    /// What to mend.
-    pub error: Arc<dyn std::error::Error + Send + Sync>,
-}
-
-impl Trouble {
-    pub(super) fn of_call(call_id: CallId, error: Arc<LogError>) -> Self {
-        Self { call_id: Some(call_id), error }
-    }
-}
-
-/// What a [`Status`] is made of.
+/// The state from which a [`Status`] is read.
 #[derive(Default)]
 pub(super) struct Counters {
-    /// Its numbers.
     pub status: Mutex<Status>,
-    /// Since when the oldest record waits.
+    /// When the oldest waiting record was accepted.
     pub oldest: Mutex<Option<Instant>>,
-    /// Of each call, and of the spool.
-    pub trouble: Mutex<BTreeMap<Option<CallId>, Trouble>>,
+    /// By call; `None` is the spool.
+    pub trouble: Mutex<BTreeMap<Option<CallId>, LogError>>,
 }
 
 impl Counters {

@@ -1,5 +1,5 @@
-//! [`WriterTask`]: the task that writes. Here: what it is told, and what wakes it; `attempts.rs` does what is due,
-//! `spooling.rs` feeds the spool.
+//! [`WriterTask`]: the task that writes the log. This file has its loop and timers; `commands.rs` handles the handles'
+//! commands, `attempts.rs` the log, `spooling.rs` the spool.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, VecDeque};
@@ -13,52 +13,55 @@ use tokio::time::{Instant, sleep_until};
 use super::call::{CallState, Key};
 use super::dead_letters::DeadLetters;
 use super::flush::Flush;
-use super::operation::{Attempts, Outcome};
-use super::shared::{Order, Shared};
-use super::spooling::{Spooling, next_of_spool};
+use super::operation::{Attempted, Attempts};
+use super::shared::{Command, Shared};
+use super::spooling::{Spooling, next_done};
 use super::{Unstored, WriterSettings, unpoisoned};
 use crate::clock::from_now;
 use crate::log::{CallId, CallLog};
 
-/// The task that writes what the handles of a [`LogWriter`](super::LogWriter) take in. Run it in one place of the
-/// process: `tokio::spawn(task.run())`, and keep the handle to await its end.
+/// The task of a [`LogWriter`](super::LogWriter). Run it once per process with `tokio::spawn(task.run())`, and keep the
+/// join handle to await its end.
 pub struct WriterTask {
     pub(super) settings: WriterSettings,
     pub(super) shared: Arc<Shared>,
-    inbox: mpsc::UnboundedReceiver<Order>,
+    inbox: mpsc::UnboundedReceiver<Command>,
     pub(super) calls: BTreeMap<Key, CallState>,
     pub(super) attempts: Attempts,
-    pub(super) running: JoinSet<Outcome>,
-    /// Whose attempt is which, for one that panics.
+    pub(super) running: JoinSet<Attempted>,
+    /// The call of each running attempt, also if it panics.
     pub(super) keys: HashMap<Id, Key>,
-    /// When a call is due; of a call only the entry counts that says what its state says.
+    /// When calls are due. Entries that differ from `state.due` are stale.
     due: BinaryHeap<Reverse<(Instant, u64, Key)>>,
-    /// Parts that are accepted and not stored, by their number, and since when.
+    /// The parts that are accepted but not stored: by number, when they were accepted.
     pub(super) outstanding: BTreeMap<u64, Instant>,
     pub(super) last_number: u64,
     pub(super) flushes: Vec<Flush>,
     pub(super) dead_letters: DeadLetters,
-    /// Calls that were erased, here: nothing more is taken in of them.
+    /// The calls that were erased here and accept nothing more.
     pub(super) erased: BTreeSet<CallId>,
-    /// Headers and endings that the log refused.
-    pub(super) refused: VecDeque<Unstored>,
+    /// The headers and call ends that the log rejected.
+    pub(super) rejected: VecDeque<Unstored>,
     pub(super) spooling: Option<Spooling>,
 }
 
-/// How many orders are taken in before anything else is looked at.
-const ORDERS: usize = 256;
+/// The maximum number of commands that are handled before attempts and commits get a turn.
+const COMMANDS_PER_TURN: usize = 256;
+
+/// How long the task runs after the last handle was dropped while parts are not stored.
+const LINGER_AT_END: Duration = Duration::from_secs(10);
 
 impl WriterTask {
     pub(super) fn new(
         log: Arc<dyn CallLog>,
         settings: WriterSettings,
         shared: Arc<Shared>,
-        inbox: mpsc::UnboundedReceiver<Order>,
+        inbox: mpsc::UnboundedReceiver<Command>,
     ) -> Self {
-        let (spool, time, batch) = (settings.spool.clone(), settings.attempt, settings.batch);
+        let (spool, timeout, batch) = (settings.spool.clone(), settings.attempt_timeout, settings.batch);
         Self {
             spooling: settings.spool.clone().map(Spooling::new),
-            attempts: Attempts { log, spool, time, batch },
+            attempts: Attempts { log, spool, timeout, batch },
             settings,
             shared,
             inbox,
@@ -71,15 +74,16 @@ impl WriterTask {
             flushes: Vec::new(),
             dead_letters: DeadLetters::new(),
             erased: BTreeSet::new(),
-            refused: VecDeque::new(),
+            rejected: VecDeque::new(),
         }
     }
 
-    /// Writes until all handles are gone and nothing is left to write, or until it is stopped.
+    /// Writes until all handles are dropped and everything is stored, or until the writer is stopped. After the last
+    /// handle is dropped it runs for 10 s at most.
     pub async fn run(mut self) {
-        let (mut orders, mut is_open, mut end) = (Vec::with_capacity(ORDERS), true, None);
+        let (mut commands, mut is_open, mut end) = (Vec::with_capacity(COMMANDS_PER_TURN), true, None);
         loop {
-            self.commit();
+            self.start_commit();
             self.start_attempts();
             self.answer_flushes();
             let is_idle = self.outstanding.is_empty() && self.running.is_empty() && !self.is_committing();
@@ -89,40 +93,40 @@ impl WriterTask {
             let wake = self.wakes_at().into_iter().chain(end).min();
             tokio::select! {
                 biased;
-                Some(done) = self.running.join_next_with_id() => self.attempted(done),
-                Some(done) = next_of_spool(&mut self.spooling) => self.spool_is_done(done),
-                received = self.inbox.recv_many(&mut orders, ORDERS), if is_open => {
+                Some(joined) = self.running.join_next_with_id() => self.on_attempted(joined),
+                Some(joined) = next_done(&mut self.spooling) => self.on_spool_done(joined),
+                received = self.inbox.recv_many(&mut commands, COMMANDS_PER_TURN), if is_open => {
                     if received == 0 {
                         is_open = false;
-                        end = Some(from_now(self.settings.linger_at_end));
-                        self.hurry(None);
+                        end = Some(from_now(LINGER_AT_END));
+                        self.schedule_now(None);
                     }
-                    for order in orders.drain(..) {
-                        if let Order::Stop = order {
+                    for command in commands.drain(..) {
+                        if let Command::Stop = command {
                             return;
                         }
-                        self.take(order);
+                        self.handle(command);
                     }
                 }
                 () = sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => {}
             }
         }
         if !self.outstanding.is_empty() {
-            tracing::warn!(parts = self.outstanding.len(), "the log's writer ends, and not all is stored");
+            tracing::warn!(parts = self.outstanding.len(), "the log's writer ends before all parts are stored");
         }
     }
 
-    /// How long a record waits for a newer revision of itself.
-    pub(super) fn patience(&self) -> Duration {
-        if self.is_hurried() { Duration::ZERO } else { self.settings.linger }
+    /// Returns how long a record waits for a newer revision.
+    pub(super) fn linger(&self) -> Duration {
+        if self.is_flushing() { Duration::ZERO } else { self.settings.linger }
     }
 
-    /// Whether somebody waits for all to be stored.
-    pub(super) fn is_hurried(&self) -> bool {
+    /// Returns true if a caller waits for a flush, or the task is about to end.
+    pub(super) fn is_flushing(&self) -> bool {
         !self.flushes.is_empty() || self.inbox.is_closed()
     }
 
-    /// Has a call attempted in a while, or earlier if it already was to be.
+    /// Schedules a call after `wait`, or keeps an earlier schedule.
     pub(super) fn schedule(&mut self, key: &Key, wait: Duration) {
         let Some(state) = self.calls.get_mut(key) else { return };
         let at = from_now(wait);
@@ -133,19 +137,17 @@ impl WriterTask {
         }
     }
 
-    /// Has a call attempted in a while, unless it is to be later, for it has just failed.
+    /// Schedules a call after `wait`, unless it is scheduled already. So it does not shorten a backoff.
     pub(super) fn schedule_if_idle(&mut self, key: &Key, wait: Duration) {
         if self.calls.get(key).is_some_and(|state| state.due.is_none()) {
             self.schedule(key, wait);
         }
     }
 
-    /// The next call that is due, if there is one.
+    /// Removes and returns the next call that is due.
     pub(super) fn next_due(&mut self) -> Option<Key> {
         let now = Instant::now();
-        while let Some(Reverse((at, ..))) = self.due.peek()
-            && *at <= now
-        {
+        while self.due.peek().is_some_and(|Reverse((at, ..))| *at <= now) {
             let Some(Reverse((at, _, key))) = self.due.pop() else { break };
             let Some(state) = self.calls.get_mut(&key) else { continue };
             if state.due == Some(at) {
@@ -159,51 +161,45 @@ impl WriterTask {
     fn wakes_at(&self) -> Option<Instant> {
         let can_attempt = self.running.len() < self.settings.parallel.max(1);
         let due = self.due.peek().filter(|_| can_attempt).map(|Reverse((at, ..))| *at);
-        let flush = self.flushes.iter().map(|flush| flush.until).min();
+        let flush = self.flushes.iter().map(|flush| flush.deadline).min();
         let spool = self.spooling.as_ref().and_then(Spooling::wakes_at);
         [due, flush, spool].into_iter().flatten().min()
     }
 
-    /// The number of a part that is accepted now.
-    pub(super) fn number(&mut self) -> u64 {
+    /// Adds an accepted part and returns its number.
+    pub(super) fn add_part(&mut self) -> u64 {
         self.last_number += 1;
         self.outstanding.insert(self.last_number, Instant::now());
-        self.note_lag();
+        self.update_lag();
         self.last_number
     }
 
-    /// A part is stored, or is not going to be.
-    pub(super) fn settle_number(&mut self, number: u64) {
+    /// Removes a part that is stored, replaced or rejected.
+    pub(super) fn settle_part(&mut self, number: u64) {
         self.outstanding.remove(&number);
-        self.note_lag();
+        self.update_lag();
     }
 
-    fn note_lag(&self) {
+    fn update_lag(&self) {
         *unpoisoned(&self.shared.counters.oldest) = self.outstanding.values().next().copied();
     }
 
-    /// What the handles are told that are left behind, or come later.
-    fn say_what_is_left(&mut self) {
-        self.inbox.close();
-        let mut left = self.unstored(None, u64::MAX);
-        while let Ok(order) = self.inbox.try_recv() {
-            left.extend(order.unstored());
-        }
-        // Nobody else sets it.
-        let _ = self.shared.left.set(left);
-    }
-
-    /// Forgets a call of which nothing is left.
-    pub(super) fn settle(&mut self, key: &Key) {
+    /// Removes the state of a call without work and handles.
+    pub(super) fn remove_if_done(&mut self, key: &Key) {
         if self.calls.get(key).is_some_and(CallState::is_done) {
             self.calls.remove(key);
         }
     }
 }
 
-/// However the task ends: by itself, stopped, aborted, or with its runtime.
+/// Publishes the parts that are not stored, however the task ends: by itself, stopped, aborted, or with its runtime.
 impl Drop for WriterTask {
     fn drop(&mut self) {
-        self.say_what_is_left();
+        self.inbox.close();
+        let mut leftovers = self.unstored(None, u64::MAX);
+        while let Ok(command) = self.inbox.try_recv() {
+            leftovers.extend(command.unstored());
+        }
+        let _ = self.shared.leftovers.set(leftovers);
     }
 }

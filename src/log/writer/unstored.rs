@@ -1,4 +1,4 @@
-//! [`Unstored`]: what a flush did not get into the log.
+//! [`Unstored`]: a part of a call that a flush did not store.
 
 use std::fmt;
 
@@ -6,21 +6,20 @@ use super::Durability;
 use crate::log::{CallId, RecordKey};
 use crate::message::{MessageId, Position};
 
-/// Why a handle gave up.
 pub(super) const NO_ANSWER: &str =
     "the task of the log's writer did not answer by the deadline; check that its runtime is running and not blocked";
 
-/// Something that is accepted and not in the log.
+/// A part of a call that is accepted but not stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unstored {
-    /// The call; `None` where it is not known which.
+    /// The call; `None` if it is not known.
     pub call_id: Option<CallId>,
-    /// What of it.
+    /// The part of the call.
     pub part: Part,
-    /// How far it has come.
+    /// How far the part is on its way into the log.
     pub level: Durability,
-    /// Whether it was set aside, and is not tried any more.
+    /// True if the part is a [dead letter](crate::log::DeadLetter) and is not retried.
     pub is_dead_letter: bool,
     /// Why the last attempt failed, if there was one.
     pub error: Option<Box<str>>,
@@ -30,22 +29,21 @@ pub struct Unstored {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Part {
-    /// Its header.
+    /// The header.
     Header,
     /// A record.
     Record {
         /// The message.
         id: MessageId,
-        /// Where it stands.
+        /// The position in the call.
         position: Position,
-        /// Its revision.
+        /// The revision.
         revision: u32,
     },
-    /// How it ended.
+    /// The end of the call.
     CallEnd,
-    /// Whatever the spool holds from an earlier life of the process: it cannot be read yet.
-    Spool,
-    /// Any part: the writer's task did not answer by the deadline, so it is not known which parts are stored.
+    /// Unknown parts: the writer's task did not answer by the deadline, or the spool cannot be read yet. Any part may be
+    /// missing.
     Unknown,
 }
 
@@ -56,10 +54,14 @@ impl Part {
 }
 
 impl Unstored {
-    /// The task that knows more did not answer by the deadline.
+    /// Returns a part that is not a dead letter.
+    pub(super) fn new(call_id: Option<CallId>, part: Part, level: Durability) -> Self {
+        Self { call_id, part, level, is_dead_letter: false, error: None }
+    }
+
+    /// Returns the result of a flush that the task did not answer by the deadline.
     pub(super) fn unanswered(call_id: Option<CallId>) -> Self {
-        let error = Some(NO_ANSWER.into());
-        Self { call_id, part: Part::Unknown, level: Durability::Accepted, is_dead_letter: false, error }
+        Self { error: Some(NO_ANSWER.into()), ..Self::new(call_id, Part::Unknown, Durability::Accepted) }
     }
 }
 
@@ -68,9 +70,8 @@ impl fmt::Display for Unstored {
         match self.part {
             Part::Header => f.write_str("the header")?,
             Part::Record { id, revision, .. } => write!(f, "revision {revision} of message {id}")?,
-            Part::CallEnd => f.write_str("the ending")?,
-            Part::Spool => f.write_str("what the spool holds")?,
-            Part::Unknown => f.write_str("a part")?,
+            Part::CallEnd => f.write_str("the end")?,
+            Part::Unknown => f.write_str("an unknown part")?,
         }
         if let Some(call_id) = &self.call_id {
             write!(f, " of call {call_id}")?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use verbale::clock::{Clock, SequentialIds};
-use verbale::log::{CallEnd, CallHeader, CallId, CallWriter, Durability, NotAccepted, WriterLease};
+use verbale::log::{CallEnd, CallHeader, CallId, CallWriter, Durability, LogErrorKind, WriterLease};
 use verbale::message::Position;
 use verbale::{LastMessage, MessageId, MessagesManager, PlainMessage, Record, Summarizing};
 
@@ -157,13 +157,13 @@ impl Call {
                     self.accepted.entry(key).or_default().push(record);
                 }
             }
-            Err(NotAccepted::Over(error)) => {
-                let is_expected = error.is_erased() && self.is_erasing || error.is_fenced() && of.is_some();
+            Err(error) => {
+                let is_fenced = error.kind() == LogErrorKind::Fenced;
+                let is_expected = error.kind() == LogErrorKind::Erased && self.is_erasing || is_fenced && of.is_some();
                 assert!(is_expected, "call {} is over for its owner: {error}", self.id);
-                trace.count("fenced writer told", u64::from(error.is_fenced() && !owner.is_over));
+                trace.count("fenced writer told", u64::from(is_fenced && !owner.is_over));
                 owner.is_over = true;
             }
-            Err(error) => panic!("call {}: {error}", self.id),
         }
         owner.look();
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use verbale::LastMessage;
-use verbale::log::{CallChange, CallEnd, CallLog, Durability, FinishError, LogError};
+use verbale::log::{CallChange, CallEnd, CallLog, Durability, LogErrorKind};
 
 use super::check;
 use super::words;
@@ -190,7 +190,7 @@ impl World {
                 self.trace.count("erased", 1);
                 check::forgotten(self, index);
             }
-            Err(LogError::Held { .. }) if self.calls[index].is_held => {}
+            Err(error) if error.kind() == LogErrorKind::Held && self.calls[index].is_held => {}
             Err(error) => assert!(error.remedy() != verbale::log::Remedy::None, "{error}"),
         }
     }
@@ -208,7 +208,7 @@ impl World {
         assert!(!matches!(erased, Ok(Ok(()))), "call {} is held, and was erased", call.id);
         if self.dice.chance(0.5) {
             // What was given up may be done once the call is released.
-            call.is_erasing |= !matches!(erased, Ok(Err(LogError::Held { .. })));
+            call.is_erasing |= !matches!(erased, Ok(Err(error)) if error.kind() == LogErrorKind::Held);
             call.is_held = self.log.change_call(&call.id, &CallChange::Release).await.is_err();
         }
     }
@@ -241,7 +241,7 @@ impl World {
                     owner.writer = None;
                 }
             }
-            Err(FinishError::Unfinished { .. }) => {
+            Err(error) if error.is_retryable() => {
                 // It goes on until it ends; one that had ended before the task died stays over.
                 call.accept_all();
                 if let Some(owner) = &mut call.owner {

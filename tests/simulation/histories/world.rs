@@ -7,7 +7,7 @@ use tokio::task::JoinHandle;
 use verbale::clock::SeededRandomness;
 use verbale::dynamodb::{DynamoLog, Table, create_table};
 use verbale::log::{
-    DeadLetter, Durability, LogError, LogWriter, ResumeError, Spool, SpoolMemory, SpoolSettings, WriterSettings,
+    DeadLetter, Durability, LogErrorKind, LogWriter, Remedy, Spool, SpoolMemory, SpoolSettings, WriterSettings,
 };
 use verbale::{PlainMessage, Record};
 
@@ -28,6 +28,7 @@ pub struct World {
     pub aside: Vec<DeadLetter>,
     pub trace: Trace,
     settings: WriterSettings,
+    acknowledge_at: Option<Durability>,
     spool: SpoolSettings,
     seed: u64,
 }
@@ -57,20 +58,25 @@ impl World {
         let log = Arc::new(DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock())));
 
         let mut settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::new(seed)));
-        settings.parallel = [1, 2, 64][dice.below(3) as usize];
-        settings.batch = [1, 3, 25][dice.below(3) as usize];
-        settings.linger = Duration::from_millis([0, 200, 2_000][dice.below(3) as usize]);
-        settings.max_backoff = Duration::from_secs([10, 60][dice.below(2) as usize]);
+        settings = settings
+            .with_parallel([1, 2, 64][dice.below(3) as usize])
+            .with_batch([1, 3, 25][dice.below(3) as usize])
+            .with_linger(Duration::from_millis([0, 200, 2_000][dice.below(3) as usize]))
+            .with_backoff(Duration::from_millis(50), Duration::from_secs([10, 60][dice.below(2) as usize]));
         if dice.chance(0.2) {
             settings = settings.with_limits(1_500, 3_000);
         }
-        settings.acknowledge_at = dice.chance(0.05).then_some(Durability::Accepted);
+        let acknowledge_at = dice.chance(0.05).then_some(Durability::Accepted);
+        if let Some(level) = acknowledge_at {
+            settings = settings.with_acknowledge_at(level);
+        }
         let spool = SpoolSettings::default().with_max_bytes(if dice.chance(0.2) { 2_000 } else { 1 << 30 });
-        let memory = dice.chance(0.4).then(SpoolMemory::new);
+        let memory = dice.chance(0.4).then(SpoolMemory::default);
         trace.count("history with a spool", u64::from(memory.is_some()));
         let manners = Manners { has_large: dice.chance(0.15) };
         let (processes, calls, aside) = Default::default();
-        let mut world = Self { dice, dynamo, log, processes, calls, manners, aside, trace, settings, spool, seed };
+        let mut world =
+            Self { dice, dynamo, log, processes, calls, manners, aside, trace, settings, acknowledge_at, spool, seed };
         let first = world.process(memory);
         world.processes.push(first);
         for number in 0..1 + world.dice.below(4) {
@@ -83,7 +89,7 @@ impl World {
         let mut settings = self.settings.clone();
         let spool = memory.as_ref().map(|memory| Arc::new(Spool::in_memory(memory, self.spool.clone()).unwrap()));
         let usual = if spool.is_some() { Durability::Spooled } else { Durability::Stored };
-        let level = settings.acknowledge_at.unwrap_or(usual);
+        let level = self.acknowledge_at.unwrap_or(usual);
         if let Some(spool) = &spool {
             settings = settings.with_spool(spool.clone());
         }
@@ -122,7 +128,7 @@ impl World {
     /// Another process, in which calls are taken over.
     pub fn rival(&mut self) {
         if self.processes.len() == 1 {
-            let memory = self.dice.chance(0.3).then(SpoolMemory::new);
+            let memory = self.dice.chance(0.3).then(SpoolMemory::default);
             let process = self.process(memory);
             self.processes.push(process);
         }
@@ -175,17 +181,16 @@ impl World {
             Err(error) => error,
         };
         self.trace.say(format!("call {} is not resumed: {error}", call.id));
-        match error {
+        match error.kind() {
             // Its header was only accepted when the process died.
-            ResumeError::Log(LogError::NotOpened { .. }) => {
+            LogErrorKind::NotOpened => {
                 drop(writer.open(call.header.clone()).unwrap());
                 writer.flush(within).await;
             }
-            ResumeError::Log(LogError::Erased { .. }) if call.is_erasing => {}
-            ResumeError::NoConversation { .. } if call.has_large => call.is_broken = true,
-            ResumeError::Log(error) if error.remedy() != verbale::log::Remedy::None => {}
-            ResumeError::Unstored { .. } => {}
-            error => panic!("call {} cannot be resumed: {error:?}", call.id),
+            LogErrorKind::Erased if call.is_erasing => {}
+            LogErrorKind::Damaged if call.has_large => call.is_broken = true,
+            _ if error.remedy() != Remedy::None => {}
+            _ => panic!("call {} cannot be resumed: {error:?}", call.id),
         }
         false
     }

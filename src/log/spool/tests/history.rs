@@ -1,4 +1,4 @@
-//! Whole histories: against a model, with a crash between any two of them, and at any write.
+//! Whole histories, compared with a model, with crashes between commits and at any write.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What a spool is to hold, in the plainest form.
+/// The expected contents of a spool.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Model(BTreeMap<CallId, ModelCall>);
 
@@ -20,7 +20,7 @@ struct ModelCall {
 }
 
 impl Model {
-    fn claimed(&mut self, lease: &WriterLease) -> &mut ModelCall {
+    fn call_of(&mut self, lease: &WriterLease) -> &mut ModelCall {
         let call = self.0.entry(lease.call_id().clone()).or_insert_with(|| ModelCall {
             lease: lease.clone(),
             opening: None,
@@ -28,7 +28,7 @@ impl Model {
             records: BTreeMap::new(),
             dead_letters: BTreeMap::new(),
         });
-        call.take(lease);
+        call.update_lease(lease);
         call
     }
 
@@ -46,16 +46,16 @@ impl Model {
         let seq = |key: &RecordKey| key.position.seq();
         let has = |record: Option<&Record>, key: &RecordKey| record.is_some_and(|it| RecordKey::of(it) == *key);
         match change {
-            SpoolChange::Open(header) => self.claimed(&WriterLease::of(header)).opening = Some(header.clone()),
-            SpoolChange::Close(lease, call_end) => self.claimed(lease).call_end = Some(call_end.clone()),
+            SpoolChange::Open(header) => self.call_of(&WriterLease::of(header)).opening = Some(header.clone()),
+            SpoolChange::Close(lease, call_end) => self.call_of(lease).call_end = Some(call_end.clone()),
             SpoolChange::Opened(lease) => {
                 if let Some(call) = self.0.get_mut(lease.call_id()) {
-                    call.take(lease);
+                    call.update_lease(lease);
                     call.opening = None;
                 }
             }
             SpoolChange::Put(lease, record) => {
-                let call = self.claimed(lease);
+                let call = self.call_of(lease);
                 let (at, revision) = (record.position().seq(), record.revision());
                 let known = [&call.records, &call.dead_letters].map(|them| them.get(&at).map_or(0, |it| it.revision()));
                 if known.iter().all(|known| *known < revision) {
@@ -65,12 +65,12 @@ impl Model {
             }
             SpoolChange::Forget(id) => drop(self.0.remove(id)),
             SpoolChange::Closed(id)
-            | SpoolChange::Shipped(id, _)
+            | SpoolChange::Stored(id, _)
             | SpoolChange::Discard(id, _)
             | SpoolChange::DeadLetter { call_id: id, .. } => {
                 let Some(call) = self.0.get_mut(id) else { return };
                 match change {
-                    SpoolChange::Shipped(_, key) if has(call.records.get(&seq(key)), key) => {
+                    SpoolChange::Stored(_, key) if has(call.records.get(&seq(key)), key) => {
                         call.records.remove(&seq(key));
                     }
                     SpoolChange::Discard(_, key) if has(call.dead_letters.get(&seq(key)), key) => {
@@ -86,15 +86,15 @@ impl Model {
         }
     }
 
-    /// The same, read out of a spool by all its ways.
+    /// Reads the model from a spool through all of its methods.
     fn of(spool: &Spool) -> Self {
-        let aside = spool.dead_letters(usize::MAX).unwrap();
+        let letters = spool.dead_letters(usize::MAX).unwrap();
         let calls = spool.calls().unwrap().into_iter().map(|call| {
             let id = call.lease.call_id().clone();
             let records = spool.batch(&id, usize::MAX, usize::MAX).unwrap();
             assert_eq!(call.records, records.iter().map(index).collect::<Vec<_>>());
             let dead_letters: Vec<Record> =
-                aside.iter().filter(|it| it.call_id == id).map(|it| it.record.clone()).collect();
+                letters.iter().filter(|it| it.call_id == id).map(|it| it.record.clone()).collect();
             assert_eq!(call.dead_letters, dead_letters.iter().map(index).collect::<Vec<_>>());
             let by_seq = |records: Vec<Record>| records.into_iter().map(|it| (it.position().seq(), it)).collect();
             let (lease, opening, call_end) = (call.lease, call.opening, call.call_end);
@@ -108,7 +108,7 @@ impl Model {
 }
 
 impl ModelCall {
-    fn take(&mut self, lease: &WriterLease) {
+    fn update_lease(&mut self, lease: &WriterLease) {
         if lease.epoch() >= self.lease.epoch() {
             self.lease = lease.clone();
         }
@@ -131,7 +131,7 @@ fn some_change() -> impl Strategy<Value = SpoolChange> {
             4 => SpoolChange::Forget(call_id),
             5 => SpoolChange::Discard(call_id, key),
             6..8 => SpoolChange::DeadLetter { call_id, key, reason: "too large".into() },
-            8..11 => SpoolChange::Shipped(call_id, key),
+            8..11 => SpoolChange::Stored(call_id, key),
             _ => SpoolChange::Put(lease, record),
         }
     })
@@ -145,7 +145,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_spool_is_what_its_commits_say_also_when_it_is_opened_again(
+    fn spool_matches_the_model_after_commits_and_restarts(
         history in some_history(), restarts in prop::collection::vec(0..4, 12),
     ) {
         let (mut memory, mut spool) = in_memory();
@@ -173,7 +173,7 @@ proptest! {
     }
 
     #[test]
-    fn a_change_made_twice_is_as_if_made_once(changes in prop::collection::vec(some_change(), 1..12)) {
+    fn changes_are_idempotent(changes in prop::collection::vec(some_change(), 1..12)) {
         let mut model = Model::default();
         for change in changes {
             model.commit(slice::from_ref(&change));
@@ -184,7 +184,7 @@ proptest! {
     }
 
     #[test]
-    fn a_crash_at_any_write_leaves_what_was_acknowledged_and_no_half_commit(
+    fn crash_at_any_write_keeps_whole_commits_only(
         history in some_history(), writes in 0..400_u64,
     ) {
         let (memory, spool) = in_memory();
@@ -196,7 +196,7 @@ proptest! {
             if spool.commit(changes).is_err() {
                 let found = Model::of(&after_crash(&memory));
                 prop_assert!(found == model || found == before);
-                // The process lives, and there is room again: the same commit is made, whichever it was.
+                // The process lives and the disk has room again: it makes the same commit in either case.
                 memory.fail_after(None);
                 spool.commit(changes).unwrap();
                 if found == model {
@@ -209,9 +209,9 @@ proptest! {
 }
 
 #[test]
-fn the_first_opening_may_crash_at_any_write() {
+fn first_opening_survives_a_crash_at_any_write() {
     let opened = |writes| {
-        let memory = SpoolMemory::new();
+        let memory = SpoolMemory::default();
         memory.fail_after(Some(writes));
         let is_open = Spool::in_memory(&memory, SpoolSettings::default()).is_ok();
         assert_eq!(Model::of(&after_crash(&memory)), Model::default(), "after {writes} writes");
@@ -221,14 +221,14 @@ fn the_first_opening_may_crash_at_any_write() {
 }
 
 #[test]
-fn an_erased_call_is_nowhere_in_the_file_whenever_it_crashes() {
+fn no_byte_of_an_erased_call_remains_after_a_crash() {
     let secret = "my card is 4929 7000 1234";
     let history = |memory: &SpoolMemory, spool: &Spool| {
         let changes = [put("CA", &record(0, 1, secret)), put("CB", &record(1, 1, "kept"))];
         spool.commit(&changes).unwrap();
-        spool.commit(&[shipped("CA", &record(0, 1, secret)), put("CA", &record(0, 2, secret))]).unwrap();
+        spool.commit(&[stored("CA", &record(0, 1, secret)), put("CA", &record(0, 2, secret))]).unwrap();
         spool.commit(&[put("CA", &record(7, 1, secret)), put_dead_letter("CA", &record(0, 2, secret))]).unwrap();
-        // Many pages, with others behind them: what is freed is not overwritten at once, nor cut off.
+        // Many pages, with other pages after them, so that freed pages are neither overwritten at once nor cut off.
         let long = |text: &str| format!("{text}{}", "x".repeat(2_000));
         let many = |id, text: &str| (8..28).map(|seq| put(id, &record(seq, 1, &long(text)))).collect::<Vec<_>>();
         spool.commit(&many("CA", secret)).unwrap();
@@ -256,16 +256,16 @@ fn an_erased_call_is_nowhere_in_the_file_whenever_it_crashes() {
 }
 
 #[test]
-fn what_was_shipped_goes_with_the_next_erased_call_and_when_an_empty_spool_is_opened() {
+fn stored_records_are_scrubbed_by_an_erasure_and_by_opening_an_empty_spool() {
     let secret = "my card is 4929 7000 1234";
-    let ship_all = |spool: &Spool| {
+    let store_all = |spool: &Spool| {
         spool.commit(&[put("CA", &record(0, 1, secret))]).unwrap();
-        spool.commit(&[shipped("CA", &record(0, 1, secret))]).unwrap();
+        spool.commit(&[stored("CA", &record(0, 1, secret))]).unwrap();
     };
     let (memory, spool) = in_memory();
-    ship_all(&spool);
+    store_all(&spool);
     let crashed = memory.copy();
-    assert!(crashed.contains(secret.as_bytes()), "else this tests nothing");
+    assert!(crashed.contains(secret.as_bytes()), "otherwise this test proves nothing");
     spool.commit(&[SpoolChange::Forget(call("CA"))]).unwrap();
     assert!(!memory.contains(secret.as_bytes()));
 

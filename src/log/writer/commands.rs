@@ -1,0 +1,119 @@
+//! Handling the commands of the handles.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::call::{Arrival, CallState, Route, key_of};
+use super::flush::Flush;
+use super::shared::{CallShared, Command, SizedRecord};
+use super::spooling::Spooling;
+use super::{WriterTask, error_chain};
+use crate::log::spool::SpoolChange;
+use crate::log::{LogErrorKind, redact};
+
+impl WriterTask {
+    pub(super) fn handle(&mut self, command: Command) {
+        match command {
+            Command::Begin(call) => {
+                self.state_of(&call);
+            }
+            Command::Open(call, header) => {
+                let number = self.add_part();
+                if let Some((older, _)) = self.state_of(&call).opening.replace((number, header.clone())) {
+                    self.settle_part(older);
+                }
+                self.queue_change(SpoolChange::Open(header));
+                self.schedule(&key_of(&call.lease), Duration::ZERO);
+            }
+            Command::Records(call, records) => {
+                self.state_of(&call);
+                for sized in records {
+                    self.add_record(&call, sized);
+                }
+                self.schedule_if_idle(&key_of(&call.lease), self.linger());
+            }
+            Command::Close(call, call_end) => {
+                let number = self.add_part();
+                if let Some((older, _)) = self.state_of(&call).call_end.replace((number, call_end.clone())) {
+                    self.settle_part(older);
+                }
+                self.queue_change(SpoolChange::Close(call.lease.clone(), call_end));
+                self.schedule_if_idle(&key_of(&call.lease), self.linger());
+            }
+            Command::Dropped(call) => {
+                let key = key_of(&call.lease);
+                if let Some(state) = self.calls.get_mut(&key) {
+                    state.handles.retain(|handle| !Arc::ptr_eq(handle, &call));
+                    self.remove_if_done(&key);
+                }
+            }
+            Command::Flush { call_id, deadline, reply } => {
+                self.schedule_now(call_id.as_ref());
+                self.flushes.push(Flush { call_id, up_to: self.last_number, deadline, reply });
+            }
+            Command::Erase { call_id, reply } => self.erase(call_id, reply),
+            Command::ReadDeadLetters { reply } => self.send_dead_letters(reply),
+            Command::Taken(taken) => self.remove_dead_letters(taken),
+            Command::Stop => {}
+        }
+    }
+
+    /// Returns the state of a handle's call, and adds it if the call is new.
+    fn state_of(&mut self, call: &Arc<CallShared>) -> &mut CallState {
+        let key = key_of(&call.lease);
+        if !self.calls.contains_key(&key) {
+            self.fence_older(&key);
+        }
+        self.refuse_stale_handle(call);
+        let state = self.calls.entry(key).or_insert_with(|| CallState::new(call.lease.clone()));
+        state.add_handle(call);
+        state
+    }
+
+    /// Redacts a submitted record and adds it to its call.
+    fn add_record(&mut self, call: &Arc<CallShared>, mut sized: SizedRecord) {
+        let key = key_of(&call.lease);
+        // The record was submitted before the handle refused changes.
+        let refusal = call.refusal.get();
+        if refusal.is_some_and(|error| error.kind() == LogErrorKind::Erased) {
+            self.shared.count(|status| (status.queued, status.erased) = (status.queued - 1, status.erased + 1));
+            return self.shared.release(call, sized.bytes);
+        }
+        let redacted = self.settings.redactor.as_deref().map(|redactor| redact(&sized.record, redactor));
+        match redacted.transpose() {
+            Ok(redacted) => sized.record = redacted.unwrap_or(sized.record),
+            Err(error) => return self.add_unredacted_dead_letter(call, sized, &error),
+        }
+        if let Some(refusal) = refusal {
+            return self.add_dead_letter(call, sized, error_chain(refusal));
+        }
+        self.supersede_dead_letter(&key.0, &sized.record);
+        let number = self.add_part();
+        let position = sized.record.position();
+        let is_spooling = self.spooling.as_ref().is_some_and(Spooling::accepts_records);
+        let route = if is_spooling { Route::Spool } else { Route::Log };
+        let Some(state) = self.calls.get_mut(&key) else { return };
+        match state.add_record(number, &sized, call, route) {
+            Arrival::New => self.queue_record(&key, position),
+            Arrival::Replaces(older, bytes) => {
+                self.settle_part(number);
+                self.count_replaced(&older, bytes);
+                self.queue_record(&key, position);
+            }
+            Arrival::Known => {
+                self.settle_part(number);
+                self.count_replaced(call, sized.bytes);
+                self.acknowledge_if_spooled(&key, &sized.record);
+            }
+            Arrival::Conflict(error) => {
+                self.settle_part(number);
+                self.add_dead_letter(call, sized, error_chain(&error));
+            }
+        }
+    }
+
+    fn count_replaced(&self, call: &CallShared, bytes: usize) {
+        self.shared.count(|status| (status.queued, status.replaced) = (status.queued - 1, status.replaced + 1));
+        self.shared.release(call, bytes);
+    }
+}
