@@ -1,19 +1,20 @@
-//! [`resolve`]: messages with the bytes of what they name by a content id, for whoever asks a model.
+//! [`resolve`]: loads the bytes of the contents that messages name, before a model reads them.
 
 use std::collections::HashMap;
 
-use super::attach::{BareIds, attach, references};
+use super::attach::{BareIds, references};
+use super::hydrate::attach_loaded;
 use super::reference::Reference;
 use super::{Blob, ContentError, ContentId, ContentStore, Problem};
 use crate::message::{Message, Record};
 
-/// What [`resolve`] reads at most.
+/// The most contents and bytes that one call of [`resolve`] reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ResolveLimits {
-    /// Contents; 25 by default: as many images and documents as Bedrock takes in a request.
+    /// The most contents. The default is 25, the images and documents that Bedrock accepts in a request.
     pub contents: usize,
-    /// Bytes of all of them; 96 MiB by default.
+    /// The most bytes in total. The default is 96 MiB.
     pub bytes: u64,
 }
 
@@ -23,23 +24,16 @@ impl Default for ResolveLimits {
     }
 }
 
-/// What [`resolve`] gives.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Resolved {
-    /// All messages, in the order in which they were given. What was not read is still named by its id, which a model is
-    /// told as a text.
-    pub messages: Vec<Message>,
-    /// What was not read, from the newest message to the oldest.
-    pub problems: Vec<Problem>,
-}
-
-/// Puts the bytes of contents into messages that name them by their id, `sha256:…`: media and documents, in the results of
-/// tools too, and what [`Offload`](super::Offload) took out of a record. Other ids are a service's own, and stay.
+/// Replaces the content ids `sha256:…` in messages with the bytes of the contents.
 ///
-/// The newest messages come first, as what a model is asked about. Each content is read once. What is missing, corrupt, out
-/// of reach or beyond the limits is a problem for each message that names it. The futures of the store are awaited one
-/// after the other; a [`Cached`](super::Cached) store spares the reads of the turns that follow.
+/// Returns the messages in their order, and the contents that were not read, from the newest message to the oldest. Media
+/// and documents are replaced, also in the results of tools, and so are the contents that
+/// [`Offloading`](crate::log::Offloading) took out of a record. Other ids belong to the service and stay.
+///
+/// The newest messages are read first, because they matter most to the model. Each content is read once, one after the
+/// other. A content that is missing, corrupt, out of reach or beyond the limits keeps its id, which the model gets as text,
+/// and is one problem for each message that names it. A [`Cached`](super::Cached) store avoids the same reads in later
+/// turns.
 ///
 /// ```
 /// use verbale::contents::{Blob, ContentStore, MemoryStore, Owner, ResolveLimits, resolve};
@@ -56,8 +50,9 @@ pub struct Resolved {
 /// let mut manager = MessagesManager::<PlainMessage>::new();
 /// manager.add_user(Content::from(Media::from_content_id(MediaKind::Image, photo.id().to_string())))?;
 /// let window = manager.messages().map(|message| message.message().clone());
-/// let resolved = resolve(window, &store, ResolveLimits::default()).await;
-/// let Content::Media(image) = &resolved.messages[0].contents()[0] else { unreachable!() };
+/// let (messages, problems) = resolve(window, &store, ResolveLimits::default()).await;
+/// assert!(problems.is_empty());
+/// let Content::Media(image) = &messages[0].contents()[0] else { unreachable!() };
 /// assert_eq!(image.known_type().as_deref(), Some("image/png"));
 /// # Ok(()) }
 /// ```
@@ -65,24 +60,20 @@ pub async fn resolve<S: ContentStore + ?Sized>(
     messages: impl IntoIterator<Item = Message>,
     store: &S,
     limits: ResolveLimits,
-) -> Resolved {
+) -> (Vec<Message>, Vec<Problem>) {
     let mut reading = Reading { store, limits, gets: 0, bytes: 0, read: HashMap::new() };
-    let mut resolved = Resolved { messages: messages.into_iter().collect(), problems: Vec::new() };
-    for message in resolved.messages.iter_mut().rev() {
+    let (mut messages, mut problems) = (messages.into_iter().collect::<Vec<_>>(), Vec::new());
+    for message in messages.iter_mut().rev() {
         let record = Record::from(message.clone());
         for reference in references(&record, BareIds::Resolve) {
             reading.read(reference).await;
         }
-        let (record, failed) = attach(&record, BareIds::Resolve, &mut |reference| reading.found(reference));
-        let message_id = record.id();
-        let problems = failed.into_iter().map(|(content_id, error)| Problem { message_id, content_id, error });
-        resolved.problems.extend(problems);
-        *message = record.into_message();
+        *message = attach_loaded(&record, BareIds::Resolve, &reading.read, &mut problems).into_message();
     }
-    resolved
+    (messages, problems)
 }
 
-/// What was read so far.
+/// The contents read so far, within the limits.
 struct Reading<'a, S: ?Sized> {
     store: &'a S,
     limits: ResolveLimits,
@@ -112,9 +103,5 @@ impl<S: ContentStore + ?Sized> Reading<'_, S> {
         }
         self.bytes += bytes;
         Ok(blob)
-    }
-
-    fn found(&self, Reference { id, .. }: Reference) -> Result<Blob, ContentError> {
-        self.read.get(&id).cloned().unwrap_or(Err(ContentError::Missing { id }))
     }
 }

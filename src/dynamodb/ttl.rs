@@ -1,15 +1,15 @@
-//! The table's time to live.
+//! The time to live of the table's items.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::update_time_to_live::UpdateTimeToLiveError;
 use aws_sdk_dynamodb::types::{TimeToLiveSpecification, TimeToLiveStatus};
 
-use super::{DynamoError, names};
+use super::{DynamoError, names, table};
 
 const UNKNOWN_OPERATION: &str = "UnknownOperationException";
 
-/// Has DynamoDB delete items once their `expires_at` is past, within days. Costs nothing.
+/// Enables the deletion of items whose `expires_at` has passed. DynamoDB deletes them within days, at no cost.
 pub(super) async fn enable(client: &Client, table: &str) -> Result<(), DynamoError> {
     if !matches!(state(client, table).await?, State::Off) {
         return Ok(());
@@ -23,11 +23,11 @@ pub(super) async fn enable(client: &Client, table: &str) -> Result<(), DynamoErr
     else {
         return Ok(());
     };
-    // Of a server that knows none, though it describes it.
+    // Some servers describe the time to live but cannot change it.
     if error.code() == Some(UNKNOWN_OPERATION) {
         return Ok(());
     }
-    // Someone else did it in the meantime.
+    // Another process may have enabled it in the meantime.
     match state(client, table).await? {
         State::On => Ok(()),
         _ => Err(failed("UpdateTimeToLive", table, error)),
@@ -49,10 +49,10 @@ async fn state(client: &Client, table: &str) -> Result<State, DynamoError> {
     let Some(description) = output.time_to_live_description() else { return Ok(State::Off) };
     match (description.time_to_live_status(), description.attribute_name()) {
         (Some(TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling), Some(names::EXPIRES_AT)) => Ok(State::On),
-        (Some(TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling), other) => Err(DynamoError::OtherTable {
-            table: table.into(),
-            difference: format!("its time to live is by {}, not {}", other.unwrap_or("none"), names::EXPIRES_AT).into(),
-        }),
+        (Some(TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling), other) => {
+            let other = other.unwrap_or("none");
+            Err(table::differs(table, &format!("its time to live uses {other}, not {}", names::EXPIRES_AT)))
+        }
         _ => Ok(State::Off),
     }
 }

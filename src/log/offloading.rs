@@ -8,7 +8,7 @@ use super::{
     CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, LoggedCall, Opening, Put,
     Remedy, WriterLease,
 };
-use crate::contents::{Blob, ContentError, ContentStore, Detached, Offload, Owner, hydrate};
+use crate::contents::{Blob, ContentError, ContentStore, Offload, Owner, hydrate};
 use crate::message::Record;
 
 /// A log that keeps large texts, system instructions and all binaries in a content store, and in their place small
@@ -70,7 +70,8 @@ impl<L: CallLog, S: ContentStore> Offloading<L, S> {
         Self { log, store, offload: Offload::default() }
     }
 
-    /// The same for texts and values of JSON of `bytes` bytes and more: see [`Offload::with_threshold`].
+    /// Sets the size from which texts and JSON values are offloaded, in bytes. The default is 1,024. A reference takes about
+    /// 150 bytes, so lower values save nothing.
     #[must_use]
     pub fn with_threshold(mut self, bytes: usize) -> Self {
         self.offload = self.offload.with_threshold(bytes);
@@ -119,9 +120,9 @@ impl<L: CallLog, S: ContentStore> Offloading<L, S> {
     }
 
     async fn hydrated(&self, mut call: LoggedCall) -> LoggedCall {
-        let hydrated = hydrate(call.records, &self.store).await;
-        call.records = hydrated.records;
-        call.problems.extend(hydrated.problems);
+        let (records, problems) = hydrate(call.records, &self.store).await;
+        call.records = records;
+        call.problems.extend(problems);
         call
     }
 }
@@ -134,7 +135,7 @@ impl<L: CallLog, S: ContentStore> CallLog for Offloading<L, S> {
     fn put_record<'a>(&'a self, lease: &'a WriterLease, record: &'a Record) -> LogFuture<'a, Put> {
         Box::pin(async move {
             let call_id = lease.call_id();
-            let Detached { record, blobs } = self.offload.detach(record);
+            let (record, blobs) = self.offload.detach(record);
             let put = self.put_contents(blobs, &owner(call_id)).await;
             put.map_err(|error| of_store(format!("putting contents of call {call_id}"), error))?;
             let put = self.log.put_record(lease, &record).await;

@@ -8,8 +8,7 @@ use serde_json::{Value as Json, json};
 use verbale::message::{MAX_DEPTH, Number};
 use verbale::{Record, Value};
 
-/// Keys that mean something to the codec, to items or to DynamoDB, among usual ones.
-// Not `$map`: see the ignored test of the codec.
+/// Keys with a meaning in the codec, in items or in DynamoDB, and some common keys.
 const ODD_KEYS: &[&str] = &[
     "$bytes",
     "$map",

@@ -57,10 +57,10 @@ async fn an_image_goes_through_the_store_and_back_and_to_the_model() {
     assert_eq!(messages[0]["content"][1], told("image", "the dress"));
     assert_eq!((sources(&messages), repairs.len()), (vec![], 3));
 
-    let resolved = resolve(window(&restored), log.store(), ResolveLimits::default()).await;
-    assert_eq!(resolved.problems, []);
-    assert!(resolved.messages == window(&manager));
-    let (messages, repairs) = ask(resolved.messages).await;
+    let (resolved, problems) = resolve(window(&restored), log.store(), ResolveLimits::default()).await;
+    assert_eq!(problems, []);
+    assert!(resolved == window(&manager));
+    let (messages, repairs) = ask(resolved).await;
     assert_eq!((sources(&messages).len(), repairs), (3, vec![]));
     assert_eq!(ask(window(&manager)).await.0, messages);
 }
@@ -92,17 +92,17 @@ async fn a_content_is_read_once_however_often_it_is_named() {
     let mut manager = super::shown([image(), image(), own.clone().into()]);
     manager.add_assistant(call.clone()).unwrap();
     manager.add_user(vec![call.success([by_id(PNG)]).into(), Content::from(pdf.clone())]).unwrap();
-    let resolved = resolve(window(&manager), &store, ResolveLimits::default()).await;
-    assert_eq!((store.counts().misses, store.counts().hits), (2, 0));
-    assert_eq!(resolved.problems, []);
+    let (resolved, problems) = resolve(window(&manager), &store, ResolveLimits::default()).await;
+    assert_eq!((store.misses(), store.hits()), (2, 0));
+    assert_eq!(problems, []);
 
     let bytes = |bytes: &[u8]| Source::Bytes(bytes.into());
     let png = || Media::new(MediaKind::Image, bytes(PNG));
-    assert_eq!(resolved.messages[0].contents()[..], [png().into(), png().into(), own.into()]);
+    assert_eq!(resolved[0].contents()[..], [png().into(), png().into(), own.into()]);
     let read = Document::new(bytes(PDF)).with_title("Prices");
-    assert_eq!(resolved.messages[2].contents()[..], [call.success([png()]).into(), read.into()]);
+    assert_eq!(resolved[2].contents()[..], [call.success([png()]).into(), read.into()]);
     // No type was said: the bytes tell.
-    let (messages, repairs) = ask(resolved.messages).await;
+    let (messages, repairs) = ask(resolved).await;
     assert_eq!(messages[0]["content"][0]["image"]["format"], "png");
     assert_eq!((sources(&messages).len(), repairs.len()), (4, 1));
 }
@@ -122,15 +122,14 @@ async fn what_is_missing_or_not_as_it_was_is_told() {
     small[0] = serde_json::from_value::<Record>(json).unwrap();
     let restored = Manager::restore(small).unwrap();
     let store = store(&[PNG]).await;
-    let resolved = resolve(window(&restored), &store, ResolveLimits::default()).await;
-    let problems: Vec<_> =
-        resolved.problems.iter().map(|problem| (problem.content_id, problem.error.to_string())).collect();
+    let (resolved, problems) = resolve(window(&restored), &store, ResolveLimits::default()).await;
+    let problems: Vec<_> = problems.iter().map(|problem| (problem.content_id, problem.error.to_string())).collect();
     assert_eq!(problems.len(), 4, "{problems:?}");
     let missing = [png_of(300), PDF.to_vec()].map(|bytes| ContentId::of(&bytes));
     assert_eq!(problems[..2], missing.map(|id| (id, ContentError::Missing { id }.to_string())));
     let id = ContentId::of(PNG);
     assert_eq!(problems[3], (id, ContentError::NotAsReferred { id, expected: "of the size" }.to_string()));
-    let (messages, _) = ask(resolved.messages).await;
+    let (messages, _) = ask(resolved).await;
     assert_eq!(messages[0]["content"][1], told("image", "the dress"));
     assert_eq!(
         messages[2]["content"][0]["toolResult"]["content"],
@@ -147,15 +146,15 @@ async fn the_newest_are_read_within_the_limits() {
     let read = async |contents: usize, bytes: u64| {
         let mut limits = ResolveLimits::default();
         (limits.contents, limits.bytes) = (contents, bytes);
-        let before = store.counts().misses;
-        let resolved = resolve(messages.clone(), &store, limits).await;
-        for problem in &resolved.problems {
+        let before = store.misses();
+        let (resolved, problems) = resolve(messages.clone(), &store, limits).await;
+        for problem in &problems {
             assert!(matches!(problem.error, ContentError::BeyondLimits { id } if id == problem.content_id));
         }
         let is_read = |message: &Message| matches!(&message.contents()[0], Content::Media(media) if matches!(media.source, Source::Bytes(_)));
-        assert_eq!(resolved.problems.len(), resolved.messages.iter().filter(|message| !is_read(message)).count());
-        let read: Vec<bool> = resolved.messages.iter().map(is_read).collect();
-        (read, store.counts().misses - before)
+        assert_eq!(problems.len(), resolved.iter().filter(|message| !is_read(message)).count());
+        let read: Vec<bool> = resolved.iter().map(is_read).collect();
+        (read, store.misses() - before)
     };
     let few = (PNG.len() + GIF.len()) as u64;
     assert_eq!(read(6, u64::MAX).await, (vec![true; 6], 6));
@@ -175,6 +174,6 @@ async fn the_newest_are_read_within_the_limits() {
     manager = Manager::restore(log.log().read_call(lease.call_id()).await.unwrap().records).unwrap();
     let mut limits = ResolveLimits::default();
     limits.bytes = 4_999;
-    assert_eq!(resolve(window(&manager), log.store(), limits).await.problems.len(), 1);
-    assert_eq!(log.store().counts().misses, 0);
+    assert_eq!(resolve(window(&manager), log.store(), limits).await.1.len(), 1);
+    assert_eq!(log.store().misses(), 0);
 }

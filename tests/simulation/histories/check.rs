@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use verbale::dynamodb::ItemKey;
 use verbale::log::{CallId, CallLog, Part, Status, Unstored};
 use verbale::message::Position;
 use verbale::{MessageId, Record};
@@ -96,7 +95,7 @@ fn written_once_and_in_order(dynamo: &Dynamo, call: &Call) {
         return;
     }
     let journal = dynamo.journal();
-    let partition = call.id.partition_key();
+    let partition = format!("CALL#{}", call.id);
     for ((_, sort), revisions) in journal.writes.iter().filter(|((of, _), _)| *of == partition) {
         let revisions: Vec<u64> = revisions.iter().flatten().copied().collect();
         assert!(revisions.is_sorted_by(|one, next| one < next), "{partition} {sort}: {revisions:?}");
@@ -107,7 +106,12 @@ fn written_once_and_in_order(dynamo: &Dynamo, call: &Call) {
 }
 
 pub fn place(call_id: &CallId, position: Position) -> Place {
-    (call_id.partition_key(), ItemKey::new(call_id, position).sort_key().to_owned())
+    let seq = position.seq();
+    let sort_key = match position.summary_number() {
+        None => format!("MSG#{seq:08}"),
+        Some(number) => format!("MSG#{seq:08}#SUM#{number:04}"),
+    };
+    (format!("CALL#{call_id}"), sort_key)
 }
 
 pub type Key = (Position, MessageId, u32);
