@@ -83,7 +83,7 @@ impl DirectoryStore {
     fn write(&self, blob: &Blob) -> io::Result<()> {
         let path = self.path(blob.id());
         // The whole file is compared, so that damaged bytes are replaced.
-        if read(&path)?.is_none_or(|found| *found != **blob.bytes()) {
+        if if_exists(fs::read(&path))?.is_none_or(|found| *found != **blob.bytes()) {
             make_directory(&self.folder(blob.id()))?;
             // The file gets mode 0600, and is deleted if a later step fails.
             let mut file = tempfile::NamedTempFile::new_in(self.root.join(UNFINISHED))?;
@@ -102,12 +102,12 @@ impl DirectoryStore {
             // One lock per content, so that puts do not wait for the whole release.
             let _lock = self.lock(File::try_lock)?;
             let users = self.users(id);
-            ignore_missing(fs::remove_file(users.join(file_name(owner))))?;
+            if_exists(fs::remove_file(users.join(file_name(owner))))?;
             if remove_if_empty(&users)? {
-                ignore_missing(fs::remove_file(self.path(id)).and_then(|()| sync_names(&self.folder(id), 1)))?;
+                if_exists(fs::remove_file(self.path(id)).and_then(|()| sync_names(&self.folder(id), 1)))?;
             }
             // Last, so that a repeated release finds the remaining uses.
-            ignore_missing(fs::remove_file(used.join(name)))?;
+            if_exists(fs::remove_file(used.join(name)))?;
         }
         let _lock = self.lock(File::try_lock)?;
         // The folder stays if the owner has put a content again since.
@@ -137,7 +137,8 @@ impl ContentStore for DirectoryStore {
 
     fn get(&self, id: ContentId) -> ContentFuture<'_, Option<Blob>> {
         Box::pin(async move {
-            let found = read(&self.path(id)).map_err(|error| store_error(format!("get content {id}"), error))?;
+            let found =
+                if_exists(fs::read(self.path(id))).map_err(|error| store_error(format!("get content {id}"), error))?;
             found.map(|bytes| Blob::verified(id, bytes)).transpose()
         })
     }
@@ -154,9 +155,10 @@ fn file_name(owner: &Owner) -> String {
     ContentId::of(owner.as_str().as_bytes()).hex()
 }
 
-fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    match fs::read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
+/// Returns `None` if the file or directory of an operation does not exist.
+fn if_exists<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
@@ -164,22 +166,15 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
 
 /// Returns the names in a directory, or none if the directory does not exist.
 fn names(folder: &Path) -> io::Result<Vec<String>> {
-    match fs::read_dir(folder) {
-        Ok(entries) => entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect(),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(error),
-    }
-}
-
-fn ignore_missing(removed: io::Result<()>) -> io::Result<()> {
-    removed.or_else(|error| if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(error) })
+    let entries = if_exists(fs::read_dir(folder))?.into_iter().flatten();
+    entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
 }
 
 /// Returns whether the directory no longer exists. A directory with entries stays.
 fn remove_if_empty(folder: &Path) -> io::Result<bool> {
-    match ignore_missing(fs::remove_dir(folder)) {
+    match if_exists(fs::remove_dir(folder)) {
         Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => Ok(false),
-        removed => removed.map(|()| true),
+        removed => removed.map(|_| true),
     }
 }
 

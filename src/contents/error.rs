@@ -38,7 +38,7 @@ pub enum ContentError {
         expected: &'static str,
     },
     /// The content exceeds the limits of one read.
-    #[error("content {id} was not read because it exceeds the limits of `resolve`; raise them, or read fewer messages")]
+    #[error("content {id} was not read because it exceeds the limits of `resolve`; pass fewer messages")]
     BeyondLimits {
         /// The content.
         id: ContentId,

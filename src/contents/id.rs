@@ -26,11 +26,7 @@ impl ContentId {
 
     /// Returns the 64 digits without `sha256:`.
     pub(crate) fn hex(&self) -> String {
-        self.0
-            .iter()
-            .flat_map(|byte| [byte >> 4, byte & 0xf])
-            .filter_map(|digit| char::from_digit(digit.into(), 16))
-            .collect()
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
 
@@ -38,22 +34,15 @@ impl FromStr for ContentId {
     type Err = ContentError;
 
     fn from_str(text: &str) -> Result<Self, ContentError> {
-        let hex = text.strip_prefix(PREFIX).filter(|hex| hex.len() == 2 * BYTES).ok_or(INVALID)?;
+        let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        let is_hex = |hex: &&str| hex.len() == 2 * BYTES && hex.bytes().all(is_digit);
+        let hex = text.strip_prefix(PREFIX).filter(is_hex).ok_or(INVALID)?;
         let mut bytes = [0; BYTES];
-        for (byte, pair) in bytes.iter_mut().zip(hex.as_bytes().chunks(2)) {
-            for digit in pair {
-                *byte = *byte << 4 | value(*digit).ok_or(INVALID)?;
-            }
+        for (at, byte) in bytes.iter_mut().enumerate() {
+            let pair = hex.get(2 * at..2 * at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
+            *byte = pair.ok_or(INVALID)?;
         }
         Ok(Self(bytes))
-    }
-}
-
-fn value(digit: u8) -> Option<u8> {
-    match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        _ => None,
     }
 }
 

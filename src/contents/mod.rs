@@ -53,5 +53,5 @@ pub(crate) use hydrate::hydrate;
 pub use id::ContentId;
 pub use memory::MemoryStore;
 pub use owner::Owner;
-pub use resolve::{ResolveLimits, resolve};
+pub use resolve::resolve;
 pub use store::{ContentFuture, ContentStore};

@@ -11,8 +11,7 @@ use crate::log::{LogError, Remedy};
 
 /// An error of a request, an item or the table.
 ///
-/// Its text names the call, the key or the table, and says what to do. Neither the text nor `Debug` shows what a caller
-/// said.
+/// Its text names the call, the key or the table and the next step. Neither the text nor `Debug` shows what a caller said.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct DynamoError(Repr);
@@ -110,30 +109,20 @@ impl From<LogError> for DynamoError {
 /// The kind and remedy of a failed request, and the end of its error text.
 type Failure = (DynamoErrorKind, Remedy, Cow<'static, str>);
 
-const UNREACHABLE: Failure = (
+const UNREACHABLE: Failure = retry(
     DynamoErrorKind::Unreachable,
-    Remedy::Retry,
-    Cow::Borrowed("DynamoDB cannot be reached; check the network and the endpoint, then repeat the request"),
+    "DynamoDB cannot be reached; check the network and the endpoint, then repeat the request",
 );
-const TIMEOUT: Failure = (
-    DynamoErrorKind::Unreachable,
-    Remedy::Retry,
-    Cow::Borrowed("no response arrived in time; the request may have succeeded, so repeat it"),
-);
-const NOT_SENT: Failure = (
-    DynamoErrorKind::Other,
-    Remedy::Operator,
-    Cow::Borrowed("the request was not sent; check the region, the credentials and the endpoint"),
-);
-const THROTTLED: Failure =
-    (DynamoErrorKind::Busy, Remedy::Retry, Cow::Borrowed("DynamoDB throttled the request; repeat it later"));
-const SERVER: Failure =
-    (DynamoErrorKind::Busy, Remedy::Retry, Cow::Borrowed("DynamoDB had an internal error; repeat the request"));
-const NO_TABLE: Failure = (
-    DynamoErrorKind::Table,
-    Remedy::Operator,
-    Cow::Borrowed("there is no such table; create it, or check its name, region and account"),
-);
+const TIMEOUT: Failure =
+    retry(DynamoErrorKind::Unreachable, "no response arrived in time; the request may have succeeded, so repeat it");
+const THROTTLED: Failure = retry(DynamoErrorKind::Busy, "DynamoDB throttled the request; repeat it later");
+const SERVER: Failure = retry(DynamoErrorKind::Busy, "DynamoDB had an internal error; repeat the request");
+const NOT_SENT: &str = "the request was not sent; check the region, the credentials and the endpoint";
+const NO_TABLE: &str = "there is no such table; create it, or check its name, region and account";
+
+const fn retry(kind: DynamoErrorKind, reason: &'static str) -> Failure {
+    (kind, Remedy::Retry, Cow::Borrowed(reason))
+}
 
 fn classify<E: ProvideErrorMetadata>(error: &SdkError<E, HttpResponse>) -> Failure {
     match error {
@@ -150,7 +139,7 @@ fn classify<E: ProvideErrorMetadata>(error: &SdkError<E, HttpResponse>) -> Failu
                 None => UNREACHABLE,
             }
         }
-        _ => NOT_SENT,
+        _ => (DynamoErrorKind::Other, Remedy::Operator, NOT_SENT.into()),
     }
 }
 
@@ -164,7 +153,7 @@ fn classify_code(code: &str, is_server_error: bool) -> Failure {
         // The transactions here have no conditions, so only a conflict or throttling cancels one.
         | "TransactionCanceledException"
         | "TransactionInProgressException" => THROTTLED,
-        "ResourceNotFoundException" => NO_TABLE,
+        "ResourceNotFoundException" => (DynamoErrorKind::Table, Remedy::Operator, NO_TABLE.into()),
         "AccessDeniedException"
         | "UnrecognizedClientException"
         | "MissingAuthenticationTokenException"
@@ -208,6 +197,5 @@ mod tests {
             let failure = classify_code(code, is_server_error);
             assert_eq!((failure.0, failure.1), (kind, remedy), "{code}");
         }
-        assert_eq!((TIMEOUT.1, NOT_SENT.1), (Remedy::Retry, Remedy::Operator));
     }
 }

@@ -96,12 +96,12 @@ async fn create(client: &Client, table: &Table) -> Result<(), DynamoError> {
     let definition = table
         .definition()
         .map_err(SdkError::<CreateTableError>::construction_failure)
-        .map_err(|error| failed("CreateTable", table, error))?;
+        .map_err(|error| DynamoError::request("CreateTable", table, error))?;
     match definition.send_with(client).await {
         Ok(_) => Ok(()),
         // Another process created it in the meantime.
         Err(error) if error.as_service_error().is_some_and(|error| error.is_resource_in_use_exception()) => Ok(()),
-        Err(error) => Err(failed("CreateTable", table, error)),
+        Err(error) => Err(DynamoError::request("CreateTable", table, error)),
     }
 }
 
@@ -109,7 +109,7 @@ async fn describe(client: &Client, table: &Table) -> Result<Option<TableDescript
     match client.describe_table().table_name(&table.name).send().await {
         Ok(output) => Ok(output.table),
         Err(error) if error.as_service_error().is_some_and(|error| error.is_resource_not_found_exception()) => Ok(None),
-        Err(error) => Err(failed("DescribeTable", table, error)),
+        Err(error) => Err(DynamoError::request("DescribeTable", table, error)),
     }
 }
 
@@ -126,11 +126,10 @@ async fn active(
     loop {
         // A table that is being updated is usable. A new table is not always visible at once.
         let status = found.as_ref().and_then(TableDescription::table_status).cloned();
-        match found {
-            Some(description) if matches!(status, Some(TableStatus::Active | TableStatus::Updating)) => {
-                return Ok(description);
-            }
-            _ => {}
+        if let Some(description) = found
+            && matches!(status, Some(TableStatus::Active | TableStatus::Updating))
+        {
+            return Ok(description);
         }
         if waited >= ACTIVE_TIMEOUT {
             let status = status.as_ref().map_or("not found", TableStatus::as_str);
@@ -178,11 +177,10 @@ fn key_difference(whose: &str, schema: &[KeySchemaElement], [partition, sort]: [
     })
 }
 
-fn failed<E>(operation: &'static str, table: &Table, error: SdkError<E>) -> DynamoError
-where
-    E: aws_sdk_dynamodb::error::ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
-{
-    DynamoError::request(operation, format_args!("table {}", table.name), error)
+impl std::fmt::Display for Table {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "table {}", self.name)
+    }
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ use connector::EngineClient;
 #[derive(Clone)]
 pub struct EmbeddedDynamo(Database);
 
-/// The error of a database that cannot be opened. Names the path and says what to do.
+/// The error of a database that cannot be opened. Names the path and the next step.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot open the database {}: {advice}", path.display())]
 pub struct EmbeddedError {

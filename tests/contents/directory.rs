@@ -105,7 +105,7 @@ async fn killed_release_is_completed_by_the_next() {
     let (directory, store) = store();
     let blob = Blob::new(vec![7; 5_000]);
     let (root, by, id) = (directory.path(), hex(ContentId::of(b"CA1")), hex(blob.id()));
-    // The steps of a release, of which each round completes one more.
+    // The steps of a release. Each round completes one more.
     let steps: [fn(&Path) -> std::io::Result<()>; 4] =
         [|path| fs::remove_file(path), |path| fs::remove_dir(path), |path| fs::remove_file(path), |_| Ok(())];
     let users = root.join("uses").join(&id);
@@ -130,7 +130,7 @@ async fn put_and_release_wait_for_each_other() {
         let (store, blob) = (store.clone(), blob.clone());
         std::thread::spawn(move || action(&store, &blob))
     };
-    // Another process puts: puts go on, a release waits.
+    // While another process puts, puts proceed and a release waits.
     lock.lock_shared().unwrap();
     in_a_thread(|store, blob| super::block_on(store.put(blob, &owner("CA2"))).unwrap()).join().unwrap();
     let release = in_a_thread(|store, _| super::block_on(store.release(&owner("CA1"))).unwrap());

@@ -71,7 +71,7 @@ fn bush() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Any value, as deep as one can be.
+/// Any value, up to the maximum depth.
 pub fn value() -> impl Strategy<Value = Value> {
     let stem = prop_oneof![3 => Just(0), 1 => 0..=usize::from(MAX_DEPTH), 1 => Just(usize::from(MAX_DEPTH))];
     (bush(), stem.prop_flat_map(|length| collection::vec(option::of(key()), length))).prop_map(|(value, stem)| {
@@ -87,7 +87,7 @@ pub fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Keys with values in a map whose own keys stay what they are.
+/// Additional entries of a map, without its known keys.
 fn entries(at_most: usize) -> impl Strategy<Value = BTreeMap<String, Value>> {
     collection::btree_map(key(), value(), 0..at_most)
 }
@@ -124,7 +124,7 @@ fn with(json: Json, entries: BTreeMap<String, Value>) -> Json {
     Json::Object(object)
 }
 
-/// What made a message, and where it left another conversation.
+/// The origin of a message, and its source in another conversation.
 fn made() -> impl Strategy<Value = serde_json::Map<String, Json>> {
     let behind = option::of(any::<u128>().prop_map(|id| verbale::MessageId::from(id).to_string()));
     let forked_from = (behind, option::of(value())).prop_map(|(behind, unknown)| {
@@ -147,7 +147,7 @@ fn made() -> impl Strategy<Value = serde_json::Map<String, Json>> {
     )
 }
 
-/// Parts of a message with so many contents, in a record.
+/// The parts of a message in a record.
 fn parts() -> impl Strategy<Value = Vec<Json>> {
     let confidence = prop_oneof![Just("0.93"), Just("1"), Just("0"), Just("0.12345678901234567890123456789")];
     let part =
@@ -162,7 +162,7 @@ fn parts() -> impl Strategy<Value = Vec<Json>> {
     collection::vec(part, 0..4)
 }
 
-/// A record whose contents were replaced, with parts that fit them.
+/// Returns a record with parts that match its contents.
 pub fn with_fitting_parts(mut record: Json) -> Json {
     let contents = record["message"]["contents"].as_array().map_or(0, Vec::len);
     let Some(Json::Array(parts)) = record["metadata"].get_mut("parts") else { return record };
@@ -176,7 +176,7 @@ pub fn with_fitting_parts(mut record: Json) -> Json {
     record
 }
 
-/// Any record: of a message or a summary, with keys, attributes, timings and contents of newer writers.
+/// Any record of a message or a summary, with keys, attributes, timings and contents of newer writers.
 pub fn record() -> impl Strategy<Value = Record> {
     let place = prop_oneof![
         (0..100_000_000u32, prop_oneof![Just("user"), Just("assistant"), Just("system")])

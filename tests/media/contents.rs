@@ -1,14 +1,12 @@
 //! What is large or binary goes to the content store, and from there to the model.
 
 use serde_json::{Value as Json, json};
-use verbale::contents::{
-    Blob, Cached, ContentError, ContentId, ContentStore, MemoryStore, Owner, ResolveLimits, resolve,
-};
+use verbale::contents::{Blob, Cached, ContentError, ContentId, ContentStore, MemoryStore, Owner, resolve};
 use verbale::log::{CallId, CallLog, MemoryLog, Offloading, WriterLease};
 use verbale::message::{Document, Media, MediaKind, Source};
 use verbale::{Content, Message, MessagesManager, Record, ToolCall, Value};
 
-use super::files::{GIF, PDF, PNG, pdf_of, png_of};
+use super::files::{PDF, PNG, png_of};
 use super::{Manager, ask, document, image, told, window};
 
 /// A conversation with an image of the caller's and one that a tool found.
@@ -57,7 +55,7 @@ async fn an_image_goes_through_the_store_and_back_and_to_the_model() {
     assert_eq!(messages[0]["content"][1], told("image", "the dress"));
     assert_eq!((sources(&messages), repairs.len()), (vec![], 3));
 
-    let (resolved, problems) = resolve(window(&restored), log.store(), ResolveLimits::default()).await;
+    let (resolved, problems) = resolve(window(&restored), log.store()).await;
     assert_eq!(problems, []);
     assert!(resolved == window(&manager));
     let (messages, repairs) = ask(resolved).await;
@@ -92,7 +90,7 @@ async fn a_content_is_read_once_however_often_it_is_named() {
     let mut manager = super::shown([image(), image(), own.clone().into()]);
     manager.add_assistant(call.clone()).unwrap();
     manager.add_user(vec![call.success([by_id(PNG)]).into(), Content::from(pdf.clone())]).unwrap();
-    let (resolved, problems) = resolve(window(&manager), &store, ResolveLimits::default()).await;
+    let (resolved, problems) = resolve(window(&manager), &store).await;
     assert_eq!((store.misses(), store.hits()), (2, 0));
     assert_eq!(problems, []);
 
@@ -122,7 +120,7 @@ async fn what_is_missing_or_not_as_it_was_is_told() {
     small[0] = serde_json::from_value::<Record>(json).unwrap();
     let restored = Manager::restore(small).unwrap();
     let store = store(&[PNG]).await;
-    let (resolved, problems) = resolve(window(&restored), &store, ResolveLimits::default()).await;
+    let (resolved, problems) = resolve(window(&restored), &store).await;
     let problems: Vec<_> = problems.iter().map(|problem| (problem.content_id, problem.error.to_string())).collect();
     assert_eq!(problems.len(), 4, "{problems:?}");
     let missing = [png_of(300), PDF.to_vec()].map(|bytes| ContentId::of(&bytes));
@@ -135,45 +133,4 @@ async fn what_is_missing_or_not_as_it_was_is_told() {
         messages[2]["content"][0]["toolResult"]["content"],
         json!([told("image", "the hat"), told("document", "Prices")])
     );
-}
-
-#[tokio::test]
-async fn the_newest_are_read_within_the_limits() {
-    let pages: Vec<Vec<u8>> = (0..4).map(|n| pdf_of(1_000 + n)).collect();
-    let all: Vec<&[u8]> = pages.iter().map(Vec::as_slice).chain([PNG, GIF]).collect();
-    let store = Cached::new(store(&all).await, 0);
-    let messages: Vec<Message> = all.iter().map(|bytes| of(vec![by_id(bytes).into()])).collect();
-    let read = async |contents: usize, bytes: u64| {
-        let mut limits = ResolveLimits::default();
-        (limits.contents, limits.bytes) = (contents, bytes);
-        let before = store.misses();
-        let (resolved, problems) = resolve(messages.clone(), &store, limits).await;
-        for problem in &problems {
-            assert!(matches!(problem.error, ContentError::BeyondLimits { id } if id == problem.content_id));
-        }
-        let is_read = |message: &Message| matches!(&message.contents()[0], Content::Media(media) if matches!(media.source, Source::Bytes(_)));
-        assert_eq!(problems.len(), resolved.iter().filter(|message| !is_read(message)).count());
-        let read: Vec<bool> = resolved.iter().map(is_read).collect();
-        (read, store.misses() - before)
-    };
-    let few = (PNG.len() + GIF.len()) as u64;
-    assert_eq!(read(6, u64::MAX).await, (vec![true; 6], 6));
-    assert_eq!(read(2, u64::MAX).await, (vec![false, false, false, false, true, true], 2));
-    assert_eq!(read(0, u64::MAX).await, (vec![false; 6], 0));
-    // One that does not fit leaves its room to an older one.
-    assert_eq!(read(6, few + 1_001).await.0, [false, true, false, false, true, true]);
-    assert_eq!(read(6, 0).await.0, [false; 6]);
-
-    // A size that is known spares the read.
-    let mut manager = super::shown([image(png_of(5_000)).into()]);
-    let log = Offloading::new(MemoryLog::new(), Cached::new(MemoryStore::default(), 0));
-    let lease = WriterLease::first(CallId::new("CA1").unwrap());
-    for record in &manager.records() {
-        log.put_record(&lease, record).await.unwrap();
-    }
-    manager = Manager::restore(log.log().read_call(lease.call_id()).await.unwrap().records).unwrap();
-    let mut limits = ResolveLimits::default();
-    limits.bytes = 4_999;
-    assert_eq!(resolve(window(&manager), log.store(), limits).await.1.len(), 1);
-    assert_eq!(log.store().misses(), 0);
 }

@@ -1,4 +1,4 @@
-//! [`Journal`]: what was asked, what went wrong, what was written.
+//! [`Journal`]: the requests, faults and writes of a history.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,20 +7,20 @@ use std::time::Duration;
 use super::fault::{Fate, Fault};
 use super::operation::{Effects, Place};
 
-/// Counters, and each request with its end. Displays as one line for each event, the same for the same history.
+/// Counters, and each request with its outcome. `Display` prints one line per event, equal for equal histories.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Journal {
-    /// Requests that have arrived, by operation.
+    /// The number of requests that have arrived, by operation.
     pub requests: BTreeMap<String, u64>,
-    /// What went wrong, by fault.
+    /// The number of faults, by kind.
     pub faults: BTreeMap<Fault, u64>,
-    /// What the server refused, by type of error.
+    /// The number of refused requests, by type of error.
     pub refusals: BTreeMap<&'static str, u64>,
-    /// Requests whose client waits.
+    /// The number of requests with a waiting client.
     pub in_flight: u64,
     pub max_in_flight: u64,
-    /// Of each item the revisions that were written, in their order: all writes, and none that a condition kept out.
-    /// `None` is a write without a revision, or a deletion.
+    /// The revisions written to each item, in order. Refused writes are not included. `None` is a write without a revision,
+    /// or a deletion.
     pub writes: BTreeMap<Place, Vec<Option<u64>>>,
     pub write_units: u64,
     pub read_units: f64,
@@ -42,7 +42,7 @@ enum What {
 }
 
 impl Journal {
-    /// Takes note of a request, and gives its number.
+    /// Records a request and returns its number.
     pub fn arrived(&mut self, at: Duration, operation: &str, place: &Place, fate: &Fate) -> u64 {
         *self.requests.entry(operation.to_owned()).or_default() += 1;
         if let Some(fault) = fate.fault {
@@ -79,17 +79,17 @@ impl Journal {
         self.writes.clear();
     }
 
-    /// How often a fault has struck.
+    /// Returns the number of requests with a fault.
     pub fn count(&self, fault: Fault) -> u64 {
         self.faults.get(&fault).copied().unwrap_or_default()
     }
 
-    /// All requests that have arrived.
+    /// Returns the number of all requests that have arrived.
     pub fn request_count(&self) -> u64 {
         self.requests.values().sum()
     }
 
-    /// The sort keys of a partition in the order in which they were first written.
+    /// Returns the sort keys of a partition, ordered by their first write.
     pub fn first_writes(&self, partition: &str) -> Vec<&str> {
         let mut first = Vec::new();
         for event in &self.events {
@@ -103,7 +103,7 @@ impl Journal {
         first
     }
 
-    /// How often an item was written.
+    /// Returns the number of writes of an item.
     pub fn writes_of(&self, partition: &str, sort: &str) -> usize {
         self.writes.get(&(partition.to_owned(), sort.to_owned())).map_or(0, Vec::len)
     }

@@ -158,7 +158,7 @@ fn allowed(
     Err(ServiceError::condition_failed(there.filter(|_| on_failure == ReturnValues::AllOld).cloned()))
 }
 
-/// Writes or deletes, and takes note of it.
+/// Writes or deletes an item, and records it.
 pub fn write(table: &mut Table, key: Key, item: Option<Item>, effects: &mut Effects) -> (Option<Item>, u64) {
     let is_deletion = item.is_none();
     let revision = item.as_ref().map(|item| text_of(item, "revision")).filter(|text| !text.is_empty());
