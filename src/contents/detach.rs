@@ -11,8 +11,8 @@ use crate::message::{
     ToolResult, Value,
 };
 
-/// The rule of which contents leave a record: large texts and JSON values, system instructions of any size, and all bytes
-/// of media and documents.
+/// The rule that selects contents for the store: large texts and JSON values, system instructions of any size, and all
+/// bytes of media and documents.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Offload {
     threshold: usize,
@@ -36,13 +36,15 @@ impl Offload {
     ///
     /// References of an earlier run stay as they are.
     pub fn detach(&self, record: &Record) -> (Record, Vec<Blob>) {
-        // The heard part is counted over all texts: all of them go or none, and none if some went before.
+        // The heard part is counted over all texts, so all of them are offloaded or none. None are if an earlier run
+        // offloaded some.
         let heard = record.heard();
-        let went_before = record.contents().iter().any(|content| matches!(text_reference(content), Some((_, Some(_)))));
-        let stay = heard.is_some() && went_before;
-        let always = record.role() == Role::System;
-        let goes = |text: &Text| !stay && (always || text.len() >= self.threshold);
-        let heard = heard.filter(|_| record.contents().texts().any(goes));
+        let was_offloaded =
+            record.contents().iter().any(|content| matches!(text_reference(content), Some((_, Some(_)))));
+        let keeps_texts = heard.is_some() && was_offloaded;
+        let is_system = record.role() == Role::System;
+        let is_offloaded = |text: &Text| !keeps_texts && (is_system || text.len() >= self.threshold);
+        let heard = heard.filter(|_| record.contents().texts().any(is_offloaded));
         let mut shares = heard.map(|heard| shares(heard, record.contents().texts()));
 
         let mut detaching = Detaching { threshold: self.threshold, blobs: Vec::new() };
@@ -50,7 +52,7 @@ impl Offload {
             .contents()
             .iter()
             .map(|content| match content {
-                Content::Text(text) if heard.is_some() || goes(text) => {
+                Content::Text(text) if heard.is_some() || is_offloaded(text) => {
                     text_content(detaching.keep(text.as_bytes()), shares.as_mut().and_then(Iterator::next))
                 }
                 other => detaching.other(other),

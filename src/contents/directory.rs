@@ -45,8 +45,13 @@ impl DirectoryStore {
     pub fn open(root: impl Into<PathBuf>) -> Result<Self, ContentError> {
         let root = root.into();
         let made = [UNFINISHED, OWNERS, USES].iter().try_for_each(|name| make_directory(&root.join(name)));
-        made.map_err(|error| store_error(format!("create the directory {}", root.display()), error))?;
-        Ok(Self { root })
+        match made {
+            Ok(()) => Ok(Self { root }),
+            Err(error) => {
+                let action = format!("create the directory {}", root.display()).into();
+                Err(ContentError::Store { action, retryable: false, source: Arc::new(error) })
+            }
+        }
     }
 
     fn folder(&self, id: ContentId) -> PathBuf {
