@@ -148,7 +148,7 @@ mod tests {
         for marker in
             ["SERIALIZATION_AS_READ:", "SERIALIZATION:", "VALIDATION_AS_READ:", "VALIDATION:", "VALIDATION_REQUEST:"]
         {
-            assert_eq!(call.refusal(&format!("{marker}what at line 1 column 7")).to_string(), "what");
+            assert_eq!(call.refusal(&format!("{marker}reason at line 1 column 7")).to_string(), "reason");
         }
     }
 }

@@ -178,7 +178,7 @@ pub fn with_fitting_parts(mut record: Json) -> Json {
 
 /// Any record of a message or a summary, with keys, attributes, timings and contents of newer writers.
 pub fn record() -> impl Strategy<Value = Record> {
-    let place = prop_oneof![
+    let position = prop_oneof![
         (0..100_000_000u32, prop_oneof![Just("user"), Just("assistant"), Just("system")])
             .prop_map(|(seq, role)| (json!({"seq": seq}), role)),
         (0..100_000_000u32, 1..10_000u32)
@@ -191,8 +191,8 @@ pub fn record() -> impl Strategy<Value = Record> {
         unknown(&["aux", "step", "turn"]),
         unknown(&["creation"]),
     );
-    (any::<u128>(), place, 1..=u32::MAX, collection::vec(content(), 0..4), metadata, levels, parts()).prop_map(
-        |(id, (place, role), revision, contents, (attributes, creation, aux, made), levels, mut parts)| {
+    (any::<u128>(), position, 1..=u32::MAX, collection::vec(content(), 0..4), metadata, levels, parts()).prop_map(
+        |(id, (position, role), revision, contents, (attributes, creation, aux, made), levels, mut parts)| {
             let timing = with(json!({"creation": creation}), levels.3);
             let mut metadata = json!({"attribute": attributes, "timing": timing, "aux": with(json!({}), aux)});
             metadata.as_object_mut().unwrap().extend(made);
@@ -206,7 +206,7 @@ pub fn record() -> impl Strategy<Value = Record> {
                 "id": verbale::MessageId::from(id).to_string(), "revision": revision,
                 "message": message, "metadata": with(metadata, levels.2),
             });
-            record.as_object_mut().unwrap().extend(place.as_object().unwrap().clone());
+            record.as_object_mut().unwrap().extend(position.as_object().unwrap().clone());
             super::record(with_fitting_parts(with(record, levels.0)))
         },
     )

@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 use verbale::contents::{Blob, Cached, ContentError, ContentId, ContentStore, MemoryStore, Owner, resolve};
 use verbale::log::{CallId, CallLog, MemoryLog, Offloading, WriterLease};
 use verbale::message::{Document, Media, MediaKind, Source};
-use verbale::{Content, Message, MessagesManager, Record, ToolCall, Value};
+use verbale::{Content, MessagesManager, Record, ToolCall, Value};
 
 use super::files::{PDF, PNG, png_of};
 use super::{Manager, ask, document, image, told, window};
@@ -74,10 +74,6 @@ async fn store(contents: &[&[u8]]) -> MemoryStore {
 
 fn by_id(bytes: &[u8]) -> Media {
     Media::from_content_id(MediaKind::Image, ContentId::of(bytes).to_string())
-}
-
-fn of(contents: Vec<Content>) -> Message {
-    window(&super::shown(contents)).remove(0)
 }
 
 #[tokio::test]

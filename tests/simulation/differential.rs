@@ -95,14 +95,14 @@ const SORTS: &[&str] = &[
 const NUMBERS: &[&str] = &["0", "1", "2.50", "-3", "1e2", "12345678901234567890123456789012345678", "0.1", "1e-7"];
 const TEXTS: &[&str] = &["", "a", "ab", "b", "é"];
 const PARTITIONS: &[&str] = &["p", "q"];
-const PLACES: &[&str] = &["A", "B", "BA", "C"];
+const SORT_KEYS: &[&str] = &["A", "B", "BA", "C"];
 
 fn text(text: &str) -> AttributeValue {
     AttributeValue::S(text.to_owned())
 }
 
 fn key() -> impl Strategy<Value = Item> {
-    (select(PARTITIONS), select(PLACES))
+    (select(PARTITIONS), select(SORT_KEYS))
         .prop_map(|(partition, sort)| Item::from([("pk".to_owned(), text(partition)), ("sk".to_owned(), text(sort))]))
 }
 
@@ -120,7 +120,7 @@ fn attribute() -> impl Strategy<Value = AttributeValue> {
 
 fn item() -> impl Strategy<Value = Item> {
     let names = select(&["n", "n", "id", "id", "a", "log", "gsi1pk"][..]);
-    let listed = proptest::option::weighted(0.3, (select(&["d", "e"][..]), select(PLACES)));
+    let listed = proptest::option::weighted(0.3, (select(&["d", "e"][..]), select(SORT_KEYS)));
     (key(), collection::vec((names, attribute()), 0..4), listed).prop_map(|(mut item, attributes, listed)| {
         item.extend(attributes.into_iter().map(|(name, attribute)| (name.to_owned(), attribute)));
         if let Some((day, start)) = listed {

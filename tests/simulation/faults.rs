@@ -10,7 +10,7 @@ use super::conformance::{call, first, message};
 use super::dynamo::{Dynamo, Fault, FaultPlan, START_MS, Scope, Window};
 use super::log;
 
-const PLACE: (&str, &str) = ("CALL#CA1", "MSG#00000000");
+const KEY: (&str, &str) = ("CALL#CA1", "MSG#00000000");
 
 async fn failure(log: &DynamoLog, revision: u32) -> (String, bool) {
     let error = log.put_record(&first(&call("CA1")), &message(0, revision)).await.unwrap_err();
@@ -33,7 +33,7 @@ const THROTTLED: &str = "DynamoDB throttled the request";
 const NO_TABLE: &str = "there is no such table";
 
 fn writes(dynamo: &Dynamo) -> usize {
-    dynamo.journal().writes_of(PLACE.0, PLACE.1)
+    dynamo.journal().writes_of(KEY.0, KEY.1)
 }
 
 #[tokio::test(start_paused = true)]

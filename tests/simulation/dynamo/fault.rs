@@ -4,7 +4,7 @@ use std::ops::{Range, RangeInclusive};
 use std::time::Duration;
 
 use super::dice::hash;
-use super::operation::Place;
+use super::operation::ItemKey;
 
 /// A fault of a request. "Applied" means that the table has the write, regardless of the response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -113,13 +113,13 @@ impl Window {
         self
     }
 
-    pub fn covers(&self, at: Duration, operation: &str, place: &Place) -> bool {
+    pub fn covers(&self, at: Duration, operation: &str, item_key: &ItemKey) -> bool {
         (self.from..self.to).contains(&at)
             && match &self.scope {
                 Scope::All => true,
                 Scope::Operation(name) => *name == operation,
-                Scope::Partition(partition) => *partition == place.0,
-                Scope::OnePartitionIn(count) => hash(&place.0).is_multiple_of(*count),
+                Scope::Partition(partition) => *partition == item_key.0,
+                Scope::OnePartitionIn(count) => hash(&item_key.0).is_multiple_of(*count),
             }
     }
 }

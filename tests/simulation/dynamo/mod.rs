@@ -29,7 +29,7 @@ pub use clock::{START_MS, VirtualClock};
 pub use dice::Dice;
 pub use fault::{Fault, Scope, Window};
 pub use journal::Journal;
-pub use operation::Place;
+pub use operation::ItemKey;
 pub use plan::FaultPlan;
 
 use std::collections::BTreeMap;
@@ -115,7 +115,7 @@ impl Dynamo {
     }
 
     /// Returns all items of a table by their keys. A missing table has none.
-    pub fn items(&self, table: &str) -> BTreeMap<Place, Item> {
+    pub fn items(&self, table: &str) -> BTreeMap<ItemKey, Item> {
         let server = self.server();
         let items = server.tables.get(table).into_iter().flat_map(table::Table::items);
         items.map(|item| ((operation::text_of(item, "pk"), operation::text_of(item, "sk")), item.clone())).collect()
@@ -134,12 +134,12 @@ impl Dynamo {
     }
 
     /// Returns the id and revision of all items of a table that have both.
-    pub fn revisions(&self, table: &str) -> BTreeMap<Place, (String, u64)> {
+    pub fn revisions(&self, table: &str) -> BTreeMap<ItemKey, (String, u64)> {
         let server = self.server();
         let items = server.tables.get(table).into_iter().flat_map(table::Table::items);
         let revision = |item: &Item| item.get("revision")?.as_n()?.parse().ok();
-        let place = |item: &Item| (operation::text_of(item, "pk"), operation::text_of(item, "sk"));
-        items.filter_map(|item| Some((place(item), (operation::text_of(item, "id"), revision(item)?)))).collect()
+        let item_key = |item: &Item| (operation::text_of(item, "pk"), operation::text_of(item, "sk"));
+        items.filter_map(|item| Some((item_key(item), (operation::text_of(item, "id"), revision(item)?)))).collect()
     }
 
     /// Waits until all requests in flight have been applied, including late ones.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::dice::{Dice, hash};
 use super::fault::{Fate, Fault, GHOST_MS, Scope, Window};
-use super::operation::Place;
+use super::operation::ItemKey;
 
 /// The faults of a history: their rates and times.
 ///
@@ -109,11 +109,18 @@ impl FaultPlan {
     }
 
     /// Returns the fate of the `nth` request of an operation for its key. `ordered` overrides the plan.
-    pub fn fate(&self, at: Duration, operation: &str, place: &Place, nth: u64, ordered: Option<Option<Fault>>) -> Fate {
-        let mut dice = self.dice(operation, place, nth);
+    pub fn fate(
+        &self,
+        at: Duration,
+        operation: &str,
+        item_key: &ItemKey,
+        nth: u64,
+        ordered: Option<Option<Fault>>,
+    ) -> Fate {
+        let mut dice = self.dice(operation, item_key, nth);
         let total_ms = dice.within(&self.latency_ms);
         let (mut there, back) = (Duration::from_millis(total_ms / 2), Duration::from_millis(total_ms - total_ms / 2));
-        let in_window = self.windows.iter().filter(|window| window.covers(at, operation, place));
+        let in_window = self.windows.iter().filter(|window| window.covers(at, operation, item_key));
         let windows = in_window.map(|window| (window.fault, window.probability));
         let mut faults = windows.chain(self.rates.iter().copied()).filter(|(fault, _)| fault.suits(operation));
         let of_plan = faults.find(|(_, probability)| dice.chance(*probability)).map(|(fault, _)| fault);
@@ -125,8 +132,8 @@ impl FaultPlan {
     }
 
     /// Returns dice for other decisions about a request.
-    pub fn dice(&self, operation: &str, place: &Place, nth: u64) -> Dice {
-        Dice::of(&[self.seed, hash(operation), hash(&place.0), hash(&place.1), nth])
+    pub fn dice(&self, operation: &str, item_key: &ItemKey, nth: u64) -> Dice {
+        Dice::of(&[self.seed, hash(operation), hash(&item_key.0), hash(&item_key.1), nth])
     }
 }
 

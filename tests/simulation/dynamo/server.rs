@@ -59,16 +59,17 @@ impl Server {
     /// Accepts a request and decides its fate.
     pub fn arrive(&mut self, operation: &str, body: &[u8]) -> Visit {
         let request = Request::read(operation, body);
-        let place = request.as_ref().map(Request::place).unwrap_or_default();
-        let seen = self.seen.entry(hash(operation) ^ hash(&place.0).rotate_left(1) ^ hash(&place.1).rotate_left(2));
+        let item_key = request.as_ref().map(Request::item_key).unwrap_or_default();
+        let seen =
+            self.seen.entry(hash(operation) ^ hash(&item_key.0).rotate_left(1) ^ hash(&item_key.1).rotate_left(2));
         let nth = seen.or_default();
         *nth += 1;
         let at = self.clock.elapsed();
-        let fate = self.plan.fate(at, operation, &place, *nth, self.next.pop_front());
+        let fate = self.plan.fate(at, operation, &item_key, *nth, self.next.pop_front());
         let leaves_over =
-            (fate.fault == Some(Fault::UnprocessedItems)).then(|| self.plan.dice("left over", &place, *nth));
-        let number = self.journal.arrived(at, operation, &place, &fate);
-        Visit { number, operation: operation.to_owned(), fate, request, leaves_over, partition: place.0 }
+            (fate.fault == Some(Fault::UnprocessedItems)).then(|| self.plan.dice("left over", &item_key, *nth));
+        let number = self.journal.arrived(at, operation, &item_key, &fate);
+        Visit { number, operation: operation.to_owned(), fate, request, leaves_over, partition: item_key.0 }
     }
 
     /// Applies the request.

@@ -8,7 +8,7 @@ use verbale::{MessageId, Record};
 
 use super::call::{Call, Newest};
 use super::world::World;
-use crate::dynamo::{Dynamo, Place};
+use crate::dynamo::{Dynamo, ItemKey};
 
 /// Asserts that the counters of a writer balance.
 pub fn balanced(status: &Status) {
@@ -114,7 +114,7 @@ fn written_once_and_in_order(dynamo: &Dynamo, call: &Call) {
     assert!(messages.is_sorted(), "{partition}: {messages:?}");
 }
 
-pub fn key_in_table(call_id: &CallId, position: Position) -> Place {
+pub fn key_in_table(call_id: &CallId, position: Position) -> ItemKey {
     let seq = position.seq();
     let sort_key = match position.summary_number() {
         None => format!("MSG#{seq:08}"),

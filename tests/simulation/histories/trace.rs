@@ -44,16 +44,16 @@ impl Trace {
     }
 
     /// Records an event.
-    pub fn say(&self, what: impl Into<String>) {
+    pub fn say(&self, event: impl Into<String>) {
         let mut lines = self.0.lock().unwrap();
         let at = lines.dynamo.as_ref().map_or(0, |dynamo| dynamo.clock().elapsed().as_millis());
-        lines.events.push((at, what.into()));
+        lines.events.push((at, event.into()));
     }
 
     /// Counts an event of [`EVENTS`].
-    pub fn count(&self, what: &str, times: u64) {
+    pub fn count(&self, event: &str, times: u64) {
         if times > 0 {
-            *self.0.lock().unwrap().tally.entry(what.to_owned()).or_default() += times;
+            *self.0.lock().unwrap().tally.entry(event.to_owned()).or_default() += times;
         }
     }
 
@@ -74,7 +74,7 @@ impl Trace {
         let journal = self.of_dynamo().to_string();
         let requests = journal.lines().map(str::to_owned).map(|line| (at(&line), line));
         let events = self.0.lock().unwrap().events.clone();
-        let mut all: Vec<_> = events.into_iter().map(|(at, what)| (at, format!("{at:>9} ms  == {what}"))).collect();
+        let mut all: Vec<_> = events.into_iter().map(|(at, event)| (at, format!("{at:>9} ms  == {event}"))).collect();
         all.extend(requests);
         all.sort_by_key(|(at, _)| *at);
         let skipped = all.len().saturating_sub(lines);

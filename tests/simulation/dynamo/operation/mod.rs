@@ -77,14 +77,14 @@ pub struct Effects {
 
 /// An item that was written or deleted.
 pub struct Write {
-    pub place: Place,
+    pub item_key: ItemKey,
     /// The attribute `revision` of the item after the write.
     pub revision: Option<String>,
     pub is_deletion: bool,
 }
 
 /// The partition key and sort key, as text.
-pub type Place = (String, String);
+pub type ItemKey = (String, String);
 
 impl Request {
     pub fn read(operation: &str, body: &[u8]) -> Result<Self, ServiceError> {
@@ -106,7 +106,7 @@ impl Request {
     }
 
     /// Returns the subject of the request: an item, the first item of a batch, or a partition.
-    pub fn place(&self) -> Place {
+    pub fn item_key(&self) -> ItemKey {
         let of_item = |item: &Item| (text_of(item, "pk"), text_of(item, "sk"));
         match self {
             Self::Put(request) => of_item(&request.item),
@@ -115,7 +115,7 @@ impl Request {
             Self::Get(request) => of_item(&request.key),
             Self::Query(request) => (request.partition(), String::new()),
             Self::BatchWrite(request) => request.first().map(of_item).unwrap_or_default(),
-            _ => Place::default(),
+            _ => ItemKey::default(),
         }
     }
 
