@@ -1,4 +1,4 @@
-//! The templates in `infra/` make the table that the code makes, and allow what its parts do and no more.
+//! The templates in `infra/` create the same table as the code, and allow exactly what its parts need.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests")]
 
@@ -9,11 +9,11 @@ use aws_sdk_dynamodb::types::KeySchemaElement;
 use serde_json::{Value, json};
 use verbale::dynamodb::Table;
 
-/// The documents of the policies, by role; what they refer to is named `<…>`.
+/// The policy documents by role. References have names of the form `<…>`.
 type Policies = BTreeMap<String, Value>;
 
 #[test]
-fn the_stack_makes_the_table_that_the_code_makes() {
+fn stack_creates_the_table_of_the_code() {
     let stack = cloudformation();
     let table = &stack["Resources"]["Table"]["Properties"];
     let code = code();
@@ -39,7 +39,7 @@ fn the_stack_makes_the_table_that_the_code_makes() {
 }
 
 #[test]
-fn the_module_makes_the_table_that_the_code_makes() {
+fn module_creates_the_table_of_the_code() {
     let module = terraform();
     let table = &module["resource"]["aws_dynamodb_table"]["log"];
     let code = code();
@@ -66,7 +66,7 @@ fn the_module_makes_the_table_that_the_code_makes() {
 }
 
 #[test]
-fn what_was_said_is_guarded() {
+fn table_is_protected_and_encrypted() {
     let stack = cloudformation();
     let table = &stack["Resources"]["Table"];
     assert_eq!([&table["DeletionPolicy"], &table["UpdateReplacePolicy"]], ["Retain", "Retain"]);
@@ -88,13 +88,13 @@ fn what_was_said_is_guarded() {
         (&json!(true), &json!("${var.stream_view_type}"))
     );
 
-    // An old image would show to the stream's consumers once more what is being erased.
+    // An old image would show erased contents to the stream's consumers again.
     assert_eq!(stack["Parameters"]["StreamViewType"]["Default"], "NEW_IMAGE");
     assert_eq!(module["variable"]["stream_view_type"]["default"], "NEW_IMAGE");
 }
 
 #[test]
-fn each_role_may_do_what_its_part_does() {
+fn roles_allow_exactly_what_their_parts_need() {
     let (table, index) = ("<table>".to_owned(), "<table>/index/gsi1".to_owned());
     let keys = |prefixes: &[&str]| {
         let patterns: Vec<String> = prefixes.iter().map(|prefix| format!("{prefix}*")).collect();
@@ -143,7 +143,7 @@ fn each_role_may_do_what_its_part_does() {
 }
 
 #[test]
-fn the_stack_and_the_module_take_and_give_the_same() {
+fn stack_and_module_have_the_same_interface() {
     let (stack, module) = (cloudformation(), terraform());
     let snake = |names: &Value| names.as_object().unwrap().keys().map(|name| snake_case(name)).collect::<BTreeSet<_>>();
     assert_eq!(snake(&stack["Parameters"]), snake(&module["variable"]));
@@ -176,7 +176,7 @@ fn cloudformation() -> Value {
     serde_json::from_str(include_str!("../infra/cloudformation/verbale.json")).unwrap()
 }
 
-/// The module in the JSON form of Terraform, where an expression is a text `${…}`.
+/// Returns the module in the JSON form of Terraform, in which an expression is a text `${…}`.
 fn terraform() -> Value {
     let files = [include_str!("../infra/terraform/main.tf"), include_str!("../infra/terraform/variables.tf")];
     hcl::from_str(&files.concat()).unwrap()
@@ -219,7 +219,7 @@ fn policies_of_the_module() -> Policies {
     policies.map(|(role, policy)| (role.clone(), resolved(&policy["document"], &references))).collect()
 }
 
-/// The same with the names of what is referred to.
+/// Replaces references by their names.
 fn resolved(value: &Value, references: &[(Value, String)]) -> Value {
     if let Some((_, name)) = references.iter().find(|(reference, _)| reference == value) {
         return json!(name);
@@ -233,7 +233,7 @@ fn resolved(value: &Value, references: &[(Value, String)]) -> Value {
     }
 }
 
-/// `table_name` for `TableName`.
+/// Converts `TableName` to `table_name`.
 fn snake_case(name: &str) -> String {
     let mut snake = String::new();
     for letter in name.chars() {

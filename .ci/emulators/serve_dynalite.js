@@ -1,4 +1,4 @@
-// dynalite, in memory, on a free port of the loopback interface: prints its URL, and ends when its input does.
+// Runs dynalite in memory on a free port of the loopback interface. Prints its URL, and ends when its input closes.
 
 const dynalite = require('dynalite')
 

@@ -1,4 +1,4 @@
-"""moto's server on a free port of the loopback interface: prints its URL, and ends when its input does."""
+"""Runs moto on a free port of the loopback interface. Prints its URL, and ends when its input closes."""
 
 import sys
 

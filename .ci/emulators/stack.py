@@ -1,4 +1,4 @@
-"""Creates the stack in moto by its CloudFormation API, and prints the name of its table.
+"""Creates the stack in moto through its CloudFormation API and prints the name of its table.
 
 usage: stack.py <URL of moto> <template>
 """
@@ -40,8 +40,8 @@ def main(url: str, path: str) -> None:
     table = client("dynamodb").describe_table(TableName=outputs["TableName"])["Table"]
     expect("the table", outputs["TableArn"], table["TableArn"])
     expect("the stream", outputs["StreamArn"], table["LatestStreamArn"])
-    expect("what the stream shows", table["StreamSpecification"]["StreamViewType"], "NEW_IMAGE")
-    expect("its protection", table["DeletionProtectionEnabled"], True)
+    expect("the view type of the stream", table["StreamSpecification"]["StreamViewType"], "NEW_IMAGE")
+    expect("the deletion protection", table["DeletionProtectionEnabled"], True)
 
     iam = client("iam")
     named = {key.removesuffix("PolicyArn"): arn for key, arn in outputs.items() if key.endswith("PolicyArn")}
@@ -54,13 +54,13 @@ def main(url: str, path: str) -> None:
         for statement in document["Statement"]:
             found = statement["Resource"]
             found = {found} if isinstance(found, str) else set(found)
-            expect(f"what {role} names that is not there", found - resources, set())
+            expect(f"unknown resources of {role}", found - resources, set())
     print(outputs["TableName"])
 
 
-def expect(what: str, found, expected) -> None:
+def expect(subject: str, found, expected) -> None:
     if found != expected:
-        sys.exit(f"{what}: {found!r}, not {expected!r}")
+        sys.exit(f"{subject}: {found!r}, not {expected!r}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-# What .ci/run has beside cargo: tools of PyPI and npm, and DynamoDB as others wrote it. To be sourced.
+# The tools of .ci/run besides cargo: packages of PyPI and npm, and emulators of DynamoDB. Source this file.
 #
-# Tools go into $tools, once for each set of versions. What cannot be had is told, and told again at the end.
+# Tools are installed into $tools, once for each set of versions. Unavailable tools are reported, and again at the end.
 
 emulators=.ci/emulators
 dynalite_version=4.0.0
@@ -16,7 +16,7 @@ skip() {
   printf 'skipped: %s\n' "$*"
 }
 
-# Installs what is not there yet: a folder, and the function that fills it.
+# Installs a tool unless it is complete. Takes the folder and the function that fills it.
 install() {
   if [ -e "$1/.complete" ]; then return; fi
   rm -rf "$1"
@@ -42,8 +42,8 @@ npm_tools() {
     timeout 120 npm install --prefix "$npm" --no-audit --no-fund --ignore-scripts "dynalite@$dynalite_version"
 }
 
-# Starts a server: its name, and its command, which prints a URL once it listens, and ends when its input does. That
-# input is open as long as this script lives, so that nothing is left behind however it ends. Sets `url`.
+# Starts a server and sets `url`. Takes a name and a command, which prints a URL once it listens and ends when its input
+# closes. The input stays open as long as this script runs, so no server outlives the script.
 start() {
   local name="$1" waited
   shift
@@ -66,7 +66,7 @@ start() {
 
 stop_servers() {
   local lifeline server waited
-  # All of them first: a server holds the lifelines of those that were started before it.
+  # Close all lifelines first, because a server inherits those of the servers started before it.
   for lifeline in "${lifelines[@]}"; do exec {lifeline}>&-; done
   for server in "${servers[@]}"; do
     for ((waited = 0; waited < 50; waited++)); do
@@ -77,7 +77,7 @@ stop_servers() {
   done
 }
 
-# Makes the table by the Terraform module in moto, at $1, as one who uses the module would.
+# Applies the Terraform module to moto at $1, as a user of the module would.
 apply_terraform() {
   local root="$out/terraform"
   mkdir -p "$root"

@@ -1,5 +1,5 @@
-# The table of verbale's log, and policies for those who write, read and erase calls and who ask models.
-# The same as ../cloudformation/verbale.json; tests/infra.rs holds both to the code, and to each other.
+# The table of verbale's log, and policies for writing, reading and erasing calls and for using models.
+# Equal to ../cloudformation/verbale.json; tests/infra.rs compares both with the code and with each other.
 
 resource "aws_dynamodb_table" "log" {
   name                        = var.table_name
@@ -59,7 +59,7 @@ resource "aws_dynamodb_table" "log" {
 locals {
   policies = {
     Writer = {
-      description = "Logs calls and goes on with them; stores contents and forgets those that nobody owns."
+      description = "Logs and resumes calls; stores contents and deletes those without owners."
       document = {
         Version = "2012-10-17"
         Statement = [
@@ -131,7 +131,7 @@ locals {
     }
 
     Models = {
-      description = "Asks models in their own region: turns and summaries, streamed or not."
+      description = "Invokes models in their own region for turns and summaries, streamed or not."
       document = {
         Version = "2012-10-17"
         Statement = [
@@ -146,7 +146,7 @@ locals {
     }
 
     Profiles = {
-      description = "Asks models through inference profiles, in the regions that these route to."
+      description = "Invokes models through inference profiles, in the regions that the profiles route to."
       document = {
         Version = "2012-10-17"
         Statement = [
@@ -168,7 +168,7 @@ locals {
     }
   }
 
-  # A policy that names no resource is none.
+  # IAM rejects a policy without a resource.
   wanted = concat(
     ["Writer", "Reader", "Eraser"],
     length(var.model_arns) > 0 ? ["Models"] : [],

@@ -11,6 +11,6 @@ output "stream_arn" {
 }
 
 output "policy_arns" {
-  description = "By role: Writer, Reader, Eraser, and Models and Profiles where there are any."
+  description = "The ARNs by role: Writer, Reader and Eraser, and Models and Profiles if any are given."
   value       = { for role, policy in aws_iam_policy.role : role => policy.arn }
 }

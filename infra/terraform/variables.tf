@@ -1,5 +1,5 @@
 variable "table_name" {
-  description = "The name that the service is told."
+  description = "The name of the table, which the service is configured with."
   type        = string
   default     = "verbale"
 
@@ -10,7 +10,7 @@ variable "table_name" {
 }
 
 variable "stream_view_type" {
-  description = "What the stream shows of a change. Old images show what was said to a consumer once more when it is erased."
+  description = "The images that the stream shows of a change. An old image shows erased contents to consumers again."
   type        = string
   default     = "NEW_IMAGE"
 
@@ -21,13 +21,13 @@ variable "stream_view_type" {
 }
 
 variable "kms_key_arn" {
-  description = "A key of yours, whose policy lets the roles use it through DynamoDB. Null: the key that AWS manages."
+  description = "Your own KMS key, whose policy must let the roles use it through DynamoDB. Null: the key that AWS manages."
   type        = string
   default     = null
 }
 
 variable "model_arns" {
-  description = "Foundation models that are asked directly: arn:aws:bedrock:<region>::foundation-model/<model id>."
+  description = "Foundation models that are invoked directly: arn:aws:bedrock:<region>::foundation-model/<model id>."
   type        = list(string)
   default     = []
 }
@@ -39,7 +39,7 @@ variable "inference_profile_arns" {
 }
 
 variable "profile_model_arns" {
-  description = "The foundation models, in each region, that the profiles route to, as GetInferenceProfile lists them."
+  description = "The foundation models that the profiles route to, in each region, as GetInferenceProfile lists them."
   type        = list(string)
   default     = []
 }

@@ -1,4 +1,4 @@
-//! Contents put back in the place of the references to them.
+//! Replacement of references by the contents that they name.
 
 use super::heard::text_reference;
 use super::reference::{
@@ -10,21 +10,21 @@ use crate::message::{
     Content, Contents, Document, Heard, Map, Outcome, Record, ResultContent, Source, Text, ToolCall, ToolResult, Value,
 };
 
-/// Gives the content of a reference.
+/// Loads the content of a reference.
 pub(super) type Load<'a> = dyn FnMut(Reference) -> Result<Blob, ContentError> + 'a;
 
-/// What becomes of media and documents that name a content without a size.
+/// The treatment of media and documents that name a content without a size.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum BareIds {
-    /// They are the service's own.
-    Stay,
-    /// Their bytes are put in.
+    /// The ids belong to the service and stay.
+    Keep,
+    /// The bytes replace the ids.
     Resolve,
 }
 
-/// The record with its contents in the place of references, and what could not be put there: its reference stays.
+/// Returns the record with contents in place of references, and the contents that failed to load, whose references stay.
 ///
-/// Every reference is asked for, also where one before it fails.
+/// Every reference is loaded, even if an earlier one fails.
 pub(super) fn attach(
     record: &Record,
     bare_ids: BareIds,
@@ -36,7 +36,7 @@ pub(super) fn attach(
     let is_marked = |content: &Content| matches!(text_reference(content), Some((_, Some(_))));
     let marked = record.contents().iter().filter(|content| is_marked(content)).count();
     let shares: Vec<Heard> = texts.iter().flatten().filter_map(|(_, heard)| *heard).collect();
-    // Where not all of them are here, what was heard would be told wrong.
+    // The heard part is counted over all texts, so it would be wrong if one of them is missing.
     let all_marked = shares.len() == marked;
 
     let attached = record.contents().iter().zip(texts).map(|(content, text)| match text {
@@ -56,7 +56,7 @@ pub(super) fn attach(
     (message.into(), attaching.failed)
 }
 
-/// What a record refers to, in its order.
+/// Returns the references of a record, in order.
 pub(super) fn references(record: &Record, bare_ids: BareIds) -> Vec<Reference> {
     let mut references = Vec::new();
     attach(record, bare_ids, &mut |reference| {
@@ -103,7 +103,7 @@ impl Rewrite for Attaching<'_, '_> {
                 if let Some(reference) = beside(&unknown, ERROR_MESSAGE, TEXT_TYPE)
                     && let Some(whole) = self.read(reference, |blob| {
                         let text = std::str::from_utf8(blob.bytes()).ok();
-                        text.and_then(|text| error.with_message(text).ok()).ok_or("text that says something")
+                        text.and_then(|text| error.with_message(text).ok()).ok_or("text that is not blank")
                     })
                 {
                     *error = whole;
@@ -138,7 +138,7 @@ impl Attaching<'_, '_> {
         read.map_err(|error| self.failed.push((id, error))).ok()
     }
 
-    /// The text, where the content is a reference to one, and what was heard of it.
+    /// Returns the text and its heard part, if the content is a reference to a text.
     fn text_at(&mut self, content: &Content) -> Option<(Text, Option<Heard>)> {
         let (reference, heard) = text_reference(content)?;
         Some((self.text(reference)?, heard))
@@ -157,7 +157,7 @@ impl Attaching<'_, '_> {
                     **document = self.document(document);
                     return;
                 };
-                let whole = match (stands_for.as_str(), stand_in(document)) {
+                let whole = match (stands_for.as_str(), replacement(document)) {
                     (Some(TEXT), Some(reference)) => self.text(reference).map(ResultContent::Text),
                     (Some(JSON), Some(reference)) => self.json(reference).map(ResultContent::Json),
                     _ => None,
@@ -171,11 +171,11 @@ impl Attaching<'_, '_> {
     }
 }
 
-/// The reference in a document that says no more than that it stands for something else.
-fn stand_in(document: &Document) -> Option<Reference> {
+/// Returns the reference in a document that only replaces another part and has no data of its own.
+fn replacement(document: &Document) -> Option<Reference> {
     let Source::ContentId(id) = &document.source else { return None };
-    let says_no_more = document.title.is_none() && document.unknown.as_ref()?.len() == 2;
-    Reference::of_source(id, document.unknown.as_ref()).filter(|_| says_no_more)
+    let has_no_more = document.title.is_none() && document.unknown.as_ref()?.len() == 2;
+    Reference::of_source(id, document.unknown.as_ref()).filter(|_| has_no_more)
 }
 
 fn beside(unknown: &Option<Map>, key: &str, mime_type: &str) -> Option<Reference> {

@@ -1,13 +1,13 @@
-//! [`Blob`]: bytes that are what their id says.
+//! [`Blob`]: the bytes of a content with their id.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::{ContentError, ContentId};
 
-/// The bytes of a content, and their id. That both belong together was verified when it was made.
+/// The bytes of a content and their id, which always match.
 ///
-/// Clones share the bytes. `Debug` tells the id and the length.
+/// Clones share the bytes. `Debug` shows the id and the length.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Blob {
     id: ContentId,
@@ -15,24 +15,26 @@ pub struct Blob {
 }
 
 impl Blob {
-    /// The bytes, with the id that they have.
+    /// Creates a blob and computes its id.
     pub fn new(bytes: impl Into<Arc<[u8]>>) -> Self {
         let bytes = bytes.into();
         Self { id: ContentId::of(&bytes), bytes }
     }
 
-    /// What a store found under `id`. Errors: other bytes than were put there.
+    /// Creates a blob from the bytes that a store found under `id`.
+    ///
+    /// Returns [`ContentError::Corrupt`] if the bytes have another id.
     pub fn verified(id: ContentId, bytes: impl Into<Arc<[u8]>>) -> Result<Self, ContentError> {
         let blob = Self::new(bytes);
         if blob.id == id { Ok(blob) } else { Err(ContentError::Corrupt { id, size: blob.bytes.len() }) }
     }
 
-    /// The id.
+    /// Returns the id.
     pub fn id(&self) -> ContentId {
         self.id
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &Arc<[u8]> {
         &self.bytes
     }

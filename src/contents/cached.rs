@@ -1,4 +1,4 @@
-//! [`Cached`]: the contents that were read last, up to a bound in bytes, and what was put last.
+//! [`Cached`]: a store with a cache of the last reads and puts.
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,58 +6,39 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::recent::Recent;
 use super::{Blob, ContentFuture, ContentId, ContentStore, Owner};
 
-/// How many puts are remembered: a few hundred calls that go on, with all that they say at length.
+/// The number of remembered puts: enough for the large contents of a few hundred live calls.
 const KNOWN_PUTS: usize = 8_192;
 
-/// A store, what was read from it last, and what was put to it last: a message is logged again at each of its
-/// revisions, and its contents are not.
+/// A store with a cache of the contents that were read last, and of the puts that succeeded last.
 ///
-/// Contents under an id never change, so none gets stale. A release forgets what the owner put, and all that was read.
-/// One through another `Cached`, or in another process, goes unnoticed: what it deleted may be given until it is pushed
-/// out, and is not put again for that owner. So let an owner put and be released in one place at a time.
+/// A message is logged again at each of its revisions; with the cache, its contents are not. The content of an id never
+/// changes, so no cached content becomes stale. A release clears the owner's puts and all reads. A release through another
+/// `Cached` or another process does not clear this cache: it may return deleted contents until they are evicted, and does
+/// not put them again for that owner. Put for an owner, and release it, in one place at a time.
 pub struct Cached<S> {
     store: S,
     cache: Mutex<Cache>,
 }
 
-/// What the cache of a [`Cached`] did, and what it holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct CacheCounts {
-    /// Contents that were asked for and came from memory.
-    pub hits: u64,
-    /// Contents that the store was asked for.
-    pub misses: u64,
-    /// Puts that the store was not asked for: the owner had put the content before.
-    pub known_puts: u64,
-    /// Bytes of the contents in memory.
-    pub bytes: usize,
-}
-
 impl<S> Cached<S> {
-    /// Keeps up to `max_bytes` bytes of contents in memory. A content larger than that is never kept.
+    /// Wraps a store. Keeps up to `max_bytes` bytes of contents in memory, and no content that is larger.
     pub fn new(store: S, max_bytes: usize) -> Self {
-        let cache = Cache {
-            read: Recent::new(max_bytes),
-            put: Recent::new(KNOWN_PUTS),
-            releases: 0,
-            counts: CacheCounts::default(),
-        };
+        let cache =
+            Cache { read: Recent::new(max_bytes), put: Recent::new(KNOWN_PUTS), releases: 0, hits: 0, misses: 0 };
         Self { store, cache: Mutex::new(cache) }
     }
 
-    /// The store behind it.
-    pub fn store(&self) -> &S {
-        &self.store
+    /// Returns the number of reads that the cache served.
+    pub fn hits(&self) -> u64 {
+        self.cache().hits
     }
 
-    /// What it did, and what it holds.
-    pub fn counts(&self) -> CacheCounts {
-        let cache = self.cache();
-        CacheCounts { bytes: cache.read.size(), ..cache.counts }
+    /// Returns the number of reads that went to the store.
+    pub fn misses(&self) -> u64 {
+        self.cache().misses
     }
 
-    // Never held across an await.
+    // The guard is never held across an await.
     fn cache(&self) -> MutexGuard<'_, Cache> {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -92,7 +73,7 @@ impl<S: ContentStore> ContentStore for Cached<S> {
     fn release<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()> {
         Box::pin(async move {
             self.cache().forget(owner);
-            let _forget_again = Releasing { cache: &self.cache, owner };
+            let _clear_again = Releasing { cache: &self.cache, owner };
             self.store.release(owner).await
         })
     }
@@ -100,11 +81,13 @@ impl<S: ContentStore> ContentStore for Cached<S> {
 
 impl<S: fmt::Debug> fmt::Debug for Cached<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cached").field("store", &self.store).field("counts", &self.counts()).finish()
+        let mut debug = f.debug_struct("Cached");
+        debug.field("store", &self.store).field("hits", &self.hits()).field("misses", &self.misses());
+        debug.field("bytes", &self.cache().read.size()).finish()
     }
 }
 
-/// Forgets once more when the release has ended, dropped too: what was read or put meanwhile may be gone by now.
+/// Clears the cache again when the release ends or is dropped, because contents read or put in between may be deleted.
 struct Releasing<'a> {
     cache: &'a Mutex<Cache>,
     owner: &'a Owner,
@@ -119,32 +102,29 @@ impl Drop for Releasing<'_> {
 struct Cache {
     read: Recent<ContentId, Blob>,
     put: Recent<(Owner, ContentId), ()>,
-    /// How often a release began or ended.
+    /// The number of starts and ends of releases.
     releases: u64,
-    counts: CacheCounts,
+    hits: u64,
+    misses: u64,
 }
 
 impl Cache {
-    /// How many releases there were; `None` where the put is not needed.
+    /// Returns the number of releases so far, or `None` if the put is not needed.
     fn before_put(&mut self, key: &(Owner, ContentId)) -> Option<u64> {
-        if self.put.get(key).is_some() {
-            self.counts.known_puts += 1;
-            return None;
-        }
-        Some(self.releases)
+        if self.put.get(key).is_some() { None } else { Some(self.releases) }
     }
 
-    /// The content, or how many releases there were.
+    /// Returns the cached content, or the number of releases so far.
     fn before_get(&mut self, id: ContentId) -> Result<Blob, u64> {
         if let Some(blob) = self.read.get(&id) {
-            self.counts.hits += 1;
+            self.hits += 1;
             return Ok(blob.clone());
         }
-        self.counts.misses += 1;
+        self.misses += 1;
         Err(self.releases)
     }
 
-    /// Does it, unless what the store said may have been undone since.
+    /// Updates the cache, unless a release may have undone the store's result since.
     fn unless_released(&mut self, releases: u64, remember: impl FnOnce(&mut Self)) {
         if self.releases == releases {
             remember(self);
@@ -154,7 +134,7 @@ impl Cache {
     fn forget(&mut self, owner: &Owner) {
         self.releases += 1;
         self.put.retain(|(by, _)| by != owner);
-        // Which of them nobody else uses, only the store knows.
+        // Only the store knows which contents have other owners.
         self.read.retain(|_| false);
     }
 }

@@ -1,46 +1,21 @@
-//! [`Offload`]: what of a record goes to the content store, and what stands in its place.
+//! [`Offload`]: takes large and binary contents out of a record and leaves references.
 
 use std::sync::Arc;
 
+use super::Blob;
 use super::heard::{shares, text_content, text_reference};
 use super::reference::{ARGUMENTS, ERROR_MESSAGE, JSON, JSON_TYPE, Reference, SIZE, STANDS_FOR, TEXT, TEXT_TYPE, with};
 use super::rewrite::Rewrite;
-use super::{Blob, ContentError, ContentStore, Owner};
 use crate::message::{
     Content, Contents, Document, Map, Outcome, PLACEHOLDER, Record, ResultContent, Role, Source, Text, ToolCall,
     ToolResult, Value,
 };
 
-/// What goes to the content store: large texts, system instructions of any size, and all bytes of media and documents.
-///
-/// ```
-/// # use verbale::contents::{MemoryStore, Offload, Owner, hydrate};
-/// # use verbale::{MessagesManager, PlainMessage};
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let mut manager = MessagesManager::<PlainMessage>::new();
-/// manager.add_user("terms and conditions ".repeat(100))?;
-/// let records = manager.records();
-///
-/// let (store, call) = (MemoryStore::default(), Owner::new("CA1")?);
-/// let small = Offload::default().offload(&records[0], &store, &call).await?;
-/// assert!(serde_json::to_string(&small)?.len() < 500 && store.len() == 1);
-/// assert_eq!(hydrate([small], &store).await.records, records);
-/// # Ok(()) }
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Offload {
+/// The rule that selects contents for the store: large texts and JSON values, system instructions of any size, and all
+/// bytes of media and documents.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Offload {
     threshold: usize,
-}
-
-/// A record with references in place of what goes to the content store.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Detached {
-    /// The record, with its id, revision and metadata.
-    pub record: Record,
-    /// What it refers to, in its order; what it refers to twice comes twice.
-    pub blobs: Vec<Blob>,
 }
 
 impl Default for Offload {
@@ -50,40 +25,26 @@ impl Default for Offload {
 }
 
 impl Offload {
-    /// The same for texts and values of JSON of `bytes` bytes and more; 1,024 by default. A reference takes about 150
-    /// bytes, so that nothing is won below.
-    #[must_use]
-    pub const fn with_threshold(self, bytes: usize) -> Self {
+    /// Sets the size from which texts and JSON values are taken out, in bytes. The default is 1,024. A reference takes about
+    /// 150 bytes, so lower values save nothing.
+    pub fn with_threshold(self, bytes: usize) -> Self {
         Self { threshold: bytes }
     }
 
-    /// Puts to the store what belongs there, for the owner, which is the record's call; then gives the record that
-    /// refers to it: write the record behind it.
+    /// Returns the record with references, and the contents that they name, in order and with duplicates. Put the contents
+    /// before the record is written.
     ///
-    /// What is offloaded already stays as it is. Errors: the store failed. What was put by then is there, and no
-    /// record refers to it.
-    pub async fn offload<S: ContentStore + ?Sized>(
-        &self,
-        record: &Record,
-        store: &S,
-        owner: &Owner,
-    ) -> Result<Record, ContentError> {
-        let Detached { record, blobs } = self.detach(record);
-        for blob in &blobs {
-            store.put(blob, owner).await?;
-        }
-        Ok(record)
-    }
-
-    /// The same without a store: the record must not be written before the blobs are put.
-    pub fn detach(&self, record: &Record) -> Detached {
-        // What was heard is counted over all texts: all go or none, and none where some went before.
+    /// References of an earlier run stay as they are.
+    pub fn detach(&self, record: &Record) -> (Record, Vec<Blob>) {
+        // The heard part is counted over all texts, so all of them are offloaded or none. None are if an earlier run
+        // offloaded some.
         let heard = record.heard();
-        let went_before = record.contents().iter().any(|content| matches!(text_reference(content), Some((_, Some(_)))));
-        let stay = heard.is_some() && went_before;
-        let always = record.role() == Role::System;
-        let goes = |text: &Text| !stay && (always || text.len() >= self.threshold);
-        let heard = heard.filter(|_| record.contents().texts().any(goes));
+        let was_offloaded =
+            record.contents().iter().any(|content| matches!(text_reference(content), Some((_, Some(_)))));
+        let keeps_texts = heard.is_some() && was_offloaded;
+        let is_system = record.role() == Role::System;
+        let is_offloaded = |text: &Text| !keeps_texts && (is_system || text.len() >= self.threshold);
+        let heard = heard.filter(|_| record.contents().texts().any(is_offloaded));
         let mut shares = heard.map(|heard| shares(heard, record.contents().texts()));
 
         let mut detaching = Detaching { threshold: self.threshold, blobs: Vec::new() };
@@ -91,18 +52,18 @@ impl Offload {
             .contents()
             .iter()
             .map(|content| match content {
-                Content::Text(text) if heard.is_some() || goes(text) => {
+                Content::Text(text) if heard.is_some() || is_offloaded(text) => {
                     text_content(detaching.keep(text.as_bytes()), shares.as_mut().and_then(Iterator::next))
                 }
                 other => detaching.other(other),
             })
             .collect();
         if detaching.blobs.is_empty() {
-            return Detached { record: record.clone(), blobs: Vec::new() };
+            return (record.clone(), Vec::new());
         }
         let mut message = record.rewritten(contents, None, record.metadata().clone());
         message.set_heard(record.heard().filter(|_| heard.is_none()));
-        Detached { record: message.into(), blobs: detaching.blobs }
+        (message.into(), detaching.blobs)
     }
 }
 
@@ -113,7 +74,7 @@ struct Detaching {
 
 impl Rewrite for Detaching {
     fn source(&mut self, source: &mut Source, beside: &mut Option<Map>) {
-        // Where one of the keys has another meaning, the bytes stay.
+        // If a newer writer uses one of the keys, the bytes stay.
         let is_taken = beside.as_ref().is_some_and(|map| [SIZE, STANDS_FOR].iter().any(|key| map.get(key).is_some()));
         if let Source::Bytes(bytes) = source
             && !is_taken
@@ -130,7 +91,7 @@ impl Rewrite for Detaching {
             && let Some(reference) = self.json(tool_call.arguments())
         {
             tool_call.unknown = Some(beside(&tool_call.unknown, ARGUMENTS, reference, JSON_TYPE));
-            // What every provider takes for arguments.
+            // An empty map is valid as arguments for every provider.
             tool_call = tool_call.with_arguments(with(None, []).into());
         }
         tool_call
@@ -164,7 +125,7 @@ impl Detaching {
     }
 
     fn part(&mut self, part: &ResultContent) -> ResultContent {
-        let stand_in = match part {
+        let replacement = match part {
             ResultContent::Text(text) if text.len() >= self.threshold => {
                 Some((self.keep(text.as_bytes()), TEXT, TEXT_TYPE))
             }
@@ -173,7 +134,7 @@ impl Detaching {
             ResultContent::Media(media) => return ResultContent::Media(Box::new(self.media(media))),
             ResultContent::Document(document) => return ResultContent::Document(Box::new(self.document(document))),
         };
-        match stand_in {
+        match replacement {
             Some((reference, stands_for, mime_type)) => {
                 let source = Source::ContentId(reference.id.to_string().into());
                 let mut document = Document::new(source).with_mime_type(mime_type);
@@ -184,7 +145,7 @@ impl Detaching {
         }
     }
 
-    /// A value whose JSON is large, or that cannot be said here; equal values have the same JSON.
+    /// Takes out a value whose JSON is large. Equal values have the same JSON.
     fn json(&mut self, value: &Value) -> Option<Reference> {
         let json = serde_json::to_vec(value).ok().filter(|json| json.len() >= self.threshold)?;
         Some(self.keep(json))

@@ -1,4 +1,4 @@
-//! [`DirectoryStore`]: each content a file, each use of it an empty one.
+//! [`DirectoryStore`]: a store with a file for each content and an empty file for each use.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write};
@@ -9,43 +9,48 @@ use std::time::Duration;
 
 use super::{Blob, ContentError, ContentFuture, ContentId, ContentStore, Owner};
 
-/// Where files are until they are whole. What a process that was killed left there may be deleted while none writes.
+/// The folder of incomplete files. Files that a killed process left there may be deleted while no process writes.
 const UNFINISHED: &str = "unfinished";
-/// By owner: what it uses, an empty file for each content.
+/// A folder for each owner, with an empty file for each content that it uses.
 const OWNERS: &str = "owners";
-/// By content: who uses it, an empty file for each owner.
+/// A folder for each content, with an empty file for each owner.
 const USES: &str = "uses";
 const LOCK: &str = "lock";
 
-/// How often a lock is tried, and how long between: ten seconds in all.
-const TRIES: u32 = 5_000;
-const BETWEEN_TRIES: Duration = Duration::from_millis(2);
+/// A lock is tried for ten seconds.
+const MAX_TRIES: u32 = 5_000;
+const TRY_INTERVAL: Duration = Duration::from_millis(2);
 
-/// Contents in a directory: `<first 2 digits>/<next 2>/<64 digits>`, each file the bytes and nothing else.
+/// A store in a directory: each content is a file `<first 2 digits>/<next 2>/<64 digits>` with its bytes alone.
 ///
-/// A file is written elsewhere, synced, and moved into its place at once. Any number of processes may share the
-/// directory: many put at a time, and one releases, under a lock of the file `lock` that a killed process loses. The
-/// limit: the file system must have such locks, as local ones do, and keep them for all who share it.
+/// A file is written to another folder, synced, and moved into place atomically. Any number of processes may share the
+/// directory. A lock on the file `lock` allows many puts or one release at a time, and is lost when its process is killed.
+/// The file system must support such locks for all processes that share it, as local file systems do.
 ///
-/// Who uses a content is an empty file at `uses/<digits of the content>/<digits of the owner>`, the hash of its name,
-/// and one the other way round in `owners`. A content without uses, as an older version put it, stays until someone
-/// has put and released it. Where the system knows modes, files have 0600 and directories 0700.
+/// A use of a content is an empty file at `uses/<digits of the content>/<digits of the owner's hash>`, and another at
+/// `owners/<digits of the owner's hash>/<digits of the content>`. A content without uses, written by an older version,
+/// stays until an owner puts and releases it. On systems with file modes, files have 0600 and directories 0700.
 ///
-/// Its futures do their reading, writing and waiting (for a lock, 10 seconds at most) on the thread that polls them:
-/// never poll one in the turn of a call.
+/// The futures read, write and wait for the lock (up to 10 seconds) on the thread that polls them. Never poll one within
+/// the turn of a call.
 #[derive(Debug, Clone)]
 pub struct DirectoryStore {
     root: PathBuf,
 }
 
 impl DirectoryStore {
-    /// The store in this directory, which is made where it is not there.
+    /// Opens the store in a directory, and creates the directory if it does not exist.
+    ///
+    /// Returns [`ContentError::Store`] if the directory cannot be created.
     pub fn open(root: impl Into<PathBuf>) -> Result<Self, ContentError> {
         let root = root.into();
         let made = [UNFINISHED, OWNERS, USES].iter().try_for_each(|name| make_directory(&root.join(name)));
         match made {
             Ok(()) => Ok(Self { root }),
-            Err(error) => Err(ContentError::Directory { path: root, source: Arc::new(error) }),
+            Err(error) => {
+                let action = format!("create the directory {}", root.display()).into();
+                Err(ContentError::Store { action, retryable: false, source: Arc::new(error) })
+            }
         }
     }
 
@@ -68,7 +73,7 @@ impl DirectoryStore {
 
     fn put_now(&self, blob: &Blob, owner: &Owner) -> io::Result<()> {
         let _lock = self.lock(File::try_lock_shared)?;
-        // What the owner uses first, for a release looks there: then a use that is there is always found.
+        // The owner's folder first: a release reads it, so it finds every use.
         self.write_use(&self.used(owner), &blob.id().hex())?;
         self.write_use(&self.users(blob.id()), &file_name(owner))?;
         self.write(blob)
@@ -82,16 +87,16 @@ impl DirectoryStore {
 
     fn write(&self, blob: &Blob) -> io::Result<()> {
         let path = self.path(blob.id());
-        // All of it is read, so that what is damaged is replaced.
-        if read(&path)?.is_none_or(|found| *found != **blob.bytes()) {
+        // The whole file is compared, so that damaged bytes are replaced.
+        if if_exists(fs::read(&path))?.is_none_or(|found| *found != **blob.bytes()) {
             make_directory(&self.folder(blob.id()))?;
-            // Opened with 0600 where there are modes; deleted when this fails.
+            // The file gets mode 0600, and is deleted if a later step fails.
             let mut file = tempfile::NamedTempFile::new_in(self.root.join(UNFINISHED))?;
             file.write_all(blob.bytes())?;
             file.as_file().sync_all()?;
             file.persist(&path)?;
         }
-        // Also where it was there: another process may have moved it a moment ago.
+        // Also if the file existed: another process may have moved it a moment ago.
         sync_names(&self.folder(blob.id()), 3)
     }
 
@@ -99,28 +104,28 @@ impl DirectoryStore {
         let used = self.used(owner);
         for name in names(&used)? {
             let Ok(id) = format!("sha256:{name}").parse::<ContentId>() else { continue };
-            // For each anew, so that puts need not wait for all of it.
+            // One lock per content, so that puts do not wait for the whole release.
             let _lock = self.lock(File::try_lock)?;
             let users = self.users(id);
-            gone(fs::remove_file(users.join(file_name(owner))))?;
+            if_exists(fs::remove_file(users.join(file_name(owner))))?;
             if remove_if_empty(&users)? {
-                gone(fs::remove_file(self.path(id)).and_then(|()| sync_names(&self.folder(id), 1)))?;
+                if_exists(fs::remove_file(self.path(id)).and_then(|()| sync_names(&self.folder(id), 1)))?;
             }
-            // Last, so that whoever releases again finds what is left.
-            gone(fs::remove_file(used.join(name)))?;
+            // Last, so that a repeated release finds the remaining uses.
+            if_exists(fs::remove_file(used.join(name)))?;
         }
         let _lock = self.lock(File::try_lock)?;
-        // It stays where something was put again since.
+        // The folder stays if the owner has put a content again since.
         remove_if_empty(&used).map(drop)
     }
 
-    /// Held until the file is dropped.
+    /// Takes the lock, which is held until the file is dropped.
     fn lock(&self, try_lock: fn(&File) -> Result<(), TryLockError>) -> io::Result<File> {
         let file = open_to_write(&self.root.join(LOCK))?;
-        for _ in 0..TRIES {
+        for _ in 0..MAX_TRIES {
             match try_lock(&file) {
                 Ok(()) => return Ok(file),
-                Err(TryLockError::WouldBlock) => thread::sleep(BETWEEN_TRIES),
+                Err(TryLockError::WouldBlock) => thread::sleep(TRY_INTERVAL),
                 Err(TryLockError::Error(error)) => return Err(error),
             }
         }
@@ -130,57 +135,51 @@ impl DirectoryStore {
 
 impl ContentStore for DirectoryStore {
     fn put<'a>(&'a self, blob: &'a Blob, owner: &'a Owner) -> ContentFuture<'a, ()> {
-        Box::pin(async move { self.put_now(blob, owner).map_err(|error| store_error("put", blob.id(), error)) })
+        Box::pin(async move {
+            self.put_now(blob, owner).map_err(|error| store_error(format!("put content {}", blob.id()), error))
+        })
     }
 
     fn get(&self, id: ContentId) -> ContentFuture<'_, Option<Blob>> {
         Box::pin(async move {
-            let found = read(&self.path(id)).map_err(|error| store_error("get", id, error))?;
+            let found =
+                if_exists(fs::read(self.path(id))).map_err(|error| store_error(format!("get content {id}"), error))?;
             found.map(|bytes| Blob::verified(id, bytes)).transpose()
         })
     }
 
     fn release<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()> {
         Box::pin(async move {
-            self.release_now(owner).map_err(|error| {
-                let (owner, retryable) = (owner.clone(), is_retryable(&error));
-                ContentError::Release { owner, retryable, source: Arc::new(error) }
-            })
+            self.release_now(owner).map_err(|error| store_error(format!("release all contents of {owner}"), error))
         })
     }
 }
 
-/// The hash of the name, which may hold what a file name cannot.
+/// Returns the hash of the owner's name, because a name may not be valid as a file name.
 fn file_name(owner: &Owner) -> String {
     ContentId::of(owner.as_str().as_bytes()).hex()
 }
 
-fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    match fs::read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
+/// Returns `None` if the file or directory of an operation does not exist.
+fn if_exists<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-/// The names in a directory; none where there is no such directory.
+/// Returns the names in a directory, or none if the directory does not exist.
 fn names(folder: &Path) -> io::Result<Vec<String>> {
-    match fs::read_dir(folder) {
-        Ok(entries) => entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect(),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(error),
-    }
+    let entries = if_exists(fs::read_dir(folder))?.into_iter().flatten();
+    entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
 }
 
-fn gone(removed: io::Result<()>) -> io::Result<()> {
-    removed.or_else(|error| if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(error) })
-}
-
-/// Whether the directory is gone; it stays where something is in it.
+/// Returns whether the directory no longer exists. A directory with entries stays.
 fn remove_if_empty(folder: &Path) -> io::Result<bool> {
-    match gone(fs::remove_dir(folder)) {
+    match if_exists(fs::remove_dir(folder)) {
         Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => Ok(false),
-        removed => removed.map(|()| true),
+        removed => removed.map(|_| true),
     }
 }
 
@@ -191,7 +190,7 @@ fn make_directory(path: &Path) -> io::Result<()> {
     builder.recursive(true).create(path)
 }
 
-/// Makes the file where it is not there.
+/// Creates the file if it does not exist.
 fn open_to_write(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
@@ -199,15 +198,15 @@ fn open_to_write(path: &Path) -> io::Result<File> {
     options.create(true).truncate(false).write(true).open(path)
 }
 
-/// Makes the names in a directory durable, and those in the ones above it: so many in all, where a directory can be
-/// opened for that.
+/// Syncs a directory and its parents, `levels` in all, so that the names in them are durable. Does nothing on systems
+/// that cannot open a directory.
 fn sync_names(folder: &Path, levels: usize) -> io::Result<()> {
     let mut folders = folder.ancestors().take(levels).filter(|_| cfg!(unix));
     folders.try_for_each(|folder| File::open(folder)?.sync_all())
 }
 
 fn is_retryable(error: &io::Error) -> bool {
-    // Mended only by a person.
+    // Only an operator can fix these.
     let lasting = [
         ErrorKind::PermissionDenied,
         ErrorKind::ReadOnlyFilesystem,
@@ -218,6 +217,6 @@ fn is_retryable(error: &io::Error) -> bool {
     !lasting.contains(&error.kind())
 }
 
-fn store_error(action: &'static str, id: ContentId, error: io::Error) -> ContentError {
-    ContentError::Store { action, id, retryable: is_retryable(&error), source: Arc::new(error) }
+fn store_error(action: String, error: io::Error) -> ContentError {
+    ContentError::Store { action: action.into(), retryable: is_retryable(&error), source: Arc::new(error) }
 }

@@ -1,98 +1,63 @@
-//! [`ContentError`]: why a content is not there, or not what it should be.
+//! [`ContentError`]: the error of a content or its store.
 
 use std::error::Error;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{ContentId, Owner};
+use super::ContentId;
 
-/// Why a content is not there, or not what it should be. Names the content, never shows what is in it.
+/// An error of a content or its store. Names the content and never shows its bytes.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ContentError {
-    /// The text is not the id of a content.
-    #[error("a content id is `sha256:` and 64 digits of lower-case hex")]
-    InvalidId,
-    /// The name is not that of an owner.
-    #[error("an owner of contents has a name of 1 to {} bytes", Owner::MAX_BYTES)]
-    InvalidOwner,
-    /// The store does not have it.
-    #[error("content {id} is not in the store; was it erased, or is this another store?")]
+    /// A text is not a content id, or a name not that of an owner.
+    #[error("not {expected}")]
+    Invalid {
+        /// The form that the text must have.
+        expected: &'static str,
+    },
+    /// The store does not have the content.
+    #[error("content {id} is not in the store; check whether it was erased, or is in another store")]
     Missing {
         /// The content.
         id: ContentId,
     },
-    /// What the store has under the id is not what was put there.
-    #[error("content {id} is corrupt: the {size} bytes in its place have another hash; put it again, or restore it")]
+    /// The store has other bytes under the id than those that were put.
+    #[error("content {id} is corrupt: its {size} bytes have another hash; put the content again, or restore it")]
     Corrupt {
         /// The content.
         id: ContentId,
-        /// How many bytes are in its place.
+        /// The number of bytes that the store has.
         size: usize,
     },
-    /// It is what was put there, but not what the record says.
-    #[error("content {id} is not {expected}, which its record says; the record was not written by verbale")]
+    /// The content is intact but does not match the record that refers to it.
+    #[error("content {id} is not {expected} as its record says; the record was not written by verbale")]
     NotAsReferred {
         /// The content.
         id: ContentId,
-        /// What the record says it is.
+        /// The form that the record states.
         expected: &'static str,
     },
-    /// More was asked for than may be read at a time.
-    #[error(
-        "content {id} was not read: more than the limits of `resolve` allow is asked for; raise them, or ask for less"
-    )]
+    /// The content exceeds the limits of one read.
+    #[error("content {id} was not read because it exceeds the limits of `resolve`; pass fewer messages")]
     BeyondLimits {
         /// The content.
         id: ContentId,
     },
-    /// The store failed.
-    #[error("the content store could not {action} {id}")]
+    /// The store failed. A release that failed may have released some contents of the owner.
+    #[error("the content store could not {action}; see the source of this error")]
     Store {
-        /// What was tried: `put` or `get`.
-        action: &'static str,
-        /// The content.
-        id: ContentId,
-        /// Whether another try may help.
+        /// The failed action and its subject, such as `put content sha256:…`.
+        action: Box<str>,
+        /// Whether repeating the action may succeed.
         retryable: bool,
-        /// What the store says.
+        /// The error of the store.
         source: Arc<dyn Error + Send + Sync>,
-    },
-    /// The store failed, and may have released some contents of the owner and not others.
-    #[error("the content store could not release all that {owner} uses; release it again, which goes on")]
-    Release {
-        /// The owner.
-        owner: Owner,
-        /// Whether another try may help.
-        retryable: bool,
-        /// What the store says.
-        source: Arc<dyn Error + Send + Sync>,
-    },
-    /// The directory of a store cannot be made or used.
-    #[error("{} cannot hold contents; see that it is a directory that this process may write", path.display())]
-    Directory {
-        /// The directory.
-        path: PathBuf,
-        /// What the system says.
-        source: Arc<std::io::Error>,
     },
 }
 
 impl ContentError {
-    /// The content that it is about.
-    pub fn content_id(&self) -> Option<ContentId> {
-        match self {
-            Self::Missing { id }
-            | Self::Corrupt { id, .. }
-            | Self::NotAsReferred { id, .. }
-            | Self::BeyondLimits { id }
-            | Self::Store { id, .. } => Some(*id),
-            Self::InvalidId | Self::InvalidOwner | Self::Release { .. } | Self::Directory { .. } => None,
-        }
-    }
-
-    /// Whether another try may help.
+    /// Returns whether repeating the same action may succeed.
     pub fn is_retryable(&self) -> bool {
-        matches!(self, Self::Store { retryable: true, .. } | Self::Release { retryable: true, .. })
+        matches!(self, Self::Store { retryable: true, .. })
     }
 }

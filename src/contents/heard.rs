@@ -1,4 +1,4 @@
-//! What was heard of a text, said in the reference to it.
+//! The heard part of an offloaded text, stored in its reference.
 
 use super::reference::{Reference, TEXT, TEXT_TYPE, TYPE, with};
 use crate::message::{Content, Heard, HeardSource, Map, Text, Value};
@@ -7,7 +7,7 @@ const HEARD: &str = "heard";
 const BYTES: &str = "bytes";
 const BY: &str = "by";
 
-/// The reference that a text is replaced by; `heard`: how much of this text was heard.
+/// Returns the reference that replaces a text. `heard` is the heard part of this text.
 pub(super) fn text_content(reference: Reference, heard: Option<Heard>) -> Content {
     let map = with(None, reference.entries(TEXT_TYPE));
     let map = with(Some(&map), [(TYPE, TEXT.into())]);
@@ -17,7 +17,7 @@ pub(super) fn text_content(reference: Reference, heard: Option<Heard>) -> Conten
     }))
 }
 
-/// The reference to a text, where the content is one, and what it says was heard of it.
+/// Returns the reference and the heard part, if the content is a reference to a text.
 pub(super) fn text_reference(content: &Content) -> Option<(Reference, Option<Heard>)> {
     let Content::Unknown(map) = content else { return None };
     if map.get(TYPE)?.as_str() != Some(TEXT) {
@@ -30,7 +30,7 @@ pub(super) fn text_reference(content: &Content) -> Option<(Reference, Option<Hea
     }
 }
 
-/// What was heard of each text, of so much over all of them.
+/// Splits the heard part of a message over its texts.
 pub(super) fn shares<'a>(heard: Heard, texts: impl Iterator<Item = &'a Text>) -> impl Iterator<Item = Heard> {
     let mut left = heard.len();
     texts.map(move |text| {

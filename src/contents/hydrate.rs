@@ -1,4 +1,4 @@
-//! [`hydrate`]: records with their contents, as they were before [`Offload`](super::Offload).
+//! [`hydrate`]: restores records to their form before [`Offload`](super::Offload).
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -8,31 +8,21 @@ use super::reference::Reference;
 use super::{Blob, ContentError, ContentId, ContentStore};
 use crate::message::{MessageId, Record};
 
-/// What [`hydrate`] gives.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Hydrated {
-    /// All records, in the order in which they were given. What could not be loaded is still a reference.
-    pub records: Vec<Record>,
-    /// What could not be loaded.
-    pub problems: Vec<Problem>,
-}
-
-/// A content that could not be loaded.
+/// A content that could not be loaded for a message.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("message {message_id} lacks content {content_id}")]
 #[non_exhaustive]
 pub struct Problem {
-    /// The message that refers to it.
+    /// The message that refers to the content.
     pub message_id: MessageId,
     /// The content.
     pub content_id: ContentId,
-    /// Why.
+    /// The reason.
     #[source]
     pub error: ContentError,
 }
 
-/// Equal errors say the same.
+/// Compares errors by their text.
 impl PartialEq for Problem {
     fn eq(&self, other: &Self) -> bool {
         let key = |problem: &Self| (problem.message_id, problem.content_id, problem.error.to_string());
@@ -42,29 +32,40 @@ impl PartialEq for Problem {
 
 impl Eq for Problem {}
 
-/// Puts the contents back that records refer to. Each is loaded once; over several calls, a
-/// [`Cached`](super::Cached) store keeps what is used often.
+/// Puts the contents back that records refer to, and returns the records in their order with the contents that could not
+/// be loaded. Reads each content once, one after the other.
 ///
-/// What is missing, corrupt or out of reach is a problem each, and everything else is there: a message whose text is
-/// missing keeps its place. The futures of the store are awaited one after the other.
-pub async fn hydrate<S: ContentStore + ?Sized>(records: impl IntoIterator<Item = Record>, store: &S) -> Hydrated {
-    let mut hydrated = Hydrated { records: Vec::new(), problems: Vec::new() };
+/// A content that is missing, corrupt or out of reach is one problem for each message that refers to it. The reference
+/// stays in the record, and everything else is restored.
+pub(crate) async fn hydrate<S: ContentStore + ?Sized>(
+    records: impl IntoIterator<Item = Record>,
+    store: &S,
+) -> (Vec<Record>, Vec<Problem>) {
+    let (mut hydrated, mut problems) = (Vec::new(), Vec::new());
     let mut loaded: HashMap<ContentId, Result<Blob, ContentError>> = HashMap::new();
     for record in records {
-        for Reference { id, .. } in references(&record, BareIds::Stay) {
-            if let Entry::Vacant(place) = loaded.entry(id) {
+        for Reference { id, .. } in references(&record, BareIds::Keep) {
+            if let Entry::Vacant(entry) = loaded.entry(id) {
                 let found = store.get(id).await;
-                place.insert(found.and_then(|found| found.ok_or(ContentError::Missing { id })));
+                entry.insert(found.and_then(|found| found.ok_or(ContentError::Missing { id })));
             }
         }
-        let missing = |id| Err(ContentError::Missing { id });
-        let (record, failed) = attach(&record, BareIds::Stay, &mut |Reference { id, .. }| {
-            loaded.get(&id).cloned().unwrap_or_else(|| missing(id))
-        });
-        let message_id = record.id();
-        let problems = failed.into_iter().map(|(content_id, error)| Problem { message_id, content_id, error });
-        hydrated.problems.extend(problems);
-        hydrated.records.push(record);
+        hydrated.push(attach_loaded(&record, BareIds::Keep, &loaded, &mut problems));
     }
-    hydrated
+    (hydrated, problems)
+}
+
+/// Puts loaded contents into a record, and adds a problem for each that is not there.
+pub(super) fn attach_loaded(
+    record: &Record,
+    bare_ids: BareIds,
+    loaded: &HashMap<ContentId, Result<Blob, ContentError>>,
+    problems: &mut Vec<Problem>,
+) -> Record {
+    let (attached, failed) = attach(record, bare_ids, &mut |Reference { id, .. }| {
+        loaded.get(&id).cloned().unwrap_or(Err(ContentError::Missing { id }))
+    });
+    let message_id = record.id();
+    problems.extend(failed.into_iter().map(|(content_id, error)| Problem { message_id, content_id, error }));
+    attached
 }

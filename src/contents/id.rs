@@ -9,25 +9,24 @@ use super::ContentError;
 
 const PREFIX: &str = "sha256:";
 const BYTES: usize = 32;
+const INVALID: ContentError =
+    ContentError::Invalid { expected: "a content id, which is `sha256:` and 64 digits of lower-case hex" };
 
-/// The SHA-256 of a content's bytes. As text `sha256:` and 64 digits of lower-case hex; no other text is an id, so
-/// that a content has one.
+/// The SHA-256 hash of a content's bytes.
+///
+/// Its text is `sha256:` and 64 digits of lower-case hex. No other text parses, so a content has exactly one id.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContentId([u8; BYTES]);
 
 impl ContentId {
-    /// The id of these bytes.
+    /// Computes the id of some bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// The 64 digits without `sha256:`, as in names of files.
-    pub fn hex(&self) -> String {
-        self.0
-            .iter()
-            .flat_map(|byte| [byte >> 4, byte & 0xf])
-            .filter_map(|digit| char::from_digit(digit.into(), 16))
-            .collect()
+    /// Returns the 64 digits without `sha256:`.
+    pub(crate) fn hex(&self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
 
@@ -35,22 +34,15 @@ impl FromStr for ContentId {
     type Err = ContentError;
 
     fn from_str(text: &str) -> Result<Self, ContentError> {
-        let hex = text.strip_prefix(PREFIX).filter(|hex| hex.len() == 2 * BYTES).ok_or(ContentError::InvalidId)?;
+        let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        let is_hex = |hex: &&str| hex.len() == 2 * BYTES && hex.bytes().all(is_digit);
+        let hex = text.strip_prefix(PREFIX).filter(is_hex).ok_or(INVALID)?;
         let mut bytes = [0; BYTES];
-        for (byte, pair) in bytes.iter_mut().zip(hex.as_bytes().chunks(2)) {
-            for digit in pair {
-                *byte = *byte << 4 | value(*digit).ok_or(ContentError::InvalidId)?;
-            }
+        for (at, byte) in bytes.iter_mut().enumerate() {
+            let pair = hex.get(2 * at..2 * at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
+            *byte = pair.ok_or(INVALID)?;
         }
         Ok(Self(bytes))
-    }
-}
-
-fn value(digit: u8) -> Option<u8> {
-    match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        _ => None,
     }
 }
 
@@ -74,19 +66,19 @@ mod tests {
     const ABC: &str = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
     #[test]
-    fn it_is_the_hash_and_reads_back() {
+    fn id_is_the_hash_and_parses_back() {
         let id = ContentId::of(b"abc");
         assert_eq!(id.to_string(), ABC);
         assert_eq!(ABC.parse::<ContentId>().unwrap(), id);
     }
 
     #[test]
-    fn a_content_has_one_id() {
+    fn only_the_canonical_text_parses() {
         let upper = ABC.to_uppercase().replace("SHA256", "sha256");
         let signed = format!("sha256:+f{}", "0".repeat(62));
         let accented = format!("sha256:é{}", "0".repeat(62));
         for text in ["", "sha256:", &ABC[7..], &ABC[..70], &format!("{ABC}0"), &upper, &signed, &accented] {
-            assert!(matches!(text.parse::<ContentId>(), Err(ContentError::InvalidId)), "{text}");
+            assert!(matches!(text.parse::<ContentId>(), Err(ContentError::Invalid { .. })), "{text}");
         }
     }
 }

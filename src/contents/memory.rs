@@ -1,11 +1,11 @@
-//! [`MemoryStore`]: contents in memory.
+//! [`MemoryStore`]: a store in memory.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{Blob, ContentFuture, ContentId, ContentStore, Owner};
 
-/// Contents in memory, without a bound: for tests, and for tools that hold one call.
+/// A store in memory without a limit, for tests and for tools that hold one call.
 #[derive(Debug, Default)]
 pub struct MemoryStore(Mutex<HashMap<ContentId, Used>>);
 
@@ -16,12 +16,12 @@ struct Used {
 }
 
 impl MemoryStore {
-    /// How many contents there are.
+    /// Returns the number of contents.
     pub fn len(&self) -> usize {
         self.contents().len()
     }
 
-    /// Whether there are none.
+    /// Returns whether the store has no contents.
     pub fn is_empty(&self) -> bool {
         self.contents().is_empty()
     }

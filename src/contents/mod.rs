@@ -1,32 +1,30 @@
-//! Large and binary contents, kept beside the log under the hash of their bytes.
+//! Large and binary contents, stored outside the log under the hash of their bytes.
 //!
-//! Owns [`ContentStore`], the port to wherever they are kept, the stores in memory and in a directory, and the two
-//! ways: [`Offload`] takes them out of a record, [`hydrate`] puts them back, and [`resolve`] puts them into what a model is
-//! asked. Never touches the conversation, nor a
-//! record's id, position, revision or metadata.
+//! This module owns [`ContentStore`], the port to a store; a store in memory and one in a directory; the replacement of
+//! contents by references and back; and [`resolve`], which loads contents for a model. It never changes the conversation, nor
+//! the id, position, revision or metadata of a record.
 //!
-//! A content is there once, however many use it, and as long as one does: it is put for an [`Owner`], the call, and goes
-//! when the last owner is [released](ContentStore::release). A store keeps no time: where calls expire by themselves,
-//! their contents stay until whoever set the time releases them. [`Offloading`](crate::log::Offloading) does all of it for
-//! a log.
+//! A content is stored once and kept as long as an [`Owner`], which is a call, uses it. It is deleted when its last owner is
+//! [released](ContentStore::release). A store has no expiry: release the owners of expired calls.
+//! [`Offloading`](crate::log::Offloading) does all of this for a log.
 //!
-//! What went to the store is named by a *reference*: the id, the MIME type where it is known, and the size in bytes.
+//! A *reference* in a record names a stored content by its id, its MIME type if known, and its size in bytes:
 //!
-//! | content | with its reference |
+//! | content | record with its reference |
 //! | --- | --- |
 //! | text | `{"type": "text", "contentId": "sha256:…", "mimeType": "text/plain", "size": 2048}` |
-//! | media, document | as before, with `contentId` and `size` in place of `bytes` |
-//! | arguments of an invocation | `"arguments": {}`, and `"argumentsContent": {"contentId": …}` beside it |
-//! | message of a failed result | `"message": "..."` in `error`, and `"messageContent": {"contentId": …}` beside it |
-//! | text, JSON in a result | a document that says `"standsFor": "text"` or `"json"` |
+//! | media, document | unchanged, with `contentId` and `size` in place of `bytes` |
+//! | arguments of a tool call | `"arguments": {}`, with `"argumentsContent": {"contentId": …}` beside it |
+//! | message of a failed result | `"message": "..."` in `error`, with `"messageContent": {"contentId": …}` beside it |
+//! | text, JSON in a result | a document with `"standsFor": "text"` or `"json"` |
 //!
-//! A reader that knows nothing of it reads such a record, pairs its calls with their results, and writes the references
-//! back. A `contentId` without a `size` is a service's own, and is left alone; [`resolve`] reads it for a model. Custom data, and what a newer writer put
-//! in a record, is not looked into.
+//! A reader without this module can read such a record, pair its calls with their results, and write the references back.
+//! A `contentId` without a `size` belongs to the service and is kept; only [`resolve`] loads it for a model. Custom data and
+//! the additions of a newer writer are kept as they are.
 //!
-//! Of a message heard in part all texts go or none, and each reference says `"heard": {"bytes": 700, "by": …}` of its
-//! text in place of the message; such texts come back together or not at all. For what was heard is counted over all
-//! texts, and told wrong without one of them.
+//! If a message was heard in part, either all its texts are stored or none. Each reference then has
+//! `"heard": {"bytes": 700, "by": …}` for its text, in place of the message's `heard`. Such texts are restored together or not
+//! at all, because the heard part is counted over all of them.
 
 mod attach;
 mod blob;
@@ -46,13 +44,14 @@ mod rewrite;
 mod store;
 
 pub use blob::Blob;
-pub use cached::{CacheCounts, Cached};
-pub use detach::{Detached, Offload};
+pub use cached::Cached;
+pub(crate) use detach::Offload;
 pub use directory::DirectoryStore;
 pub use error::ContentError;
-pub use hydrate::{Hydrated, Problem, hydrate};
+pub use hydrate::Problem;
+pub(crate) use hydrate::hydrate;
 pub use id::ContentId;
 pub use memory::MemoryStore;
 pub use owner::Owner;
-pub use resolve::{ResolveLimits, Resolved, resolve};
+pub use resolve::resolve;
 pub use store::{ContentFuture, ContentStore};

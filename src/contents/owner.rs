@@ -1,27 +1,31 @@
-//! [`Owner`]: who uses contents.
+//! [`Owner`]: the user of contents.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::ContentError;
 
-/// Who uses contents: a call, by its id. Any text of 1 to [`MAX_BYTES`](Self::MAX_BYTES) bytes.
+/// The name of an owner of contents, which is a call id. Any text of 1 to 1,000 bytes.
 ///
-/// Printed with its control and invisible characters escaped.
+/// `Display` and `Debug` escape control and invisible characters.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Owner(Arc<str>);
 
 impl Owner {
-    /// As long as the id of a call may be.
-    pub const MAX_BYTES: usize = 1_000;
+    /// The maximum length in bytes, which is that of a call id.
+    pub(crate) const MAX_BYTES: usize = 1_000;
 
-    /// Errors: empty, or longer than [`MAX_BYTES`](Self::MAX_BYTES).
+    /// Creates an owner.
+    ///
+    /// Returns [`ContentError::Invalid`] if the name is empty or longer than 1,000 bytes.
     pub fn new(name: impl Into<Arc<str>>) -> Result<Self, ContentError> {
         let name = name.into();
-        if (1..=Self::MAX_BYTES).contains(&name.len()) { Ok(Self(name)) } else { Err(ContentError::InvalidOwner) }
+        let is_valid = (1..=Self::MAX_BYTES).contains(&name.len());
+        let expected = "an owner of contents, whose name has 1 to 1,000 bytes";
+        if is_valid { Ok(Self(name)) } else { Err(ContentError::Invalid { expected }) }
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -44,12 +48,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_owner_is_what_a_key_can_hold_and_a_log_can_print() {
+    fn owner_fits_a_key_and_prints_safely() {
         for good in ["1", "CA#1", "Anruf 7, ü", &"x".repeat(1_000)] {
             assert_eq!(Owner::new(good).unwrap().as_str(), good);
         }
         for bad in ["", &"x".repeat(1_001)] {
-            assert!(matches!(Owner::new(bad), Err(ContentError::InvalidOwner)), "{bad}");
+            assert!(matches!(Owner::new(bad), Err(ContentError::Invalid { .. })), "{bad}");
         }
         let owner = Owner::new("a\u{1b}[2J\u{202e}ü").unwrap();
         assert_eq!(format!("{owner} {owner:?}"), r"a\u{1b}[2J\u{202e}ü Owner(a\u{1b}[2J\u{202e}ü)");

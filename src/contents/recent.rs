@@ -1,10 +1,10 @@
-//! [`Recent`]: what was used last, up to a bound.
+//! [`Recent`]: a least recently used cache with a size limit.
 
 use std::hash::Hash;
 
 use lru::LruCache;
 
-/// Values by key, each of a size; what was used least recently goes first.
+/// Values by key, each with a size. The least recently used values are removed first.
 pub(super) struct Recent<K: Eq + Hash, V> {
     entries: LruCache<K, (V, usize)>,
     size: usize,
@@ -12,7 +12,7 @@ pub(super) struct Recent<K: Eq + Hash, V> {
 }
 
 impl<K: Clone + Eq + Hash, V> Recent<K, V> {
-    /// Holds values of `max_size` together, and none that is larger.
+    /// Creates a cache for values of `max_size` in total. It never keeps a value that is larger.
     pub fn new(max_size: usize) -> Self {
         Self { entries: LruCache::unbounded(), size: 0, max_size }
     }
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_used_least_recently_goes_first() {
+    fn least_recently_used_goes_first() {
         let mut recent = Recent::new(10);
         recent.insert('a', 1, 4);
         recent.insert('b', 2, 4);

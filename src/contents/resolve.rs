@@ -1,48 +1,31 @@
-//! [`resolve`]: messages with the bytes of what they name by a content id, for whoever asks a model.
+//! [`resolve`]: loads the bytes of the contents that messages name, before a model reads them.
 
 use std::collections::HashMap;
 
-use super::attach::{BareIds, attach, references};
+use super::attach::{BareIds, references};
+use super::hydrate::attach_loaded;
 use super::reference::Reference;
 use super::{Blob, ContentError, ContentId, ContentStore, Problem};
 use crate::message::{Message, Record};
 
-/// What [`resolve`] reads at most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ResolveLimits {
-    /// Contents; 25 by default: as many images and documents as Bedrock takes in a request.
-    pub contents: usize,
-    /// Bytes of all of them; 96 MiB by default.
-    pub bytes: u64,
-}
+/// The most contents that one call of [`resolve`] reads: the images and documents that Bedrock accepts in a request.
+const MAX_CONTENTS: usize = 25;
+/// The most bytes that one call of [`resolve`] reads.
+const MAX_BYTES: u64 = 96 << 20;
 
-impl Default for ResolveLimits {
-    fn default() -> Self {
-        Self { contents: 25, bytes: 96 << 20 }
-    }
-}
-
-/// What [`resolve`] gives.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Resolved {
-    /// All messages, in the order in which they were given. What was not read is still named by its id, which a model is
-    /// told as a text.
-    pub messages: Vec<Message>,
-    /// What was not read, from the newest message to the oldest.
-    pub problems: Vec<Problem>,
-}
-
-/// Puts the bytes of contents into messages that name them by their id, `sha256:…`: media and documents, in the results of
-/// tools too, and what [`Offload`](super::Offload) took out of a record. Other ids are a service's own, and stay.
+/// Replaces the content ids `sha256:…` in messages with the bytes of the contents.
 ///
-/// The newest messages come first, as what a model is asked about. Each content is read once. What is missing, corrupt, out
-/// of reach or beyond the limits is a problem for each message that names it. The futures of the store are awaited one
-/// after the other; a [`Cached`](super::Cached) store spares the reads of the turns that follow.
+/// Returns the messages in their order, and the contents that were not read, from the newest message to the oldest. Media
+/// and documents are replaced, also in the results of tools, and so are the contents that
+/// [`Offloading`](crate::log::Offloading) took out of a record. Other ids belong to the service and stay.
+///
+/// Reads up to 25 contents and 96 MiB. The newest messages are read first, because they matter most to the model. Each content is read once, one after the
+/// other. A content that is missing, corrupt, out of reach or beyond the limits keeps its id, which the model gets as text,
+/// and is one problem for each message that names it. A [`Cached`](super::Cached) store avoids the same reads in later
+/// turns.
 ///
 /// ```
-/// use verbale::contents::{Blob, ContentStore, MemoryStore, Owner, ResolveLimits, resolve};
+/// use verbale::contents::{Blob, ContentStore, MemoryStore, Owner, resolve};
 /// use verbale::message::{Media, MediaKind};
 /// use verbale::{Content, MessageWrapper, MessagesManager, PlainMessage};
 ///
@@ -56,38 +39,42 @@ pub struct Resolved {
 /// let mut manager = MessagesManager::<PlainMessage>::new();
 /// manager.add_user(Content::from(Media::from_content_id(MediaKind::Image, photo.id().to_string())))?;
 /// let window = manager.messages().map(|message| message.message().clone());
-/// let resolved = resolve(window, &store, ResolveLimits::default()).await;
-/// let Content::Media(image) = &resolved.messages[0].contents()[0] else { unreachable!() };
+/// let (messages, problems) = resolve(window, &store).await;
+/// assert!(problems.is_empty());
+/// let Content::Media(image) = &messages[0].contents()[0] else { unreachable!() };
 /// assert_eq!(image.known_type().as_deref(), Some("image/png"));
 /// # Ok(()) }
 /// ```
 pub async fn resolve<S: ContentStore + ?Sized>(
     messages: impl IntoIterator<Item = Message>,
     store: &S,
-    limits: ResolveLimits,
-) -> Resolved {
-    let mut reading = Reading { store, limits, gets: 0, bytes: 0, read: HashMap::new() };
-    let mut resolved = Resolved { messages: messages.into_iter().collect(), problems: Vec::new() };
-    for message in resolved.messages.iter_mut().rev() {
+) -> (Vec<Message>, Vec<Problem>) {
+    resolve_within(messages, store, MAX_CONTENTS, MAX_BYTES).await
+}
+
+async fn resolve_within<S: ContentStore + ?Sized>(
+    messages: impl IntoIterator<Item = Message>,
+    store: &S,
+    contents_left: usize,
+    bytes_left: u64,
+) -> (Vec<Message>, Vec<Problem>) {
+    let mut reading = Reading { store, contents_left, bytes_left, read: HashMap::new() };
+    let (mut messages, mut problems) = (messages.into_iter().collect::<Vec<_>>(), Vec::new());
+    for message in messages.iter_mut().rev() {
         let record = Record::from(message.clone());
         for reference in references(&record, BareIds::Resolve) {
             reading.read(reference).await;
         }
-        let (record, failed) = attach(&record, BareIds::Resolve, &mut |reference| reading.found(reference));
-        let message_id = record.id();
-        let problems = failed.into_iter().map(|(content_id, error)| Problem { message_id, content_id, error });
-        resolved.problems.extend(problems);
-        *message = record.into();
+        *message = attach_loaded(&record, BareIds::Resolve, &reading.read, &mut problems).into();
     }
-    resolved
+    (messages, problems)
 }
 
-/// What was read so far.
+/// The contents read so far, within the limits.
 struct Reading<'a, S: ?Sized> {
     store: &'a S,
-    limits: ResolveLimits,
-    gets: usize,
-    bytes: u64,
+    contents_left: usize,
+    bytes_left: u64,
     read: HashMap<ContentId, Result<Blob, ContentError>>,
 }
 
@@ -100,21 +87,80 @@ impl<S: ContentStore + ?Sized> Reading<'_, S> {
     }
 
     async fn get(&mut self, Reference { id, size }: Reference) -> Result<Blob, ContentError> {
-        let left = self.limits.bytes.saturating_sub(self.bytes);
-        if self.gets >= self.limits.contents || size.is_some_and(|size| size > left) {
+        if self.contents_left == 0 || size.is_some_and(|size| size > self.bytes_left) {
             return Err(ContentError::BeyondLimits { id });
         }
-        self.gets += 1;
+        self.contents_left -= 1;
         let blob = self.store.get(id).await?.ok_or(ContentError::Missing { id })?;
         let bytes = blob.bytes().len() as u64;
-        if bytes > left {
-            return Err(ContentError::BeyondLimits { id });
-        }
-        self.bytes += bytes;
+        self.bytes_left = self.bytes_left.checked_sub(bytes).ok_or(ContentError::BeyondLimits { id })?;
         Ok(blob)
     }
+}
 
-    fn found(&self, Reference { id, .. }: Reference) -> Result<Blob, ContentError> {
-        self.read.get(&id).cloned().unwrap_or(Err(ContentError::Missing { id }))
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::contents::{Cached, MemoryStore, Owner};
+    use crate::message::Source;
+
+    fn message(seq: u32, image: serde_json::Value) -> Message {
+        let record: Record = serde_json::from_value(json!({
+            "id": crate::message::MessageId::from(u128::from(seq)).to_string(), "seq": seq, "revision": 1,
+            "message": {"role": "user", "contents": [image]}, "metadata": {"timing": {"creation": 5}},
+        }))
+        .unwrap();
+        record.into()
+    }
+
+    fn image(blob: &Blob, size: Option<usize>) -> serde_json::Value {
+        let mut json = json!({"type": "image", "contentId": blob.id().to_string()});
+        json.as_object_mut().unwrap().extend(size.map(|size| ("size".to_owned(), size.into())));
+        json
+    }
+
+    fn is_resolved(message: &Message) -> bool {
+        let content = message.contents().iter().next();
+        matches!(content, Some(crate::message::Content::Media(media)) if matches!(media.source, Source::Bytes(_)))
+    }
+
+    #[test]
+    fn newest_contents_are_read_within_the_limits() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let store = Cached::new(MemoryStore::default(), 0);
+        let blobs: Vec<Blob> = [1_000, 1_001, 1_002, 1_003, 20, 30].map(|size| Blob::new(vec![7; size])).into();
+        let messages: Vec<Message> = (0..).zip(&blobs).map(|(seq, blob)| message(seq, image(blob, None))).collect();
+        for blob in &blobs {
+            runtime.block_on(store.put(blob, &Owner::new("CA1").unwrap())).unwrap();
+        }
+        let read = |contents, bytes| {
+            let before = store.misses();
+            let (resolved, problems) = runtime.block_on(resolve_within(messages.clone(), &store, contents, bytes));
+            for problem in &problems {
+                assert!(matches!(problem.error, ContentError::BeyondLimits { id } if id == problem.content_id));
+            }
+            let read: Vec<bool> = resolved.iter().map(is_resolved).collect();
+            assert_eq!(problems.len(), read.iter().filter(|is_read| !**is_read).count());
+            (read, store.misses() - before)
+        };
+        assert_eq!(read(6, u64::MAX), (vec![true; 6], 6));
+        assert_eq!(read(2, u64::MAX), (vec![false, false, false, false, true, true], 2));
+        assert_eq!(read(0, u64::MAX), (vec![false; 6], 0));
+        // A content that does not fit leaves its room to an older one.
+        assert_eq!(read(6, 50 + 1_001).0, [false, true, false, false, true, true]);
+        assert_eq!(read(6, 0).0, [false; 6]);
+    }
+
+    #[test]
+    fn known_size_beyond_the_limit_avoids_the_read() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let (store, blob) = (Cached::new(MemoryStore::default(), 0), Blob::new(vec![7; 5_000]));
+        runtime.block_on(store.put(&blob, &Owner::new("CA1").unwrap())).unwrap();
+        let messages = || [message(0, image(&blob, Some(5_000)))];
+        assert_eq!(runtime.block_on(resolve_within(messages(), &store, 25, 4_999)).1.len(), 1);
+        assert_eq!(store.misses(), 0);
+        assert_eq!(runtime.block_on(resolve_within(messages(), &store, 25, 5_000)).1.len(), 0);
     }
 }

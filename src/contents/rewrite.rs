@@ -1,8 +1,8 @@
-//! [`Rewrite`]: a walk over the contents of a record that are no texts.
+//! [`Rewrite`]: a walk over the contents of a record except its texts.
 
 use crate::message::{Content, Document, Map, Media, Source, ToolCall, ToolResult};
 
-/// Puts something else in the place of what a content holds: references for bytes, or bytes for references.
+/// Replaces the data of contents: bytes by references, or references by bytes.
 pub(super) trait Rewrite {
     fn source(&mut self, source: &mut Source, beside: &mut Option<Map>);
 

@@ -1,38 +1,41 @@
-//! [`ContentStore`]: the port to wherever contents are kept.
+//! [`ContentStore`]: the port to a store of contents.
 
 use std::pin::Pin;
 use std::sync::Arc;
 
 use super::{Blob, ContentError, ContentId, Owner};
 
-/// What a [`ContentStore`] gives, later.
+/// The future that the methods of a [`ContentStore`] return.
 pub type ContentFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, ContentError>> + Send + 'a>>;
 
-/// Keeps contents under the hash of their bytes, as long as someone uses them.
+/// A store that keeps contents under the hash of their bytes as long as an owner uses them.
 ///
-/// What an implementor owes:
+/// An implementation guarantees:
 ///
-/// - A content is there as a whole or not at all, for whoever reads at any moment, in any process, after a crash too.
-/// - What [`put`](Self::put) accepted is durable: as durable as the log that will refer to it. It stays until all for
-///   whom it was put are [released](Self::release), whoever puts and releases at the same moment, in any process.
-/// - Putting one content many times, at once too, is putting it once. What is damaged in its place is replaced.
-/// - [`get`](Self::get) gives what was put or an error that names the content: [`Blob::verified`] sees to it.
-/// - A future can be dropped at any moment, and what it did may be done in part; doing it again does the rest. What is
-///   in doubt stays: rather a content that nobody uses, until its owner is released again, than one lost.
-/// - It ends: every wait in it has a deadline. It does not try again by itself; errors say whether that may help.
+/// - **Completeness.** A reader in any process, at any time and after a crash, sees a content complete or not at all.
+/// - **Durability.** A content that [`put`](Self::put) accepted is as durable as the log that will refer to it. It stays
+///   until all its owners are [released](Self::release), even if others put and release it at the same time.
+/// - **Idempotence.** Repeated or concurrent puts of one content have the effect of one put. A put replaces damaged bytes.
+/// - **Verification.** [`get`](Self::get) returns the bytes that were put, or an error that names the content. Use
+///   [`Blob::verified`].
+/// - **Cancellation.** A future can be dropped at any time, and its effect may then be partial. Repeating the action
+///   completes it. In doubt a content stays: an unused content is harmless and goes when its owner is released again.
+/// - **Deadlines.** Every wait has a deadline. The store never retries; errors state whether a retry may help.
 ///
-/// A put for an owner that was released, such as one that was sent again and comes late, is a put like any other: the
-/// owner uses the content again. Releasing it again takes it away: do so when nothing puts for it any more.
+/// A put for a released owner, such as a late retry, counts like any other put: the owner uses the content again. Release
+/// an owner again after its last put.
 ///
-/// There is no way to delete one content: whoever wants it away cannot know who else uses it.
+/// A single content cannot be deleted, because the caller cannot know its other owners.
 pub trait ContentStore: Send + Sync {
-    /// Puts a content, which the owner uses from now on.
+    /// Stores a content, which `owner` uses from now on.
     fn put<'a>(&'a self, blob: &'a Blob, owner: &'a Owner) -> ContentFuture<'a, ()>;
 
-    /// The content, or `None` where there is none. Errors: [`ContentError::Corrupt`], [`ContentError::Store`].
+    /// Returns the content, or `None` if the store does not have it.
+    ///
+    /// Returns [`ContentError::Corrupt`] if the stored bytes are damaged.
     fn get(&self, id: ContentId) -> ContentFuture<'_, Option<Blob>>;
 
-    /// The owner uses nothing any more: what nobody else uses is deleted. Does nothing where it used nothing.
+    /// Ends all uses of an owner, and deletes the contents that no other owner uses. An unknown owner is no error.
     fn release<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()>;
 }
 

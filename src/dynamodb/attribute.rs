@@ -1,7 +1,11 @@
-//! [`Value`] and the JSON of records as attribute values, and back: exactly.
+//! The JSON of records as attribute values, and back, without loss.
 //!
-//! The JSON with its tags (see [`Value`]) is the one definition of the form; an attribute value is its image. What
-//! DynamoDB cannot hold as it is (nested too deep, an empty key) is there as text, in a map of one key, `$json`.
+//! JSON with its tags (see [`Value`]) defines the form. An attribute value is the image of that JSON:
+//!
+//! - Numbers keep up to 38 digits, and tagged bytes become binary attributes.
+//! - Values that DynamoDB cannot hold become JSON text in a map with the single key `$json`: values below the 31st level
+//!   of lists and maps, and maps with an empty key.
+//! - A map with a single key that starts with `$` is wrapped in a map with the single key `$map`.
 
 use std::collections::HashMap;
 
@@ -12,39 +16,38 @@ use serde_json::Value as Json;
 
 use crate::message::{MessageError, Number, Value};
 
-/// How many lists and maps can lie around each other in one attribute: with the item itself they are the 32 levels of
+/// The most levels of lists and maps in an attribute. With the item itself they are the 32 levels of
 /// [Constraints](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html).
 pub(super) const LEVELS: u8 = 31;
-/// An attribute name has 1 to 65,535 bytes, the keys of a map too.
+/// The length of an attribute name or a map key, in bytes.
 const NAME_BYTES: std::ops::RangeInclusive<usize> = 1..=65_535;
 const JSON: &str = "$json";
 const MAP: &str = "$map";
 
-/// Why something cannot be an attribute value, or why an attribute value cannot be read. Never holds what was said.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum AttributeError {
-    /// The form is not that of a record or a value.
-    #[error("{reason}")]
-    Form {
-        /// What is missing or wrong.
-        reason: Box<str>,
-    },
-    /// DynamoDB has a type that this version does not know.
-    #[error("an attribute has a type that this version does not know; use a newer version")]
-    UnknownType,
-    /// A number that [`Value`] refuses.
-    #[error(transparent)]
-    Value(#[from] MessageError),
+/// The reason why a record and its attributes do not convert. Never holds what was said.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct AttributeError(Box<str>);
+
+impl AttributeError {
+    pub fn new(reason: &str) -> Self {
+        Self(reason.into())
+    }
 }
 
 impl From<serde_json::Error> for AttributeError {
     fn from(error: serde_json::Error) -> Self {
-        Self::Form { reason: without_data(&error.to_string()).into() }
+        Self::new(without_data(&error.to_string()))
     }
 }
 
-/// serde quotes what it did not expect; our own errors are fixed texts.
+impl From<MessageError> for AttributeError {
+    fn from(error: MessageError) -> Self {
+        Self::new(&error.to_string())
+    }
+}
+
+/// Cuts off the data that serde quotes in an error. The errors of this library are fixed texts.
 fn without_data(error: &str) -> &str {
     if error.starts_with("not a ") {
         return error;
@@ -53,47 +56,14 @@ fn without_data(error: &str) -> &str {
     error.get(..end).unwrap_or(error).trim_end()
 }
 
-/// The value as an attribute value: numbers exactly, to 38 digits; bytes as such.
-///
-/// In an item a value has 31 levels of lists and maps, one less than it may have by itself: what lies deeper is text,
-/// in a map of one key, `$json`. So is a map with an empty key, which DynamoDB refuses. A map of one key that begins
-/// with a `$` lies in a map of one key, `$map`.
-///
-/// ```
-/// use aws_sdk_dynamodb::types::AttributeValue;
-/// use verbale::Value;
-/// use verbale::dynamodb::{from_attribute, to_attribute};
-///
-/// let value = Value::list(["a", "b"]).unwrap();
-/// let attribute = to_attribute(&value).unwrap();
-/// assert_eq!(attribute, AttributeValue::L(vec![AttributeValue::S("a".into()), AttributeValue::S("b".into())]));
-/// assert!(from_attribute(attribute).unwrap() == value);
-/// // Another writer's set is read as a list.
-/// assert!(from_attribute(AttributeValue::Ss(vec!["b".into(), "a".into()])).unwrap() == value);
-/// ```
-///
-/// Errors: none that a [`Value`] is known to cause.
-pub fn to_attribute(value: &Value) -> Result<AttributeValue, AttributeError> {
-    image(serde_json::to_value(value)?, LEVELS, Form::Tagged)
-}
-
-/// The value that [`to_attribute`] made the attribute value from. Of another writer's attribute, the value that it
-/// means: a set is read as a list, sorted, because DynamoDB returns the elements of a set in any order.
-///
-/// Errors: an attribute type that is not known, a number that DynamoDB would not have given, text under `$json` that is
-/// not JSON.
-pub fn from_attribute(attribute: AttributeValue) -> Result<Value, AttributeError> {
-    Ok(Value::deserialize(json_of(attribute)?)?)
-}
-
-/// Where in a record some JSON stands, which says whether an object of one key may be a tag.
+/// The role of some JSON in a record, which decides whether an object with a single key may be a tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Where a value stands.
+    /// A value, which may be a tag.
     Tagged,
-    /// An object whose keys are data: never a tag.
+    /// An object whose keys are data, never a tag.
     Plain,
-    /// The `metadata` of a record. Its `aux` is plain.
+    /// The `metadata` of a record, in which only `aux` is plain.
     Metadata,
 }
 
@@ -107,7 +77,7 @@ impl Form {
     }
 }
 
-/// The image of `json` with `levels` (at least 1) levels of lists and maps at most. [`json_of`] is the way back.
+/// Returns the image of `json` with at most `levels` levels of lists and maps, at least 1. [`json_of`] is the inverse.
 pub(super) fn image(json: Json, levels: u8, form: Form) -> Result<AttributeValue, AttributeError> {
     if let Some(attribute) = native(&json, form) {
         return Ok(attribute);
@@ -135,8 +105,8 @@ pub(super) fn image(json: Json, levels: u8, form: Form) -> Result<AttributeValue
     })
 }
 
-/// As a value reads it. The text of a float would not do: where two decimals are equally near, one is Rust's choice and
-/// the other that of the JSON writer.
+/// Converts a number as [`Value`] does. The text of a float would not be exact: if two decimals are equally near, Rust and
+/// the JSON writer choose differently.
 fn number(json: &serde_json::Number) -> Result<Number, MessageError> {
     match (json.as_i64(), json.as_u64()) {
         (Some(int), _) => Ok(int.into()),
@@ -145,7 +115,7 @@ fn number(json: &serde_json::Number) -> Result<Number, MessageError> {
     }
 }
 
-/// What JSON needs a tag for and DynamoDB does not. Only where the tag comes back to the letter.
+/// Returns the attribute for a tagged value that DynamoDB has a type for, if the tag is restored exactly.
 fn native(json: &Json, form: Form) -> Option<AttributeValue> {
     let (key, _) = json.as_object().filter(|entries| entries.len() == 1)?.iter().next()?;
     if form != Form::Tagged || !key.starts_with('$') || key == MAP {
@@ -160,7 +130,7 @@ fn native(json: &Json, form: Form) -> Option<AttributeValue> {
     (serde_json::to_value(&value).ok()? == *json).then_some(attribute)
 }
 
-/// Whether DynamoDB takes `json` as it is, deeper levels aside.
+/// Returns whether DynamoDB can hold the top level of `json`.
 fn fits(json: &Json, levels: u8, form: Form) -> bool {
     let is_leaf = |json: &Json, form| !(json.is_array() || json.is_object()) || native(json, form).is_some();
     match json {
@@ -174,12 +144,14 @@ fn fits(json: &Json, levels: u8, form: Form) -> bool {
     }
 }
 
-/// Whether an attribute or an entry of a map can have this name.
+/// Returns whether an attribute or a map key can have this name.
 pub(super) fn takes_name(name: &str) -> bool {
     NAME_BYTES.contains(&name.len())
 }
 
-/// The JSON that [`image`] made the attribute value from.
+/// Returns the JSON that [`image`] made the attribute value from.
+///
+/// Sets, which only other writers store, become sorted lists, because DynamoDB returns their elements in any order.
 pub(super) fn json_of(attribute: AttributeValue) -> Result<Json, AttributeError> {
     Ok(match attribute {
         AttributeValue::Null(_) => Json::Null,
@@ -210,7 +182,7 @@ pub(super) fn json_of(attribute: AttributeValue) -> Result<Json, AttributeError>
                 Json::Object(entries.into_iter().map(entry).collect::<Result<_, AttributeError>>()?)
             }
         },
-        _ => return Err(AttributeError::UnknownType),
+        _ => return Err(AttributeError::new("an attribute has an unknown type; use a newer version of verbale")),
     })
 }
 

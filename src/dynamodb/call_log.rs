@@ -6,10 +6,10 @@ use crate::log::{
 };
 use crate::message::Record;
 
-/// What was erased is refused. A message that had never arrived may be stored behind the mark, where nobody reads it, and
-/// goes when the call is erased again. An older writer of a call that was resumed is refused as long as it writes its
-/// records in the order of its list; what it puts further behind may be stored, where nobody reads it. The header says who
-/// is the writer. A list may lag behind by a moment. The client's time-outs bound every wait: take one from
+/// Records of an erased call are refused. A message that had never arrived before may be stored after the mark of the call,
+/// where nobody reads it, until the call is erased again. An older writer of a resumed call is refused if it writes its
+/// records in the order of its list. A record that it writes out of order may be stored, but nobody reads it. The header
+/// shows which writer owns the call. A list may be a moment old. The client's timeouts bound every wait; see
 /// [`log_client`](super::log_client).
 impl CallLog for DynamoLog {
     fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Put> {
@@ -49,6 +49,6 @@ impl CallLog for DynamoLog {
     }
 }
 
-fn at(what: &str, call_id: &CallId, error: DynamoError) -> LogError {
-    error.into_log_error(format!("{what} call {call_id}"))
+fn at(action: &str, call_id: &CallId, error: DynamoError) -> LogError {
+    error.into_log_error(format!("{action} call {call_id}"))
 }

@@ -1,4 +1,4 @@
-//! How a client for the log should be set.
+//! The timeouts of a client for the log.
 
 use std::time::Duration;
 
@@ -6,18 +6,17 @@ use aws_sdk_dynamodb::config::Builder;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 
-/// How long a connection may take.
-pub const CONNECT_TIMEOUT: Duration = Duration::from_millis(900);
-/// How long one request may take, from its first byte to the last of its answer: a page of 1 MB included.
-pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
-/// How long one operation may take, credentials included.
-pub const OPERATION_TIMEOUT: Duration = Duration::from_secs(4);
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(900);
+/// The time from the first byte of a request to the last of its response, which may be a page of 1 MB.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
+/// The time of one operation, including the loading of credentials.
+const OPERATION_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// Sets time-outs and one attempt.
+/// Sets the timeouts of a log's client, and disables its retries: 900 ms to connect, 3 s per request, 4 s per operation.
 ///
-/// By default the SDK waits for an answer without end, and tries three times with a budget that all clients of the
-/// process share, so that a log under throttling starves the live turns. Trying again is the matter of the one that
-/// writes: each write of this module can be done again safely. Build one client, and clone it.
+/// By default the SDK waits for a response without a limit. It also tries three times, with a retry budget that all clients
+/// of a process share, so a throttled log would starve the live turns. The writer of the log retries instead, because
+/// each write of this module can be repeated safely. Build one client and clone it.
 ///
 /// ```
 /// use aws_sdk_dynamodb::config::Region;

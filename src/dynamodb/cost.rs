@@ -1,4 +1,4 @@
-//! [`Cost`]: what the log costs.
+//! [`Cost`]: the requests and capacity units that a log or content store used.
 
 use std::fmt;
 use std::ops::{AddAssign, Sub};
@@ -6,16 +6,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use aws_sdk_dynamodb::types::ConsumedCapacity;
 
-/// What was asked of DynamoDB, and what it takes money for, indexes included. Subtract an earlier one to see what lies
-/// between.
+/// The requests to DynamoDB and the capacity units that they used, including those of indexes.
 ///
-/// Units are those of
+/// Subtract an earlier cost to get the cost in between. Units are those of
 /// [on-demand capacity](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html):
 /// one write unit for each KB written, one read unit for each 4 KB read consistently.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Cost {
-    /// Requests that were answered.
+    /// Requests that got a response.
     pub requests: u64,
     /// Write units.
     pub write_units: f64,
@@ -28,7 +27,7 @@ impl Cost {
         Self::of_refused_write(units(capacity))
     }
 
-    /// DynamoDB does not tell what a write cost whose condition did not hold: the units of what was there, as in
+    /// DynamoDB does not report the cost of a write whose condition was false. It is the size of the existing item, see
     /// [Write operations](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html).
     pub(super) fn of_refused_write(write_units: f64) -> Self {
         Self { requests: 1, write_units, read_units: 0.0 }
@@ -39,9 +38,9 @@ impl Cost {
     }
 }
 
-/// The write units of an item of so many bytes.
+/// Returns the write units of an item of `bytes` bytes.
 pub(super) fn write_units(bytes: usize) -> f64 {
-    // An item has 400 KB at most.
+    // Exact: an item has 400 KB at most.
     bytes.div_ceil(1024).max(1) as f64
 }
 
@@ -49,7 +48,7 @@ fn units(capacity: Option<&ConsumedCapacity>) -> f64 {
     capacity.and_then(ConsumedCapacity::capacity_units).unwrap_or_default()
 }
 
-/// Sums up what the requests of all clones cost.
+/// Adds up the cost of the requests of all clones.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Meter(Arc<Mutex<Cost>>);
 
@@ -94,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn costs_sum_up() {
+    fn costs_add_up() {
         let capacity = |units| ConsumedCapacity::builder().capacity_units(units).build();
         let mut cost = Cost::of_write(Some(&capacity(2.0)));
         cost += Cost::of_read(Some(&capacity(0.5)));

@@ -1,114 +1,97 @@
-//! Erasing a call, so that nothing of it comes back.
+//! Erasure of a call, after which no part of it can be read or written.
 
-use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::batch_write_item::BatchWriteItemError;
-use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, ReturnConsumedCapacity, WriteRequest};
+use aws_sdk_dynamodb::types::{PutRequest, ReturnConsumedCapacity, WriteRequest};
 
-use super::write::Written;
-use super::{Cost, DynamoError, DynamoLog, Item, header, item, names};
-use crate::log::{CallId, LogError};
+use super::error::DynamoErrorKind;
+use super::table_client::Written;
+use super::{Cost, DynamoError, DynamoLog, Item, header, item, keys, names};
+use crate::log::{CallId, LogError, Remedy};
 
-/// `BatchWriteItem` takes no more.
+/// The most items that one `BatchWriteItem` takes.
 const BATCH: usize = 25;
 
 impl DynamoLog {
-    /// Erases a call: its header, its messages, its summaries, and the fences of one that was resumed.
+    /// Erases the header, messages, summaries and fences of a call.
     ///
-    /// First the header becomes a mark that the call is erased: from then on it is neither read nor listed, whatever
-    /// happens. Then each item is written over by a mark of its keys alone. A mark is never taken away, and has no
-    /// time to live: so a late [`put`](Self::put) of what was erased finds its place taken, and is refused, for the
-    /// price of the write that it would have been. That costs nothing before a call is erased: a put looks at its own
-    /// item and at no other one.
+    /// First a mark replaces the header, and from then on the call is neither read nor listed. Then a mark of keys alone
+    /// replaces each item. Marks stay for good and have no expiry, so a late [`put`](Self::put) of an erased item is
+    /// refused, at the price of the write. A put needs no look at another item for this.
     ///
-    /// The limit: a message that had *never* arrived when the call was erased finds no mark in its place, and a late put
-    /// of it is stored. It is never read, for the mark of the call stands before it, and goes when the call is erased
-    /// again: erase it again once its writers have stopped, where that matters. Backups and point-in-time recovery keep
-    /// what the table held, for as long as they are set to.
+    /// A message that had never arrived when the call was erased finds no mark, so a late put of it is stored. It is never
+    /// read, because the mark of the call precedes it, and another erase removes it. If that matters, erase the call again
+    /// after its writers have stopped. Backups and point-in-time recovery keep erased items for their own retention time.
     ///
-    /// The credentials need `dynamodb:PutItem`, `dynamodb:Query` and `dynamodb:BatchWriteItem` on the table.
+    /// Needs `dynamodb:PutItem`, `dynamodb:Query` and `dynamodb:BatchWriteItem` on the table.
     ///
-    /// Errors: [held](Self::hold) (nothing is erased); DynamoDB did not get to all items, or a request failed. Erasing again goes on where it ended.
+    /// Returns an error if the call is [held](Self::hold), and erases nothing then. Also returns an error if DynamoDB left
+    /// items over. An erasure that failed can be repeated, and continues with the remaining items.
     pub(super) async fn erase(&self, call_id: &CallId) -> Result<(), DynamoError> {
         self.mark(call_id).await?;
-        let mut pages = self
-            .client
-            .query()
-            .table_name(&*self.table)
-            .consistent_read(true)
-            .key_condition_expression("#pk = :pk")
+        let query = self
+            .db
+            .query(keys::partition_of(call_id))
             .projection_expression("#sk, #entity")
-            .expression_attribute_names("#pk", names::PARTITION_KEY)
             .expression_attribute_names("#sk", names::SORT_KEY)
-            .expression_attribute_names("#entity", names::ENTITY)
-            .expression_attribute_values(":pk", AttributeValue::S(call_id.partition_key()))
-            .return_consumed_capacity(ReturnConsumedCapacity::Total)
-            .into_paginator()
-            .send();
-        while let Some(page) = pages.next().await {
-            let page = page.map_err(|error| self.erase_failed("Query", call_id, error))?;
-            self.spent.add(Cost::of_read(page.consumed_capacity()));
-            let marks: Vec<Item> = page
-                .items()
-                .iter()
-                .filter(|item| !item::is_erased(item))
-                .filter_map(item::sort_key)
-                .map(|sort_key| header::keys_of(call_id, sort_key, names::ENTITY_ERASED))
-                .collect();
+            .expression_attribute_names("#entity", names::ENTITY);
+        let mut pages = self.db.pages(query, || self.erase_subject(call_id));
+        while let Some(page) = pages.next().await? {
+            let unmarked = page.iter().filter(|item| !item::is_erased(item)).filter_map(item::sort_key);
+            let marks: Vec<Item> =
+                unmarked.map(|sort_key| header::item_of(call_id, sort_key, names::ENTITY_ERASED)).collect();
             for batch in marks.chunks(BATCH) {
-                self.write_over(call_id, batch).await?;
+                self.replace(call_id, batch).await?;
             }
         }
         Ok(())
     }
 
-    /// Marks the call as erased. Whatever is there, it goes, unless it is held: one of a hold and an erasing that come at
-    /// once is refused.
+    /// Replaces the header with a mark, unless the call is held. If a hold and an erasure arrive at the same time, one of
+    /// them is refused.
     async fn mark(&self, call_id: &CallId) -> Result<(), DynamoError> {
         let request = self
+            .db
             .client
             .put_item()
-            .set_item(Some(header::keys_of(call_id, names::HEADER, names::ENTITY_ERASED)))
+            .set_item(Some(header::item_of(call_id, names::HEADER, names::ENTITY_ERASED)))
             .condition_expression("attribute_not_exists(#held)")
             .expression_attribute_names("#held", names::HELD);
-        let subject = || format!("call {call_id}, erasing it from table {}", self.table);
-        match self.send_put(request, subject).await? {
+        match self.db.put(request, || self.erase_subject(call_id)).await? {
             Written::Done(_) => Ok(()),
             Written::Refused(_) => Err(LogError::held(call_id).into()),
         }
     }
 
-    /// Writes all of a batch. What DynamoDB leaves over is sent again as long as it takes any of it.
-    async fn write_over(&self, call_id: &CallId, marks: &[Item]) -> Result<(), DynamoError> {
+    /// Writes a batch of marks. Sends unprocessed items again as long as DynamoDB accepts at least one of them.
+    async fn replace(&self, call_id: &CallId, marks: &[Item]) -> Result<(), DynamoError> {
+        let failed = |error| DynamoError::request("BatchWriteItem", self.erase_subject(call_id), error);
         let mut left = marks
             .iter()
             .map(|mark| PutRequest::builder().set_item(Some(mark.clone())).build())
             .map(|put| put.map(|put| WriteRequest::builder().put_request(put).build()))
             .collect::<Result<Vec<_>, _>>()
             .map_err(SdkError::<BatchWriteItemError>::construction_failure)
-            .map_err(|error| self.erase_failed("BatchWriteItem", call_id, error))?;
+            .map_err(failed)?;
         while !left.is_empty() {
             let sent = left.len();
-            let output = self
-                .client
-                .batch_write_item()
-                .request_items(&*self.table, left)
-                .return_consumed_capacity(ReturnConsumedCapacity::Total)
-                .send()
-                .await
-                .map_err(|error| self.erase_failed("BatchWriteItem", call_id, error))?;
-            self.spent.add(Cost::of_write(output.consumed_capacity().first()));
-            left = output.unprocessed_items.unwrap_or_default().remove(&*self.table).unwrap_or_default();
+            let request = self.db.client.batch_write_item().request_items(&*self.db.table, left);
+            let output = request.return_consumed_capacity(ReturnConsumedCapacity::Total).send().await;
+            let output = output.map_err(failed)?;
+            self.db.meter.add(Cost::of_write(output.consumed_capacity().first()));
+            left = output.unprocessed_items.unwrap_or_default().remove(&*self.db.table).unwrap_or_default();
             if left.len() >= sent {
-                return Err(DynamoError::PartlyErased { call_id: call_id.clone(), left: left.len() });
+                let left = left.len();
+                let message = format!(
+                    "{left} items of call {call_id} are not erased yet, though none can be read; erase the call again"
+                );
+                return Err(DynamoError::new(DynamoErrorKind::Busy, Remedy::Retry, message));
             }
         }
         Ok(())
     }
 
-    fn erase_failed<E>(&self, operation: &'static str, call_id: &CallId, error: SdkError<E>) -> DynamoError
-    where
-        E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
-    {
-        DynamoError::request(operation, format_args!("call {call_id}, erasing it from table {}", self.table), error)
+    fn erase_subject(&self, call_id: &CallId) -> String {
+        format!("call {call_id}, erasing it from table {}", self.db.table)
     }
 }

@@ -1,141 +1,64 @@
-//! [`DynamoError`]: why something could not be stored or read, and what to do about it.
+//! [`DynamoError`]: the error of a request, an item or the table.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
-use super::Failure;
-use super::attribute::AttributeError;
-use super::keys::ItemKey;
-use super::size::MAX_RECORD_BYTES;
-use crate::log::{CallId, LogError, Remedy};
+use crate::log::{LogError, Remedy};
 
-/// Why something could not be stored or read: which call, which key, what to do. Never holds what was said.
+/// An error of a request, an item or the table.
+///
+/// Its text names the call, the key or the table and the next step. Neither the text nor `Debug` shows what a caller said.
 #[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct DynamoError(Repr);
+
+/// The kinds of [`DynamoError`] that a caller may handle differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum DynamoError {
-    /// What any log may answer: fenced, erased, held, not opened, in conflict, or not the id of a call.
-    #[error(transparent)]
-    Log(#[from] LogError),
-    /// A record that cannot be an item. None is known.
-    #[error("{key} cannot be an item; nothing was sent")]
-    Unstorable {
-        /// Where it would stand.
-        key: ItemKey,
-        /// Why.
-        source: AttributeError,
-    },
-    /// DynamoDB takes 400 KB an item; see [`MAX_RECORD_BYTES`].
-    #[error(
-        "{key} takes {bytes} bytes and an item has room for {MAX_RECORD_BYTES}; nothing was sent: keep large contents \
-         in a content store and log their ids"
-    )]
-    TooLarge {
-        /// Where it would stand.
-        key: ItemKey,
-        /// Its size as DynamoDB counts.
-        bytes: usize,
-    },
-    /// The older writer of a call that is resumed wrote faster than it could be fenced.
-    #[error("call {call_id} is still being written by an older writer, which is not fenced yet: resume it again")]
-    NotFenced {
-        /// The call.
-        call_id: CallId,
-    },
-    /// DynamoDB did not get to all items of an erased call.
-    #[error("{left} items of call {call_id} are not erased yet; nobody can read them any more: erase it again")]
-    PartlyErased {
-        /// The call.
-        call_id: CallId,
-        /// How many items are left, at least.
-        left: usize,
-    },
-    /// An item that has not the keys of a message or a summary.
-    #[error("an item is not that of a message or a summary: {reason}")]
-    NotAnItem {
-        /// What is missing or wrong.
-        reason: &'static str,
-    },
-    /// An item that does not read as a record.
-    #[error("{key} does not read as a record; look at the item, another program may have written it")]
-    Unreadable {
-        /// Where it stands.
-        key: ItemKey,
-        /// Why.
-        source: AttributeError,
-    },
-    /// An item of a schema version that this version does not know.
-    #[error("{key} has {}; read it with the version that wrote it", schema_text(.version))]
-    UnknownSchema {
-        /// Where it stands.
-        key: ItemKey,
-        /// Its schema version, where it has one.
-        version: Option<u32>,
-    },
-    /// A table of this name exists and is another.
-    #[error("table {table} exists, and {difference}; use another table name, or delete the table if it is not needed")]
-    OtherTable {
-        /// The name of the table.
-        table: Box<str>,
-        /// What differs.
-        difference: Box<str>,
-    },
-    /// The table did not become active in time.
-    #[error("table {table} is not active after {waited_s} seconds (it is {status}); create it again, which waits on")]
-    TableNotActive {
-        /// The name of the table.
-        table: Box<str>,
-        /// Seconds waited.
-        waited_s: u64,
-        /// Its status.
-        status: Box<str>,
-    },
-    /// A request failed.
-    #[error("{operation} of {subject} failed: {failure}")]
-    Request {
-        /// The operation of DynamoDB.
-        operation: &'static str,
-        /// What it was about.
-        subject: Box<str>,
-        /// What went wrong, and what to do.
-        failure: Failure,
-        /// The error of the SDK.
-        source: Box<dyn Error + Send + Sync>,
-    },
+pub enum DynamoErrorKind {
+    /// No usable response arrived: a timeout or a broken connection. The request may have succeeded.
+    Unreachable,
+    /// DynamoDB throttled the request or failed, or the operation needs another run to finish.
+    Busy,
+    /// The table does not exist, or exists with other keys, index or time to live.
+    Table,
+    /// The credentials are wrong or expired, or do not allow the request.
+    Denied,
+    /// The record exceeds the 400 KB of an item. Keep its large contents in a content store.
+    TooLarge,
+    /// An item is not a valid record or header, or has an unknown schema version.
+    Unreadable,
+    /// Any other error.
+    Other,
 }
 
-fn schema_text(version: &Option<u32>) -> String {
-    match version {
-        Some(version) => format!("schema version {version}"),
-        None => "no schema version".to_owned(),
-    }
+#[derive(Debug, thiserror::Error)]
+enum Repr {
+    #[error(transparent)]
+    Log(#[from] LogError),
+    #[error("{message}")]
+    Dynamo { kind: DynamoErrorKind, remedy: Remedy, message: Box<str>, source: Option<Box<dyn Error + Send + Sync>> },
 }
 
 impl DynamoError {
-    /// What to do about it.
-    pub fn remedy(&self) -> Remedy {
-        match self {
-            Self::TableNotActive { .. } | Self::PartlyErased { .. } | Self::NotFenced { .. } => Remedy::Retry,
-            Self::OtherTable { .. } => Remedy::Operator,
-            Self::Request { failure, .. } => failure.remedy(),
-            Self::Log(error) => error.remedy(),
-            _ => Remedy::None,
-        }
+    pub(super) fn new(kind: DynamoErrorKind, remedy: Remedy, message: impl Into<Box<str>>) -> Self {
+        Self(Repr::Dynamo { kind, remedy, message: message.into(), source: None })
     }
 
-    /// Whether the same may succeed later, by itself. Writing a record again is always safe.
-    pub fn is_retryable(&self) -> bool {
-        self.remedy() == Remedy::Retry
+    /// An item that cannot be read. Doing the same again fails again.
+    pub(super) fn unreadable(message: impl Into<Box<str>>) -> Self {
+        Self::new(DynamoErrorKind::Unreadable, Remedy::None, message)
     }
 
-    /// As the port has it: `operation` failed.
-    pub(super) fn into_log_error(self, operation: String) -> LogError {
-        match self {
-            Self::Log(error) => error,
-            error => LogError::backend(operation, error.remedy(), error),
+    pub(super) fn with_source(mut self, error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        if let Repr::Dynamo { source, .. } = &mut self.0 {
+            *source = Some(error.into());
         }
+        self
     }
 
     pub(super) fn request<E>(
@@ -146,9 +69,133 @@ impl DynamoError {
     where
         E: ProvideErrorMetadata + Error + Send + Sync + 'static,
     {
-        let failure = Failure::of(&error);
-        // Not the error itself: its `Debug` prints the whole response.
+        let (kind, remedy, reason) = classify(&error);
+        // The `Debug` of the error itself prints the whole response.
         let source = error.into_source().unwrap_or_else(|error| error.to_string().into());
-        Self::Request { operation, subject: subject.to_string().into(), failure, source }
+        Self::new(kind, remedy, format!("{operation} of {subject} failed: {reason}")).with_source(source)
+    }
+
+    /// Returns the kind of the error.
+    pub fn kind(&self) -> DynamoErrorKind {
+        match &self.0 {
+            Repr::Log(_) => DynamoErrorKind::Other,
+            Repr::Dynamo { kind, .. } => *kind,
+        }
+    }
+
+    /// Returns what may help: a retry, an operator, or nothing. Writing a record again is always safe.
+    pub fn remedy(&self) -> Remedy {
+        match &self.0 {
+            Repr::Log(error) => error.remedy(),
+            Repr::Dynamo { remedy, .. } => *remedy,
+        }
+    }
+
+    /// Converts to the error of the port: `operation` failed.
+    pub(super) fn into_log_error(self, operation: String) -> LogError {
+        match self.0 {
+            Repr::Log(error) => error,
+            Repr::Dynamo { .. } => LogError::backend(operation, self.remedy(), self),
+        }
+    }
+}
+
+impl From<LogError> for DynamoError {
+    fn from(error: LogError) -> Self {
+        Self(Repr::Log(error))
+    }
+}
+
+/// The kind and remedy of a failed request, and the end of its error text.
+type Failure = (DynamoErrorKind, Remedy, Cow<'static, str>);
+
+const UNREACHABLE: Failure = retry(
+    DynamoErrorKind::Unreachable,
+    "DynamoDB cannot be reached; check the network and the endpoint, then repeat the request",
+);
+const TIMEOUT: Failure =
+    retry(DynamoErrorKind::Unreachable, "no response arrived in time; the request may have succeeded, so repeat it");
+const THROTTLED: Failure = retry(DynamoErrorKind::Busy, "DynamoDB throttled the request; repeat it later");
+const SERVER: Failure = retry(DynamoErrorKind::Busy, "DynamoDB had an internal error; repeat the request");
+const NOT_SENT: &str = "the request was not sent; check the region, the credentials and the endpoint";
+const NO_TABLE: &str = "there is no such table; create it, or check its name, region and account";
+
+const fn retry(kind: DynamoErrorKind, reason: &'static str) -> Failure {
+    (kind, Remedy::Retry, Cow::Borrowed(reason))
+}
+
+fn classify<E: ProvideErrorMetadata>(error: &SdkError<E, HttpResponse>) -> Failure {
+    match error {
+        SdkError::TimeoutError(_) => TIMEOUT,
+        SdkError::DispatchFailure(failure) if failure.is_timeout() => TIMEOUT,
+        SdkError::DispatchFailure(failure) if failure.is_io() => UNREACHABLE,
+        SdkError::ResponseError(_) => UNREACHABLE,
+        SdkError::ServiceError(context) => {
+            let is_server_error = context.raw().status().is_server_error();
+            match context.err().code() {
+                Some(code) => classify_code(code, is_server_error),
+                // A proxy responded instead of DynamoDB, or damaged the response.
+                None if is_server_error => SERVER,
+                None => UNREACHABLE,
+            }
+        }
+        _ => (DynamoErrorKind::Other, Remedy::Operator, NOT_SENT.into()),
+    }
+}
+
+fn classify_code(code: &str, is_server_error: bool) -> Failure {
+    match code {
+        "ProvisionedThroughputExceededException"
+        | "RequestLimitExceeded"
+        | "ThrottlingException"
+        | "LimitExceededException"
+        | "TransactionConflictException"
+        // The transactions here have no conditions, so only a conflict or throttling cancels one.
+        | "TransactionCanceledException"
+        | "TransactionInProgressException" => THROTTLED,
+        "ResourceNotFoundException" => (DynamoErrorKind::Table, Remedy::Operator, NO_TABLE.into()),
+        "AccessDeniedException"
+        | "UnrecognizedClientException"
+        | "MissingAuthenticationTokenException"
+        | "MissingAuthenticationToken"
+        | "ExpiredTokenException"
+        | "ExpiredToken"
+        | "InvalidClientTokenId"
+        | "InvalidSignatureException"
+        | "IncompleteSignatureException" => {
+            let reason = format!("access denied ({code}); check the credentials and their policy");
+            (DynamoErrorKind::Denied, Remedy::Operator, reason.into())
+        }
+        _ if is_server_error => SERVER,
+        "ValidationException" | "SerializationException" | "ItemCollectionSizeLimitExceededException" => {
+            let reason = format!("DynamoDB rejected the request ({code}); see the source of this error");
+            (DynamoErrorKind::Other, Remedy::None, reason.into())
+        }
+        // No other code blames the record, so an operator can fix the cause and nothing is lost.
+        _ => {
+            let reason = format!("DynamoDB cannot serve the request ({code}); fix the cause, then repeat the request");
+            (DynamoErrorKind::Other, Remedy::Operator, reason.into())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn error_code_decides_kind_and_remedy() {
+        for (code, is_server_error, kind, remedy) in [
+            ("ThrottlingException", false, DynamoErrorKind::Busy, Remedy::Retry),
+            ("InternalServerError", true, DynamoErrorKind::Busy, Remedy::Retry),
+            ("ResourceNotFoundException", false, DynamoErrorKind::Table, Remedy::Operator),
+            ("AccessDeniedException", false, DynamoErrorKind::Denied, Remedy::Operator),
+            ("ExpiredTokenException", false, DynamoErrorKind::Denied, Remedy::Operator),
+            ("KMSDisabledException", false, DynamoErrorKind::Other, Remedy::Operator),
+            ("ValidationException", false, DynamoErrorKind::Other, Remedy::None),
+        ] {
+            let failure = classify_code(code, is_server_error);
+            assert_eq!((failure.0, failure.1), (kind, remedy), "{code}");
+        }
     }
 }

@@ -1,27 +1,25 @@
-//! Legal holds: while a call is held, none of its items may expire.
+//! Legal holds: no item of a held call may expire.
 
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use aws_sdk_dynamodb::types::{AttributeValue, ReturnConsumedCapacity};
+use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 
-use super::change::not_there;
-use super::cost::write_units;
-use super::write::Written;
-use super::{Cost, DynamoError, DynamoLog, Item, header, item, log, names};
+use super::change::not_live;
+use super::table_client::Written;
+use super::{DynamoError, DynamoLog, Item, header, item, log, names};
 use crate::log::{CallHeader, CallId, WriterLease};
 
 impl DynamoLog {
-    /// Puts a call under a legal hold: it does not expire any more, and [erasing](Self::erase) it is refused.
+    /// Puts a call under a legal hold: it no longer expires, and [erasing](Self::erase) it is refused.
     ///
-    /// First the header says so; from then on a read shows the call whatever has expired. Then `expires_at` is taken
-    /// off every item, so that DynamoDB deletes none. A writer whose claim is from before the hold still writes items
-    /// that expire. They are read all the same, and are swept when the call is closed, resumed or held again; after a
-    /// crash of the writer hold it again, before the call was to expire.
+    /// First the header is marked, and from then on a read shows the call even if items have expired. Then `expires_at` is
+    /// removed from every item, so that DynamoDB deletes none. A writer with a lease from before the hold still writes
+    /// items that expire. Reads show them, and the next close, resume or hold of the call removes their expiry. If such a
+    /// writer crashes, hold the call again before its expiry.
     ///
-    /// It takes a read and a write of the header, and where the call was to expire a query and a write of every item
-    /// that was.
+    /// Takes a read and a write of the header. If the call was to expire, also a query and a write of every item with an
+    /// expiry.
     ///
-    /// Errors: never opened, or expired; erased; a request that failed. Hold it again then.
+    /// Returns an error if the call was never opened, has expired, or was erased. A hold that failed can be repeated.
     pub(super) async fn hold(&self, call_id: &CallId) -> Result<CallHeader, DynamoError> {
         let found = self.live_header(call_id).await?;
         let request = self.header_update(call_id).expression_attribute_names("#held", names::HELD);
@@ -31,20 +29,18 @@ impl DynamoLog {
             Some(at_s) => request
                 .update_expression("SET #held = :held, #expiry = :expiry REMOVE #expires")
                 .expression_attribute_names("#expiry", names::EXPIRY)
-                .expression_attribute_values(":expiry", AttributeValue::N(at_s.to_string())),
+                .expression_attribute_values(":expiry", item::number(at_s)),
         };
         let header = changed(call_id, self.update_header(call_id, request).await?)?;
         self.settle_expiry(&header, &WriterLease::of(&header)).await?;
         Ok(header)
     }
 
-    /// Ends a legal hold: the call expires when it was to, at once where that is past, and can be erased.
+    /// Ends a legal hold: the call expires at its old time, at once if that has passed, and can be erased.
     ///
-    /// `expires_at` comes back to the items, then to the header. A writer that took the call over during the hold still
-    /// writes items that do not expire, until the call is closed or released again; none is read once the header has
-    /// expired. It takes as much as [`hold`](Self::hold).
-    ///
-    /// Errors: as those of [`hold`](Self::hold); release it again then.
+    /// `expires_at` is restored on the items first, then on the header. A writer that resumed the call during the hold
+    /// still writes items without an expiry until the call is closed or released again. No item is read after the header
+    /// has expired. Takes as many requests as [`hold`](Self::hold), and returns the same errors.
     pub(super) async fn release(&self, call_id: &CallId) -> Result<CallHeader, DynamoError> {
         let found = self.live_header(call_id).await?;
         let request = self
@@ -54,81 +50,65 @@ impl DynamoLog {
         let request = match found.expires_at_s() {
             None => request.update_expression("REMOVE #held, #expiry"),
             Some(at_s) => {
-                self.sweep(call_id, Some(at_s)).await?;
+                self.set_expiry_of_items(call_id, Some(at_s)).await?;
                 request
                     .update_expression("SET #expires = :expires REMOVE #held, #expiry")
-                    .expression_attribute_values(":expires", AttributeValue::N(at_s.to_string()))
+                    .expression_attribute_values(":expires", item::number(at_s))
             }
         };
         changed(call_id, self.update_header(call_id, request).await?)
     }
 
-    /// Sweeps what a writer wrote with an expiry that is not the call's: its claim is from before a hold, or from
-    /// before the end of one. Costs nothing where no call was held.
+    /// Corrects the items that a writer wrote with another expiry than the call's, because its lease is from before a
+    /// hold or from before a release. Sends nothing if the call was never held.
     pub(super) async fn settle_expiry(&self, header: &CallHeader, lease: &WriterLease) -> Result<(), DynamoError> {
         let expires_at_s = WriterLease::of(header).expires_at_s();
         let is_settled = !header.is_held() && lease.expires_at_s() == expires_at_s;
         if is_settled || header.expires_at_s().is_none() {
             return Ok(());
         }
-        self.sweep(header.call_id(), expires_at_s).await
+        self.set_expiry_of_items(header.call_id(), expires_at_s).await
     }
 
     async fn live_header(&self, call_id: &CallId) -> Result<CallHeader, DynamoError> {
         match self.header_item(call_id).await? {
             Some(found) if self.is_live(&found) => header::from_item(&found),
-            found => Err(not_there(call_id, found.as_ref())),
+            found => Err(not_live(call_id, found.as_ref())),
         }
     }
 
-    /// Gives every message, summary and fence this `expires_at`, or none.
-    async fn sweep(&self, call_id: &CallId, expires_at_s: Option<i64>) -> Result<(), DynamoError> {
+    /// Sets or removes `expires_at` on every message, summary and fence.
+    async fn set_expiry_of_items(&self, call_id: &CallId, expires_at_s: Option<i64>) -> Result<(), DynamoError> {
         let items = self.items(call_id).await?;
-        let differs = |item: &Item| !item::is_erased(item) && item::number(item, names::EXPIRES_AT) != expires_at_s;
-        let keys = items.behind_header.into_iter().filter(differs).map(|item| item::keys(&item));
-        let steps = keys.map(|keys| self.expire(call_id, keys, expires_at_s));
-        stream::iter(steps).buffer_unordered(log::AT_ONCE).try_collect().await
+        let differs =
+            |item: &Item| !item::is_erased(item) && item::read_number(item, names::EXPIRES_AT) != expires_at_s;
+        let keys = items.others.into_iter().filter(differs).map(|item| item::keys_of(&item));
+        let updates = keys.map(|keys| self.set_expiry(call_id, keys, expires_at_s));
+        stream::iter(updates).buffer_unordered(log::AT_ONCE).try_collect().await
     }
 
-    async fn expire(&self, call_id: &CallId, keys: Item, expires_at_s: Option<i64>) -> Result<(), DynamoError> {
-        let request = self
-            .client
-            .update_item()
-            .table_name(&*self.table)
-            .set_key(Some(keys))
-            .expression_attribute_names("#expires", names::EXPIRES_AT)
-            .return_consumed_capacity(ReturnConsumedCapacity::Total);
+    async fn set_expiry(&self, call_id: &CallId, keys: Item, expires_at_s: Option<i64>) -> Result<(), DynamoError> {
+        let request = self.db.client.update_item().set_key(Some(keys));
+        let request = request.expression_attribute_names("#expires", names::EXPIRES_AT);
         let request = match expires_at_s {
-            // A mark of what was erased has none.
+            // The mark of an erased item has no expiry, so this condition leaves it alone.
             None => request.update_expression("REMOVE #expires").condition_expression("attribute_exists(#expires)"),
             Some(at_s) => request
                 .update_expression("SET #expires = :expires")
                 .condition_expression("attribute_exists(#pk) AND #entity <> :erased")
                 .expression_attribute_names("#pk", names::PARTITION_KEY)
                 .expression_attribute_names("#entity", names::ENTITY)
-                .expression_attribute_values(":erased", AttributeValue::S(names::ENTITY_ERASED.to_owned()))
-                .expression_attribute_values(":expires", AttributeValue::N(at_s.to_string())),
+                .expression_attribute_values(":erased", item::text(names::ENTITY_ERASED))
+                .expression_attribute_values(":expires", item::number(at_s)),
         };
-        match request.send().await {
-            Ok(output) => self.spent.add(Cost::of_write(output.consumed_capacity())),
-            // Someone else did it, or it was erased.
-            Err(error) if is_refused(&error) => self.spent.add(Cost::of_refused_write(write_units(0))),
-            Err(error) => {
-                let subject = format_args!("an item of call {call_id} in table {}", self.table);
-                return Err(DynamoError::request("UpdateItem", subject, error));
-            }
-        }
-        Ok(())
+        // A refusal means that another process changed the expiry or erased the item.
+        self.db.update(request, || format!("an item of call {call_id} in table {}", self.db.table)).await.map(drop)
     }
-}
-
-fn is_refused(error: &aws_sdk_dynamodb::error::SdkError<UpdateItemError>) -> bool {
-    error.as_service_error().is_some_and(UpdateItemError::is_conditional_check_failed_exception)
 }
 
 fn changed(call_id: &CallId, updated: Written) -> Result<CallHeader, DynamoError> {
     match updated {
         Written::Done(item) => header::from_item(&item),
-        Written::Refused(found) => Err(not_there(call_id, found.as_ref())),
+        Written::Refused(found) => Err(not_live(call_id, found.as_ref())),
     }
 }

@@ -7,122 +7,155 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 
 use super::attribute::{AttributeError, Form, LEVELS, image, json_of, takes_name};
-use super::{DynamoError, ItemKey, names};
-use crate::log::CallId;
+use super::error::DynamoErrorKind;
+use super::keys::{self, ItemKey};
+use super::{DynamoError, names};
+use crate::log::{CallId, Remedy};
 use crate::message::{MessageId, Record};
 
-/// An item as the SDK takes and gives it. Its `Debug` prints what was said: do not log it.
+/// An item as the SDK takes and returns it. Its `Debug` prints what was said: do not log it.
 pub type Item = HashMap<String, AttributeValue>;
 
-/// The item of a record in a call.
+/// Returns the items that store records of a call, in the order of the records.
 ///
-/// It has the keys of the record's JSON as attributes, and `pk`, `sk`, `entity` and `v` beside them.
-/// Keys that a newer writer added are attributes too.
+/// The attributes of an item are the keys of the record's JSON, including keys that a newer writer added, and `pk`, `sk`,
+/// `entity` and `v`. The function does not check the size of an item; [`item_size`](super::item_size) computes it.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use verbale::dynamodb::{CallId, from_item, to_item};
+/// use verbale::dynamodb::{from_item, to_items};
+/// use verbale::log::CallId;
 ///
 /// let record: verbale::Record = serde_json::from_str(
 ///     r#"{ "id": "01JRZJ166J2WRMF990535EVSQS", "seq": 2, "revision": 3,
 ///          "message": { "role": "user", "contents": ["Hi, there"] },
 ///          "metadata": { "timing": { "creation": 1744815823058 } } }"#,
 /// )?;
-/// let item = to_item(&CallId::new("CA1")?, &record)?;
-/// assert_eq!(item["pk"].as_s().unwrap(), "CALL#CA1");
-/// assert_eq!(item["sk"].as_s().unwrap(), "MSG#00000002");
-/// assert_eq!(from_item(item)?, record);
+/// let mut items = to_items(&CallId::new("CA1")?, [&record])?;
+/// assert_eq!(items[0]["pk"].as_s().unwrap(), "CALL#CA1");
+/// assert_eq!(items[0]["sk"].as_s().unwrap(), "MSG#00000002");
+/// assert_eq!(from_item(items.remove(0))?, record);
 /// # Ok(()) }
 /// ```
 ///
-/// Errors: none that a [`Record`] is known to cause. That the item is not too large is checked when it is put.
-pub fn to_item(call_id: &CallId, record: &Record) -> Result<Item, DynamoError> {
-    let key = ItemKey::new(call_id, record.position());
-    let mut item = attributes(record).map_err(|source| DynamoError::Unstorable { key: key.clone(), source })?;
-    let entity =
-        if record.position().summary_number().is_some() { names::ENTITY_SUMMARY } else { names::ENTITY_MESSAGE };
-    for (name, text) in [
-        (names::PARTITION_KEY, call_id.partition_key()),
-        (names::SORT_KEY, key.sort_key().to_owned()),
-        (names::ENTITY, entity.to_owned()),
-    ] {
-        item.insert(name.to_owned(), AttributeValue::S(text));
-    }
-    item.insert(names::VERSION.to_owned(), AttributeValue::N(names::SCHEMA_VERSION.to_string()));
-    Ok(item)
-}
-
-/// The items of records in a call, as [`to_item`] makes them.
+/// No [`Record`] is known to cause an error.
 pub fn to_items<'a>(call_id: &CallId, records: impl IntoIterator<Item = &'a Record>) -> Result<Vec<Item>, DynamoError> {
     records.into_iter().map(|record| to_item(call_id, record)).collect()
 }
 
-/// The record that an item was made from. Whether the item has expired is not looked at.
+pub(super) fn to_item(call_id: &CallId, record: &Record) -> Result<Item, DynamoError> {
+    let key = ItemKey::new(call_id, record.position());
+    let attributes = attributes(record).map_err(|source| {
+        let message = format!("{key} cannot be stored as an item; nothing was written: report this as a bug");
+        DynamoError::new(DynamoErrorKind::Other, Remedy::None, message).with_source(source)
+    })?;
+    let is_summary = record.position().summary_number().is_some();
+    let entity = if is_summary { names::ENTITY_SUMMARY } else { names::ENTITY_MESSAGE };
+    let mut item = of_entity(keys(keys::partition_of(call_id), key.sort_key), entity);
+    item.extend(attributes);
+    Ok(item)
+}
+
+/// Returns the record that an item stores, even if the item has expired.
 ///
-/// Errors: not the item of a message or a summary, a schema version that this version does not know, a record that
-/// belongs to another key.
+/// Returns an error of the kind [`Unreadable`](DynamoErrorKind::Unreadable) if the item is not a message or summary, has
+/// an unknown schema version, or holds the record of another key.
 pub fn from_item(mut item: Item) -> Result<Record, DynamoError> {
     let key = ItemKey::of_item(&item)?;
-    match number::<u32>(&item, names::VERSION) {
-        Some(names::SCHEMA_VERSION) => {}
-        version => return Err(DynamoError::UnknownSchema { key, version }),
-    }
+    check_schema(&item, &key)?;
     let others = item.remove(names::OTHERS);
     item.retain(|name, _| !names::is_own(name));
-    let record = record(item, others).map_err(|source| DynamoError::Unreadable { key: key.clone(), source })?;
-    if ItemKey::new(key.call_id(), record.position()).sort_key() == key.sort_key() {
+    let record = record(item, others).map_err(|source| unreadable(&key, source))?;
+    if keys::sort_key_of(record.position()) == key.sort_key {
         Ok(record)
     } else {
-        let source = AttributeError::Form { reason: "its `sk` belongs to another record".into() };
-        Err(DynamoError::Unreadable { key, source })
+        Err(unreadable(&key, AttributeError::new("its `sk` belongs to another record")))
     }
 }
 
-/// The keys of an item.
-pub(super) fn keys(item: &Item) -> Item {
+/// Returns an error if the item has a schema version other than that of this library.
+pub(super) fn check_schema(item: &Item, key: &ItemKey) -> Result<(), DynamoError> {
+    let version = match read_number::<u32>(item, names::VERSION) {
+        Some(names::SCHEMA_VERSION) => return Ok(()),
+        Some(version) => format!("schema version {version}, which this version of verbale cannot read"),
+        None => "no schema version".to_owned(),
+    };
+    Err(DynamoError::unreadable(format!("{key} has {version}; read it with the version that wrote it")))
+}
+
+pub(super) fn unreadable(key: &ItemKey, source: AttributeError) -> DynamoError {
+    let message = format!("{key} is not a valid record; inspect the item, another program may have written it");
+    DynamoError::unreadable(message).with_source(source)
+}
+
+pub(super) fn text(text: impl Into<String>) -> AttributeValue {
+    AttributeValue::S(text.into())
+}
+
+pub(super) fn number(number: impl ToString) -> AttributeValue {
+    AttributeValue::N(number.to_string())
+}
+
+/// Returns the two key attributes of an item.
+pub(super) fn keys(partition: String, sort: impl Into<String>) -> Item {
+    [(names::PARTITION_KEY.to_owned(), text(partition)), (names::SORT_KEY.to_owned(), text(sort))].into()
+}
+
+/// Adds the entity and the schema version to the keys of an item.
+pub(super) fn of_entity(mut keys: Item, entity: &str) -> Item {
+    keys.insert(names::ENTITY.to_owned(), text(entity));
+    keys.insert(names::VERSION.to_owned(), number(names::SCHEMA_VERSION));
+    keys
+}
+
+/// Returns only the key attributes of `item`.
+pub(super) fn keys_of(item: &Item) -> Item {
     let key = |name: &str| Some((name.to_owned(), item.get(name)?.clone()));
     [names::PARTITION_KEY, names::SORT_KEY].into_iter().filter_map(key).collect()
 }
 
-pub(super) fn sort_key(item: &Item) -> Option<&str> {
-    item.get(names::SORT_KEY)?.as_s().ok().map(String::as_str)
+pub(super) fn read_text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
+    item.get(name)?.as_s().ok().map(String::as_str)
 }
 
-/// The id and revision of a message's item, without reading all of it.
-pub(super) fn identity(item: &Item) -> Option<(MessageId, u32)> {
-    let id = item.get(names::ID)?.as_s().ok()?.parse().ok()?;
-    Some((id, number(item, names::REVISION)?))
-}
-
-/// Whether DynamoDB may delete the item at `now_s`, in seconds since the Unix epoch.
-pub(super) fn is_expired(item: &Item, now_s: i64) -> bool {
-    number::<i64>(item, names::EXPIRES_AT).is_some_and(|at| at <= now_s)
-}
-
-/// Whether the item keeps the place of something that was erased.
-pub(super) fn is_erased(item: &Item) -> bool {
-    matches!(item.get(names::ENTITY), Some(AttributeValue::S(entity)) if entity == names::ENTITY_ERASED)
-}
-
-/// Whether the item only keeps older writers from its place.
-pub(super) fn is_fence(item: &Item) -> bool {
-    matches!(item.get(names::ENTITY), Some(AttributeValue::S(entity)) if entity == names::ENTITY_FENCE)
-}
-
-/// The epoch of the writer whose the item is.
-pub(super) fn epoch(item: &Item) -> u32 {
-    number(item, names::EPOCH).unwrap_or(1)
-}
-
-pub(super) fn number<T: std::str::FromStr>(item: &Item, name: &str) -> Option<T> {
+pub(super) fn read_number<T: std::str::FromStr>(item: &Item, name: &str) -> Option<T> {
     item.get(name)?.as_n().ok()?.parse().ok()
+}
+
+pub(super) fn sort_key(item: &Item) -> Option<&str> {
+    read_text(item, names::SORT_KEY)
+}
+
+/// Returns the id and revision of a message without decoding the whole item.
+pub(super) fn identity(item: &Item) -> Option<(MessageId, u32)> {
+    Some((read_text(item, names::ID)?.parse().ok()?, read_number(item, names::REVISION)?))
+}
+
+/// Returns whether DynamoDB may delete the item at `now_s`, in seconds since the Unix epoch.
+pub(super) fn is_expired(item: &Item, now_s: i64) -> bool {
+    read_number::<i64>(item, names::EXPIRES_AT).is_some_and(|at| at <= now_s)
+}
+
+/// Returns whether the item marks a key whose content was erased.
+pub(super) fn is_erased(item: &Item) -> bool {
+    read_text(item, names::ENTITY) == Some(names::ENTITY_ERASED)
+}
+
+/// Returns whether the item is a fence, which only keeps older writers from its key.
+pub(super) fn is_fence(item: &Item) -> bool {
+    read_text(item, names::ENTITY) == Some(names::ENTITY_FENCE)
+}
+
+/// Returns the epoch of the writer that wrote the item.
+pub(super) fn epoch(item: &Item) -> u32 {
+    read_number(item, names::EPOCH).unwrap_or(1)
 }
 
 fn attributes(record: &Record) -> Result<Item, AttributeError> {
     let mut item = Item::new();
     let mut others = serde_json::Map::new();
     let Json::Object(entries) = serde_json::to_value(record)? else {
-        return Err(AttributeError::Form { reason: "a record is a map".into() });
+        return Err(AttributeError::new("a record is not a map"));
     };
     for (name, json) in entries {
         if names::is_own(&name) || !takes_name(&name) {

@@ -1,75 +1,54 @@
-//! [`ItemKey`]: which item of which call.
+//! [`ItemKey`]: the partition key and sort key of an item of a call.
 
 use std::fmt;
 
-use aws_sdk_dynamodb::types::AttributeValue;
-
 use super::names::{CALL_PREFIX, MESSAGE_PREFIX};
-use super::{DynamoError, Item, names};
+use super::{DynamoError, Item, item, names};
 use crate::log::CallId;
 use crate::message::Position;
 
-impl CallId {
-    /// The partition key of all items of the call.
-    pub fn partition_key(&self) -> String {
-        format!("{CALL_PREFIX}{self}")
+/// Returns the partition key of all items of a call.
+pub(super) fn partition_of(call_id: &CallId) -> String {
+    format!("{CALL_PREFIX}{call_id}")
+}
+
+/// Returns the sort key of a message or summary. Sort keys order as positions do.
+pub(super) fn sort_key_of(position: Position) -> String {
+    let seq = position.seq();
+    match position.summary_number() {
+        None => format!("{MESSAGE_PREFIX}{seq:08}"),
+        Some(number) => format!("{MESSAGE_PREFIX}{seq:08}#SUM#{number:04}"),
     }
 }
 
-/// The call whose items have this partition key.
-pub(super) fn call_id_of(item: &Item) -> Result<CallId, DynamoError> {
-    let call_id = text(item, names::PARTITION_KEY)?
-        .strip_prefix(CALL_PREFIX)
-        .ok_or(DynamoError::NotAnItem { reason: "`pk` is `CALL#<call id>`" })?;
-    Ok(CallId::new(call_id)?)
-}
-
-/// Where a message or summary stands in the table. Displayed as `MSG#00000002 of call <id>`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct ItemKey {
-    call_id: CallId,
-    sort_key: Box<str>,
+/// The key of an item of a call. Displayed as `MSG#00000002 of call <id>`.
+#[derive(Debug, Clone)]
+pub(super) struct ItemKey {
+    pub call_id: CallId,
+    pub sort_key: String,
 }
 
 impl ItemKey {
-    /// The key of the message or summary at `position` in the call. Sort keys order as positions do.
     pub fn new(call_id: &CallId, position: Position) -> Self {
-        let seq = position.seq();
-        let sort_key = match position.summary_number() {
-            None => format!("{MESSAGE_PREFIX}{seq:08}"),
-            Some(number) => format!("{MESSAGE_PREFIX}{seq:08}#SUM#{number:04}"),
+        Self { call_id: call_id.clone(), sort_key: sort_key_of(position) }
+    }
+
+    pub fn of_item(item: &Item) -> Result<Self, DynamoError> {
+        let unreadable = |reason| {
+            DynamoError::unreadable(format!("an item is not of a call: {reason}; another program may have written it"))
         };
-        Self { call_id: call_id.clone(), sort_key: sort_key.into() }
-    }
-
-    pub(super) fn of_item(item: &Item) -> Result<Self, DynamoError> {
-        Ok(Self {
-            call_id: call_id_of(item)?,
-            sort_key: text(item, names::SORT_KEY)?.escape_default().to_string().into(),
-        })
-    }
-
-    /// The call.
-    pub fn call_id(&self) -> &CallId {
-        &self.call_id
-    }
-
-    /// The sort key.
-    pub fn sort_key(&self) -> &str {
-        &self.sort_key
+        let strings = || unreadable("its `pk` and `sk` are not both strings");
+        let partition = item::read_text(item, names::PARTITION_KEY).ok_or_else(strings)?;
+        let call_id = partition.strip_prefix(CALL_PREFIX).and_then(|id| CallId::new(id).ok());
+        let call_id = call_id.ok_or_else(|| unreadable("its `pk` is not `CALL#<call id>`"))?;
+        let sort_key = item::read_text(item, names::SORT_KEY).ok_or_else(strings)?;
+        Ok(Self { call_id, sort_key: sort_key.escape_default().to_string() })
     }
 }
 
 impl fmt::Display for ItemKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of call {}", self.sort_key, self.call_id)
-    }
-}
-
-fn text<'a>(item: &'a Item, name: &str) -> Result<&'a str, DynamoError> {
-    match item.get(name) {
-        Some(AttributeValue::S(text)) => Ok(text),
-        _ => Err(DynamoError::NotAnItem { reason: "`pk` and `sk` are strings" }),
     }
 }
 
@@ -80,8 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_order_as_the_list_does() {
-        let call = CallId::new("CA1").unwrap();
+    fn sort_keys_order_as_positions_do() {
         let number = |number| NonZeroU32::new(number).unwrap();
         let positions = [
             Position::message(0),
@@ -92,7 +70,7 @@ mod tests {
             Position::message(Position::MAX_SEQ),
             Position::summary(Position::MAX_SEQ, number(Position::MAX_SUMMARIES)),
         ];
-        let keys = positions.map(|position| ItemKey::new(&call, position).sort_key().to_owned());
+        let keys = positions.map(sort_key_of);
         assert_eq!(
             keys,
             [
@@ -106,6 +84,7 @@ mod tests {
             ]
         );
         assert!(keys.is_sorted() && positions.is_sorted());
+        let call = CallId::new("CA1").unwrap();
         assert_eq!(ItemKey::new(&call, positions[2]).to_string(), "MSG#00000009#SUM#0002 of call CA1");
     }
 }

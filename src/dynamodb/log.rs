@@ -1,4 +1,4 @@
-//! [`DynamoLog`]: calls in a table.
+//! [`DynamoLog`]: the calls in a table.
 
 use std::fmt;
 use std::num::NonZeroU8;
@@ -6,71 +6,63 @@ use std::sync::Arc;
 
 use aws_sdk_dynamodb::Client;
 
-use super::cost::Meter;
-use super::{Cost, names};
+use super::Cost;
+use super::table_client::TableClient;
 use crate::clock::{Clock, SystemClock};
 
-/// How many requests about one call, or one day, are on their way at a time.
+/// The most requests about one call, or one day, that run at a time.
 pub(super) const AT_ONCE: usize = 8;
 
-/// Calls in a table: a [`CallLog`](crate::log::CallLog). [`cost`](Self::cost) reports what its requests cost.
+/// A [`CallLog`](crate::log::CallLog) in a DynamoDB table.
 ///
-/// Clones share the client. There are no retries in it: each method does once what it says, and each can be called
-/// again after any error and after any cancellation, for a write is done when the table holds the record, whoever
-/// brought it there. (A dropped future does not undo its write, which may still land.)
+/// Clones share the client and the [cost](Self::cost). Methods never retry. Each can be repeated after any error and any
+/// cancellation, because a write succeeds if the table already holds its result. A dropped future does not undo its write,
+/// which may still reach the table.
 ///
 /// The credentials need `dynamodb:PutItem`, `dynamodb:UpdateItem`, `dynamodb:GetItem`, `dynamodb:Query` and
-/// `dynamodb:BatchWriteItem` (to erase) on the table, and `dynamodb:Query` on its index.
-/// [`log_client`](super::log_client) sets up a client's time-outs.
+/// `dynamodb:BatchWriteItem` (to erase) on the table, and `dynamodb:Query` on its index. Set the client's timeouts with
+/// [`log_client`](super::log_client).
 #[derive(Clone)]
 pub struct DynamoLog {
-    pub(super) client: Client,
-    pub(super) table: Arc<str>,
+    pub(super) db: TableClient,
     pub(super) day_shards: NonZeroU8,
     pub(super) clock: Arc<dyn Clock>,
-    pub(super) spent: Meter,
 }
 
 impl DynamoLog {
-    /// A log in table `verbale`.
+    /// Creates a log in table `verbale`.
     pub fn new(client: Client) -> Self {
-        Self {
-            client,
-            table: names::DEFAULT_TABLE.into(),
-            day_shards: NonZeroU8::MIN,
-            clock: Arc::new(SystemClock),
-            spent: Meter::default(),
-        }
+        Self { db: TableClient::new(client), day_shards: NonZeroU8::MIN, clock: Arc::new(SystemClock) }
     }
 
-    /// The same in another table.
+    /// Uses another table.
     #[must_use]
     pub fn with_table(mut self, name: impl Into<Arc<str>>) -> Self {
-        self.table = name.into();
+        self.db.table = name.into();
         self
     }
 
-    /// The same, with the index of a day's calls spread over so many partitions; one without this.
+    /// Spreads the index of a day's calls over several partitions. The default is one.
     ///
-    /// A partition of the index takes [1,000 write units a
-    /// second](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html), and a call
-    /// takes one when it is opened and one when it ends: so a shard is enough for 500 calls that begin in a second, each
-    /// second, or 43 million a day. (DynamoDB does not split a partition key within a day that begins anew each
-    /// midnight.) Above that take `calls a second / 500`, doubled for peaks. A resumed call takes two more, a hold or a
-    /// release one. Messages and summaries are not in the index; their writes go to the partition of their call.
+    /// A partition of the index takes [1,000 write units per
+    /// second](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html). A call takes
+    /// one unit when it opens and one when it ends, so one shard serves 500 new calls per second, or 43 million per day.
+    /// For more, use `calls per second / 500` shards, doubled for peaks. (DynamoDB does not split a partition key that is
+    /// new every midnight.) A resumed call takes two more units, a hold or a release one. Messages and summaries are
+    /// written to the partition of their call, not to the index.
     ///
-    /// [Listing](crate::log::CallLog::list_calls) asks every shard, eight at a time: n requests, and half a read unit for each 4 KB, which
-    /// is about 15 headers, of each.
+    /// [Listing](crate::log::CallLog::list_calls) queries every shard, eight at a time. A query takes half a read unit for
+    /// each 4 KB, which is about 15 headers.
     ///
-    /// All who use a table take the same number. It may grow at any time: what was opened before is in the first
-    /// shards, and still listed. Were it to shrink, calls in the others would not be listed any more.
+    /// All users of a table must use the same number. The number may grow at any time, because earlier calls are in the
+    /// first shards. If it shrinks, calls in the other shards are no longer listed.
     #[must_use]
     pub fn with_day_shards(mut self, shards: NonZeroU8) -> Self {
         self.day_shards = shards;
         self
     }
 
-    /// The same with another clock, which says what has expired.
+    /// Uses another clock, which decides whether items have expired.
     #[must_use]
     pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
@@ -81,19 +73,19 @@ impl DynamoLog {
         self.clock.now_ms().div_euclid(1_000)
     }
 
-    /// Returns what the requests of this log and of its clones have cost so far.
+    /// Returns the cost of all requests of this log and its clones so far.
     pub fn cost(&self) -> Cost {
-        self.spent.cost()
+        self.db.meter.cost()
     }
 
-    /// The name of the table.
+    /// Returns the name of the table.
     pub fn table(&self) -> &str {
-        &self.table
+        &self.db.table
     }
 }
 
 impl fmt::Debug for DynamoLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DynamoLog").field("table", &self.table).field("day_shards", &self.day_shards).finish()
+        f.debug_struct("DynamoLog").field("table", &self.db.table).field("day_shards", &self.day_shards).finish()
     }
 }

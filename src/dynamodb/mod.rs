@@ -1,22 +1,22 @@
-//! DynamoDB: records as items, the table, and the log in it.
+//! The log in DynamoDB: records as items, the table, and [`DynamoLog`].
 //!
-//! Owns the form of what is stored ([`to_item`], [`to_attribute`]) and the one rule of writing: only over
-//! an older revision of the same message, so that records written in any order, any number of times, end in the same
-//! table. Never retries, never queues, knows nothing of managers or models.
+//! This module owns the form of stored items ([`to_items`]) and one rule of writing: a record replaces only an older revision
+//! of the same message. Records that are written in any order, any number of times, therefore end in the same table. The
+//! module never retries, never queues, and knows nothing of managers or models.
 //!
 //! | | `pk` | `sk` |
 //! | --- | --- | --- |
 //! | the header of a call | `CALL#<call id>` | `CALL` |
 //! | a message | `CALL#<call id>` | `MSG#<seq, 8 digits>` |
 //! | a summary | `CALL#<call id>` | `MSG#<seq of the last message it covers, 8 digits>#SUM#<number, 4 digits>` |
-//! | a fence, in a call that was resumed | `CALL#<call id>` | that of a message or summary that is still to come |
-//! | a content: its head | `CONTENT#sha256:…` | `CONTENT` |
-//! | its chunks | `CONTENT#sha256:…` | `CHUNK#<generation>#<number, 4 digits>` |
-//! | who uses it | `CONTENT#sha256:…` | `USE#<call id>` |
-//! | which a call uses | `OWNER#<call id>` | `CONTENT#sha256:…` |
+//! | a fence of a resumed call | `CALL#<call id>` | that of the next message or summary |
+//! | the head of a content | `CONTENT#sha256:…` | `CONTENT` |
+//! | the chunks of a content | `CONTENT#sha256:…` | `CHUNK#<generation>#<number, 4 digits>` |
+//! | the users of a content | `CONTENT#sha256:…` | `USE#<call id>` |
+//! | the contents of a call | `OWNER#<call id>` | `CONTENT#sha256:…` |
 //!
-//! One query gives a call's list in its order. The other attributes are the keys of the record's JSON, `entity`, the
-//! schema version `v`, where asked for `expires_at`, and in a call that was resumed `epoch`.
+//! One query returns a call's list in its order. The other attributes are the keys of the record's JSON, `entity`, the
+//! schema version `v`, an optional `expires_at`, and in a resumed call `epoch`.
 //!
 #![cfg_attr(feature = "embedded", doc = "```")]
 #![cfg_attr(not(feature = "embedded"), doc = "```ignore")]
@@ -52,7 +52,6 @@ mod cost;
 mod day;
 mod erase;
 mod error;
-mod failure;
 mod header;
 mod hold;
 mod item;
@@ -65,19 +64,16 @@ mod read;
 mod resume;
 mod size;
 mod table;
+mod table_client;
 mod ttl;
-mod write;
 
-pub use attribute::{AttributeError, from_attribute, to_attribute};
-pub use client::{ATTEMPT_TIMEOUT, CONNECT_TIMEOUT, OPERATION_TIMEOUT, log_client};
-pub use contents::{CHUNK_BYTES, DynamoContents};
+pub use client::log_client;
+pub use contents::DynamoContents;
 pub use cost::Cost;
-pub use error::DynamoError;
-pub use failure::Failure;
-pub use item::{Item, from_item, to_item, to_items};
-pub use keys::ItemKey;
+pub use error::{DynamoError, DynamoErrorKind};
+pub use item::{Item, from_item, to_items};
 pub use log::DynamoLog;
-pub use size::{MAX_ITEM_BYTES, MAX_RECORD_BYTES, item_size};
-pub use table::{Creation, Table, create_table};
+pub use size::item_size;
+pub use table::{Table, create_table};
 
 pub use crate::log::CallId;

@@ -1,20 +1,20 @@
-//! The names in the table: attributes, prefixes of keys, the index. They are stored: changing one loses what was written.
+//! The stored names: attributes, key prefixes and the index. Changing one makes existing items unreadable.
 
-/// The name of the table where none is given.
+/// The default name of the table.
 pub const DEFAULT_TABLE: &str = "verbale";
 /// The schema version of the items that this version writes, in [`VERSION`].
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// Attribute, partition key (S): `CALL#<call id>`.
 pub const PARTITION_KEY: &str = "pk";
-/// Attribute, sort key (S): `MSG#<seq>` of a message, `MSG#<after>#SUM#<number>` of a summary, [`HEADER`] of the call.
+/// Attribute, sort key (S): `MSG#<seq>` for a message, `MSG#<after>#SUM#<number>` for a summary, [`HEADER`] for the header.
 pub const SORT_KEY: &str = "sk";
-/// Attribute (S): what the item is: [`ENTITY_MESSAGE`], [`ENTITY_SUMMARY`], [`ENTITY_CALL`], [`ENTITY_FENCE`] or
+/// Attribute (S): the kind of item: [`ENTITY_MESSAGE`], [`ENTITY_SUMMARY`], [`ENTITY_CALL`], [`ENTITY_FENCE`] or
 /// [`ENTITY_ERASED`].
 pub const ENTITY: &str = "entity";
 /// Attribute (N): the schema version.
 pub const VERSION: &str = "v";
-/// Attribute (N): how often the message had changed when it was written, from 1.
+/// Attribute (N): the revision of the message, from 1.
 pub const REVISION: &str = "revision";
 /// Attribute (S): the id of the message.
 pub const ID: &str = "id";
@@ -24,96 +24,97 @@ pub const SEQ: &str = "seq";
 pub const AFTER: &str = "after";
 /// Attribute (N) of a summary: its number among those of the call, from 1.
 pub const SUMMARY: &str = "summary";
-/// Attribute (N), where asked for: when the item may be deleted, in seconds since the Unix epoch. The table's
+/// Attribute (N), optional: the time after which DynamoDB may delete the item, in seconds since the Unix epoch. The table's
 /// [time to live](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/TTL.html).
 pub const EXPIRES_AT: &str = "expires_at";
-/// Attribute (N), only in a call that was resumed: of a message, summary or fence the epoch of the writer whose it is, of
-/// a header that of the call's last writer. Where it is absent, it is 1.
+/// Attribute (N), only in a resumed call: the epoch of the writer that owns a message, summary or fence, or in a header the
+/// epoch of the call's last writer. If absent, the epoch is 1.
 pub const EPOCH: &str = "epoch";
-/// Attribute (M), seldom there: the keys of a record that an attribute cannot have, for they are empty or taken.
+/// Attribute (M), rare: the keys of a record that cannot be attribute names because they are empty or reserved.
 pub const OTHERS: &str = "$record";
 
-/// The index that finds the calls of a day. Only headers of calls are in it.
+/// The index that lists the calls of a day. It holds only headers.
 pub const CALLS_BY_DAY: &str = "gsi1";
-/// Attribute, partition key of [`CALLS_BY_DAY`] (S): `DAY#<yyyy-mm-dd>`, or `<tenant>#DAY#<yyyy-mm-dd>` where there is
-/// a tenant; behind it `#<shard, 2 digits>` in all [shards](super::DynamoLog::with_day_shards) but the first.
+/// Attribute, partition key of [`CALLS_BY_DAY`] (S): `DAY#<yyyy-mm-dd>`, or `<tenant>#DAY#<yyyy-mm-dd>` for the calls of a
+/// tenant. All [shards](super::DynamoLog::with_day_shards) except the first append `#<shard, 2 digits>`.
 pub const DAY_PARTITION_KEY: &str = "gsi1pk";
 /// Attribute, sort key of [`CALLS_BY_DAY`] (S): `<start, ms since the Unix epoch, 13 digits>#<call id>`.
 pub const DAY_SORT_KEY: &str = "gsi1sk";
 
-/// What a partition key begins with; the call id follows.
+/// The prefix of a call's partition key, followed by the call id.
 pub const CALL_PREFIX: &str = "CALL#";
 /// The sort key of the header of a call.
 pub const HEADER: &str = "CALL";
-/// What the sort keys of messages and summaries begin with.
+/// The prefix of the sort keys of messages and summaries.
 pub const MESSAGE_PREFIX: &str = "MSG#";
 /// [`ENTITY`] of a message.
 pub const ENTITY_MESSAGE: &str = "message";
 /// [`ENTITY`] of a summary.
 pub const ENTITY_SUMMARY: &str = "summary";
-/// [`ENTITY`] of what stands where an older writer of a resumed call would write next: keys, `entity`, `v`, `epoch` and
-/// `expires_at`, nothing else.
+/// [`ENTITY`] of a fence, which occupies a position that an older writer of a resumed call would write next. It holds only
+/// its keys, `entity`, `v`, `epoch` and `expires_at`.
 pub const ENTITY_FENCE: &str = "fence";
 
 /// [`ENTITY`] of the header of a call.
 pub const ENTITY_CALL: &str = "call";
-/// [`ENTITY`] of what keeps the place of an erased header, message or summary: keys, `entity` and `v`, nothing else.
+/// [`ENTITY`] of the mark that replaces an erased header, message or summary. It holds only its keys, `entity` and `v`.
 pub const ENTITY_ERASED: &str = "erased";
 
-/// Attribute (N) of a header: when the call started, in milliseconds since the Unix epoch.
+/// Attribute (N) of a header: the start of the call, in milliseconds since the Unix epoch.
 pub const STARTED: &str = "started";
-/// Attribute (S) of a header, where the service has tenants: whose call it is.
+/// Attribute (S) of a header, optional: the tenant of the call.
 pub const TENANT: &str = "tenant";
-/// Attribute (N) of a header: the last epoch whose older writers are all fenced. What has an older epoch came too late.
+/// Attribute (N) of a header: the last epoch whose older writers are all fenced. Items with an older epoch were written too
+/// late.
 pub const FENCED: &str = "fenced";
-/// Attribute (N) of the header of a call that ended: when, in milliseconds since the Unix epoch.
+/// Attribute (N) of an ended call's header: the end, in milliseconds since the Unix epoch.
 pub const ENDED: &str = "ended";
-/// Attribute (S) of the header of a call that ended: why.
+/// Attribute (S) of an ended call's header: the reason for the end.
 pub const REASON: &str = "reason";
-/// Attribute (N) of the header of a call that ended: how many messages there are.
+/// Attribute (N) of an ended call's header: the number of messages.
 pub const MESSAGES: &str = "messages";
-/// Attribute (N) of the header of a call that ended: how many summaries there are.
+/// Attribute (N) of an ended call's header: the number of summaries.
 pub const SUMMARIES: &str = "summaries";
-/// Attribute (N) of the header of a call that ended, unless it has no message: the `seq` of the last one.
+/// Attribute (N) of an ended call's header: the `seq` of the last message. Absent if the call has no message.
 pub const LAST_SEQ: &str = "last_seq";
-/// Attribute (BOOL) of the header of a call under a legal hold, and of no other one.
+/// Attribute (BOOL) of a header, only under a legal hold: true.
 pub const HELD: &str = "held";
-/// Attribute (N) of the header of a held call: what [`EXPIRES_AT`] was, and will be.
+/// Attribute (N) of a held call's header: the value of [`EXPIRES_AT`] before and after the hold.
 pub const EXPIRY: &str = "expiry";
-/// What a partition key of [`CALLS_BY_DAY`] has before the day.
+/// The prefix of the day in a partition key of [`CALLS_BY_DAY`].
 pub const DAY_PREFIX: &str = "DAY#";
-/// What parts the tenant from [`DAY_PREFIX`].
+/// The separator between the tenant and [`DAY_PREFIX`].
 pub const TENANT_SEPARATOR: &str = "#";
 
-/// What a partition key of a content begins with; its id follows: `CONTENT#sha256:<64 digits>`. Also what the sort key
-/// of an owner's use of it begins with, under [`OWNER_PREFIX`].
+/// The prefix of a content's partition key, followed by its id: `CONTENT#sha256:<64 digits>`. Also the prefix of the sort
+/// key of a use in the partition of its owner.
 pub const CONTENT_PREFIX: &str = "CONTENT#";
-/// What the partition key of an owner of contents begins with; its name follows, which is the id of a call.
+/// The prefix of an owner's partition key, followed by the owner's name, which is the id of a call.
 pub const OWNER_PREFIX: &str = "OWNER#";
-/// The sort key of the head of a content. It sorts behind its chunks and before its uses.
+/// The sort key of the head of a content. It sorts after its chunks and before its uses.
 pub const CONTENT_HEAD: &str = "CONTENT";
-/// What the sort key of a chunk of a content begins with: `CHUNK#<generation>#<number, 4 digits>`.
+/// The prefix of the sort key of a chunk: `CHUNK#<generation>#<number, 4 digits>`.
 pub const CHUNK_PREFIX: &str = "CHUNK#";
-/// What the sort key of a use of a content begins with; the owner follows.
+/// The prefix of the sort key of a use, followed by the owner.
 pub const USE_PREFIX: &str = "USE#";
 /// [`ENTITY`] of the head of a content.
 pub const ENTITY_CONTENT: &str = "content";
 /// [`ENTITY`] of a chunk of a content.
 pub const ENTITY_CHUNK: &str = "chunk";
-/// [`ENTITY`] of a use of a content, under the content and under the owner.
+/// [`ENTITY`] of a use of a content, in the partition of the content and in that of the owner.
 pub const ENTITY_USE: &str = "use";
 /// Attribute (N) of the head of a content: its size in bytes.
 pub const SIZE: &str = "size";
-/// Attribute (S) of the head of a content: which chunks are its own. Each writing of a content has another one.
+/// Attribute (S) of the head of a content: the id of one write of the content, which its chunks have in their keys.
 pub const GENERATION: &str = "generation";
-/// Attribute (N) of the head of a content: how often this generation was put.
+/// Attribute (N) of the head of a content: the number of puts that found this generation.
 pub const PUTS: &str = "puts";
-/// Attribute (S) of a use: which put wrote it.
+/// Attribute (S) of a use: the id of the put that wrote it.
 pub const PUT_ID: &str = "put";
 /// Attribute (B) of a chunk: its bytes.
 pub const BYTES: &str = "bytes";
 
-/// Attributes that are the item's own, so that no key of a record can have them.
+/// Returns whether an attribute name is reserved, so that no key of a record can have it.
 pub(super) fn is_own(name: &str) -> bool {
     [PARTITION_KEY, SORT_KEY, ENTITY, VERSION, EXPIRES_AT, EPOCH, OTHERS, DAY_PARTITION_KEY, DAY_SORT_KEY]
         .contains(&name)

@@ -1,54 +1,56 @@
-//! Writing records: only over older ones.
+//! Writes of records, each on the condition that it replaces only an older revision.
 
-use aws_sdk_dynamodb::types::AttributeValue;
-
+use super::attribute::AttributeError;
+use super::error::DynamoErrorKind;
+use super::keys::ItemKey;
 use super::size::{MAX_RECORD_BYTES, item_size};
-use super::write::Written;
-use super::{AttributeError, DynamoError, DynamoLog, Item, ItemKey, from_item, item, names, to_item};
-use crate::log::{LogError, Put, WriterLease};
+use super::table_client::Written;
+use super::{DynamoError, DynamoLog, Item, from_item, item, names};
+use crate::log::{LogError, Put, Remedy, WriterLease};
 use crate::message::Record;
 
-/// The condition of a call's first writer: it makes writes in any order end in the same table. Whatever has an epoch is
-/// a later writer's; what was erased has no id.
+/// The condition of a call's first writer. It makes records that are written in any order end in the same table. An item
+/// with an epoch belongs to a later writer, and an erased item has no id, so both are refused.
 const CONDITION: &str =
     "attribute_not_exists(#pk) OR (attribute_not_exists(#epoch) AND #id = :id AND #revision < :revision)";
 
-/// The condition of whoever resumed the call. All that was there then has its epoch now, or its place was read as
-/// empty: what has an older epoch came too late, and is not read (see [`resume`](DynamoLog::resume)).
+/// The condition of a writer that resumed the call. [Resuming](DynamoLog::resume) gave its epoch to every item that it
+/// read. An item with an older epoch was therefore written too late, is never read, and may be replaced.
 const RESUMED: &str = "attribute_not_exists(#pk) \
     OR (#entity <> :erased AND (attribute_not_exists(#epoch) OR #epoch < :epoch)) \
     OR (#epoch = :epoch AND (#entity = :fence OR (#id = :id AND #revision < :revision)))";
 
 impl DynamoLog {
-    /// Puts a record unless the table holds it, or a newer revision of it.
+    /// Writes a record unless the table holds it, or a newer revision of it. Takes one request, and the write units of
+    /// the record's size.
     ///
-    /// It takes one request, and the write units of the record's size, whether the call was resumed or not.
-    ///
-    /// Errors: larger than [`MAX_RECORD_BYTES`] (nothing is sent); another message there, or other contents at the
-    /// same revision, or what was [erased](Self::erase), or [resumed](Self::resume) by another writer (nothing is
-    /// written); a request that failed.
+    /// Returns an error without writing if the item is too large, another message has its key, the same revision has
+    /// other contents, the call was [erased](Self::erase), or another writer [resumed](Self::resume) it.
     pub(super) async fn put(&self, lease: &WriterLease, record: &Record) -> Result<Put, DynamoError> {
         let key = ItemKey::new(lease.call_id(), record.position());
-        let mut item = to_item(lease.call_id(), record)?;
+        let mut item = item::to_item(lease.call_id(), record)?;
         let bytes = item_size(&item);
         if bytes > MAX_RECORD_BYTES {
-            return Err(DynamoError::TooLarge { key, bytes });
+            let message = format!(
+                "{key} takes {bytes} bytes and an item has room for {MAX_RECORD_BYTES}; nothing was written: keep large \
+                 contents in a content store and log their ids"
+            );
+            return Err(DynamoError::new(DynamoErrorKind::TooLarge, Remedy::None, message));
         }
         if let Some(at_s) = lease.expires_at_s() {
-            item.insert(names::EXPIRES_AT.to_owned(), AttributeValue::N(at_s.to_string()));
+            item.insert(names::EXPIRES_AT.to_owned(), item::number(at_s));
         }
-        let epoch = AttributeValue::N(lease.epoch().to_string());
-        let request = self.client.put_item();
+        let request = self.db.client.put_item();
         let request = if lease.epoch() == 1 {
             request.condition_expression(CONDITION)
         } else {
-            item.insert(names::EPOCH.to_owned(), epoch.clone());
+            item.insert(names::EPOCH.to_owned(), item::number(lease.epoch()));
             request
                 .condition_expression(RESUMED)
                 .expression_attribute_names("#entity", names::ENTITY)
-                .expression_attribute_values(":erased", AttributeValue::S(names::ENTITY_ERASED.to_owned()))
-                .expression_attribute_values(":fence", AttributeValue::S(names::ENTITY_FENCE.to_owned()))
-                .expression_attribute_values(":epoch", epoch)
+                .expression_attribute_values(":erased", item::text(names::ENTITY_ERASED))
+                .expression_attribute_values(":fence", item::text(names::ENTITY_FENCE))
+                .expression_attribute_values(":epoch", item::number(lease.epoch()))
         };
         let request = request
             .set_item(Some(item))
@@ -56,17 +58,17 @@ impl DynamoLog {
             .expression_attribute_names("#epoch", names::EPOCH)
             .expression_attribute_names("#id", names::ID)
             .expression_attribute_names("#revision", names::REVISION)
-            .expression_attribute_values(":id", AttributeValue::S(record.id().to_string()))
-            .expression_attribute_values(":revision", AttributeValue::N(record.revision().to_string()));
-        match self.send_put(request, || format!("{key} to table {}", self.table)).await? {
+            .expression_attribute_values(":id", item::text(record.id().to_string()))
+            .expression_attribute_values(":revision", item::number(record.revision()));
+        match self.db.put(request, || format!("{key} to table {}", self.db.table)).await? {
             Written::Done(_) => Ok(Put::Written),
-            Written::Refused(found) => compare(key, lease, record, found.unwrap_or_default()),
+            Written::Refused(found) => compare(&key, lease, record, found.unwrap_or_default()),
         }
     }
 }
 
-/// What it means that `found` is there and the condition does not hold.
-fn compare(key: ItemKey, lease: &WriterLease, record: &Record, found: Item) -> Result<Put, DynamoError> {
+/// Returns why the table keeps `found` instead of `record`.
+fn compare(key: &ItemKey, lease: &WriterLease, record: &Record, found: Item) -> Result<Put, DynamoError> {
     let call_id = lease.call_id().clone();
     if item::is_erased(&found) {
         return Err(LogError::erased(&call_id).into());
@@ -76,8 +78,8 @@ fn compare(key: ItemKey, lease: &WriterLease, record: &Record, found: Item) -> R
         return Err(LogError::fenced(&call_id, lease.epoch(), current).into());
     }
     let Some((found_id, found_revision)) = item::identity(&found) else {
-        let reason = "what is there has no `id` and `revision`, or DynamoDB did not give it back";
-        return Err(DynamoError::Unreadable { key, source: AttributeError::Form { reason: reason.into() } });
+        let reason = "it has no `id` and `revision`, or DynamoDB did not return it";
+        return Err(item::unreadable(key, AttributeError::new(reason)));
     };
     let (id, position) = (record.id(), record.position());
     if found_id != id {

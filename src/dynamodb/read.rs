@@ -1,29 +1,26 @@
-//! Reading a call back.
+//! Reads of a call.
 
-use aws_sdk_dynamodb::types::{AttributeValue, ReturnConsumedCapacity};
-
-use super::{Cost, DynamoError, DynamoLog, Item, from_item, header, item, names};
+use super::{DynamoError, DynamoLog, Item, from_item, header, item, keys, names};
 use crate::log::{CallHeader, CallId, LoggedCall};
 
-const HEADER_AND_MESSAGES: &str = "#pk = :pk AND #sk BETWEEN :header AND :behind";
-/// Sorts behind all that begins with [`names::MESSAGE_PREFIX`], and next to it.
-const BEHIND_MESSAGES: &str = "MSG$";
+/// Sorts directly after every key that starts with [`names::MESSAGE_PREFIX`].
+const AFTER_MESSAGES: &str = "MSG$";
 
-/// All items of a call, whatever they are; of an erased one the mark of the call alone.
+/// All items of a call, in any state. Of an erased call, only the mark in place of its header.
 #[derive(Default)]
 pub(super) struct CallItems {
     pub header: Option<Item>,
-    /// In the order of the call's list.
-    pub behind_header: Vec<Item>,
+    /// Messages, summaries, fences and marks, in the order of the call's list.
+    pub others: Vec<Item>,
 }
 
 impl DynamoLog {
-    /// The header of a call, and its records in the order of its list, each summary behind the last message that it
-    /// covers; nothing where nothing was written, the call was erased, or all has expired.
+    /// Returns the header and the records of a call, in the order of its list. A summary follows the last message that it
+    /// covers. Returns an empty call if it was never written, was erased, or has expired.
     ///
-    /// Reads consistently: what was acknowledged is there. DynamoDB gives 1 MB a page, which is one request each.
+    /// Reads consistently, so every acknowledged write is included. Takes one request per MB.
     ///
-    /// Errors: an item that does not read as a record or header; a request that failed.
+    /// Returns an error if an item is not a valid record or header.
     pub(super) async fn read(&self, call_id: &CallId) -> Result<LoggedCall, DynamoError> {
         let items = self.items(call_id).await?;
         let now_s = self.now_s();
@@ -31,61 +28,36 @@ impl DynamoLog {
             return Ok(LoggedCall::default());
         }
         let header = items.header.as_ref().map(header::from_item).transpose()?;
-        let records = items.into_shown(now_s).map(from_item).collect::<Result<_, _>>()?;
+        let records = items.into_visible(now_s).map(from_item).collect::<Result<_, _>>()?;
         Ok(LoggedCall::new(header, records))
     }
 
-    /// The header of a call alone, read consistently; `None` where it was never opened, was erased, or has expired.
-    /// It takes one request, and one read unit.
+    /// Returns the header of a call, or `None` if the call was never opened, was erased, or has expired.
     ///
-    /// Errors: an item that does not read as a header; a request that failed.
+    /// Reads consistently. Takes one request and one read unit.
     pub(super) async fn read_header(&self, call_id: &CallId) -> Result<Option<CallHeader>, DynamoError> {
         let live = self.header_item(call_id).await?.filter(|found| self.is_live(found));
         live.as_ref().map(header::from_item).transpose()
     }
 
     pub(super) async fn header_item(&self, call_id: &CallId) -> Result<Option<Item>, DynamoError> {
-        let answer = self
-            .client
-            .get_item()
-            .table_name(&*self.table)
-            .key(names::PARTITION_KEY, AttributeValue::S(call_id.partition_key()))
-            .key(names::SORT_KEY, AttributeValue::S(names::HEADER.to_owned()))
-            .consistent_read(true)
-            .return_consumed_capacity(ReturnConsumedCapacity::Total)
-            .send()
-            .await;
-        let output = answer.map_err(|error| {
-            let subject = format_args!("the header of call {call_id} in table {}", self.table);
-            DynamoError::request("GetItem", subject, error)
-        })?;
-        self.spent.add(Cost::of_read(output.consumed_capacity()));
-        Ok(output.item)
+        let subject = || format!("the header of call {call_id} in table {}", self.db.table);
+        self.db.get(item::keys(keys::partition_of(call_id), names::HEADER), subject).await
     }
 
     pub(super) async fn items(&self, call_id: &CallId) -> Result<CallItems, DynamoError> {
-        let mut pages = self
-            .client
-            .query()
-            .table_name(&*self.table)
-            .consistent_read(true)
-            .key_condition_expression(HEADER_AND_MESSAGES)
-            .expression_attribute_names("#pk", names::PARTITION_KEY)
+        let query = self
+            .db
+            .query(keys::partition_of(call_id))
+            .key_condition_expression("#pk = :pk AND #sk BETWEEN :header AND :after")
             .expression_attribute_names("#sk", names::SORT_KEY)
-            .expression_attribute_values(":pk", AttributeValue::S(call_id.partition_key()))
-            .expression_attribute_values(":header", AttributeValue::S(names::HEADER.to_owned()))
-            .expression_attribute_values(":behind", AttributeValue::S(BEHIND_MESSAGES.to_owned()))
-            .return_consumed_capacity(ReturnConsumedCapacity::Total)
-            .into_paginator()
-            .send();
+            .expression_attribute_values(":header", item::text(names::HEADER))
+            .expression_attribute_values(":after", item::text(AFTER_MESSAGES));
+        let mut pages = self.db.pages(query, || format!("call {call_id} in table {}", self.db.table));
         let mut items = CallItems::default();
-        while let Some(page) = pages.next().await {
-            let page = page.map_err(|error| {
-                DynamoError::request("Query", format_args!("call {call_id} in table {}", self.table), error)
-            })?;
-            self.spent.add(Cost::of_read(page.consumed_capacity()));
-            for item in page.items.unwrap_or_default() {
-                // It stands before all messages, whatever came after the call was erased.
+        while let Some(page) = pages.next().await? {
+            for item in page {
+                // The header sorts before all messages, including those that arrived after the call was erased.
                 if item::sort_key(&item) == Some(names::HEADER) {
                     let is_erased = item::is_erased(&item);
                     items.header = Some(item);
@@ -93,7 +65,7 @@ impl DynamoLog {
                         return Ok(items);
                     }
                 } else {
-                    items.behind_header.push(item);
+                    items.others.push(item);
                 }
             }
         }
@@ -102,12 +74,12 @@ impl DynamoLog {
 }
 
 impl CallItems {
-    /// The items of messages and summaries that are the call's. DynamoDB deletes what has expired within days: until
-    /// then it is given out, and so is what an older writer wrote too late.
-    pub fn into_shown(self, now_s: i64) -> impl Iterator<Item = Item> {
+    /// Returns the messages and summaries that belong to the call. Leaves out expired items, which DynamoDB deletes only
+    /// days later, and items that a fenced writer wrote too late.
+    pub fn into_visible(self, now_s: i64) -> impl Iterator<Item = Item> {
         let is_held = self.header.as_ref().is_some_and(|header| header.contains_key(names::HELD));
         let fenced = self.fenced();
-        self.behind_header.into_iter().filter(move |item| {
+        self.others.into_iter().filter(move |item| {
             !item::is_erased(item)
                 && !item::is_fence(item)
                 && item::epoch(item) >= fenced
@@ -115,8 +87,8 @@ impl CallItems {
         })
     }
 
-    /// The last epoch whose older writers are all fenced.
+    /// Returns the last epoch whose older writers are all fenced.
     pub fn fenced(&self) -> u32 {
-        self.header.as_ref().and_then(|header| item::number(header, names::FENCED)).unwrap_or(1)
+        self.header.as_ref().and_then(|header| item::read_number(header, names::FENCED)).unwrap_or(1)
     }
 }

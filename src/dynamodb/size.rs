@@ -1,26 +1,27 @@
-//! How large DynamoDB says an item is.
+//! The size of an item, as DynamoDB counts it.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 
 use super::Item;
 
-/// What an item may take, in bytes: the 400 KB of
+/// The most bytes of an item: the 400 KB of
 /// [Constraints](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html).
-pub const MAX_ITEM_BYTES: usize = 400 * 1024;
+const MAX_ITEM_BYTES: usize = 400 * 1024;
 
-/// What the item of a record may take, in bytes: [`MAX_ITEM_BYTES`] less what `epoch` and `expires_at` take, which a
-/// call that is resumed or released from a hold gives to items that are there.
-pub const MAX_RECORD_BYTES: usize = MAX_ITEM_BYTES - 40;
+/// The most bytes of a new record. Leaves room for `epoch` and `expires_at`, which a resume or the release of a hold adds
+/// to existing items.
+pub(super) const MAX_RECORD_BYTES: usize = MAX_ITEM_BYTES - 40;
 
-/// The size of an item in bytes, as in
-/// [Item sizes and formats](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html):
-/// names and values. DynamoDB says of a number only what it takes approximately; here it is a byte or two too large
-/// rather than too small.
+/// Returns the size of an item in bytes: its names and values, as in
+/// [Item sizes and formats](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html).
+///
+/// An item takes 400 KB at most, and a write takes one unit for each KB. DynamoDB documents the size of a number only
+/// approximately, so the result may be a byte or two too large for each number, never too small.
 pub fn item_size(item: &Item) -> usize {
     item.iter().map(|(name, attribute)| name.len() + attribute_size(attribute)).sum()
 }
 
-/// Of each list and map, and of each element or entry in it.
+/// The overhead of a list or map, and of each element in it.
 const CONTAINER_BYTES: usize = 3;
 const ELEMENT_BYTES: usize = 1;
 
@@ -39,13 +40,13 @@ fn attribute_size(attribute: &AttributeValue) -> usize {
             let entry = |(key, item): (&String, _)| ELEMENT_BYTES + key.len() + attribute_size(item);
             CONTAINER_BYTES + entries.iter().map(entry).sum::<usize>()
         }
-        // A bool or null; of what the SDK does not know, nothing is sent.
+        // A bool or null. The SDK never sends an unknown type.
         _ => 1,
     }
 }
 
-/// A byte for two significant digits, one more, one for a sign; and one, for the digits before the point and those
-/// behind it are paired apart.
+/// One byte for each two significant digits, one more for the number, one for a minus sign, and one because the digits
+/// before and after the point are paired separately.
 fn number_size(number: &str) -> usize {
     let mantissa = number.split(['e', 'E']).next().unwrap_or(number);
     let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
@@ -60,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_values_and_what_holds_them_count() {
+    fn size_counts_names_values_and_overhead() {
         let text = |text: &str| AttributeValue::S(text.to_owned());
         let item = Item::from([
             ("id".to_owned(), text("perché")),
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_takes_a_byte_for_two_digits() {
+    fn number_takes_one_byte_per_two_digits() {
         for (number, size) in [("0", 1), ("7", 2), ("700", 2), ("-12", 4), ("1.5", 3), ("1.5E40", 3), ("0.001", 2)] {
             assert_eq!(number_size(number), size, "{number}");
         }

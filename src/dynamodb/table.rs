@@ -1,4 +1,4 @@
-//! The table: its definition, and how it is made on demand.
+//! [`Table`]: the definition of the table, and its creation.
 
 use std::time::Duration;
 
@@ -11,54 +11,34 @@ use aws_sdk_dynamodb::types::{
     ScalarAttributeType, TableDescription, TableStatus,
 };
 
+use super::error::DynamoErrorKind;
 use super::{DynamoError, names, ttl};
+use crate::log::Remedy;
 
-/// The table of the log.
+/// The definition of the log's table, named `verbale` by default.
 ///
-/// Keys `pk` and `sk`, both strings; index `gsi1` with all attributes, in which only headers of calls
-/// are; paid by request; time to live by `expires_at`. No stream.
+/// The keys `pk` and `sk` are strings. The index `gsi1` has all attributes and holds only the headers of calls. Billing is
+/// by request, the time to live uses `expires_at`, and there is no stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Table {
-    /// Its name: 3 to 255 of `[a-zA-Z0-9_.-]`.
-    pub name: String,
-    /// How long [`create_table`] waits for it to become active. On AWS that takes seconds.
-    pub active_within: Duration,
+    name: String,
 }
 
 impl Default for Table {
     fn default() -> Self {
-        Self { name: names::DEFAULT_TABLE.to_owned(), active_within: Duration::from_secs(60) }
+        Self { name: names::DEFAULT_TABLE.to_owned() }
     }
 }
 
-/// Whether [`create_table`] had something to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Creation {
-    /// It made the table.
-    Created,
-    /// The table was there.
-    AlreadyThere,
-}
-
 impl Table {
-    /// The same with another name.
+    /// Uses another name: 3 to 255 of `[a-zA-Z0-9_.-]`.
     #[must_use]
     pub fn with_name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// The same with another time to become active.
-    #[must_use]
-    pub fn with_active_within(mut self, active_within: Duration) -> Self {
-        self.active_within = active_within;
-        self
-    }
-
-    /// The request that makes the table.
-    ///
-    /// Errors: none that is known; the SDK checks that nothing is missing.
+    /// Returns the request that creates the table. The request is complete, so no error is known.
     pub fn definition(&self) -> Result<CreateTableInputBuilder, BuildError> {
         let index = GlobalSecondaryIndex::builder()
             .index_name(names::CALLS_BY_DAY)
@@ -87,39 +67,41 @@ fn key_schema([partition, sort]: [&str; 2]) -> Result<Vec<KeySchemaElement>, Bui
         .collect()
 }
 
-/// Makes the table unless it is there, waits until it is active, and sets its time to live.
+/// Creates the table if it does not exist, waits up to a minute until it is active, and enables its time to live.
 ///
-/// For development and tests; in production the table belongs to the infrastructure, with recovery and alarms.
+/// Use this for development and tests. In production the table belongs to the infrastructure, with recovery and alarms.
 ///
-/// Errors: a table of that name with other keys or without the index; not active in time; a request that failed. A
-/// server that knows no time to live is none.
-pub async fn create_table(client: &Client, table: &Table) -> Result<Creation, DynamoError> {
-    let mut creation = Creation::AlreadyThere;
+/// Returns an error of the kind [`Table`](DynamoErrorKind::Table) if a table of that name has other keys, no index or
+/// another time to live, and of the kind [`Busy`](DynamoErrorKind::Busy) if it is not active in time. Accepts a server that
+/// does not support a time to live.
+pub async fn create_table(client: &Client, table: &Table) -> Result<(), DynamoError> {
     let mut found = describe(client, table).await?;
     if found.is_none() {
-        creation = create(client, table).await?;
+        create(client, table).await?;
         found = describe(client, table).await?;
     }
     let description = active(client, table, found).await?;
     if let Some(difference) = difference(&description) {
-        return Err(DynamoError::OtherTable { table: table.name.as_str().into(), difference: difference.into() });
+        return Err(differs(&table.name, &difference));
     }
-    ttl::enable(client, &table.name).await?;
-    Ok(creation)
+    ttl::enable(client, &table.name).await
 }
 
-async fn create(client: &Client, table: &Table) -> Result<Creation, DynamoError> {
+pub(super) fn differs(table: &str, difference: &str) -> DynamoError {
+    let message = format!("table {table} exists, but {difference}; choose another name, or delete the table if unused");
+    DynamoError::new(DynamoErrorKind::Table, Remedy::Operator, message)
+}
+
+async fn create(client: &Client, table: &Table) -> Result<(), DynamoError> {
     let definition = table
         .definition()
         .map_err(SdkError::<CreateTableError>::construction_failure)
-        .map_err(|error| failed("CreateTable", table, error))?;
+        .map_err(|error| DynamoError::request("CreateTable", table, error))?;
     match definition.send_with(client).await {
-        Ok(_) => Ok(Creation::Created),
-        // Someone else made it in the meantime.
-        Err(error) if error.as_service_error().is_some_and(|error| error.is_resource_in_use_exception()) => {
-            Ok(Creation::AlreadyThere)
-        }
-        Err(error) => Err(failed("CreateTable", table, error)),
+        Ok(_) => Ok(()),
+        // Another process created it in the meantime.
+        Err(error) if error.as_service_error().is_some_and(|error| error.is_resource_in_use_exception()) => Ok(()),
+        Err(error) => Err(DynamoError::request("CreateTable", table, error)),
     }
 }
 
@@ -127,12 +109,13 @@ async fn describe(client: &Client, table: &Table) -> Result<Option<TableDescript
     match client.describe_table().table_name(&table.name).send().await {
         Ok(output) => Ok(output.table),
         Err(error) if error.as_service_error().is_some_and(|error| error.is_resource_not_found_exception()) => Ok(None),
-        Err(error) => Err(failed("DescribeTable", table, error)),
+        Err(error) => Err(DynamoError::request("DescribeTable", table, error)),
     }
 }
 
-/// The SDK's own waiter looks every 20 seconds.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+const ACTIVE_TIMEOUT: Duration = Duration::from_secs(60);
+/// The SDK's own waiter polls only every 20 seconds.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 async fn active(
     client: &Client,
@@ -141,29 +124,29 @@ async fn active(
 ) -> Result<TableDescription, DynamoError> {
     let mut waited = Duration::ZERO;
     loop {
-        // A table that is being changed can be used. Just created, one is not always found at once.
+        // A table that is being updated is usable. A new table is not always visible at once.
         let status = found.as_ref().and_then(TableDescription::table_status).cloned();
-        match found {
-            Some(description) if matches!(status, Some(TableStatus::Active | TableStatus::Updating)) => {
-                return Ok(description);
-            }
-            _ => {}
+        if let Some(description) = found
+            && matches!(status, Some(TableStatus::Active | TableStatus::Updating))
+        {
+            return Ok(description);
         }
-        if waited >= table.active_within {
-            return Err(DynamoError::TableNotActive {
-                table: table.name.as_str().into(),
-                waited_s: waited.as_secs(),
-                status: status.as_ref().map_or("not found", TableStatus::as_str).into(),
-            });
+        if waited >= ACTIVE_TIMEOUT {
+            let status = status.as_ref().map_or("not found", TableStatus::as_str);
+            let (name, seconds) = (&table.name, waited.as_secs());
+            let message = format!(
+                "table {name} is not active after {seconds} seconds ({status}); create it again to keep waiting"
+            );
+            return Err(DynamoError::new(DynamoErrorKind::Busy, Remedy::Retry, message));
         }
-        // Not by the client's own sleep: a configuration has none to show unless one was set in it.
-        tokio::time::sleep(LOOK_EVERY).await;
-        waited += LOOK_EVERY;
+        // The client's own sleep is not accessible unless the configuration sets one.
+        tokio::time::sleep(POLL_INTERVAL).await;
+        waited += POLL_INTERVAL;
         found = describe(client, table).await?;
     }
 }
 
-/// What keeps the log from using the table.
+/// Returns the first difference that prevents the log from using the table.
 fn difference(description: &TableDescription) -> Option<String> {
     if let Some(difference) = key_difference("its", description.key_schema(), TABLE_KEYS) {
         return Some(difference);
@@ -194,11 +177,10 @@ fn key_difference(whose: &str, schema: &[KeySchemaElement], [partition, sort]: [
     })
 }
 
-fn failed<E>(operation: &'static str, table: &Table, error: SdkError<E>) -> DynamoError
-where
-    E: aws_sdk_dynamodb::error::ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
-{
-    DynamoError::request(operation, format_args!("table {}", table.name), error)
+impl std::fmt::Display for Table {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "table {}", self.name)
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The HTTP connector of the SDK whose other end is the engine.
+//! The HTTP connector that passes the SDK's requests to the engine.
 
 use std::fmt;
 
@@ -40,7 +40,7 @@ impl HttpConnector for EngineClient {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let database = self.0.clone();
         HttpConnectorFuture::new(async move {
-            // SQLite blocks: a request with a sync to the disk would hold up a worker of the runtime.
+            // SQLite blocks, and a sync to the disk would stall a worker of the runtime.
             let runtime = Handle::try_current().map_err(|error| ConnectorError::user(error.into()))?;
             let answer = runtime.spawn_blocking(move || answer(&database, &request)).await;
             response(answer.map_err(|error| ConnectorError::other(error.into(), None))?)

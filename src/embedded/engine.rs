@@ -1,10 +1,10 @@
-//! Operations of the engine by name: JSON in, JSON or a typed error out.
+//! The operations of the engine by name, from JSON to JSON or a typed error.
 
 use dynoxide::{Database, DynoxideError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// What a request is answered with.
+/// The response to a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) status: u16,
@@ -25,7 +25,7 @@ const UNKNOWN_OPERATION: &str =
 
 const EMPTY_VALUE: &str = "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes";
 
-/// `None` for an operation that the engine does not know.
+/// Runs an operation. Returns `None` if the engine does not have it.
 fn run(db: &Database, operation: &str, request: &[u8]) -> Result<Option<String>, DynoxideError> {
     let call = Call { operation, request };
     match operation {
@@ -77,8 +77,8 @@ impl Call<'_> {
             .map_err(|error| DynoxideError::InternalServerError(error.to_string()))
     }
 
-    /// The engine's deserialisers say with a prefix which error of DynamoDB they mean. Its own server reads them so,
-    /// and says the rest by what serde says.
+    /// Maps an error of deserialisation as the engine's own server does: by the prefix that names an error of DynamoDB, or
+    /// else by the text of serde.
     fn refusal(&self, message: &str) -> DynoxideError {
         let without_position = message.rfind(" at line ").and_then(|at| message.get(..at)).unwrap_or(message);
         let marked = |prefix: &str| without_position.strip_prefix(prefix).map(str::to_owned);
@@ -117,13 +117,13 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_operation_is_named_so() {
+    fn unknown_operation_has_its_own_error() {
         let (status, kind, _) = refused("ExportTableToPointInTime", "{}");
         assert_eq!((status, kind.as_str()), (400, "com.amazon.coral.service#UnknownOperationException"));
     }
 
     #[test]
-    fn what_cannot_be_read_is_the_error_that_aws_gives() {
+    fn invalid_request_gets_the_error_of_aws() {
         let validation = "com.amazon.coral.validate#ValidationException";
         let serialization = "com.amazon.coral.service#SerializationException";
         for (request, kind, message) in [
@@ -143,12 +143,12 @@ mod tests {
     }
 
     #[test]
-    fn no_marker_of_the_engine_comes_out() {
+    fn markers_of_the_engine_are_removed() {
         let call = Call { operation: "GetItem", request: b"" };
         for marker in
             ["SERIALIZATION_AS_READ:", "SERIALIZATION:", "VALIDATION_AS_READ:", "VALIDATION:", "VALIDATION_REQUEST:"]
         {
-            assert_eq!(call.refusal(&format!("{marker}what at line 1 column 7")).to_string(), "what");
+            assert_eq!(call.refusal(&format!("{marker}reason at line 1 column 7")).to_string(), "reason");
         }
     }
 }

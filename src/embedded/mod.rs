@@ -1,8 +1,8 @@
 //! DynamoDB in this process, for development, tests and examples: [`EmbeddedDynamo`].
 //!
-//! The engine is the crate [`dynoxide`](https://docs.rs/dynoxide-rs), over SQLite. The client in front of it is the
-//! SDK's own, so that what runs here runs against AWS: only its HTTP connector is another one, which hands each request
-//! to the engine. No socket, no credentials, no retries.
+//! The engine is the crate [`dynoxide`](https://docs.rs/dynoxide-rs), which stores tables in SQLite. The client is that of
+//! the SDK, so code that runs here also runs against AWS. Only the HTTP connector differs: it passes each request to the
+//! engine, without a socket, credentials or retries.
 
 mod connector;
 mod engine;
@@ -17,11 +17,10 @@ use dynoxide::{Database, DynoxideError};
 
 use connector::EngineClient;
 
-/// DynamoDB in this process. Clones, and their clients, share the database.
+/// A DynamoDB database in this process. Clones and their clients share the database.
 ///
-/// It does not do what AWS does to a client: no throttling, no latency, no eventual consistency; and items past their
-/// `expires_at` stay, as they do on AWS for days. Do not enable streams on its tables: each write would then cost as
-/// much as there are items.
+/// Unlike AWS, it has no throttling, no latency and no eventual consistency, and it never deletes expired items. Do not
+/// enable streams on its tables: the time of each write would grow with the number of items.
 ///
 /// ```
 /// # use verbale::embedded::EmbeddedDynamo;
@@ -34,63 +33,47 @@ use connector::EngineClient;
 #[derive(Clone)]
 pub struct EmbeddedDynamo(Database);
 
-/// Why a database could not be opened.
+/// The error of a database that cannot be opened. Names the path and the next step.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum EmbeddedError {
-    /// The directory cannot be made.
-    #[error("directory {} cannot be made; choose another, or check its permissions", path.display())]
-    Directory {
-        /// The directory.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The engine takes paths in UTF-8 only.
-    #[error("the path {} is not valid UTF-8; choose another directory", path.display())]
-    NotUnicode {
-        /// The database.
-        path: PathBuf,
-    },
-    /// The engine refuses the database.
-    #[error("the database {} cannot be opened; is it one, and free?", path.display())]
-    Database {
-        /// The database.
-        path: PathBuf,
-        /// Why.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
+#[error("cannot open the database {}: {advice}", path.display())]
+pub struct EmbeddedError {
+    path: PathBuf,
+    advice: &'static str,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
 const FILE: &str = "dynamodb.sqlite";
 
 impl EmbeddedDynamo {
-    /// An empty database in memory, gone with its last clone and client.
-    ///
-    /// Errors: the engine does not start.
+    /// Creates an empty database in memory. It is dropped with its last clone and client.
     pub fn in_memory() -> Result<Self, EmbeddedError> {
-        Database::memory().map(Self).map_err(|error| refused(Path::new(":memory:"), error))
+        Database::memory().map(Self).map_err(|error| refused(PathBuf::from(":memory:"), error))
     }
 
-    /// The database in `directory`; both are made where they are missing. What was acknowledged is on the disk.
+    /// Opens the database in `directory`, and creates both if they do not exist. Acknowledged writes are on the disk.
     ///
-    /// Blocks for a few milliseconds: in async code call it at the start. Errors: the directory cannot be made or
-    /// used, or holds another kind of file of that name.
+    /// Blocks for a few milliseconds, so call it at the start of async code. Returns an error if the directory cannot be
+    /// created or used, or has another kind of file with the database's name.
     pub fn open(directory: impl AsRef<Path>) -> Result<Self, EmbeddedError> {
         let directory = directory.as_ref();
-        std::fs::create_dir_all(directory)
-            .map_err(|source| EmbeddedError::Directory { path: directory.to_owned(), source })?;
         let path = directory.join(FILE);
-        let Some(text) = path.to_str() else { return Err(EmbeddedError::NotUnicode { path }) };
-        Database::new(text).map(Self).map_err(|error| refused(&path, error))
+        if let Err(error) = std::fs::create_dir_all(directory) {
+            let advice = "its directory cannot be created; choose another one, or check the permissions";
+            return Err(EmbeddedError { path, advice, source: Some(error.into()) });
+        }
+        let Some(text) = path.to_str() else {
+            let advice = "its path is not valid UTF-8; choose another directory";
+            return Err(EmbeddedError { path, advice, source: None });
+        };
+        Database::new(text).map(Self).map_err(|error| refused(path.clone(), error))
     }
 
-    /// A client of the SDK whose requests go to this database. Needs a tokio runtime, whose blocking pool the engine
-    /// runs on, one request at a time.
+    /// Returns a client of the SDK for this database. Its requests need a tokio runtime; the engine runs them on the
+    /// runtime's blocking pool, one at a time.
     pub fn client(&self) -> Client {
         let config = Config::builder()
             .behavior_version(BehaviorVersion::latest())
-            // The SDK wants them; none is looked at, nor is the chain of credential providers ever asked.
+            // The SDK requires these settings, but the engine ignores them. No credential provider is called.
             .region(Region::from_static("us-east-1"))
             .endpoint_url("http://dynamodb.invalid")
             .credentials_provider(Credentials::new("embedded", "embedded", None, None, "embedded"))
@@ -102,8 +85,9 @@ impl EmbeddedDynamo {
     }
 }
 
-fn refused(path: &Path, error: DynoxideError) -> EmbeddedError {
-    EmbeddedError::Database { path: path.to_owned(), source: error.into() }
+fn refused(path: PathBuf, error: DynoxideError) -> EmbeddedError {
+    let advice = "the file is damaged, no database, or in use; choose another directory, or stop the other process";
+    EmbeddedError { path, advice, source: Some(error.into()) }
 }
 
 impl fmt::Debug for EmbeddedDynamo {

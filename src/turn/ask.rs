@@ -13,7 +13,7 @@ use super::request::Asked;
 use super::setup::Setup;
 use super::spans;
 use crate::clock::from_now;
-use crate::contents::{ResolveLimits, resolve};
+use crate::contents::resolve;
 use crate::message::is_blank;
 use crate::model::{Failure, Generation, ModelError, ModelEvent, Partial, Wait};
 
@@ -65,11 +65,11 @@ pub(super) async fn ask<H: Host>(host: &H, id: SpeechId, deadlines: &Deadlines, 
     };
     let Some((_, model)) = &setup.model else { return Answer::Failed(TurnFailure::NoModel) };
     if let Some(store) = &setup.contents {
-        let resolved = resolve(request.messages, &**store, ResolveLimits::default()).await;
-        for problem in &resolved.problems {
+        let (messages, problems) = resolve(request.messages, &**store).await;
+        for problem in &problems {
             tracing::warn!(call_id = ?host.call_id(), %problem, "the model gets a description in place of a content");
         }
-        request.messages = resolved.messages;
+        request.messages = messages;
     }
     let hash = request.fingerprint();
     host.with(|core| core.hashed(id, hash));

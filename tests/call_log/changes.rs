@@ -1,4 +1,4 @@
-//! What every `CallLog` owes of calls as a whole, case by case: one writer, endings, holds, expiry.
+//! The contract of every `CallLog` for calls as a whole, case by case: one writer, call ends, holds and expiry.
 
 use verbale::clock::{Clock, ManualClock};
 use verbale::log::{CallChange, CallEnd, CallHeader, CallId, CallLog, LogErrorKind, LoggedCall, Put, WriterLease};
@@ -6,19 +6,19 @@ use verbale::{LastMessage, MessagesManager, PlainMessage, Record};
 
 use super::conformance::{call, calls_of, day, first, header, message, put, put_as, read, summary};
 
-/// Runs every case. The clock goes on meanwhile, by years.
+/// Runs every case. The cases advance the clock by years.
 pub async fn all(log: &dyn CallLog, clock: &ManualClock) {
-    an_older_writer_is_refused_and_told(log).await;
+    older_writer_is_refused(log).await;
     each_writer_has_its_own_epoch(log).await;
-    a_conversation_goes_on_in_another_process(log).await;
-    what_was_never_opened_or_is_erased_is_not_changed(log).await;
-    a_call_ends_once(log).await;
-    what_is_held_is_not_erased(log).await;
-    what_has_expired_is_gone(log, clock).await;
-    what_is_held_does_not_expire(log, clock).await;
+    conversation_continues_in_another_process(log).await;
+    unopened_or_erased_call_cannot_be_changed(log).await;
+    call_ends_once(log).await;
+    held_call_is_not_erased(log).await;
+    expired_call_is_gone(log, clock).await;
+    held_call_does_not_expire(log, clock).await;
 }
 
-/// A header that is read alone is that of the call.
+/// Reads a call, and checks that its header read alone is the same.
 async fn read_call(log: &dyn CallLog, call_id: &CallId) -> LoggedCall {
     let call = log.read_call(call_id).await.unwrap();
     assert_eq!(log.read_header(call_id).await.unwrap(), call.header);
@@ -42,8 +42,8 @@ async fn change(log: &dyn CallLog, lease: &WriterLease, change: CallChange) -> C
     log.change_call(lease.call_id(), &change).await.unwrap()
 }
 
-/// That no record is stored, and that the writer is told by whom it is fenced.
-pub async fn is_fenced(log: &dyn CallLog, lease: &WriterLease, records: &[Record], by: u32) {
+/// Asserts that each record is refused because of the writer of epoch `by`.
+pub async fn assert_fenced(log: &dyn CallLog, lease: &WriterLease, records: &[Record], by: u32) {
     for record in records {
         let error = log.put_record(lease, record).await.unwrap_err();
         let writers = format!(
@@ -56,7 +56,7 @@ pub async fn is_fenced(log: &dyn CallLog, lease: &WriterLease, records: &[Record
     }
 }
 
-async fn an_older_writer_is_refused_and_told(log: &dyn CallLog) {
+async fn older_writer_is_refused(log: &dyn CallLog) {
     let opened = header("fenced", day(50).0);
     let old = open(log, &opened).await;
     let stored = [message(0, 1), message(1, 1), summary(1, 1), message(2, 2), message(3, 1)];
@@ -70,7 +70,7 @@ async fn an_older_writer_is_refused_and_told(log: &dyn CallLog) {
     for late in
         [message(4, 1), message(3, 2), message(0, 9), message(2, 2), message(2, 1), summary(2, 2), summary(3, 2)]
     {
-        is_fenced(log, &old, &[late], 2).await;
+        assert_fenced(log, &old, &[late], 2).await;
     }
     let error = log.change_call(old.call_id(), &close(&old, "hangup")).await.unwrap_err();
     assert!(error.kind() == LogErrorKind::Fenced && !error.is_retryable(), "{error:?}");
@@ -80,7 +80,7 @@ async fn an_older_writer_is_refused_and_told(log: &dyn CallLog) {
     let expected = [Put::Written, Put::AlreadyThere, Put::AlreadyThere, Put::Written, Put::Written, Put::NewerKept];
     assert_eq!(put_as(log, &new, &added).await, expected);
     for late in [message(4, 2), summary(3, 2), summary(2, 2), message(2, 9)] {
-        is_fenced(log, &old, &[late], 2).await;
+        assert_fenced(log, &old, &[late], 2).await;
     }
     let all = [message(0, 1), message(1, 1), summary(1, 1), message(2, 3), message(3, 1), summary(3, 2), message(4, 1)];
     assert_eq!(read(log, old.call_id()).await, all);
@@ -101,19 +101,19 @@ async fn each_writer_has_its_own_epoch(log: &dyn CallLog) {
     };
     assert_eq!(leases.iter().map(WriterLease::epoch).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
     for old in &leases[..4] {
-        is_fenced(log, old, &[message(4, 1)], 5).await;
-        is_fenced(log, old, &[message(0, 2)], 5).await;
+        assert_fenced(log, old, &[message(4, 1)], 5).await;
+        assert_fenced(log, old, &[message(0, 2)], 5).await;
     }
     assert_eq!(put_as(log, &leases[4], &[message(4, 1)]).await, [Put::Written]);
-    is_fenced(log, &leases[3], &[message(4, 2)], 5).await;
+    assert_fenced(log, &leases[3], &[message(4, 2)], 5).await;
     assert_eq!(read(log, leases[0].call_id()).await, [0, 1, 2, 3, 4].map(|seq| message(seq, 1)));
     let listed = calls_of(log, &query).await;
     assert_eq!(listed.iter().map(CallHeader::epoch).collect::<Vec<_>>(), [5]);
     assert_eq!(read_call(log, leases[0].call_id()).await.header.as_ref(), listed.first());
 }
 
-async fn a_conversation_goes_on_in_another_process(log: &dyn CallLog) {
-    let old = open(log, &header("goes on", day(52).0)).await;
+async fn conversation_continues_in_another_process(log: &dyn CallLog) {
+    let old = open(log, &header("continues", day(52).0)).await;
     let mut manager = MessagesManager::<PlainMessage>::new();
     manager.add_assistant("Hello!").unwrap();
     manager.add_user("Hi").unwrap();
@@ -126,15 +126,15 @@ async fn a_conversation_goes_on_in_another_process(log: &dyn CallLog) {
 
     manager.add_user("My card is lost").unwrap();
     let late = manager.changes(LastMessage::Include).records().to_vec();
-    is_fenced(log, &old, &late, 2).await;
-    // Another message in the same place.
+    assert_fenced(log, &old, &late, 2).await;
+    // Another message at the same position.
     resumed.add_user("My card is gone").unwrap();
     resumed.add_summary("They met.", &resumed.summarizing().unwrap()).unwrap();
     put_as(log, &new, resumed.changes(LastMessage::Include).records()).await;
     assert!(MessagesManager::restore(read(log, old.call_id()).await).unwrap() == resumed);
 }
 
-async fn what_was_never_opened_or_is_erased_is_not_changed(log: &dyn CallLog) {
+async fn unopened_or_erased_call_cannot_be_changed(log: &dyn CallLog) {
     let changes =
         |lease: &WriterLease| [CallChange::Resume, close(lease, "hangup"), CallChange::Hold, CallChange::Release];
     let [unknown, unopened, erased] = ["unknown", "unopened", "erased for good"].map(call);
@@ -169,18 +169,18 @@ async fn what_was_never_opened_or_is_erased_is_not_changed(log: &dyn CallLog) {
     assert!(read_call(log, &erased).await.is_empty());
 }
 
-async fn a_call_ends_once(log: &dyn CallLog) {
+async fn call_ends_once(log: &dyn CallLog) {
     let (at_ms, query) = day(54);
     let lease = open(log, &header("ended", at_ms)).await;
     put_as(log, &lease, &[message(0, 1)]).await;
     let ended = change(log, &lease, close(&lease, "hangup")).await;
     assert_eq!(ended.call_end(), Some(&call_end("hangup")));
     assert_eq!(ended.call_end().and_then(CallEnd::last_seq), Some(4));
-    // The first one stays.
+    // The first call end is kept.
     assert_eq!(change(log, &lease, close(&lease, "transfer")).await, ended);
     assert_eq!(calls_of(log, &query).await, vec![ended.clone()]);
     assert_eq!(read_call(log, lease.call_id()).await, LoggedCall::new(Some(ended.clone()), vec![message(0, 1)]));
-    // To open it again changes nothing.
+    // Put the call again changes nothing.
     log.open_call(&header("ended", at_ms)).await.unwrap();
     assert_eq!(calls_of(log, &query).await, [ended]);
 
@@ -193,7 +193,7 @@ async fn a_call_ends_once(log: &dyn CallLog) {
     );
     let ended = change(log, &again, close(&again, "transfer")).await;
     assert_eq!((ended.epoch(), ended.call_end()), (2, Some(&call_end("transfer"))));
-    // Who is fenced is told so, though the call has ended.
+    // A fenced writer gets its error even after the call has ended.
     assert_eq!(
         log.change_call(lease.call_id(), &close(&lease, "hangup")).await.unwrap_err().kind(),
         LogErrorKind::Fenced
@@ -207,7 +207,7 @@ async fn a_call_ends_once(log: &dyn CallLog) {
     assert_eq!(change(log, &empty, closing).await.call_end(), Some(&nothing));
 }
 
-async fn what_is_held_is_not_erased(log: &dyn CallLog) {
+async fn held_call_is_not_erased(log: &dyn CallLog) {
     let (at_ms, query) = day(55);
     let opened = header("held", at_ms);
     let lease = open(log, &opened).await;
@@ -230,7 +230,7 @@ async fn what_is_held_is_not_erased(log: &dyn CallLog) {
     assert!(read_call(log, lease.call_id()).await.is_empty());
 }
 
-async fn what_has_expired_is_gone(log: &dyn CallLog, clock: &ManualClock) {
+async fn expired_call_is_gone(log: &dyn CallLog, clock: &ManualClock) {
     let (at_ms, query) = day(56);
     let now_s = clock.now_ms().div_euclid(1_000);
     let [soon, later] =
@@ -252,7 +252,7 @@ async fn what_has_expired_is_gone(log: &dyn CallLog, clock: &ManualClock) {
     }
     log.erase_call(soon.call_id()).await.unwrap();
 
-    // What its next writers write expires with it.
+    // Records of later writers expire with the call.
     let resumed = log.resume_call(later.call_id()).await.unwrap().lease().unwrap();
     assert_eq!(resumed.expires_at_s(), later.expires_at_s());
     put_as(log, &resumed, &[message(2, 1)]).await;
@@ -262,7 +262,7 @@ async fn what_has_expired_is_gone(log: &dyn CallLog, clock: &ManualClock) {
     assert_eq!(calls_of(log, &query).await, []);
 }
 
-async fn what_is_held_does_not_expire(log: &dyn CallLog, clock: &ManualClock) {
+async fn held_call_does_not_expire(log: &dyn CallLog, clock: &ManualClock) {
     let (at_ms, query) = day(57);
     let expires_at_s = clock.now_ms().div_euclid(1_000) + 10;
     let opened = header("held for years", at_ms).with_expires_at(expires_at_s);
@@ -272,7 +272,7 @@ async fn what_is_held_does_not_expire(log: &dyn CallLog, clock: &ManualClock) {
     assert_eq!((held.is_held(), held.expires_at_s()), (true, Some(expires_at_s)));
     clock.advance(3 * 365 * 86_400_000);
     assert_eq!(calls_of(log, &query).await, vec![held.clone()]);
-    // Of a claim from before the hold, too.
+    // Also records that were written with a lease from before the hold.
     put_as(log, &lease, &[message(1, 1)]).await;
     let all = [message(0, 1), summary(0, 1), message(1, 1)];
     assert_eq!(read_call(log, lease.call_id()).await, LoggedCall::new(Some(held), all.to_vec()));
@@ -284,7 +284,7 @@ async fn what_is_held_does_not_expire(log: &dyn CallLog, clock: &ManualClock) {
     put_as(log, &new, &[message(2, 1)]).await;
     change(log, &new, close(&new, "hangup")).await;
     assert_eq!(read(log, lease.call_id()).await.len(), 4);
-    is_fenced(log, &lease, &[message(2, 1)], 2).await;
+    assert_fenced(log, &lease, &[message(2, 1)], 2).await;
 
     let released = change(log, &new, CallChange::Release).await;
     assert_eq!((released.is_held(), released.expires_at_s()), (false, Some(expires_at_s)));

@@ -1,4 +1,4 @@
-//! What every `CallLog` owes, case by case. A backend is held to it in a few lines: see `main.rs`.
+//! The contract of every `CallLog`, case by case. See `main.rs` for how a backend is checked.
 
 use std::sync::Arc;
 
@@ -15,22 +15,22 @@ use super::changes;
 pub const START_MS: i64 = 1_744_815_823_058;
 const DAY_MS: i64 = 86_400_000;
 
-/// A clock for a log that is held to the contract.
+/// Returns the clock for a log under test.
 pub fn clock() -> Arc<ManualClock> {
     Arc::new(ManualClock::new(START_MS))
 }
 
-/// Runs every case against an empty log, which has this clock.
+/// Runs every case against an empty log with this clock.
 pub async fn all(log: &dyn CallLog, clock: &ManualClock) {
-    putting_needs_no_order(log).await;
-    another_writer_is_told(log).await;
-    a_call_is_read_in_its_order_and_goes_on(log).await;
-    calls_do_not_mix(log).await;
-    a_header_is_written_once(log).await;
+    puts_need_no_order(log).await;
+    second_writer_gets_a_conflict(log).await;
+    call_is_read_in_order_and_continues(log).await;
+    calls_are_separate(log).await;
+    header_is_written_once(log).await;
     calls_are_listed_by_day_and_tenant(log).await;
-    pages_follow_each_other(log).await;
-    what_was_erased_stays_so(log).await;
-    a_call_that_was_never_there_is_erased_as_well(log).await;
+    pages_are_complete_and_ordered(log).await;
+    erased_call_stays_erased(log).await;
+    unknown_call_can_be_erased(log).await;
     changes::all(log, clock).await;
 }
 
@@ -42,7 +42,7 @@ pub fn id(number: u32) -> MessageId {
     MessageId::from(u128::from(number))
 }
 
-/// Message `seq` at a revision; its id goes with its place, its text with its revision.
+/// Returns message `seq` at a revision. Its id follows from `seq`, and its text from the revision.
 pub fn message(seq: u32, revision: u32) -> Record {
     record(json!({
         "id": id(seq).to_string(), "seq": seq, "revision": revision,
@@ -63,7 +63,7 @@ fn record(json: serde_json::Value) -> Record {
     serde_json::from_value(json).unwrap()
 }
 
-/// The claim of the first writer of a call whose records do not expire.
+/// Returns the lease of the first writer of a call without an expiry.
 pub fn first(call_id: &CallId) -> WriterLease {
     WriterLease::first(call_id.clone())
 }
@@ -85,7 +85,7 @@ pub async fn put_as(log: &dyn CallLog, lease: &WriterLease, records: &[Record]) 
     puts
 }
 
-async fn putting_needs_no_order(log: &dyn CallLog) {
+async fn puts_need_no_order(log: &dyn CallLog) {
     let call_id = call("order");
     assert_eq!(read(log, &call_id).await, []);
     let records = [message(1, 2), message(0, 3), message(1, 1), message(1, 2), message(0, 4), message(0, 3)];
@@ -95,7 +95,7 @@ async fn putting_needs_no_order(log: &dyn CallLog) {
     assert_eq!(read(log, &call_id).await, [message(0, 4), message(1, 2)]);
 }
 
-async fn another_writer_is_told(log: &dyn CallLog) {
+async fn second_writer_gets_a_conflict(log: &dyn CallLog) {
     let call_id = call("conflict");
     put(log, &call_id, &[message(0, 2)]).await;
     let changed = |key: &str, value: serde_json::Value| {
@@ -122,7 +122,7 @@ async fn another_writer_is_told(log: &dyn CallLog) {
     assert_eq!(read(log, &call_id).await, [message(0, 2)]);
 }
 
-async fn a_call_is_read_in_its_order_and_goes_on(log: &dyn CallLog) {
+async fn call_is_read_in_order_and_continues(log: &dyn CallLog) {
     let call_id = call("order of the list");
     let records = [summary(10, 2), message(10, 1), message(2, 1), summary(2, 1), message(11, 1)];
     put(log, &call_id, &records).await;
@@ -145,7 +145,7 @@ async fn a_call_is_read_in_its_order_and_goes_on(log: &dyn CallLog) {
     assert!(MessagesManager::restore(read(log, &call_id).await).unwrap() == restored);
 }
 
-async fn calls_do_not_mix(log: &dyn CallLog) {
+async fn calls_are_separate(log: &dyn CallLog) {
     let long = "X".repeat(1_000);
     let names = ["CA", "CA1", "ca1", "CA#MSG#0", "CALL", "../x", "%43+a.jsonl", "con", "ü", "a/b", long.as_str()];
     for (revision, name) in (1..).zip(names) {
@@ -171,22 +171,22 @@ pub async fn calls_of(log: &dyn CallLog, query: &CallQuery) -> Vec<CallHeader> {
     calls
 }
 
-/// Each case that lists has days of its own.
 fn of_tenant(query: &CallQuery, name: &str) -> CallQuery {
     let mut query = query.clone();
     query.tenant = Some(tenant(name));
     query
 }
 
+/// Returns a day and its query. Each case that lists calls uses days of its own.
 pub fn day(number: i64) -> (i64, CallQuery) {
     let at_ms = START_MS + number * DAY_MS;
     (at_ms, CallQuery::of_day(Day::of_ms(at_ms)))
 }
 
-async fn a_header_is_written_once(log: &dyn CallLog) {
+async fn header_is_written_once(log: &dyn CallLog) {
     let (at_ms, query) = day(1);
     let opened = header("opened", at_ms);
-    // A message before, and one after: both stay.
+    // The messages before and after the opening both stay.
     put(log, &call("opened"), &[message(0, 1)]).await;
     assert_eq!(calls_of(log, &query).await, []);
     assert_eq!(log.open_call(&opened).await.unwrap(), Put::Written);
@@ -221,7 +221,7 @@ async fn calls_are_listed_by_day_and_tenant(log: &dyn CallLog) {
     assert_eq!(calls_of(log, &of_tenant(&query, "DAY")).await, [other]);
     assert_eq!(calls_of(log, &day(9).1).await, [before]);
     assert_eq!(calls_of(log, &day(11).1).await, [after]);
-    // The first day there is, whose starts have fewer digits.
+    // The starts of the first day of the epoch have fewer digits.
     let [first, second] = [header("first", 9), header("second", 10)];
     for header in [&first, &second] {
         log.open_call(header).await.unwrap();
@@ -229,9 +229,9 @@ async fn calls_are_listed_by_day_and_tenant(log: &dyn CallLog) {
     assert_eq!(calls_of(log, &CallQuery::of_day(Day::of_ms(0))).await, [second, first]);
 }
 
-async fn pages_follow_each_other(log: &dyn CallLog) {
+async fn pages_are_complete_and_ordered(log: &dyn CallLog) {
     let (at_ms, query) = day(20);
-    // Two and two in the same millisecond.
+    // Pairs of calls start in the same millisecond.
     let mut headers: Vec<_> = (0..7).map(|number| header(&format!("page {number}"), at_ms + number / 2)).collect();
     for header in &headers {
         log.open_call(header).await.unwrap();
@@ -245,14 +245,14 @@ async fn pages_follow_each_other(log: &dyn CallLog) {
             let page = log.list_calls(&query).await.unwrap();
             assert!(!page.calls.is_empty() && page.calls.len() <= usize::from(limit));
             found.extend(page.calls);
-            assert!(found.len() <= headers.len(), "{limit} a page: a call comes twice");
+            assert!(found.len() <= headers.len(), "page size {limit}: a call is listed twice");
             let Some(next) = page.next else { break };
-            // As it comes back from a client.
+            // A client sends the cursor back as text.
             query.after = Some(next.to_string().parse::<Cursor>().unwrap());
         }
-        assert_eq!(found, headers, "{limit} a page");
+        assert_eq!(found, headers, "page size {limit}");
     }
-    // What came and went since the first page moves nothing.
+    // Calls that were opened or erased since the first page do not shift the second.
     let mut query = query;
     query.limit = 3;
     let page = log.list_calls(&query).await.unwrap();
@@ -264,10 +264,10 @@ async fn pages_follow_each_other(log: &dyn CallLog) {
     assert_eq!(page.calls, headers[3..6]);
 }
 
-async fn what_was_erased_stays_so(log: &dyn CallLog) {
+async fn erased_call_stays_erased(log: &dyn CallLog) {
     let (at_ms, query) = day(30);
     let call_id = call("erased");
-    // More than one batch of DynamoDB's.
+    // More than one batch of DynamoDB.
     let records: Vec<Record> = (0..60).map(|seq| message(seq, 2)).chain([summary(3, 1)]).collect();
     put(log, &call_id, &records).await;
     log.open_call(&header("erased", at_ms)).await.unwrap();
@@ -279,7 +279,7 @@ async fn what_was_erased_stays_so(log: &dyn CallLog) {
         let error = log.put_record(&first(&call_id), &late).await.unwrap_err();
         assert!(error.kind() == LogErrorKind::Erased && !error.is_retryable(), "{error:?}");
     }
-    // Of what the log had never seen a backend only owes that it is not read.
+    // A record that the log had never seen may be stored, but must not be read.
     let _ = log.put_record(&first(&call_id), &message(60, 1)).await;
     assert_eq!(log.open_call(&header("erased", at_ms)).await.unwrap_err().kind(), LogErrorKind::Erased);
     assert_eq!(log.open_call(&header("erased", at_ms + 1)).await.unwrap_err().kind(), LogErrorKind::Erased);
@@ -291,7 +291,7 @@ async fn what_was_erased_stays_so(log: &dyn CallLog) {
     assert_eq!(log.put_record(&first(&call_id), &message(60, 2)).await.unwrap_err().kind(), LogErrorKind::Erased);
 }
 
-async fn a_call_that_was_never_there_is_erased_as_well(log: &dyn CallLog) {
+async fn unknown_call_can_be_erased(log: &dyn CallLog) {
     let (at_ms, query) = day(40);
     log.erase_call(&call("never")).await.unwrap();
     let _ = log.put_record(&first(&call("never")), &message(0, 1)).await;

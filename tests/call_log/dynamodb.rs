@@ -1,4 +1,4 @@
-//! What is DynamoDB's own about the contract: what stands in the table, and what it costs.
+//! The log in DynamoDB: its items and its cost.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -11,7 +11,7 @@ use verbale::log::{CallChange, CallHeader, CallLog, CallQuery, Day, LogErrorKind
 use super::changes::{call_end, open};
 use super::conformance::{START_MS, call, message, put, put_as, read, summary};
 
-/// A log in an empty table in memory.
+/// Returns a log in an empty table in memory.
 pub async fn log() -> DynamoLog {
     log_and_client().await.0
 }
@@ -37,12 +37,12 @@ fn item(entries: &[(&str, &str)]) -> Item {
 }
 
 #[tokio::test]
-async fn a_header_is_the_item_that_the_design_says() {
+async fn header_has_the_documented_attributes() {
     let (log, client) = log_and_client().await;
     let header = CallHeader::new(call("CA#1"), START_MS).unwrap().with_tenant(Tenant::new("bank").unwrap());
     log.open_call(&header).await.unwrap();
     let cost = log.cost();
-    // One for the table, one for the index.
+    // One unit for the table and one for the index.
     assert_eq!((cost.requests, cost.write_units as u32), (1, 2));
     assert_eq!(
         items(&client).await,
@@ -60,7 +60,7 @@ async fn a_header_is_the_item_that_the_design_says() {
 }
 
 #[tokio::test]
-async fn of_an_erased_call_only_its_places_are_left() {
+async fn erased_call_leaves_only_marks() {
     let (log, client) = log_and_client().await;
     let header = CallHeader::new(call("CA1"), START_MS).unwrap();
     log.open_call(&header).await.unwrap();
@@ -70,7 +70,7 @@ async fn of_an_erased_call_only_its_places_are_left() {
     let marks = ["CALL", "MSG#00000000", "MSG#00000000#SUM#0001", "MSG#00000001"].map(mark);
     assert_eq!(items(&client).await, marks);
 
-    // What had never arrived is stored, not read, and gone with the next erasing: that is the limit of it.
+    // A message that had never arrived is stored but not read, and the next erasure removes it.
     put(&log, &call("CA1"), &[message(2, 1)]).await;
     assert_eq!(read(&log, &call("CA1")).await, []);
     let spent = log.cost();
@@ -79,14 +79,14 @@ async fn of_an_erased_call_only_its_places_are_left() {
     let mut marks = marks.to_vec();
     marks.push(mark("MSG#00000002"));
     assert_eq!(items(&client).await, marks);
-    // Erased already: nothing is written over again but the call's mark.
+    // A repeated erasure writes only the mark of the call.
     let spent = log.cost();
     log.erase_call(&call("CA1")).await.unwrap();
     assert_eq!((log.cost() - spent).requests, 2);
 }
 
 #[tokio::test]
-async fn a_mark_outlives_the_time_to_live() {
+async fn mark_outlives_the_expiry() {
     let clock = Arc::new(ManualClock::new(1_000_000));
     let log = log().await.with_clock(clock.clone());
     let header = CallHeader::new(call("CA1"), START_MS).unwrap().with_expires_at(1_001);
@@ -99,7 +99,7 @@ async fn a_mark_outlives_the_time_to_live() {
 }
 
 #[tokio::test]
-async fn what_has_expired_is_not_listed() {
+async fn expired_call_is_not_listed() {
     let clock = Arc::new(ManualClock::new(1_000_999));
     let log = log().await.with_clock(clock.clone());
     let header = |id: &str, at_ms| CallHeader::new(call(id), at_ms).unwrap();
@@ -123,7 +123,7 @@ fn names_of(items: &[Item], name: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn nothing_of_a_held_call_expires() {
+async fn held_call_has_no_expiry() {
     let (log, client) = log_and_client().await;
     let lease = open(&log, &CallHeader::new(call("CA1"), START_MS).unwrap().with_expires_at(2_000_000_000)).await;
     put_as(&log, &lease, &[message(0, 1), summary(0, 1)]).await;
@@ -140,14 +140,14 @@ async fn nothing_of_a_held_call_expires() {
     assert_eq!(lease.expires_at_s(), None);
     let spent = log.cost();
     log.change_call(lease.call_id(), &CallChange::Hold).await.unwrap();
-    assert_eq!((log.cost() - spent).requests, 3, "the header read and written, a query");
+    assert_eq!((log.cost() - spent).requests, 3, "a read and a write of the header, and a query");
 
     log.change_call(lease.call_id(), &CallChange::Release).await.unwrap();
     assert_eq!(items(&client).await, before);
 }
 
 #[tokio::test]
-async fn what_a_claim_from_before_a_hold_wrote_is_swept_at_the_end() {
+async fn close_corrects_the_expiry_of_items_with_an_old_lease() {
     let (log, client) = log_and_client().await;
     let lease = open(&log, &CallHeader::new(call("CA1"), START_MS).unwrap().with_expires_at(2_000_000_000)).await;
     put_as(&log, &lease, &[message(0, 1)]).await;
@@ -158,7 +158,7 @@ async fn what_a_claim_from_before_a_hold_wrote_is_swept_at_the_end() {
     log.change_call(lease.call_id(), &close(&lease)).await.unwrap();
     assert_eq!(names_of(&items(&client).await, "expires_at"), Vec::<String>::new());
 
-    // And what one from during the hold wrote behind its end.
+    // The close also corrects items that a lease from during the hold wrote after the release.
     log.change_call(lease.call_id(), &CallChange::Release).await.unwrap();
     put_as(&log, &WriterLease::of(&held), &[message(2, 1)]).await;
     assert_eq!(names_of(&items(&client).await, "expires_at").len(), 3);
@@ -167,7 +167,7 @@ async fn what_a_claim_from_before_a_hold_wrote_is_swept_at_the_end() {
 }
 
 #[tokio::test]
-async fn a_call_that_ended_says_so_in_its_header_for_two_units() {
+async fn closing_updates_the_header_for_two_units() {
     let (log, client) = log_and_client().await;
     let lease = open(&log, &CallHeader::new(call("CA1"), START_MS).unwrap()).await;
     let lease = log.resume_call(lease.call_id()).await.unwrap().lease().unwrap();
@@ -175,7 +175,7 @@ async fn a_call_that_ended_says_so_in_its_header_for_two_units() {
     let spent = log.cost();
     log.change_call(lease.call_id(), &change).await.unwrap();
     let cost = log.cost() - spent;
-    // One for the table, one for the index.
+    // One unit for the table and one for the index.
     assert_eq!((cost.requests, cost.write_units as u32), (1, 2));
     let header = item(&[
         ("pk", "CALL#CA1"),
@@ -200,7 +200,7 @@ async fn a_call_that_ended_says_so_in_its_header_for_two_units() {
 }
 
 #[tokio::test]
-async fn a_day_that_gets_more_shards_shows_all_its_calls() {
+async fn day_with_more_shards_lists_all_calls() {
     let (log, client) = log_and_client().await;
     let mut expected = Vec::new();
     for (number, shards) in (0..30).zip([1_u8, 1, 1, 2, 2, 5, 5, 5, 12, 12].into_iter().cycle().take(30)) {

@@ -1,5 +1,5 @@
-//! Random histories of one call: puts in any order, with repetitions, of older writers too; opens, changes, erases, and
-//! what comes late.
+//! Random histories of one call, compared with a model: puts in any order, repeated puts, puts of older writers, opens,
+//! changes, erasures and late puts.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use verbale::message::Position;
 use super::changes::call_end;
 use super::conformance::{START_MS, calls_of, first, header, message, put_as, summary, tenant};
 
-/// What may happen to a call. Of a writer it is told how many epochs it lags behind.
+/// A step of a history. `lag` is the number of epochs between the writer and the newest one.
 #[derive(Debug, Clone)]
 enum Step {
     Put { lag: u32, records: Vec<Record> },
@@ -45,7 +45,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Each history is of a call of its own in one log.
+/// Checks random histories, each of its own call in one log.
 pub fn check(cases: u32, log: &dyn CallLog) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let number = Cell::new(0);
@@ -55,16 +55,16 @@ pub fn check(cases: u32, log: &dyn CallLog) {
     });
 }
 
-/// What must come out.
+/// The expected state of the call.
 struct Model<'a> {
     log: &'a dyn CallLog,
     opened: CallHeader,
     header: Option<CallHeader>,
     records: BTreeMap<Position, Record>,
-    /// Wherever a record was put: nothing is stored there once the call is erased.
+    /// The positions of all records that were put. After an erasure the log refuses records at these positions.
     seen: Vec<Position>,
     is_erased: bool,
-    /// Of epochs 1, 2 …
+    /// The leases of epochs 1, 2 and so on.
     leases: Vec<WriterLease>,
 }
 
@@ -141,13 +141,13 @@ impl<'a> Model<'a> {
 
     async fn put(&mut self, lease: &WriterLease, records: &[Record]) {
         if self.is_erased || (lease.epoch() as usize) < self.leases.len() {
-            // Of a place that it has never seen a backend only owes that what comes late is not read.
+            // A late record at an unknown position may be stored, but must not be read.
             for record in records {
-                let place = record.position();
-                let is_known = if self.is_erased { self.seen.contains(&place) } else { self.is_fenced(place) };
+                let position = record.position();
+                let is_known = if self.is_erased { self.seen.contains(&position) } else { self.is_fenced(position) };
                 match self.log.put_record(lease, record).await {
                     Ok(put) => assert!(!is_known, "{put:?}"),
-                    // A writer stops at the first one that is refused.
+                    // A writer stops at the first refused record.
                     Err(error) => {
                         let expected = if self.is_erased { LogErrorKind::Erased } else { LogErrorKind::Fenced };
                         return assert_eq!(error.kind(), expected);
@@ -175,8 +175,8 @@ impl<'a> Model<'a> {
         assert_eq!(put_as(self.log, lease, records).await, expected);
     }
 
-    /// Where an older writer is refused: what there is.
-    fn is_fenced(&self, place: Position) -> bool {
-        self.records.contains_key(&place)
+    /// Returns whether the log must refuse an older writer at a position.
+    fn is_fenced(&self, position: Position) -> bool {
+        self.records.contains_key(&position)
     }
 }

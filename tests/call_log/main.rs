@@ -1,4 +1,4 @@
-//! Every `CallLog` keeps the contract: in memory, in files, in DynamoDB, in this process and over HTTP.
+//! Every `CallLog` keeps the contract: in memory, in files, and in DynamoDB, in this process and over HTTP.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -21,10 +21,10 @@ async fn memory_keeps_the_contract() {
 
 #[tokio::test]
 async fn files_keep_the_contract() {
-    for reach in [FileDurability::System, FileDurability::Disk] {
+    for durability in [FileDurability::System, FileDurability::Disk] {
         let directory = tempfile::tempdir().unwrap();
         let clock = conformance::clock();
-        let log = JsonLines::new(directory.path()).with_durability(reach).with_clock(clock.clone());
+        let log = JsonLines::new(directory.path()).with_durability(durability).with_clock(clock.clone());
         conformance::all(&log, &clock).await;
     }
 }
@@ -59,9 +59,8 @@ fn dynamodb_follows_the_model() {
     history::check(64, &log);
 }
 
-/// What `DynamoLog` and the others only share through the port: they are interchangeable behind a pointer.
 #[tokio::test]
-async fn a_log_stands_behind_a_pointer() {
+async fn log_behind_a_pointer_keeps_the_contract() {
     let clock = conformance::clock();
     let log: std::sync::Arc<dyn verbale::log::CallLog> = std::sync::Arc::new(MemoryLog::with_clock(clock.clone()));
     conformance::all(&log, &clock).await;

@@ -1,15 +1,13 @@
-//! A log with its large contents in a store keeps the contract, and the two stay together whatever happens.
+//! A log with its large contents in a store keeps the contract, and both stay consistent after any failure.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::json;
-use verbale::contents::{
-    Blob, Cached, ContentError, ContentFuture, ContentId, ContentStore, MemoryStore, Owner, hydrate,
-};
+use verbale::contents::{Blob, Cached, ContentError, ContentFuture, ContentId, ContentStore, MemoryStore, Owner};
 use verbale::dynamodb::{DynamoContents, DynamoLog, Item};
 use verbale::log::{
     CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogErrorKind, LogFuture, LoggedCall, MemoryLog,
@@ -24,13 +22,13 @@ use super::history;
 
 const PROMPT: &str = "You answer the phone of a ferry company.";
 
-/// In one table, with all that is not blank in the store.
+/// Returns a log and a store in one table. The store takes all texts that are not blank.
 fn in_dynamodb(log: DynamoLog, client: Client) -> Offloading<DynamoLog, Cached<DynamoContents>> {
     Offloading::new(log, Cached::new(DynamoContents::new(client), 1 << 20)).with_threshold(1)
 }
 
 #[tokio::test]
-async fn memory_with_contents_beside_it_keeps_the_contract() {
+async fn memory_log_with_offloading_keeps_the_contract() {
     for threshold in [1, 1_024] {
         let clock = conformance::clock();
         let log = Offloading::new(MemoryLog::with_clock(clock.clone()), MemoryStore::default());
@@ -39,25 +37,25 @@ async fn memory_with_contents_beside_it_keeps_the_contract() {
 }
 
 #[tokio::test]
-async fn dynamodb_with_contents_beside_it_keeps_the_contract() {
+async fn dynamodb_log_with_offloading_keeps_the_contract() {
     let clock = conformance::clock();
     let (log, client) = log_and_client().await;
     conformance::all(&in_dynamodb(log.with_clock(clock.clone()), client), &clock).await;
 }
 
 #[test]
-fn memory_with_contents_beside_it_follows_the_model() {
+fn memory_log_with_offloading_follows_the_model() {
     history::check(128, &Offloading::new(MemoryLog::new(), MemoryStore::default()).with_threshold(1));
 }
 
 #[test]
-fn dynamodb_with_contents_beside_it_follows_the_model() {
+fn dynamodb_log_with_offloading_follows_the_model() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (log, client) = runtime.block_on(log_and_client());
     history::check(24, &in_dynamodb(log, client));
 }
 
-/// Message `seq` with a text that is large enough.
+/// Returns message `seq` with a text above the threshold.
 fn large(seq: u32, revision: u32, word: &str) -> Record {
     let mut json = serde_json::to_value(message(seq, revision)).unwrap();
     json["message"]["contents"] = json!([word.repeat(2_000 / word.len()), "Hi"]);
@@ -69,14 +67,15 @@ fn content(word: &str) -> ContentId {
 }
 
 #[tokio::test]
-async fn a_record_put_again_is_found_there_and_one_in_another_form_is_a_conflict() {
+async fn repeated_put_is_found_and_another_threshold_is_a_conflict() {
     let memory = Arc::new(MemoryLog::new());
-    let log = Offloading::new(memory.clone(), Cached::new(MemoryStore::default(), 0));
+    let store = Arc::new(Failing::default());
+    let log = Offloading::new(memory.clone(), Cached::new(store.clone(), 0));
     let call_id = call("CA1");
     let records = [large(0, 1, "terms"), large(1, 1, "terms"), message(2, 1)];
     assert_eq!(put(&log, &call_id, &records).await, [Put::Written; 3]);
     assert_eq!(put(&log, &call_id, &records).await, [Put::AlreadyThere; 3]);
-    assert_eq!(log.store().counts().known_puts, 3, "once for the second message, then for both");
+    assert_eq!(store.puts.load(Ordering::Relaxed), 1, "the cache knows the content of the other three puts");
     assert_eq!(log.read_call(&call_id).await.unwrap(), LoggedCall::new(None, records.to_vec()));
     let small = memory.read_call(&call_id).await.unwrap().records;
     assert!(small.iter().all(|record| serde_json::to_string(record).unwrap().len() < 500));
@@ -92,7 +91,7 @@ async fn a_record_put_again_is_found_there_and_one_in_another_form_is_a_conflict
     assert_eq!(log.read_call(&call_id).await.unwrap().records[0], large(0, 2, "terms"));
 }
 
-/// A log that takes no record whose contents are not in the store.
+/// A log that accepts a record only if the store has its contents.
 struct Strict {
     log: MemoryLog,
     store: Arc<MemoryStore>,
@@ -105,7 +104,9 @@ impl CallLog for Strict {
 
     fn put_record<'a>(&'a self, lease: &'a WriterLease, record: &'a Record) -> LogFuture<'a, Put> {
         Box::pin(async move {
-            assert_eq!(hydrate(vec![record.clone()], &self.store).await.problems, []);
+            let read = Offloading::new(MemoryLog::new(), self.store.clone());
+            read.log().put_record(lease, record).await?;
+            assert_eq!(read.read_call(lease.call_id()).await?.problems, []);
             self.log.put_record(lease, record).await
         })
     }
@@ -128,10 +129,10 @@ impl CallLog for Strict {
 }
 
 #[tokio::test]
-async fn a_record_comes_behind_its_contents() {
+async fn contents_are_stored_before_their_record() {
     let store = Arc::new(MemoryStore::default());
     let log = Offloading::new(Strict { log: MemoryLog::new(), store: store.clone() }, store).with_threshold(1);
-    // Fewer than are put at a time, and more.
+    // Fewer contents than are put at a time, and more.
     for (seq, texts) in [(0, 1), (1, 8), (2, 9), (3, 100)] {
         let mut json = serde_json::to_value(message(seq, 1)).unwrap();
         json["message"]["contents"] = (0..texts).map(|text| format!("text {text}")).collect();
@@ -144,10 +145,11 @@ async fn a_record_comes_behind_its_contents() {
     assert!(log.store().is_empty());
 }
 
-/// A store that fails where it is told to.
+/// A store that fails for some contents.
 #[derive(Default)]
 struct Failing {
     store: MemoryStore,
+    puts: AtomicUsize,
     unput: Mutex<HashSet<ContentId>>,
     unread: Mutex<HashSet<ContentId>>,
     keeps_all: AtomicBool,
@@ -155,16 +157,21 @@ struct Failing {
 }
 
 impl Failing {
-    fn error(&self, action: &'static str, id: ContentId) -> ContentError {
+    fn error(&self, action: &str) -> ContentError {
         let retryable = !self.is_denied.load(Ordering::Relaxed);
-        ContentError::Store { action, id, retryable, source: Arc::new(std::io::Error::other("out of reach")) }
+        ContentError::Store {
+            action: action.into(),
+            retryable,
+            source: Arc::new(std::io::Error::other("out of reach")),
+        }
     }
 }
 
 impl ContentStore for Failing {
     fn put<'a>(&'a self, blob: &'a Blob, owner: &'a Owner) -> ContentFuture<'a, ()> {
+        self.puts.fetch_add(1, Ordering::Relaxed);
         if self.unput.lock().unwrap().contains(&blob.id()) {
-            return Box::pin(std::future::ready(Err(self.error("put", blob.id()))));
+            return Box::pin(std::future::ready(Err(self.error("put"))));
         }
         self.store.put(blob, owner)
     }
@@ -178,10 +185,7 @@ impl ContentStore for Failing {
 
     fn release<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()> {
         if self.keeps_all.load(Ordering::Relaxed) {
-            let source = Arc::new(std::io::Error::other("out of reach"));
-            let retryable = !self.is_denied.load(Ordering::Relaxed);
-            let error = ContentError::Release { owner: owner.clone(), retryable, source };
-            return Box::pin(std::future::ready(Err(error)));
+            return Box::pin(std::future::ready(Err(self.error("release"))));
         }
         self.store.release(owner)
     }
@@ -192,7 +196,7 @@ fn failing() -> Offloading<MemoryLog, Failing> {
 }
 
 #[tokio::test]
-async fn a_record_whose_contents_are_not_stored_is_not_either() {
+async fn record_is_not_stored_without_its_contents() {
     for (is_denied, remedy) in [(false, Remedy::Retry), (true, Remedy::Operator)] {
         let log = failing();
         log.store().is_denied.store(is_denied, Ordering::Relaxed);
@@ -212,7 +216,7 @@ async fn a_record_whose_contents_are_not_stored_is_not_either() {
 }
 
 #[tokio::test]
-async fn an_erasing_that_was_cut_off_is_finished_by_the_next() {
+async fn interrupted_erasure_is_completed_by_the_next() {
     let log = failing();
     put(&log, &call("CA1"), &[large(0, 1, "secret")]).await;
     for (is_denied, remedy) in [(false, Remedy::Retry), (true, Remedy::Operator)] {
@@ -223,7 +227,7 @@ async fn an_erasing_that_was_cut_off_is_finished_by_the_next() {
         assert!(error.to_string().contains("CA1"), "{error}");
         assert!(log.read_call(&call("CA1")).await.unwrap().is_empty());
 
-        // What comes late is refused, once it has left nothing.
+        // A late put is refused after its contents are released.
         let late = large(1, 1, "another");
         let error = log.put_record(&first(&call("CA1")), &late).await.unwrap_err();
         assert_eq!(error.remedy(), remedy);
@@ -237,13 +241,13 @@ async fn an_erasing_that_was_cut_off_is_finished_by_the_next() {
         let blob = Blob::new("secret".repeat(333).into_bytes());
         log.store().store.put(&blob, &Owner::new("CA1").unwrap()).await.unwrap();
     }
-    // A put that was cut off itself, and landed behind.
+    // A put that was cut off arrives after the erasure.
     log.erase_call(&call("CA1")).await.unwrap();
     assert!(log.store().store.is_empty());
 }
 
 #[tokio::test]
-async fn what_is_held_keeps_its_contents() {
+async fn held_call_keeps_its_contents() {
     let log = failing();
     let opened = header("CA1", day(0).0);
     log.open_call(&opened).await.unwrap();
@@ -254,7 +258,7 @@ async fn what_is_held_keeps_its_contents() {
 }
 
 #[tokio::test]
-async fn what_is_missing_or_corrupt_is_named_and_the_rest_of_the_call_loads() {
+async fn missing_or_corrupt_content_is_named_and_the_rest_loads() {
     let log = failing();
     let opened = header("CA1", day(0).0);
     log.open_call(&opened).await.unwrap();
@@ -276,7 +280,7 @@ async fn what_is_missing_or_corrupt_is_named_and_the_rest_of_the_call_loads() {
         assert!(matches!(call.problems[0].error, ContentError::Corrupt { .. }));
         assert_eq!(call.records, [&small[0], &whole[1], &whole[2], &small[3]].map(Record::clone));
 
-        // The call goes on; what is missing is written back as it is, and there again once the store is mended.
+        // The call continues. References to missing contents are written back, and resolve after the store is repaired.
         let mut restored = MessagesManager::<PlainMessage>::restore(call.records).unwrap();
         restored.entry(&whole[3].id()).unwrap().set_data("seen", true).unwrap();
         if let Some(lease) = call.header.as_ref().map(WriterLease::of).filter(|lease| lease.epoch() == 2) {
@@ -284,9 +288,9 @@ async fn what_is_missing_or_corrupt_is_named_and_the_rest_of_the_call_loads() {
         }
     }
     log.store().unread.lock().unwrap().clear();
-    let mended = log.read_call(&call("CA1")).await.unwrap();
+    let repaired = log.read_call(&call("CA1")).await.unwrap();
     manager.entry(&whole[3].id()).unwrap().set_data("seen", true).unwrap();
-    assert_eq!((mended.records, mended.problems), (manager.records(), Vec::new()));
+    assert_eq!((repaired.records, repaired.problems), (manager.records(), Vec::new()));
 }
 
 async fn items(client: &Client) -> Vec<Item> {
@@ -298,20 +302,22 @@ async fn items(client: &Client) -> Vec<Item> {
     items
 }
 
-/// Whether a text is somewhere in a value.
-fn says(value: &AttributeValue, text: &str) -> bool {
+/// Returns whether a value contains a text.
+fn contains_text(value: &AttributeValue, text: &str) -> bool {
     let has = |bytes: &[u8]| bytes.windows(text.len()).any(|window| window == text.as_bytes());
     match value {
         AttributeValue::S(found) => has(found.as_bytes()),
         AttributeValue::B(found) => has(found.as_ref()),
-        AttributeValue::L(values) => values.iter().any(|value| says(value, text)),
-        AttributeValue::M(values) => values.iter().any(|(name, value)| has(name.as_bytes()) || says(value, text)),
+        AttributeValue::L(values) => values.iter().any(|value| contains_text(value, text)),
+        AttributeValue::M(values) => {
+            values.iter().any(|(name, value)| has(name.as_bytes()) || contains_text(value, text))
+        }
         _ => false,
     }
 }
 
-async fn table_says(client: &Client, text: &str) -> bool {
-    items(client).await.iter().flat_map(|item| item.values()).any(|value| says(value, text))
+async fn table_contains(client: &Client, text: &str) -> bool {
+    items(client).await.iter().flat_map(|item| item.values()).any(|value| contains_text(value, text))
 }
 
 fn with_prompt(words: &str) -> Vec<Record> {
@@ -322,36 +328,37 @@ fn with_prompt(words: &str) -> Vec<Record> {
 }
 
 #[tokio::test]
-async fn what_two_calls_use_goes_with_the_last() {
+async fn shared_content_is_deleted_with_its_last_call() {
     let (log, client) = log_and_client().await;
     let log = in_dynamodb(log, client.clone());
     let [one, other] = ["CA1", "CA2"].map(call);
     let [first_call, second_call] = ["my pin is 4711 ", "my pin is 0815 "].map(with_prompt);
     put(&log, &one, &first_call).await;
     put(&log, &other, &second_call).await;
-    assert!(table_says(&client, PROMPT).await && table_says(&client, "4711").await);
-    let prompts = items(&client).await.iter().filter(|item| item.values().any(|value| says(value, PROMPT))).count();
-    assert_eq!(prompts, 1, "once for both");
+    assert!(table_contains(&client, PROMPT).await && table_contains(&client, "4711").await);
+    let prompts =
+        items(&client).await.iter().filter(|item| item.values().any(|value| contains_text(value, PROMPT))).count();
+    assert_eq!(prompts, 1, "stored once for both calls");
 
     log.erase_call(&one).await.unwrap();
-    assert!(!table_says(&client, "4711").await);
+    assert!(!table_contains(&client, "4711").await);
     assert_eq!(log.read_call(&other).await.unwrap(), LoggedCall::new(None, second_call));
     log.erase_call(&other).await.unwrap();
-    assert!(!table_says(&client, PROMPT).await && !table_says(&client, "0815").await);
+    assert!(!table_contains(&client, PROMPT).await && !table_contains(&client, "0815").await);
     let left: Vec<_> = items(&client).await.iter().map(|item| item["entity"].as_s().unwrap().clone()).collect();
     assert!(left.iter().all(|entity| entity == "erased"), "{left:?}");
 
-    // A message that had never arrived is stored behind the mark, unread: its contents go with it.
+    // A message that had never arrived is stored after the mark but not read. The next erasure removes its contents.
     put(&log, &other, &[large(9, 1, "too late")]).await;
     assert!(log.read_call(&other).await.unwrap().is_empty());
     log.erase_call(&other).await.unwrap();
-    assert!(!table_says(&client, "too late").await);
+    assert!(!table_contains(&client, "too late").await);
     let error = log.put_record(&first(&other), &large(9, 2, "too late")).await.unwrap_err();
-    assert!(error.kind() == LogErrorKind::Erased && !table_says(&client, "too late").await);
+    assert!((error.kind() == LogErrorKind::Erased) && !table_contains(&client, "too late").await);
 }
 
 #[tokio::test]
-async fn of_an_expired_call_the_contents_go_when_it_is_erased() {
+async fn contents_of_an_expired_call_are_deleted_when_it_is_erased() {
     let clock = conformance::clock();
     let (log, client) = log_and_client().await;
     let log = in_dynamodb(log.with_clock(clock.clone()), client.clone());
@@ -360,7 +367,7 @@ async fn of_an_expired_call_the_contents_go_when_it_is_erased() {
     put_as(&log, &WriterLease::of(&opened), &with_prompt("my pin is 4711 ")).await;
     clock.advance(1_000_000);
     assert!(log.read_call(&call("CA1")).await.unwrap().is_empty());
-    assert!(table_says(&client, "4711").await);
+    assert!(table_contains(&client, "4711").await);
     log.erase_call(&call("CA1")).await.unwrap();
-    assert!(!table_says(&client, "4711").await && !table_says(&client, PROMPT).await);
+    assert!(!table_contains(&client, "4711").await && !table_contains(&client, PROMPT).await);
 }

@@ -1,7 +1,7 @@
-//! What stood in the way of a condition, for a server that does not give it back.
+//! A client that adds the existing item to the error of a false condition.
 //!
-//! dynalite is older than `ReturnValuesOnConditionCheckFailure`, by which DynamoDB tells the item that failed a
-//! condition. This asks for the item where it is missing, and puts it into the answer.
+//! dynalite is older than `ReturnValuesOnConditionCheckFailure`, with which DynamoDB returns the item that failed a
+//! condition. This client reads the item and adds it to the response.
 
 use aws_sdk_dynamodb::config::http::{HttpRequest, HttpResponse};
 use aws_sdk_dynamodb::config::{HttpClient, RuntimeComponents, SharedHttpClient};
@@ -14,8 +14,8 @@ use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::byte_stream::ByteStream;
 use serde_json::{Value as Json, json};
 
-/// The same client, of which every refused condition that asked for the item has it.
-pub fn given_back_by(http: SharedHttpClient) -> SharedHttpClient {
+/// Wraps a client so that each refused write that requested the existing item returns it.
+pub fn returned_by(http: SharedHttpClient) -> SharedHttpClient {
     SharedHttpClient::new(Client(http))
 }
 
@@ -36,42 +36,42 @@ impl HttpConnector for Connector {
         let server = self.0.clone();
         let lookup = lookup(&request);
         HttpConnectorFuture::new(async move {
-            let mut answer = server.call(request).await?;
-            let Some(lookup) = lookup.filter(|_| answer.status().as_u16() == 400) else { return Ok(answer) };
-            let mut refusal = take_json(&mut answer).await?;
+            let mut response = server.call(request).await?;
+            let Some(lookup) = lookup.filter(|_| response.status().as_u16() == 400) else { return Ok(response) };
+            let mut refusal = take_json(&mut response).await?;
             let kind = refusal["__type"].as_str().unwrap_or_default();
             if kind.ends_with("ConditionalCheckFailedException") && refusal["Item"].is_null() {
                 let mut found = server.call(lookup).await?;
                 refusal["Item"] = take_json(&mut found).await?["Item"].take();
             }
-            *answer.body_mut() = SdkBody::from(refusal.to_string());
-            Ok(answer)
+            *response.body_mut() = SdkBody::from(refusal.to_string());
+            Ok(response)
         })
     }
 }
 
-/// The request for the item that a conditional write names, where the write asks to be told it.
+/// Returns the request that reads the item of a conditional write, if the write requested the existing item.
 fn lookup(write: &HttpRequest) -> Option<HttpRequest> {
-    let asked: Json = serde_json::from_slice(write.body().bytes()?).ok()?;
-    if asked["ReturnValuesOnConditionCheckFailure"] != "ALL_OLD" {
+    let request: Json = serde_json::from_slice(write.body().bytes()?).ok()?;
+    if request["ReturnValuesOnConditionCheckFailure"] != "ALL_OLD" {
         return None;
     }
-    // Of an update or a deletion, or of a put.
-    let key = match &asked["Key"] {
-        Json::Null => json!({"pk": asked["Item"]["pk"], "sk": asked["Item"]["sk"]}),
+    // An update or deletion has a key; a put has the whole item.
+    let key = match &request["Key"] {
+        Json::Null => json!({"pk": request["Item"]["pk"], "sk": request["Item"]["sk"]}),
         key => key.clone(),
     };
-    let body = json!({"TableName": asked["TableName"], "Key": key, "ConsistentRead": true}).to_string();
+    let body = json!({"TableName": request["TableName"], "Key": key, "ConsistentRead": true}).to_string();
     let mut lookup = write.try_clone()?;
-    // The signature is not that of this request, which dynalite does not look at.
+    // The signature does not match this request, but dynalite ignores it.
     lookup.headers_mut().insert("x-amz-target", "DynamoDB_20120810.GetItem");
     lookup.headers_mut().insert("content-length", body.len().to_string());
     *lookup.body_mut() = SdkBody::from(body);
     Some(lookup)
 }
 
-async fn take_json(answer: &mut HttpResponse) -> Result<Json, ConnectorError> {
-    let body = std::mem::replace(answer.body_mut(), SdkBody::taken());
+async fn take_json(response: &mut HttpResponse) -> Result<Json, ConnectorError> {
+    let body = std::mem::replace(response.body_mut(), SdkBody::taken());
     let bytes = ByteStream::new(body).collect().await.map_err(|error| ConnectorError::io(error.into()))?;
     serde_json::from_slice(&bytes.into_bytes()).map_err(|error| ConnectorError::other(error.into(), None))
 }

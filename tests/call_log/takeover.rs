@@ -1,4 +1,4 @@
-//! Taking a call over in DynamoDB while its older writer, a third process or a fault comes between any two requests.
+//! Takeover of a call in DynamoDB while its older writer, a third process or a fault interferes between two requests.
 
 use std::fmt;
 use std::future::Future;
@@ -19,46 +19,46 @@ use verbale::dynamodb::{Cost, DynamoLog};
 use verbale::log::{CallChange, CallHeader, CallId, CallLog, LogError, LogErrorKind, LoggedCall, Put, WriterLease};
 use verbale::message::Position;
 
-use super::changes::{call_end, is_fenced, open};
+use super::changes::{assert_fenced, call_end, open};
 use super::conformance::{START_MS, call, header, message, put_as, read, summary};
 use super::dynamodb::{items, log_and_client};
 
 type Between = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// What happens to a request.
+/// An event that disturbs a request.
 enum Event {
-    /// Something else comes before it.
+    /// Another action runs before the request.
     Before(Between),
-    /// It never arrives.
+    /// The request never arrives.
     Lost,
-    /// It is done, and its answer never arrives.
+    /// The request is applied, but its response never arrives.
     Unanswered,
 }
 
-/// A client on whose way something happens to one request.
+/// A client that disturbs one of its requests.
 #[derive(Clone)]
-struct Way {
+struct DisturbingClient {
     inner: SharedHttpClient,
     connector: Option<SharedHttpConnector>,
-    /// Which request, from 0, and what; taken when it happens.
+    /// The number of the request, from 0, and its event, which is taken when it happens.
     event: Arc<Mutex<(usize, Option<Event>)>>,
     requests: Arc<AtomicUsize>,
 }
 
-impl fmt::Debug for Way {
+impl fmt::Debug for DisturbingClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Way")
+        f.write_str("DisturbingClient")
     }
 }
 
-impl HttpClient for Way {
+impl HttpClient for DisturbingClient {
     fn http_connector(&self, settings: &HttpConnectorSettings, components: &RuntimeComponents) -> SharedHttpConnector {
         let connector = Some(self.inner.http_connector(settings, components));
         SharedHttpConnector::new(Self { connector, ..self.clone() })
     }
 }
 
-impl HttpConnector for Way {
+impl HttpConnector for DisturbingClient {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let number = self.requests.fetch_add(1, Ordering::Relaxed);
         let event = {
@@ -72,7 +72,7 @@ impl HttpConnector for Way {
                 Some(Event::Lost) => late(),
                 Some(Event::Unanswered) => connector.call(request).await.and(late()),
                 Some(Event::Before(between)) => {
-                    // In a task: this request may be given up when another one fails, what happened has happened.
+                    // A task completes even if this request is cancelled because another one failed.
                     tokio::spawn(between).await.unwrap();
                     connector.call(request).await
                 }
@@ -82,7 +82,7 @@ impl HttpConnector for Way {
     }
 }
 
-/// A log to whose request `number` something happens, and whether it did.
+/// A log whose request `number` is disturbed.
 struct Disturbed {
     log: DynamoLog,
     event: Arc<Mutex<(usize, Option<Event>)>>,
@@ -92,8 +92,8 @@ impl Disturbed {
     fn new(client: &Client, number: usize, event: Event) -> Self {
         let event = Arc::new(Mutex::new((number, Some(event))));
         let inner = client.config().http_client().unwrap();
-        let way = Way { inner, connector: None, event: event.clone(), requests: Arc::default() };
-        let config = client.config().to_builder().http_client(way).build();
+        let disturbing = DisturbingClient { inner, connector: None, event: event.clone(), requests: Arc::default() };
+        let config = client.config().to_builder().http_client(disturbing).build();
         Self { log: DynamoLog::new(Client::from_conf(config)), event }
     }
 
@@ -108,7 +108,7 @@ async fn logged() -> (DynamoLog, Client, WriterLease) {
     (log, client, lease)
 }
 
-/// A call with messages 0 to 4, of which a summary covers two.
+/// Opens a call with messages 0 to 4, two of them covered by a summary.
 async fn begin(log: &DynamoLog, id: &str) -> WriterLease {
     let lease = open(log, &header(id, START_MS)).await;
     put_as(log, &lease, &begun()).await;
@@ -119,7 +119,7 @@ fn begun() -> Vec<Record> {
     vec![message(0, 1), message(1, 1), summary(1, 1), message(2, 1), message(3, 1), message(4, 1)]
 }
 
-/// Everything that an older writer may still bring: in the order of its list, and out of it.
+/// Returns the late writes of an older writer: in the order of its list, and out of order.
 fn late() -> Vec<Vec<Record>> {
     vec![
         vec![message(0, 2)],
@@ -129,12 +129,12 @@ fn late() -> Vec<Vec<Record>> {
         vec![summary(2, 2)],
         vec![summary(4, 2), message(5, 1), summary(5, 3)],
         vec![summary(1, 1), message(3, 3)],
-        // It had set aside message 5.
+        // Message 5 is a dead letter.
         vec![message(6, 1)],
     ]
 }
 
-/// Puts records one after the other, as a writer does, up to one that is refused.
+/// Puts records in order, as a writer does, until one is refused. Returns how many were stored.
 async fn put_in_order(log: &DynamoLog, lease: &WriterLease, records: &[Record]) -> (usize, Option<LogError>) {
     for (stored, record) in records.iter().enumerate() {
         if let Err(error) = log.put_record(lease, record).await {
@@ -145,15 +145,15 @@ async fn put_in_order(log: &DynamoLog, lease: &WriterLease, records: &[Record]) 
 }
 
 #[tokio::test]
-async fn whatever_an_older_writer_brings_at_any_moment_is_read_by_who_resumes_or_never() {
+async fn late_write_is_read_by_the_new_writer_or_never() {
     let (log, client) = log_and_client().await;
     for (history, records) in late().into_iter().enumerate() {
         for number in 0.. {
             let old = begin(&log, &format!("{history} {number}")).await;
             let (ghost, lease, put) = (log.clone(), old.clone(), records.clone());
-            let (told, outcome) = oneshot::channel();
+            let (sender, outcome) = oneshot::channel();
             let event = Event::Before(Box::pin(async move {
-                told.send(put_in_order(&ghost, &lease, &put).await).unwrap();
+                sender.send(put_in_order(&ghost, &lease, &put).await).unwrap();
             }));
             let disturbed = Disturbed::new(&client, number, event);
             let resumed = disturbed.log.resume_call(old.call_id()).await.unwrap();
@@ -163,7 +163,7 @@ async fn whatever_an_older_writer_brings_at_any_moment_is_read_by_who_resumes_or
             }
             let context = format!("{records:?} before request {number}");
             assert_eq!(log.read_call(old.call_id()).await.unwrap(), resumed, "{context}");
-            // What it was told is so, unless it wrote out of the order of its list.
+            // Stored records are read and refused ones are not, unless the writer wrote out of order.
             let (stored, error) = outcome.await.unwrap();
             if let Some(error) = error {
                 assert!(error.kind() == LogErrorKind::Fenced, "{error:?} {context}");
@@ -177,18 +177,18 @@ async fn whatever_an_older_writer_brings_at_any_moment_is_read_by_who_resumes_or
                 };
                 assert!(records[..stored].iter().all(is_read), "{context}: {stored}");
             }
-            // And all that comes from now on.
+            // Later writes of the older writer change nothing.
             for records in late() {
                 let (_, error) = put_in_order(&log, &old, &records).await;
                 let next = resumed.records.iter().map(|record| record.position().seq()).max().unwrap() + 1;
-                let place = records[0].position();
-                let is_known = resumed.records.iter().any(|record| record.position() == place);
-                if is_known || place == Position::message(next) {
+                let position = records[0].position();
+                let is_known = resumed.records.iter().any(|record| record.position() == position);
+                if is_known || position == Position::message(next) {
                     assert!(error.unwrap().kind() == LogErrorKind::Fenced, "{context}, then {records:?}");
                 }
                 assert_eq!(log.read_call(old.call_id()).await.unwrap(), resumed, "{context}, then {records:?}");
             }
-            // The new writer writes over it.
+            // The new writer replaces them.
             let new = resumed.lease().unwrap();
             let next = resumed.records.iter().map(|record| record.position().seq()).max().unwrap() + 1;
             let own = [message(next, 1), message(next + 1, 1), summary(next, 9), message(0, 7)];
@@ -198,20 +198,20 @@ async fn whatever_an_older_writer_brings_at_any_moment_is_read_by_who_resumes_or
             expected.extend(own);
             expected.sort_by_key(|record| record.position());
             assert_eq!(read(&log, old.call_id()).await, expected, "{context}");
-            // Who comes after it reads the same.
+            // The next writer reads the same records.
             assert_eq!(log.resume_call(old.call_id()).await.unwrap().records, expected, "{context}");
         }
     }
 }
 
 #[tokio::test]
-async fn of_two_that_resume_at_once_one_is_fenced() {
+async fn one_of_two_concurrent_takeovers_is_fenced() {
     for number in 0.. {
         let (log, client, old) = logged().await;
-        let (told, outcome) = oneshot::channel();
+        let (sender, outcome) = oneshot::channel();
         let (third, call_id) = (log.clone(), old.call_id().clone());
         let event = Event::Before(Box::pin(async move {
-            told.send(third.resume_call(&call_id).await.unwrap()).unwrap();
+            sender.send(third.resume_call(&call_id).await.unwrap()).unwrap();
         }));
         let disturbed = Disturbed::new(&client, number, event);
         let first = disturbed.log.resume_call(old.call_id()).await;
@@ -220,10 +220,10 @@ async fn of_two_that_resume_at_once_one_is_fenced() {
         }
         let second = outcome.await.unwrap();
         let (winner, current) = match first {
-            // It had not raised the epoch yet.
+            // The first process had not raised the epoch yet.
             Ok(first) => {
                 assert_eq!(number, 0);
-                is_fenced(&log, &second.lease().unwrap(), &[message(5, 1)], 3).await;
+                assert_fenced(&log, &second.lease().unwrap(), &[message(5, 1)], 3).await;
                 (first, 3)
             }
             Err(error) => {
@@ -232,20 +232,20 @@ async fn of_two_that_resume_at_once_one_is_fenced() {
                 (second, 3)
             }
         };
-        is_fenced(&log, &old, &[message(5, 1)], current).await;
+        assert_fenced(&log, &old, &[message(5, 1)], current).await;
         assert_eq!(log.read_call(old.call_id()).await.unwrap(), winner);
         assert_eq!(put_as(&log, &winner.lease().unwrap(), &[message(5, 1)]).await, [Put::Written]);
     }
 }
 
 #[tokio::test]
-async fn a_call_that_is_erased_while_it_is_resumed_stays_so() {
+async fn call_erased_during_a_takeover_stays_erased() {
     for number in 0.. {
         let (log, client, old) = logged().await;
         let (eraser, call_id) = (log.clone(), old.call_id().clone());
-        let (told, erased) = oneshot::channel();
+        let (sender, erased) = oneshot::channel();
         let event = Event::Before(Box::pin(async move {
-            told.send(eraser.erase_call(&call_id).await).unwrap();
+            sender.send(eraser.erase_call(&call_id).await).unwrap();
         }));
         let disturbed = Disturbed::new(&client, number, event);
         let resumed = disturbed.log.resume_call(old.call_id()).await;
@@ -261,8 +261,8 @@ async fn a_call_that_is_erased_while_it_is_resumed_stays_so() {
     }
 }
 
-/// Does something to a call with a fault at each of its requests, then again without one.
-async fn can_be_done_again<F: Future<Output = Result<(), LogError>>>(
+/// Runs an action on a call with a fault at each of its requests, and asserts that a repetition completes it.
+async fn assert_repeatable<F: Future<Output = Result<(), LogError>>>(
     prepare: impl AsyncFn(&DynamoLog, &WriterLease),
     act: impl Fn(DynamoLog, WriterLease) -> F,
 ) {
@@ -302,22 +302,22 @@ async fn hold(log: &DynamoLog, lease: &WriterLease) {
 }
 
 #[tokio::test]
-async fn a_change_that_failed_anywhere_is_made_again() {
+async fn failed_change_can_be_repeated() {
     let nothing = async |_: &DynamoLog, _: &WriterLease| ();
     let close = |log, lease: WriterLease| {
         changed(log, lease.clone(), CallChange::Close { lease, call_end: call_end("hangup") })
     };
-    can_be_done_again(nothing, close).await;
-    can_be_done_again(async |log: &DynamoLog, lease: &WriterLease| hold(log, lease).await, close).await;
-    can_be_done_again(nothing, |log, lease| changed(log, lease, CallChange::Hold)).await;
+    assert_repeatable(nothing, close).await;
+    assert_repeatable(async |log: &DynamoLog, lease: &WriterLease| hold(log, lease).await, close).await;
+    assert_repeatable(nothing, |log, lease| changed(log, lease, CallChange::Hold)).await;
     let held = async |log: &DynamoLog, lease: &WriterLease| hold(log, lease).await;
-    can_be_done_again(held, |log, lease| changed(log, lease, CallChange::Release)).await;
+    assert_repeatable(held, |log, lease| changed(log, lease, CallChange::Release)).await;
     let erase = |log: DynamoLog, lease: WriterLease| async move { log.erase_call(lease.call_id()).await };
-    can_be_done_again(nothing, erase).await;
+    assert_repeatable(nothing, erase).await;
 }
 
 #[tokio::test]
-async fn a_call_whose_resuming_failed_anywhere_is_resumed_again() {
+async fn failed_takeover_can_be_repeated() {
     for number in 0.. {
         for event in [Event::Lost, Event::Unanswered] {
             let (log, client, old) = logged().await;
@@ -327,24 +327,24 @@ async fn a_call_whose_resuming_failed_anywhere_is_resumed_again() {
                 return;
             }
             assert!(failed.unwrap_err().is_retryable());
-            // Nothing is lost meanwhile.
+            // No record is lost in between.
             assert_eq!(read(&log, old.call_id()).await, begun());
             let resumed = log.resume_call(old.call_id()).await.unwrap();
             assert_eq!(resumed.records, begun());
-            is_fenced(&log, &old, &[message(5, 1)], resumed.lease().unwrap().epoch()).await;
+            assert_fenced(&log, &old, &[message(5, 1)], resumed.lease().unwrap().epoch()).await;
             assert_eq!(put_as(&log, &resumed.lease().unwrap(), &[message(5, 1)]).await, [Put::Written]);
         }
     }
 }
 
 #[tokio::test]
-async fn of_a_hold_and_an_erasing_at_once_one_is_refused() {
+async fn concurrent_hold_or_erasure_is_refused() {
     for number in 0.. {
         let (log, client, old) = logged().await;
         let (holder, call_id) = (log.clone(), old.call_id().clone());
-        let (told, outcome) = oneshot::channel();
+        let (sender, outcome) = oneshot::channel();
         let event = Event::Before(Box::pin(async move {
-            told.send(holder.change_call(&call_id, &CallChange::Hold).await).unwrap();
+            sender.send(holder.change_call(&call_id, &CallChange::Hold).await).unwrap();
         }));
         let disturbed = Disturbed::new(&client, number, event);
         let erased = disturbed.log.erase_call(old.call_id()).await;
@@ -364,12 +364,12 @@ async fn of_a_hold_and_an_erasing_at_once_one_is_refused() {
 }
 
 #[tokio::test]
-async fn a_call_is_taken_over_for_the_price_of_its_items_and_logging_it_costs_what_it_did() {
+async fn takeover_costs_one_write_per_item_and_later_puts_cost_the_same() {
     let (log, _, old) = logged().await;
     let call_id: CallId = call("long");
     let first = open(&log, &header("long", START_MS)).await;
     assert_eq!(first.call_id(), &call_id);
-    // 80 messages, 6 summaries each 13 messages: two messages are not covered.
+    // 80 messages with a summary after every 13: two messages are not covered.
     let mut records: Vec<Record> = (0..80).map(|seq| message(seq, 1)).collect();
     records.extend((1..=6).map(|number| summary(13 * number - 1, number)));
     let cost_of = |before: Cost| log.cost() - before;
@@ -381,7 +381,8 @@ async fn a_call_is_taken_over_for_the_price_of_its_items_and_logging_it_costs_wh
     let before = log.cost();
     let resumed = log.resume_call(&call_id).await.unwrap();
     let cost = cost_of(before);
-    // The header twice, each in the table and in the index; a query; 86 items; fences for 78, 79 and the next message.
+    // Two writes of the header, each in the table and in the index; a query; 86 items; fences after 78 and 79 and for the
+    // next message.
     assert_eq!((cost.requests, cost.write_units as u32), (2 + 1 + 86 + 3, 2 * 2 + 86 + 3), "{cost}");
     assert!(cost.read_units < 10.0, "{cost}");
     for lease in [resumed.lease().unwrap(), old] {

@@ -1,4 +1,4 @@
-//! What every [`ContentStore`] owes, held against each of them.
+//! The contract of [`ContentStore`], checked for each store.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ fn blobs() -> Vec<Blob> {
     [vec![], vec![0], b"Hi, there".to_vec(), every_byte, large].map(Blob::new).into()
 }
 
-/// Runs against an empty store.
+/// Checks the contract. The store must be empty.
 async fn conforms(store: Arc<dyn ContentStore>) {
     let blobs = blobs();
     let unknown = ContentId::of(b"never put");
@@ -30,13 +30,13 @@ async fn conforms(store: Arc<dyn ContentStore>) {
     }
     assert_eq!(store.get(unknown).await.unwrap(), None);
 
-    // A future that was never polled did nothing.
+    // A future that is dropped before the first poll has no effect.
     drop(store.release(&one));
     drop(store.put(&Blob::new(&b"never put"[..]), &one));
     assert_eq!(store.get(blobs[1].id()).await.unwrap().as_ref(), Some(&blobs[1]));
     assert_eq!(store.get(unknown).await.unwrap(), None);
 
-    // What another one uses stays, however often the first is released, and the rest goes.
+    // A content of another owner stays after repeated releases. All others are deleted.
     store.put(&blobs[2], &other).await.unwrap();
     for _ in 0..2 {
         store.release(&one).await.unwrap();
@@ -48,19 +48,19 @@ async fn conforms(store: Arc<dyn ContentStore>) {
     store.release(&other).await.unwrap();
     assert_eq!(store.get(blobs[2].id()).await.unwrap(), None);
 
-    // What was gone can be put again, by who was released too; and released again.
+    // A released owner can put a deleted content again, and can be released again.
     store.put(&blobs[4], &one).await.unwrap();
     assert_eq!(store.get(blobs[4].id()).await.unwrap().as_ref(), Some(&blobs[4]));
     store.release(&one).await.unwrap();
     assert_eq!(store.get(blobs[4].id()).await.unwrap(), None);
 
-    // Names that a key, a path or a prefix could take for others.
+    // Names that could be confused in a key, a path or a prefix.
     let names = ["CA", "CA#", "CA#1", "../CA", "CA/1", ".", "Anruf 7, ü", &"x".repeat(1_000)];
     for name in names {
         store.put(&blobs[2], &owner(name)).await.unwrap();
     }
     for (at, name) in names.iter().enumerate() {
-        assert_eq!(store.get(blobs[2].id()).await.unwrap().as_ref(), Some(&blobs[2]), "{at} are released");
+        assert_eq!(store.get(blobs[2].id()).await.unwrap().as_ref(), Some(&blobs[2]), "after {at} releases");
         store.release(&owner(name)).await.unwrap();
     }
     assert_eq!(store.get(blobs[2].id()).await.unwrap(), None);
@@ -68,7 +68,7 @@ async fn conforms(store: Arc<dyn ContentStore>) {
     at_once(store).await;
 }
 
-/// Many put, read and release; who uses a content finds it, and who does not finds all of it or nothing.
+/// Many owners put, read and release at the same time. A user of a content finds it; others find it complete or not at all.
 async fn at_once(store: Arc<dyn ContentStore>) {
     let contents: Vec<Blob> = (0..4).map(|at| Blob::new(vec![at; 50_000])).collect();
     let tasks: Vec<_> = (0..8)
@@ -100,7 +100,7 @@ async fn at_once(store: Arc<dyn ContentStore>) {
     }
 }
 
-/// Until it is: under contention a store may give up, and says that another try may help.
+/// Repeats an action until it succeeds. Under contention a store may return a retryable error.
 async fn done<'a>(action: impl Fn() -> verbale::contents::ContentFuture<'a, ()>) {
     while let Err(error) = action().await {
         assert!(error.is_retryable(), "{error:?}");
@@ -108,25 +108,25 @@ async fn done<'a>(action: impl Fn() -> verbale::contents::ContentFuture<'a, ()>)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn the_store_in_memory() {
+async fn memory_store_keeps_the_contract() {
     conforms(Arc::new(MemoryStore::default())).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn the_store_in_a_directory() {
+async fn directory_store_keeps_the_contract() {
     let directory = tempfile::tempdir().unwrap();
     conforms(Arc::new(DirectoryStore::open(directory.path().join("not/there/yet")).unwrap())).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn the_store_in_dynamodb() {
+async fn dynamodb_store_keeps_the_contract() {
     let table = dynamodb::table().await;
     conforms(Arc::new(table.store())).await;
-    assert_eq!(table.items().await, [], "nobody uses anything");
+    assert_eq!(table.items().await, [], "no owner is left");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_cache_before_each() {
+async fn cached_stores_keep_the_contract() {
     let directory = tempfile::tempdir().unwrap();
     for max_bytes in [0, 100, 10_000_000] {
         conforms(Arc::new(Cached::new(MemoryStore::default(), max_bytes))).await;
@@ -137,24 +137,27 @@ async fn a_cache_before_each() {
 }
 
 #[tokio::test]
-async fn a_cached_content_is_read_once_and_put_once_for_each_owner() {
-    let store = Cached::new(super::Watched::default(), 100);
+async fn cached_content_is_read_once_and_put_once_per_owner() {
+    let watched = Arc::new(super::Watched::default());
+    let store = Cached::new(watched.clone(), 100);
     let blob = Blob::new(&b"Hi, there"[..]);
-    let puts = || store.store().puts.load(std::sync::atomic::Ordering::Relaxed);
+    let puts = || watched.puts.load(std::sync::atomic::Ordering::Relaxed);
     let [one, other] = ["CA1", "CA2"].map(owner);
     for _ in 0..3 {
         store.put(&blob, &one).await.unwrap();
         store.put(&blob, &other).await.unwrap();
         assert_eq!(store.get(blob.id()).await.unwrap().as_ref(), Some(&blob));
     }
-    let counts = store.counts();
-    assert_eq!((counts.hits, counts.misses, counts.known_puts, counts.bytes), (2, 1, 4, 9));
-    assert_eq!((puts(), store.store().asked.lock().unwrap().as_slice()), (2, &[blob.id()][..]));
+    assert_eq!((store.hits(), store.misses()), (2, 1));
+    assert!(format!("{:?}", Cached::new((), 100)).contains("bytes: 0"));
+    assert_eq!((puts(), watched.asked.lock().unwrap().as_slice()), (2, &[blob.id()][..]));
 
-    // A release forgets what that owner put, and what was read; the other's puts it knows.
+    // A release clears the puts of its owner and all reads, but not the puts of the other owner.
     store.release(&one).await.unwrap();
     store.put(&blob, &other).await.unwrap();
-    assert_eq!((puts(), store.counts().bytes), (2, 0));
+    assert_eq!(puts(), 2);
+    assert!(store.get(blob.id()).await.unwrap().is_some());
+    assert_eq!((store.hits(), store.misses()), (2, 2));
     store.put(&blob, &one).await.unwrap();
     assert_eq!(puts(), 3);
     store.release(&one).await.unwrap();
@@ -163,12 +166,12 @@ async fn a_cached_content_is_read_once_and_put_once_for_each_owner() {
 }
 
 #[tokio::test]
-async fn what_is_put_or_read_during_a_release_is_not_remembered() {
+async fn put_or_read_during_a_release_is_not_cached() {
     let blob = Blob::new(&b"Hi, there"[..]);
-    let (one, slow) = (owner("CA1"), Slow::default());
-    let store = Cached::new(slow, 100);
+    let (one, slow) = (owner("CA1"), Arc::new(Slow::default()));
+    let store = Cached::new(slow.clone(), 100);
     store.put(&blob, &one).await.unwrap();
-    // It begins before, and ends after what the owner does meanwhile, or is dropped then.
+    // The release starts before the owner's requests, and ends or is dropped after them.
     for is_dropped in [false, true] {
         let mut release = store.release(&one);
         assert!(poll_once(&mut release).is_none());
@@ -176,7 +179,7 @@ async fn what_is_put_or_read_during_a_release_is_not_remembered() {
         assert!(store.get(blob.id()).await.unwrap().is_some());
         if is_dropped {
             drop(release);
-            store.store().store.release(&one).await.unwrap();
+            slow.store.release(&one).await.unwrap();
         } else {
             release.await.unwrap();
         }
@@ -186,7 +189,7 @@ async fn what_is_put_or_read_during_a_release_is_not_remembered() {
     }
 }
 
-/// A store whose release takes a turn before it does anything.
+/// A store whose release yields once before it has an effect.
 #[derive(Default)]
 struct Slow {
     store: MemoryStore,

@@ -1,4 +1,4 @@
-//! The directory after a crash, a bad disk, a careless hand.
+//! The directory store after a crash, with damaged files, and with locks.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,8 +16,13 @@ fn store() -> (tempfile::TempDir, DirectoryStore) {
 }
 
 fn path_of(root: &Path, blob: &Blob) -> PathBuf {
-    let hex = blob.id().hex();
-    root.join(&hex[..2]).join(&hex[2..4]).join(hex)
+    let id = hex(blob.id());
+    root.join(&id[..2]).join(&id[2..4]).join(id)
+}
+
+/// The digits of an id, without `sha256:`.
+fn hex(id: ContentId) -> String {
+    id.to_string().split_off(7)
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -26,7 +31,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[tokio::test]
-async fn what_is_damaged_is_told_and_mended_by_the_next_put() {
+async fn damage_is_reported_and_repaired_by_the_next_put() {
     let (directory, store) = store();
     let blob = Blob::new("What the caller said. ".repeat(100).into_bytes());
     let path = path_of(directory.path(), &blob);
@@ -37,32 +42,32 @@ async fn what_is_damaged_is_told_and_mended_by_the_next_put() {
         ("with a byte flipped", |bytes| bytes[1_500] ^= 1),
         ("with a byte more", |bytes| bytes.push(0)),
     ];
-    for (what, damage) in damages {
+    for (name, damage) in damages {
         store.put(&blob, &owner("CA1")).await.unwrap();
         let mut bytes = fs::read(&path).unwrap();
-        assert_eq!(bytes, **blob.bytes(), "the file is the bytes and nothing else");
+        assert_eq!(bytes, **blob.bytes(), "the file has the bytes alone");
         damage(&mut bytes);
         fs::write(&path, &bytes).unwrap();
         match store.get(blob.id()).await {
             Err(error @ ContentError::Corrupt { .. }) => {
-                assert_eq!((error.content_id(), error.is_retryable()), (Some(blob.id()), false));
+                assert!(!error.is_retryable());
                 assert!(error.to_string().contains(&blob.id().to_string()), "{error}");
                 assert!(!format!("{error} {error:?}").contains("caller"), "{error:?}");
             }
-            other => panic!("{what}: {other:?}"),
+            other => panic!("{name}: {other:?}"),
         }
         store.put(&blob, &owner("CA1")).await.unwrap();
-        assert_eq!(store.get(blob.id()).await.unwrap().as_ref(), Some(&blob), "{what}");
+        assert_eq!(store.get(blob.id()).await.unwrap().as_ref(), Some(&blob), "{name}");
     }
 }
 
 #[tokio::test]
-async fn what_a_killed_writer_left_is_never_read() {
+async fn files_of_a_killed_writer_are_never_read() {
     let (directory, store) = store();
     let blob = Blob::new(vec![7; 5_000]);
     let unfinished = directory.path().join("unfinished");
     fs::write(unfinished.join(".tmpAbCdEf"), &blob.bytes()[..2_000]).unwrap();
-    fs::write(unfinished.join(blob.id().hex()), &blob.bytes()[..2_000]).unwrap();
+    fs::write(unfinished.join(hex(blob.id())), &blob.bytes()[..2_000]).unwrap();
     assert_eq!(store.get(blob.id()).await.unwrap(), None);
     store.put(&blob, &owner("CA1")).await.unwrap();
     let again = DirectoryStore::open(directory.path()).unwrap();
@@ -70,16 +75,16 @@ async fn what_a_killed_writer_left_is_never_read() {
 }
 
 #[tokio::test]
-async fn a_content_is_one_file_and_a_use_two_empty_ones() {
+async fn content_is_one_file_and_use_is_two_empty_files() {
     let (directory, store) = store();
     let blobs: Vec<Blob> = (0..20_u8).map(|at| Blob::new(vec![at; 100])).collect();
     for blob in blobs.iter().chain(&blobs) {
         store.put(blob, &owner("CA1")).await.unwrap();
     }
-    let (root, by) = (directory.path(), ContentId::of(b"CA1").hex());
+    let (root, by) = (directory.path(), hex(ContentId::of(b"CA1")));
     let files_of = |blob: &Blob| {
-        let hex = blob.id().hex();
-        [path_of(root, blob), root.join("uses").join(&hex).join(&by), root.join("owners").join(&by).join(&hex)]
+        let id = hex(blob.id());
+        [path_of(root, blob), root.join("uses").join(&id).join(&by), root.join("owners").join(&by).join(&id)]
     };
     let mut expected: Vec<PathBuf> = blobs.iter().flat_map(files_of).chain([root.join("lock")]).collect();
     expected.sort();
@@ -96,18 +101,18 @@ async fn a_content_is_one_file_and_a_use_two_empty_ones() {
 }
 
 #[tokio::test]
-async fn a_release_that_was_killed_is_finished_by_the_next_one() {
+async fn killed_release_is_completed_by_the_next() {
     let (directory, store) = store();
     let blob = Blob::new(vec![7; 5_000]);
-    let (root, by, hex) = (directory.path(), ContentId::of(b"CA1").hex(), blob.id().hex());
-    // What it has done by then, one more each time.
-    let done: [fn(&Path) -> std::io::Result<()>; 4] =
+    let (root, by, id) = (directory.path(), hex(ContentId::of(b"CA1")), hex(blob.id()));
+    // The steps of a release. Each round completes one more.
+    let steps: [fn(&Path) -> std::io::Result<()>; 4] =
         [|path| fs::remove_file(path), |path| fs::remove_dir(path), |path| fs::remove_file(path), |_| Ok(())];
-    let users = root.join("uses").join(&hex);
+    let users = root.join("uses").join(&id);
     let paths = [users.join(&by), users.clone(), path_of(root, &blob), root.to_owned()];
-    for killed_after in 0..=done.len() {
+    for killed_after in 0..=steps.len() {
         store.put(&blob, &owner("CA1")).await.unwrap();
-        for (remove, path) in done.iter().zip(&paths).take(killed_after) {
+        for (remove, path) in steps.iter().zip(&paths).take(killed_after) {
             remove(path).unwrap();
         }
         store.release(&owner("CA1")).await.unwrap();
@@ -116,7 +121,7 @@ async fn a_release_that_was_killed_is_finished_by_the_next_one() {
 }
 
 #[tokio::test]
-async fn who_puts_and_who_releases_wait_for_each_other() {
+async fn put_and_release_wait_for_each_other() {
     let (directory, store) = store();
     let (blob, one) = (Blob::new(vec![7; 5_000]), owner("CA1"));
     store.put(&blob, &one).await.unwrap();
@@ -125,16 +130,16 @@ async fn who_puts_and_who_releases_wait_for_each_other() {
         let (store, blob) = (store.clone(), blob.clone());
         std::thread::spawn(move || action(&store, &blob))
     };
-    // Another process puts: puts go on, a release waits.
+    // While another process puts, puts proceed and a release waits.
     lock.lock_shared().unwrap();
     in_a_thread(|store, blob| super::block_on(store.put(blob, &owner("CA2"))).unwrap()).join().unwrap();
     let release = in_a_thread(|store, _| super::block_on(store.release(&owner("CA1"))).unwrap());
-    let use_of_one = directory.path().join("uses").join(blob.id().hex()).join(ContentId::of(b"CA1").hex());
+    let use_of_one = directory.path().join("uses").join(hex(blob.id())).join(hex(ContentId::of(b"CA1")));
     assert!(use_of_one.exists());
     lock.unlock().unwrap();
     release.join().unwrap();
     assert!(!use_of_one.exists());
-    // Another process releases: a put waits.
+    // While another process releases, a put waits.
     lock.lock().unwrap();
     let put = in_a_thread(|store, blob| super::block_on(store.put(blob, &owner("CA1"))).unwrap());
     assert!(!use_of_one.exists());
@@ -145,7 +150,7 @@ async fn who_puts_and_who_releases_wait_for_each_other() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn only_the_owner_may_read() {
+async fn only_the_user_of_the_process_may_read() {
     use std::os::unix::fs::PermissionsExt;
 
     let (directory, store) = store();
@@ -163,18 +168,18 @@ async fn only_the_owner_may_read() {
 }
 
 #[tokio::test]
-async fn a_place_that_holds_no_contents_is_told() {
+async fn unusable_directory_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("a file");
     fs::write(&file, "").unwrap();
     let error = DirectoryStore::open(&file).unwrap_err();
-    assert!(matches!(&error, ContentError::Directory { path, .. } if *path == file), "{error:?}");
+    assert!(error.to_string().contains("a file"), "{error}");
 
-    // A directory where the file should be: an error that names the content, not a panic and not `None`.
+    // A directory in place of the file is an error that names the content.
     let (root, store) = store();
     let blob = Blob::new(vec![1; 100]);
     fs::create_dir_all(path_of(root.path(), &blob)).unwrap();
     for error in [store.get(blob.id()).await.unwrap_err(), store.put(&blob, &owner("CA1")).await.unwrap_err()] {
-        assert!(matches!(error, ContentError::Store { id, .. } if id == blob.id()), "{error:?}");
+        assert!(matches!(error, ContentError::Store { .. }) && error.to_string().contains(&hex(blob.id())), "{error}");
     }
 }

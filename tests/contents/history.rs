@@ -1,4 +1,4 @@
-//! A content is there as long as someone uses it: any history of a few owners, against a model.
+//! A content exists as long as an owner uses it: random histories of a few owners, compared with a model.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 0..20)
 }
 
-/// Each history in the same store, which is empty behind it.
+/// Runs each history in the same store, which is empty after it.
 fn check(cases: u32, store: &dyn ContentStore) {
     let contents: Vec<Blob> = (0..4_u8).map(|at| Blob::new(vec![at; 10 * usize::from(at)])).collect();
     let owners = ["CA1", "CA10", "CA#1"].map(owner);
@@ -55,19 +55,19 @@ fn check(cases: u32, store: &dyn ContentStore) {
 }
 
 #[test]
-fn memory_follows_the_model() {
+fn memory_store_follows_the_model() {
     check(256, &MemoryStore::default());
     check(256, &Cached::new(MemoryStore::default(), 35));
 }
 
 #[test]
-fn files_follow_the_model() {
+fn directory_store_follows_the_model() {
     let directory = tempfile::tempdir().unwrap();
     check(48, &DirectoryStore::open(directory.path()).unwrap());
 }
 
 #[test]
-fn dynamodb_follows_the_model() {
+fn dynamodb_store_follows_the_model() {
     let table = block_on(dynamodb::table());
     check(48, &table.store());
     check(48, &Cached::new(table.store(), 35));

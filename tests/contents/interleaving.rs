@@ -1,4 +1,4 @@
-//! Puts and releases in DynamoDB whose requests fall between each other's, are cut off, or land late.
+//! Puts and releases in DynamoDB whose requests interleave, are cut off, or arrive late.
 
 use std::fmt;
 use std::pin::Pin;
@@ -19,23 +19,23 @@ use verbale::dynamodb::DynamoContents;
 use super::dynamodb::{Table, table};
 use super::owner;
 
-/// What others do, on the same table, while a request is held.
+/// The actions of others on the same table while a request is held.
 type Others = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
-/// What becomes of one request.
+/// The fate of one request.
 #[derive(Clone)]
 enum Fate {
-    /// Others do something first.
+    /// Others act before the request is sent.
     After(Others),
-    /// It is never sent, and never answered.
+    /// The request is not sent and gets no response.
     NotSent,
-    /// It is sent, and never answered.
+    /// The request is sent and gets no response.
     NotAnswered,
-    /// It is sent when it is told so, and never answered.
+    /// The request is sent by [`Fateful::deliver`] and gets no response.
     Late,
 }
 
-/// The client of a table, with a fate for its request of one number.
+/// The client of a table that applies a fate to the request number `at`.
 #[derive(Clone)]
 struct Fateful {
     inner: SharedHttpClient,
@@ -58,12 +58,12 @@ impl Fateful {
         DynamoContents::new(Client::from_conf(config))
     }
 
-    /// Whether there was such a request.
+    /// Returns whether the client sent enough requests to apply the fate.
     fn is_met(&self) -> bool {
         self.count.load(Ordering::Relaxed) > self.at
     }
 
-    /// Runs the action until its end, or until its request has met its fate.
+    /// Runs an action until it ends or its request gets no response.
     async fn run(&self, table: &Table, action: &Action) {
         let store = self.store(table);
         tokio::select! {
@@ -73,8 +73,8 @@ impl Fateful {
         }
     }
 
-    /// Sends what was held, as the network may.
-    async fn land(&self) {
+    /// Sends the held request, as a slow network would.
+    async fn deliver(&self) {
         let held = self.held.lock().unwrap().take();
         if let Some((connector, request)) = held {
             connector.call(request).await.unwrap();
@@ -117,14 +117,14 @@ impl HttpConnector for Fateful {
     }
 }
 
-/// What an owner does.
+/// An action of an owner.
 #[derive(Debug, Clone)]
 enum Action {
     Put(Owner),
     Release(Owner),
 }
 
-/// Small, for there are hundreds of tables to put it to; of one chunk.
+/// A content of one chunk. It is small because the tests put it into hundreds of tables.
 fn blob() -> Blob {
     Blob::new(&b"Hi, there"[..])
 }
@@ -156,7 +156,7 @@ fn release(name: &str) -> Action {
     Action::Release(owner(name))
 }
 
-/// A table in which these were done.
+/// Returns a table after some actions.
 async fn table_after(actions: &[Action]) -> Table {
     let table = table().await;
     for action in actions {
@@ -165,30 +165,29 @@ async fn table_after(actions: &[Action]) -> Table {
     table
 }
 
-/// The content is there, and stays until the last of its owners is released; then nothing is left.
-async fn is_used_by(table: &Table, owners: &[&Owner], when: &str) {
+/// Asserts that the content exists until the last of its owners is released, and that the table is then empty.
+async fn assert_used_by(table: &Table, owners: &[&Owner], when: &str) {
     let store = table.store();
     for owner in owners {
         assert_eq!(store.get(blob().id()).await.unwrap(), Some(blob()), "{when}");
-        // Of them, the last one counts.
         store.release(owner).await.unwrap();
     }
-    is_empty(table, when).await;
+    assert_empty(table, when).await;
 }
 
-async fn is_empty(table: &Table, when: &str) {
+async fn assert_empty(table: &Table, when: &str) {
     let left: Vec<_> = table.items().await.iter().map(super::dynamodb::keys).collect();
     assert_eq!(left, Vec::<[String; 2]>::new(), "{when}");
 }
 
-/// What stands in the table before, for actions of A and B: nothing, the content of either, of both, of a third.
+/// The states of the table before the actions of A and B: empty, or with the content of one, of both, or of a third owner.
 fn befores() -> Vec<Vec<Action>> {
     vec![vec![], vec![put("A")], vec![put("B")], vec![put("A"), put("B")], vec![put("C")], vec![put("A"), put("C")]]
 }
 
-/// All that others do runs between two requests of one; for each pair of requests.
+/// Runs all actions of others between two requests of one action, for each pair of requests.
 #[tokio::test]
-async fn whatever_others_do_in_between_what_is_used_is_there_and_nothing_else() {
+async fn interleaved_actions_keep_exactly_the_used_contents() {
     let mut met = 0;
     for before in befores() {
         for (one, others) in [
@@ -213,11 +212,11 @@ async fn whatever_others_do_in_between_what_is_used_is_there_and_nothing_else() 
             for at in 0.. {
                 let when = format!("{before:?}, then {one:?} with {others:?} before its request {at}");
                 let table = table_after(&before).await;
-                let (store, done) = (table.store(), others.clone());
+                let (store, actions) = (table.store(), others.clone());
                 let fate = Fate::After(Arc::new(move || {
-                    let (store, done) = (store.clone(), done.clone());
+                    let (store, actions) = (store.clone(), actions.clone());
                     Box::pin(async move {
-                        for action in done {
+                        for action in actions {
                             action.run(&store).await;
                         }
                     })
@@ -228,7 +227,8 @@ async fn whatever_others_do_in_between_what_is_used_is_there_and_nothing_else() 
                     break;
                 }
                 met += 1;
-                // Who put last uses it; of one owner both at a time, either may be the last.
+                // The last action of an owner decides whether it uses the content. If a put and a release of one owner
+                // overlap, either may be the last.
                 let mut last: std::collections::BTreeMap<Owner, Option<bool>> = before
                     .iter()
                     .chain(&others)
@@ -247,7 +247,7 @@ async fn whatever_others_do_in_between_what_is_used_is_there_and_nothing_else() 
                 last.insert(one.owner().clone(), is_put);
                 let of = |is_put| last.iter().filter(move |(_, put)| **put == is_put).map(|(owner, _)| owner);
                 for owner in of(None) {
-                    // Either way, it is a whole: used and there, or released.
+                    // In both cases the state is consistent: used and complete, or released.
                     let uses = table.items().await.iter().any(|item| {
                         let [partition, sort] = super::dynamodb::keys(item);
                         partition.starts_with("CONTENT#") && sort == format!("USE#{}", owner.as_str())
@@ -255,16 +255,16 @@ async fn whatever_others_do_in_between_what_is_used_is_there_and_nothing_else() 
                     assert!(!uses || table.store().get(blob().id()).await.unwrap().is_some(), "{when}");
                     table.store().release(owner).await.unwrap();
                 }
-                is_used_by(&table, &of(Some(true)).collect::<Vec<_>>(), &when).await;
+                assert_used_by(&table, &of(Some(true)).collect::<Vec<_>>(), &when).await;
             }
         }
     }
     assert!(met > 250, "{met} interleavings");
 }
 
-/// Cut off at each request, sent or not; then done again.
+/// Cuts an action off at each request, sent or not, and repeats the action.
 #[tokio::test]
-async fn what_was_cut_off_anywhere_is_finished_by_doing_it_again() {
+async fn repeating_a_cut_off_action_completes_it() {
     for before in befores() {
         for (one, fate) in [
             (put("A"), Fate::NotSent),
@@ -278,7 +278,7 @@ async fn what_was_cut_off_anywhere_is_finished_by_doing_it_again() {
                 owners.retain(|owner| *owner != one.owner());
                 let when = format!("{before:?}, then {one:?} cut off at request {at}");
 
-                // What others use is there meanwhile; what nobody else uses goes with a release.
+                // The contents of others stay. A release deletes a content without other users.
                 let table = table_after(&before).await;
                 let cut = fateful(&table);
                 cut.run(&table, &one).await;
@@ -286,26 +286,26 @@ async fn what_was_cut_off_anywhere_is_finished_by_doing_it_again() {
                     break;
                 }
                 release("A").run(&table.store()).await;
-                is_used_by(&table, &owners, &when).await;
+                assert_used_by(&table, &owners, &when).await;
 
-                // Done again, it is done.
+                // A repetition completes the action.
                 let table = table_after(&before).await;
                 fateful(&table).run(&table, &one).await;
                 one.run(&table.store()).await;
                 if one.is_put() {
                     owners.push(one.owner());
                 }
-                is_used_by(&table, &owners, &when).await;
+                assert_used_by(&table, &owners, &when).await;
             }
         }
     }
 }
 
-/// Cut off, done again, and then the request that was cut off lands after all.
+/// Cuts an action off, repeats it, and then delivers the request that was cut off.
 #[tokio::test]
-async fn what_lands_late_takes_nothing_away_that_is_used() {
+async fn late_request_deletes_no_used_content() {
     for before in befores() {
-        for (one, behind) in [
+        for (one, later) in [
             (put("A"), vec![put("A")]),
             (put("A"), vec![put("A"), put("B")]),
             (put("A"), vec![put("A"), release("A"), put("B")]),
@@ -324,25 +324,25 @@ async fn what_lands_late_takes_nothing_away_that_is_used() {
                 if !late.is_met() {
                     break;
                 }
-                for action in &behind {
+                for action in &later {
                     action.run(&table.store()).await;
                 }
-                late.land().await;
-                let when = format!("{before:?}, then request {at} of {one:?} lands behind {behind:?}");
+                late.deliver().await;
+                let when = format!("{before:?}, then request {at} of {one:?} arrives after {later:?}");
                 let mut last = std::collections::BTreeMap::new();
-                for action in before.iter().chain(&behind) {
+                for action in before.iter().chain(&later) {
                     last.insert(action.owner().clone(), action.is_put());
                 }
                 let found = table.store().get(blob().id()).await.unwrap();
                 if last.values().any(|is_put| *is_put) {
                     assert_eq!(found, Some(blob()), "{when}");
                 }
-                // And all of it goes with the owners, once the content was put and released again.
+                // Another put and release of the content clears all remains.
                 put("Z").run(&table.store()).await;
                 for owner in last.keys().chain([&owner("A"), &owner("Z")]) {
                     table.store().release(owner).await.unwrap();
                 }
-                is_empty(&table, &when).await;
+                assert_empty(&table, &when).await;
             }
         }
     }

@@ -1,15 +1,18 @@
-//! Any record loses its large contents and has them back, exactly.
+//! Any record is offloaded and restored without loss.
+
+use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 use proptest::{collection, option};
 use serde_json::{Value as Json, json};
-use verbale::contents::{Blob, ContentId, MemoryStore, Offload, hydrate};
-use verbale::dynamodb::{CallId, from_item, to_item};
+use verbale::contents::{Blob, ContentError, ContentFuture, ContentId, ContentStore, MemoryStore, Owner};
+use verbale::dynamodb::{from_item, to_items};
+use verbale::log::CallId;
 use verbale::{Content, Heard, HeardSource, Record, Value};
 
-use super::{Watched, block_on, owner, strategy};
+use super::{Watched, block_on, hydrate, offload, put_all, strategy};
 
-/// Texts around the threshold of 64, not blank.
+/// Texts with a length around the threshold of 64. None is blank.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof!["\\PC{0,12}", "[a-zé ]{55,75}", Just("x".repeat(64)), "é{100,200}"].prop_map(|text| format!("a{text}"))
 }
@@ -18,7 +21,7 @@ fn bytes() -> impl Strategy<Value = Json> {
     collection::vec(any::<u8>(), 0..100).prop_map(|bytes| serde_json::to_value(Value::from(bytes)).unwrap())
 }
 
-/// What looks like a reference, to a content that is in no store, or is not one after all.
+/// Maps like a reference, to a content in no store, or with invalid values.
 fn look_alike() -> impl Strategy<Value = Json> {
     let id = prop_oneof![Just("sha256:ab".to_owned()), "[a-f0-9]{64}".prop_map(|hex| format!("sha256:{hex}"))];
     (id, prop_oneof![Just(json!(7)), Just(json!("7")), Just(json!(-1))], any::<bool>()).prop_map(|(id, size, heard)| {
@@ -88,7 +91,8 @@ fn content() -> impl Strategy<Value = Json> {
     ]
 }
 
-/// No bytes, no large value, no long message; but where another writer has taken the keys for a reference.
+/// Returns whether a content has no bytes, no large value and no long message, except where another writer has used the
+/// keys of a reference.
 fn is_small(content: &Json) -> bool {
     let length = |json: &Json| serde_json::to_string(json).unwrap().len();
     let has = |key: &str| content.get(key).is_some();
@@ -102,7 +106,7 @@ fn merged(maps: &[Json]) -> Json {
     Json::Object(maps.iter().flat_map(|map| map.as_object().unwrap().clone()).collect())
 }
 
-/// Any record, with contents that are worth a store, heard in part now and then.
+/// Any record with contents that may be offloaded, sometimes heard in part.
 fn record() -> impl Strategy<Value = Record> {
     let heard = option::of((0..400_usize, prop_oneof![Just(HeardSource::Estimate), Just(HeardSource::WordTiming)]));
     (strategy::record(), collection::vec(content(), 0..5), heard).prop_map(|(record, contents, heard)| {
@@ -119,7 +123,7 @@ fn record() -> impl Strategy<Value = Record> {
     })
 }
 
-/// The beginning of the texts, up to `bytes` bytes.
+/// Returns the start of the texts, up to `bytes` bytes.
 fn heard_texts(record: &Record, bytes: usize) -> Vec<&str> {
     let mut left = bytes;
     let mut heard = Vec::new();
@@ -140,46 +144,44 @@ fn threshold() -> impl Strategy<Value = usize> {
     prop_oneof![3 => Just(64), 1 => 0..4_usize, 1 => Just(1_024), 1 => Just(usize::MAX)]
 }
 
-/// Through JSON and through an item and back, as logs have it.
+/// Returns the record after a round trip through JSON and through an item.
 fn logged(record: &Record) -> Record {
     let json = serde_json::to_string(record).unwrap();
     assert_eq!(serde_json::from_str::<Record>(&json).unwrap(), *record, "{json}");
-    let item = to_item(&CallId::new("CA1").unwrap(), record).unwrap();
-    from_item(item).unwrap()
+    let mut items = to_items(&CallId::new("CA1").unwrap(), [record]).unwrap();
+    from_item(items.remove(0)).unwrap()
 }
 
 proptest! {
     #[test]
-    fn hydrating_undoes_offloading(record in record(), threshold in threshold()) {
-        let offload = Offload::default().with_threshold(threshold);
-        let store = MemoryStore::default();
-        let small = block_on(offload.offload(&record, &store, &owner("CA1"))).unwrap();
+    fn hydrating_reverses_offloading(record in record(), threshold in threshold()) {
+        let store = Arc::new(MemoryStore::default());
+        let small = offload(&record, threshold, store.clone());
         prop_assert_eq!(
             (small.id(), small.position(), small.revision(), small.role(), small.metadata()),
             (record.id(), record.position(), record.revision(), record.role(), record.metadata()),
         );
-        let hydrated = block_on(hydrate([logged(&small)], &store));
-        prop_assert_eq!(&hydrated.records, &[record]);
-        for problem in hydrated.problems {
-            prop_assert!(block_on(verbale::contents::ContentStore::get(&store, problem.content_id)).unwrap().is_none());
+        let (hydrated, problems) = hydrate(&logged(&small), store.clone());
+        prop_assert_eq!(hydrated, record);
+        for problem in problems {
+            prop_assert!(block_on(store.get(problem.content_id)).unwrap().is_none());
         }
     }
 
     #[test]
-    fn offloading_twice_is_offloading_once(record in record(), threshold in threshold()) {
-        let offload = Offload::default().with_threshold(threshold);
-        let once = offload.detach(&record).record;
-        let twice = offload.detach(&logged(&once));
-        prop_assert_eq!(&twice.record, &once);
-        prop_assert!(twice.blobs.is_empty());
+    fn offloading_is_idempotent(record in record(), threshold in threshold()) {
+        let once = offload(&record, threshold, MemoryStore::default());
+        let store = Arc::new(MemoryStore::default());
+        prop_assert_eq!(offload(&logged(&once), threshold, store.clone()), once);
+        prop_assert!(store.is_empty());
     }
 
     #[test]
-    fn what_is_left_is_small(record in record()) {
-        let small = Offload::default().with_threshold(64).detach(&record).record;
+    fn offloaded_record_has_only_small_contents(record in record()) {
+        let small = offload(&record, 64, MemoryStore::default());
         let json = serde_json::to_value(&small).unwrap();
         let contents = json["message"]["contents"].as_array().unwrap();
-        // Of a message heard in part, texts stay where others went before it was.
+        // Texts of a message heard in part stay if other texts were offloaded before.
         let stay = small.heard().is_some() && contents.iter().any(|content| content.get("heard").is_some());
         for content in contents {
             let is_system = small.role() == verbale::Role::System;
@@ -192,29 +194,41 @@ proptest! {
     }
 
     #[test]
-    fn without_its_contents_a_record_is_as_it_was_written(record in record(), lost in any::<u64>()) {
-        let detached = Offload::default().with_threshold(64).detach(&record);
-        let store = MemoryStore::default();
-        let mut kept: Vec<ContentId> = Vec::new();
-        for (at, blob) in detached.blobs.iter().enumerate() {
-            if lost >> (at % 64) & 1 == 0 {
-                block_on(verbale::contents::ContentStore::put(&store, blob, &owner("CA1"))).unwrap();
-                kept.push(blob.id());
-            }
-        }
-        let hydrated = block_on(hydrate([detached.record.clone()], &store));
-        let missing = detached.blobs.iter().map(Blob::id).filter(|id| !kept.contains(id));
-        for id in missing {
-            let is_told = |problem: &&verbale::contents::Problem| problem.content_id == id;
-            let problem = hydrated.problems.iter().find(is_told);
+    fn record_without_its_contents_keeps_references(record in record(), lost in any::<u64>()) {
+        let whole = Arc::new(Puts::default());
+        let small = offload(&record, 64, whole.clone());
+        let blobs = whole.0.lock().unwrap().clone();
+        let store = Arc::new(MemoryStore::default());
+        let kept: Vec<&Blob> =
+            blobs.iter().enumerate().filter(|(at, _)| lost >> (at % 64) & 1 == 0).map(|(_, blob)| blob).collect();
+        put_all(&store, kept.iter().copied());
+        let (hydrated, problems) = hydrate(&small, store.clone());
+        for missing in blobs.iter().filter(|blob| !kept.contains(blob)) {
+            let problem = problems.iter().find(|problem| problem.content_id == missing.id());
             prop_assert!(problem.is_some_and(|problem| problem.message_id == record.id()));
         }
-        // What is missing now can be had later; and the record can be logged as it is.
-        for blob in &detached.blobs {
-            block_on(verbale::contents::ContentStore::put(&store, blob, &owner("CA1"))).unwrap();
-        }
-        let later = block_on(hydrate([logged(&hydrated.records[0])], &store));
-        prop_assert_eq!(&later.records, &[record]);
+        // The record can be logged as it is, and a later read with all contents restores it.
+        put_all(&store, &blobs);
+        prop_assert_eq!(hydrate(&logged(&hydrated), store).0, record);
+    }
+}
+
+/// A store that keeps the contents in the order of their puts.
+#[derive(Default)]
+struct Puts(Mutex<Vec<Blob>>);
+
+impl ContentStore for Puts {
+    fn put<'a>(&'a self, blob: &'a Blob, _: &'a Owner) -> ContentFuture<'a, ()> {
+        self.0.lock().unwrap().push(blob.clone());
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn get(&self, _: ContentId) -> ContentFuture<'_, Option<Blob>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
+    fn release<'a>(&'a self, _: &'a Owner) -> ContentFuture<'a, ()> {
+        Box::pin(std::future::ready(Ok(())))
     }
 }
 
@@ -230,11 +244,11 @@ fn assistant(contents: Json, heard: Option<Json>) -> Record {
 }
 
 #[test]
-fn a_long_speech_that_the_caller_broke_into_goes_with_what_was_heard() {
+fn interrupted_long_speech_is_offloaded_with_its_heard_part() {
     let speech = "We can offer Saturday at 7:15. ".repeat(50);
     let heard = json!({"contents": ["One moment.", &speech[..700]], "by": "playbackTime"});
     let record = assistant(json!(["One moment.", speech, "Shall I?"]), Some(heard));
-    let small = Offload::default().detach(&record).record;
+    let small = offload(&record, 1_024, MemoryStore::default());
     let json = serde_json::to_value(&small).unwrap();
     let reference = |text: &str| {
         json!({"type": "text", "contentId": ContentId::of(text.as_bytes()).to_string(), "mimeType": "text/plain",
@@ -245,26 +259,26 @@ fn a_long_speech_that_the_caller_broke_into_goes_with_what_was_heard() {
         .map(|(text, bytes)| merged(&[reference(text), heard(bytes)]));
     assert_eq!(json["message"], json!({"role": "assistant", "contents": contents}));
 
-    // Without one of its texts it shows none: what was heard would be told wrong.
-    let mut store = Watched::default();
-    block_on(Offload::default().offload(&record, &store, &owner("CA1"))).unwrap();
-    store.lost.push(ContentId::of(b"Shall I?"));
-    let hydrated = block_on(hydrate([small.clone()], &store));
-    assert_eq!((hydrated.records, hydrated.problems.len()), (vec![small.clone()], 1));
-    store.lost.clear();
-    let whole = block_on(hydrate([small], &store)).records;
-    assert_eq!(whole[0].heard(), Some(Heard::bytes(711, HeardSource::PlaybackTime)));
-    assert_eq!(whole, [record]);
+    // If one text is missing, none is restored, because the heard part would be wrong.
+    let store = Arc::new(Watched::default());
+    offload(&record, 1_024, store.clone());
+    store.lost.lock().unwrap().push(ContentId::of(b"Shall I?"));
+    let (hydrated, problems) = hydrate(&small, store.clone());
+    assert_eq!((&hydrated, problems.len()), (&small, 1));
+    store.lost.lock().unwrap().clear();
+    let (whole, _) = hydrate(&small, store);
+    assert_eq!(whole.heard(), Some(Heard::bytes(711, HeardSource::PlaybackTime)));
+    assert_eq!(whole, record);
 }
 
 #[test]
-fn a_short_speech_that_was_heard_in_part_stays() {
+fn interrupted_short_speech_stays_in_the_record() {
     let record = assistant(json!(["I am fine,", "and you?"]), Some(json!({"contents": ["I am"], "by": "estimate"})));
-    assert_eq!(Offload::default().detach(&record).record, record);
+    assert_eq!(offload(&record, 1_024, MemoryStore::default()), record);
 }
 
 #[test]
-fn the_record_keeps_id_type_and_size() {
+fn reference_has_id_type_and_size() {
     let long = "x".repeat(1_024);
     let table: Vec<u32> = (0..600).collect();
     let json_bytes = serde_json::to_vec(&table).unwrap();
@@ -301,35 +315,35 @@ fn the_record_keeps_id_type_and_size() {
             ),
         ),
     ] {
-        let small = Offload::default().detach(&assistant(json!([before]), None)).record;
+        let small = offload(&assistant(json!([before]), None), 1_024, MemoryStore::default());
         assert_eq!(serde_json::to_value(&small).unwrap()["message"]["contents"], json!([after]));
     }
 }
 
 #[test]
-fn what_is_there_but_not_as_the_record_says_is_a_problem() {
+fn content_that_contradicts_its_record_is_a_problem() {
     let store = MemoryStore::default();
     let binary = Blob::new(vec![0xff; 2_000]);
-    block_on(verbale::contents::ContentStore::put(&store, &binary, &owner("CA1"))).unwrap();
+    put_all(&store, [&binary]);
     let id = binary.id().to_string();
     let text = json!({"type": "text", "contentId": id, "mimeType": "text/plain", "size": 2000});
     let wrong_size = json!({"type": "image", "contentId": id, "size": 7});
     let call = json!({"type": "toolCall", "id": "c", "name": "f", "arguments": {},
         "argumentsContent": {"contentId": id, "mimeType": "application/json", "size": 2000}});
     let record = assistant(json!([text, wrong_size, call]), None);
-    let hydrated = block_on(hydrate([record.clone()], &store));
-    assert_eq!(hydrated.records, [record]);
-    assert_eq!(hydrated.problems.len(), 3);
-    for problem in hydrated.problems {
-        assert_eq!(problem.error.content_id(), Some(binary.id()));
+    let (hydrated, problems) = hydrate(&record, store);
+    assert_eq!(hydrated, record);
+    assert_eq!(problems.len(), 3);
+    for problem in problems {
+        assert!(matches!(problem.error, ContentError::NotAsReferred { id, .. } if id == binary.id()));
     }
 }
 
 #[test]
-fn what_a_newer_writer_says_beyond_a_reference_is_not_lost() {
+fn additions_of_a_newer_writer_to_a_reference_are_kept() {
     let store = MemoryStore::default();
     let blob = Blob::new(vec![b'x'; 2_000]);
-    block_on(verbale::contents::ContentStore::put(&store, &blob, &owner("CA1"))).unwrap();
+    put_all(&store, [&blob]);
     let id = blob.id().to_string();
     let record = assistant(
         json!([
@@ -339,7 +353,7 @@ fn what_a_newer_writer_says_beyond_a_reference_is_not_lost() {
         ]),
         None,
     );
-    let hydrated = block_on(hydrate([record.clone()], &store));
-    assert_eq!((hydrated.records, hydrated.problems.len()), (vec![record.clone()], 0));
+    let (hydrated, problems) = hydrate(&record, store);
+    assert_eq!((&hydrated, problems.len()), (&record, 0));
     assert!(record.contents().iter().take(2).all(|content| matches!(content, Content::Unknown(_))));
 }

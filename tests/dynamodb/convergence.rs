@@ -1,4 +1,4 @@
-//! Writing the records in any order, any number of times, ends in the same table.
+//! Records that are written in any order, any number of times, end in the same table.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use verbale::log::{CallLog, Put};
 
 use super::{call, lease, log, message, summary};
 
-/// Every revision of every message, some of them more than once, shuffled.
+/// Returns every revision of every message, shuffled and some more than once.
 fn history() -> impl Strategy<Value = Vec<Record>> {
     let revisions = collection::vec(1..4u32, 1..6).prop_map(|revisions| {
         let all = (0..).zip(revisions);
@@ -26,7 +26,7 @@ fn history() -> impl Strategy<Value = Vec<Record>> {
 }
 
 #[test]
-fn any_order_any_number_of_times() {
+fn repeated_and_reordered_writes_converge() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let log = runtime.block_on(log());
     let number = std::cell::Cell::new(0);

@@ -1,8 +1,7 @@
-//! What a request that fails is said to be.
+//! The errors of failed requests.
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::http::{HttpRequest, HttpResponse};
@@ -12,14 +11,14 @@ use aws_smithy_runtime_api::client::http::{
     HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
 };
 use aws_smithy_types::body::SdkBody;
-use verbale::dynamodb::{Creation, DynamoError, DynamoLog, Failure, Table, create_table, log_client};
+use verbale::dynamodb::{DynamoError, DynamoErrorKind, DynamoLog, Table, create_table, log_client};
 use verbale::log::{CallLog, LogError, Remedy};
 
 use super::{call, lease, message};
 
 type Reply = dyn Fn(&str) -> Result<HttpResponse, ConnectorError> + Send + Sync;
 
-/// A server that answers by the operation.
+/// A server whose response depends on the operation.
 #[derive(Clone)]
 struct Server(Arc<Reply>);
 
@@ -60,24 +59,57 @@ fn answer(status: u16, body: &'static str) -> Result<HttpResponse, ConnectorErro
     Ok(HttpResponse::new(status.try_into().unwrap(), SdkBody::from(body)))
 }
 
+const TIMEOUT: &str = "no response arrived in time; the request may have succeeded, so repeat it";
+const UNREACHABLE: &str = "DynamoDB cannot be reached; check the network and the endpoint, then repeat the request";
+
 #[tokio::test]
-async fn a_failure_says_what_to_do() {
+async fn failed_request_names_its_subject_and_remedy() {
     let throttled = r#"{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException","message":"slow down"}"#;
     let denied = r#"{"__type":"com.amazon.coral.service#AccessDeniedException","Message":"not you"}"#;
     let refused = r#"{"__type":"com.amazon.coral.validate#ValidationException","message":"no"}"#;
     let blocked = r#"{"__type":"com.amazonaws.dynamodb.v20120810#KMSInvalidStateException","message":"no key"}"#;
     let logs = [
-        (log(move || answer(400, blocked)), Failure::Blocked("KMSInvalidStateException".into()), Remedy::Operator),
-        (log(|| Err(ConnectorError::timeout("late".into()))), Failure::Timeout, Remedy::Retry),
-        (log(|| Err(ConnectorError::io("reset".into()))), Failure::Unreachable, Remedy::Retry),
-        (log(|| Err(ConnectorError::user("what".into()))), Failure::NotSent, Remedy::Operator),
-        (log(|| answer(500, "")), Failure::Server, Remedy::Retry),
-        (log(|| answer(200, "<html>")), Failure::Unreachable, Remedy::Retry),
-        (log(move || answer(400, throttled)), Failure::Throttled, Remedy::Retry),
-        (log(move || answer(400, denied)), Failure::Denied("AccessDeniedException".into()), Remedy::Operator),
-        (log(move || answer(400, refused)), Failure::Refused("ValidationException".into()), Remedy::None),
+        (
+            log(move || answer(400, blocked)),
+            DynamoErrorKind::Other,
+            "DynamoDB cannot serve the request (KMSInvalidStateException); fix the cause, then repeat the request",
+            Remedy::Operator,
+        ),
+        (log(|| Err(ConnectorError::timeout("late".into()))), DynamoErrorKind::Unreachable, TIMEOUT, Remedy::Retry),
+        (log(|| Err(ConnectorError::io("reset".into()))), DynamoErrorKind::Unreachable, UNREACHABLE, Remedy::Retry),
+        (
+            log(|| Err(ConnectorError::user("invalid".into()))),
+            DynamoErrorKind::Other,
+            "the request was not sent; check the region, the credentials and the endpoint",
+            Remedy::Operator,
+        ),
+        (
+            log(|| answer(500, "")),
+            DynamoErrorKind::Busy,
+            "DynamoDB had an internal error; repeat the request",
+            Remedy::Retry,
+        ),
+        (log(|| answer(200, "<html>")), DynamoErrorKind::Unreachable, UNREACHABLE, Remedy::Retry),
+        (
+            log(move || answer(400, throttled)),
+            DynamoErrorKind::Busy,
+            "DynamoDB throttled the request; repeat it later",
+            Remedy::Retry,
+        ),
+        (
+            log(move || answer(400, denied)),
+            DynamoErrorKind::Denied,
+            "access denied (AccessDeniedException); check the credentials and their policy",
+            Remedy::Operator,
+        ),
+        (
+            log(move || answer(400, refused)),
+            DynamoErrorKind::Other,
+            "DynamoDB rejected the request (ValidationException); see the source of this error",
+            Remedy::None,
+        ),
     ];
-    for (log, expected, remedy) in logs {
+    for (log, kind, expected, remedy) in logs {
         let put = log.put_record(&lease("CA1"), &message(0, 1, "my pin is 4711")).await.unwrap_err();
         let read = log.read_call(&call("CA1")).await.unwrap_err();
         for (error, subject) in [
@@ -88,30 +120,28 @@ async fn a_failure_says_what_to_do() {
             assert!(!format!("{error:?}").contains("pin"), "{error:?}");
             let error = cause(&error);
             assert_eq!(error.to_string(), format!("{subject} failed: {expected}"));
-            assert_eq!(error.remedy(), remedy, "{error}");
-            let DynamoError::Request { failure, .. } = error else { panic!("{error}") };
-            assert_eq!(*failure, expected);
+            assert_eq!((error.kind(), error.remedy()), (kind, remedy), "{error}");
         }
     }
 }
 
 #[tokio::test]
-async fn what_is_there_is_never_shown_in_an_error() {
+async fn error_never_shows_the_existing_item() {
     let there = r#"{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"failed",
         "Item":{"pk":{"S":"CALL#CA1"},"sk":{"S":"MSG#00000000"},"secret":{"S":"my pin is 4711"}}}"#;
     let error = log(move || answer(400, there)).put_record(&lease("CA1"), &message(0, 1, "Hi")).await.unwrap_err();
     assert!(!format!("{error:?}").contains("pin"), "{error:?}");
-    assert!(matches!(cause(&error), DynamoError::Unreadable { .. }));
+    assert_eq!(cause(error).kind(), DynamoErrorKind::Unreadable);
 }
 
-#[tokio::test]
-async fn a_table_that_does_not_become_active_is_not_waited_for_without_end() {
+#[tokio::test(start_paused = true)]
+async fn waiting_for_an_active_table_ends_after_a_minute() {
     let making = client(|_| answer(200, r#"{"Table":{"TableStatus":"CREATING"}}"#));
-    let error = create_table(&making, &Table::default().with_active_within(Duration::ZERO)).await.unwrap_err();
-    assert!(error.is_retryable());
+    let error = create_table(&making, &Table::default()).await.unwrap_err();
+    assert_eq!((error.kind(), error.remedy()), (DynamoErrorKind::Busy, Remedy::Retry));
     assert_eq!(
         error.to_string(),
-        "table verbale is not active after 0 seconds (it is CREATING); create it again, which waits on"
+        "table verbale is not active after 60 seconds (CREATING); create it again to keep waiting"
     );
 }
 
@@ -124,7 +154,7 @@ const ACTIVE: &str = r#"{"Table":{"TableStatus":"ACTIVE",
 const UNKNOWN_OPERATION: &str = r#"{"__type":"com.amazon.coral.service#UnknownOperationException"}"#;
 
 #[tokio::test(start_paused = true)]
-async fn a_table_that_is_being_made_is_waited_for() {
+async fn creation_waits_until_the_table_is_active() {
     let looks = std::sync::atomic::AtomicUsize::new(0);
     let making = client(move |operation| match operation {
         "DescribeTable" if looks.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < 3 => {
@@ -132,32 +162,33 @@ async fn a_table_that_is_being_made_is_waited_for() {
         }
         "DescribeTable" => answer(200, ACTIVE),
         "DescribeTimeToLive" => answer(400, UNKNOWN_OPERATION),
-        _ => panic!("{operation} was asked for"),
+        _ => panic!("unexpected request: {operation}"),
     });
-    assert_eq!(create_table(&making, &Table::default()).await.unwrap(), Creation::AlreadyThere);
+    create_table(&making, &Table::default()).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_server_without_time_to_live_will_do() {
-    // One that has never heard of it, and one that describes it.
+async fn server_without_time_to_live_is_accepted() {
+    // One server does not know the operation; the other can only describe the time to live.
     let off = r#"{"TimeToLiveDescription":{"TimeToLiveStatus":"DISABLED"}}"#;
     for (status, described) in [(400, UNKNOWN_OPERATION), (200, off)] {
         let client = client(move |operation| match operation {
             "DescribeTable" => answer(200, ACTIVE),
             "DescribeTimeToLive" => answer(status, described),
             "UpdateTimeToLive" if status == 200 => answer(400, UNKNOWN_OPERATION),
-            _ => panic!("{operation} was asked for"),
+            _ => panic!("unexpected request: {operation}"),
         });
-        assert_eq!(create_table(&client, &Table::default()).await.unwrap(), Creation::AlreadyThere);
+        create_table(&client, &Table::default()).await.unwrap();
     }
 }
 
-/// The error of the table, which a log's error has as its source.
-fn cause(error: &LogError) -> &DynamoError {
-    std::error::Error::source(error).unwrap().downcast_ref().unwrap()
+/// Returns the error of the table, which is the source of a log's error.
+fn cause(error: LogError) -> DynamoError {
+    let LogError::Backend { source, .. } = error else { panic!("{error:?}") };
+    *source.downcast().unwrap()
 }
 
-/// A log in which a call has two messages, and of whose batches so many items are left over, one after the other.
+/// Returns a log in which each call has two messages, and each batch leaves the next number of items over.
 fn log_that_leaves(left: &'static [usize]) -> DynamoLog {
     let there = r#"{"Items":[{"sk":{"S":"MSG#00000000"}},{"sk":{"S":"MSG#00000001"}}]}"#;
     let batches = std::sync::atomic::AtomicUsize::new(0);
@@ -172,24 +203,24 @@ fn log_that_leaves(left: &'static [usize]) -> DynamoLog {
                 r#"{"UnprocessedItems":{"verbale":[{"PutRequest":{"Item":{}}},{"PutRequest":{"Item":{}}}]}}"#,
             ),
         },
-        _ => panic!("{operation} was asked for"),
+        _ => panic!("unexpected request: {operation}"),
     };
     DynamoLog::new(client(reply))
 }
 
 #[tokio::test]
-async fn what_a_batch_leaves_over_is_erased_or_told() {
+async fn leftovers_of_a_batch_are_erased_or_reported() {
     let log = log_that_leaves(&[1, 0]);
     log.erase_call(&call("CA1")).await.unwrap();
     assert_eq!(log.cost().requests, 4, "the mark of the call, a query, two batches");
     for stuck in [&[2][..], &[1, 1]] {
         let error = log_that_leaves(stuck).erase_call(&call("CA1")).await.unwrap_err();
         assert!(error.is_retryable());
-        let error = cause(&error);
-        assert!(error.is_retryable() && matches!(error, DynamoError::PartlyErased { .. }), "{error}");
+        let error = cause(error);
+        assert_eq!((error.kind(), error.remedy()), (DynamoErrorKind::Busy, Remedy::Retry), "{error}");
         let left = stuck[stuck.len() - 1];
         let expected =
-            format!("{left} items of call CA1 are not erased yet; nobody can read them any more: erase it again");
+            format!("{left} items of call CA1 are not erased yet, though none can be read; erase the call again");
         assert_eq!(error.to_string(), expected);
     }
 }

@@ -1,9 +1,9 @@
-//! Odd input: stored to the letter, or refused with a clear error before anything is written.
+//! Unusual input is stored exactly, or refused with a clear error before anything is written.
 
 use serde_json::{Value as Json, json};
 use verbale::Record;
-use verbale::dynamodb::DynamoError;
-use verbale::log::{CallId, CallLog, Remedy};
+use verbale::dynamodb::{DynamoError, DynamoErrorKind};
+use verbale::log::{CallId, CallLog, LogError, Remedy};
 
 use super::{call, id, lease, log, message, record};
 
@@ -14,13 +14,13 @@ fn with_aux(aux: Json) -> Json {
     })
 }
 
-/// A list in a list, so many of them.
+/// Returns lists nested `levels` deep.
 fn nested(levels: usize) -> Json {
     (1..levels).fold(json!([]), |inner, _| json!([inner]))
 }
 
 #[tokio::test]
-async fn what_is_odd_is_stored_to_the_letter() {
+async fn unusual_input_is_stored_exactly() {
     let log = log().await;
     let digits = "9".repeat(38);
     let records = [
@@ -39,7 +39,7 @@ async fn what_is_odd_is_stored_to_the_letter() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_stored_is_refused_before_anything_is_written() {
+async fn invalid_input_is_refused_before_any_write() {
     for (aux, reason) in
         [(json!({"deep": nested(33)}), "deep"), (json!({"long": {"$number": "9".repeat(39)}}), "digits")]
     {
@@ -49,11 +49,12 @@ async fn what_cannot_be_stored_is_refused_before_anything_is_written() {
     for bad in ["", "a\nb", &"x".repeat(1_001)] {
         assert!(CallId::new(bad).is_err());
     }
-    // Were it sent, there would be no table.
+    // A request to this table would fail with another error.
     let nowhere = log().await.with_table("nowhere");
     let too_large = message(0, 1, &"x".repeat(401 * 1024));
     let error = nowhere.put_record(&lease("CA1"), &too_large).await.unwrap_err();
     assert_eq!(error.remedy(), Remedy::None);
-    let source = std::error::Error::source(&error).unwrap();
-    assert!(matches!(source.downcast_ref(), Some(DynamoError::TooLarge { bytes, .. }) if *bytes > 401 * 1024));
+    let LogError::Backend { source, .. } = error else { panic!("{error:?}") };
+    let error: &DynamoError = source.downcast_ref().unwrap();
+    assert_eq!(error.kind(), DynamoErrorKind::TooLarge);
 }

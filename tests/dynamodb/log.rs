@@ -1,4 +1,4 @@
-//! Putting and reading.
+//! Puts and reads of records.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::json;
 use verbale::clock::ManualClock;
-use verbale::dynamodb::{Cost, DynamoLog, MAX_RECORD_BYTES, item_size, to_item};
+use verbale::dynamodb::{Cost, DynamoLog, item_size};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallHeader, CallLog, LogErrorKind, Put, WriterLease};
 use verbale::{LastMessage, MessagesManager, PlainMessage, Record};
 
-use super::{call, id, lease, log, log_in, message, record, summary};
+use super::{call, id, lease, log, log_in, message, record, summary, to_item};
 
 async fn puts(log: &DynamoLog, record: &Record) -> Put {
     log.put_record(&lease("CA1"), record).await.unwrap()
@@ -29,7 +29,7 @@ async fn puts_all(log: &DynamoLog, records: &[Record]) {
 }
 
 #[tokio::test]
-async fn only_what_is_newer_is_written() {
+async fn only_newer_revisions_are_written() {
     let log = log().await;
     let [first, second, third] = [1, 2, 3].map(|revision| message(0, revision, &format!("at {revision}")));
     assert_eq!(puts(&log, &second).await, Put::Written);
@@ -41,7 +41,7 @@ async fn only_what_is_newer_is_written() {
 }
 
 #[tokio::test]
-async fn a_call_is_restored_and_goes_on() {
+async fn restored_call_continues() {
     let log = log().await;
     let mut manager = MessagesManager::<PlainMessage>::new();
     manager.add_assistant("Hello!").unwrap();
@@ -59,7 +59,7 @@ async fn a_call_is_restored_and_goes_on() {
 }
 
 #[tokio::test]
-async fn a_write_that_changes_nothing_costs_what_is_there() {
+async fn refused_write_costs_the_size_of_the_item() {
     let log = log().await;
     let long = message(0, 2, &"x".repeat(3_000));
     for expected in [Put::Written, Put::AlreadyThere] {
@@ -72,7 +72,7 @@ async fn a_write_that_changes_nothing_costs_what_is_there() {
 }
 
 #[tokio::test]
-async fn two_writers_of_one_call_are_told() {
+async fn second_writer_gets_a_conflict() {
     let log = log().await;
     puts(&log, &message(0, 2, "the caller's words")).await;
     let error = log.put_record(&lease("CA1"), &message(0, 2, "other words")).await.unwrap_err();
@@ -100,14 +100,14 @@ async fn two_writers_of_one_call_are_told() {
 }
 
 #[tokio::test]
-async fn a_long_call_comes_back_in_order_over_several_pages() {
+async fn long_call_is_read_in_order_over_several_pages() {
     let log = log().await;
     let text = "x".repeat(5_000);
     let mut records: Vec<_> = (0..420).map(|seq| message(seq, 1, &text)).collect();
     records.extend([summary(5, 1), summary(5, 2), summary(419, 3)]);
     records.reverse();
     puts_all(&log, &records).await;
-    // 5 KB of text and a little more are 6 units each.
+    // Each message takes a little more than 5 KB, which is 6 units.
     let written = log.cost();
     assert_eq!(written.requests, 423);
     assert!((written.write_units, written.read_units) == (420.0 * 6.0 + 3.0, 0.0), "{written}");
@@ -121,9 +121,9 @@ async fn a_long_call_comes_back_in_order_over_several_pages() {
 }
 
 #[tokio::test]
-async fn calls_do_not_mix() {
+async fn calls_are_separate() {
     let log = log().await;
-    // One id is the beginning of the other; and none is mistaken for a header.
+    // Some ids are prefixes of others, and one equals the sort key of a header.
     for name in ["CA", "CA1", "CA#MSG#0", "CALL"] {
         log.put_record(&lease(name), &message(0, 1, name)).await.unwrap();
     }
@@ -134,7 +134,7 @@ async fn calls_do_not_mix() {
 }
 
 #[tokio::test]
-async fn the_header_of_a_call_is_not_a_message() {
+async fn header_is_no_message() {
     let log = log().await;
     puts(&log, &message(0, 1, "Hi")).await;
     let header = CallHeader::new(call("CA1"), 5).unwrap();
@@ -146,7 +146,7 @@ async fn the_header_of_a_call_is_not_a_message() {
 }
 
 #[tokio::test]
-async fn what_json_cannot_say_is_stored_as_what_it_is() {
+async fn values_without_json_form_have_their_attribute_type() {
     let client = EmbeddedDynamo::in_memory().unwrap().client();
     let log = log_in(client.clone()).await;
     let long = "12345678901234567890123456789012345678";
@@ -172,13 +172,13 @@ async fn what_json_cannot_say_is_stored_as_what_it_is() {
 }
 
 #[tokio::test]
-async fn an_item_is_400_kb_at_most() {
+async fn item_has_400_kb_at_most() {
     let log = log().await;
-    let empty = item_size(&to_item(&call("CA1"), &message(0, 1, "")).unwrap());
-    let largest = message(0, 1, &"x".repeat(MAX_RECORD_BYTES - empty));
+    let empty = item_size(&to_item(&call("CA1"), &message(0, 1, "")));
+    let largest = message(0, 1, &"x".repeat(409_560 - empty));
     assert_eq!(puts(&log, &largest).await, Put::Written);
 
-    // Were it sent, there would be no table.
+    // A request to this table would fail with another error.
     let nowhere = log.with_table("nowhere");
     let too_large = message(0, 1, &"x".repeat(401 * 1024));
     let error = nowhere.put_record(&lease("CA1"), &too_large).await.unwrap_err();
@@ -186,7 +186,7 @@ async fn an_item_is_400_kb_at_most() {
     assert_eq!(
         error.source().unwrap().to_string(),
         format!(
-            "MSG#00000000 of call CA1 takes {} bytes and an item has room for 409560; nothing was sent: keep large \
+            "MSG#00000000 of call CA1 takes {} bytes and an item has room for 409560; nothing was written: keep large \
              contents in a content store and log their ids",
             empty + 401 * 1024
         )
@@ -205,7 +205,7 @@ async fn error_names_the_request_and_the_table() {
 }
 
 #[tokio::test]
-async fn what_has_expired_is_not_read() {
+async fn expired_items_are_not_read() {
     let clock = Arc::new(ManualClock::new(1_000_999));
     let log = log().await.with_clock(clock.clone());
     let expiring = WriterLease::of(&CallHeader::new(call("CA1"), 5).unwrap().with_expires_at(1_001));
@@ -214,12 +214,12 @@ async fn what_has_expired_is_not_read() {
     assert_eq!(reads(&log).await, [message(0, 1, "a"), message(1, 1, "b")]);
     clock.advance(1);
     assert_eq!(reads(&log).await, [message(1, 1, "b")]);
-    // Another time to expire is not another content.
+    // Records are equal even if their expiry differs.
     assert_eq!(puts(&log, &message(0, 1, "a")).await, Put::AlreadyThere);
 }
 
 #[tokio::test]
-async fn a_directory_that_is_opened_again_holds_everything() {
+async fn reopened_directory_holds_all_records() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a").join("b");
     let records = [message(0, 1, "Hi"), message(1, 2, "perché"), summary(1, 1)];
@@ -233,5 +233,5 @@ async fn a_directory_that_is_opened_again_holds_everything() {
     let file = directory.path().join("file");
     std::fs::write(&file, "").unwrap();
     let error = EmbeddedDynamo::open(&file).unwrap_err();
-    assert!(error.to_string().starts_with("directory "), "{error}");
+    assert!(error.to_string().contains("its directory cannot be created"), "{error}");
 }

@@ -13,20 +13,20 @@ mod table;
 use aws_sdk_dynamodb::Client;
 use serde_json::json;
 use verbale::Record;
-use verbale::dynamodb::{CallId, DynamoLog, Table, create_table};
+use verbale::dynamodb::{DynamoLog, Item, Table, create_table, to_items};
 use verbale::embedded::EmbeddedDynamo;
-use verbale::log::WriterLease;
+use verbale::log::{CallId, WriterLease};
 
 fn call(id: &str) -> CallId {
     CallId::new(id).unwrap()
 }
 
-/// The claim of the first writer of a call whose records do not expire.
+/// Returns the lease of the first writer of a call without an expiry.
 fn lease(id: &str) -> WriterLease {
     WriterLease::first(call(id))
 }
 
-/// A log in an empty table in memory.
+/// Returns a log in an empty table in memory.
 async fn log() -> DynamoLog {
     log_in(EmbeddedDynamo::in_memory().unwrap().client()).await
 }
@@ -36,11 +36,15 @@ async fn log_in(client: Client) -> DynamoLog {
     DynamoLog::new(client)
 }
 
+fn to_item(call_id: &CallId, record: &Record) -> Item {
+    to_items(call_id, [record]).unwrap().remove(0)
+}
+
 fn id(number: u32) -> String {
     verbale::MessageId::from(u128::from(number)).to_string()
 }
 
-/// Message `seq` of a call at a revision; its id goes with its place.
+/// Returns message `seq` at a revision. Its id follows from `seq`.
 fn message(seq: u32, revision: u32, text: &str) -> Record {
     record(json!({
         "id": id(seq), "seq": seq, "revision": revision,

@@ -8,11 +8,7 @@ use serde_json::{Value as Json, json};
 use verbale::message::Number;
 use verbale::{Record, Value};
 
-/// The maximum depth of lists and maps in DynamoDB.
-const MAX_DEPTH: usize = 32;
-
-/// Keys that mean something to the codec, to items or to DynamoDB, among usual ones.
-// Not `$map`: see the ignored test of the codec.
+/// Keys with a meaning in the codec, in items or in DynamoDB, and some common keys.
 const ODD_KEYS: &[&str] = &[
     "$bytes",
     "$map",
@@ -75,9 +71,9 @@ fn bush() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Any value, as deep as one can be.
+/// Any value, up to the maximum depth.
 pub fn value() -> impl Strategy<Value = Value> {
-    let stem = prop_oneof![3 => Just(0), 1 => 0..=MAX_DEPTH, 1 => Just(MAX_DEPTH)];
+    let stem = prop_oneof![3 => Just(0), 1 => 0..=32_usize, 1 => Just(32)];
     (bush(), stem.prop_flat_map(|length| collection::vec(option::of(key()), length))).prop_map(|(value, stem)| {
         stem.into_iter().fold(value, |value, step| {
             let nested = match step {
@@ -89,7 +85,7 @@ pub fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Keys with values in a map whose own keys stay what they are.
+/// Additional entries of a map, without its known keys.
 fn entries(at_most: usize) -> impl Strategy<Value = BTreeMap<String, Value>> {
     collection::btree_map(key(), value(), 0..at_most)
 }
@@ -126,7 +122,7 @@ fn with(json: Json, entries: BTreeMap<String, Value>) -> Json {
     Json::Object(object)
 }
 
-/// What made a message, and where it left another conversation.
+/// The origin of a message, and its source in another conversation.
 fn made() -> impl Strategy<Value = serde_json::Map<String, Json>> {
     let behind = option::of(any::<u128>().prop_map(|id| verbale::MessageId::from(id).to_string()));
     let forked_from = (behind, option::of(value())).prop_map(|(behind, unknown)| {
@@ -149,7 +145,7 @@ fn made() -> impl Strategy<Value = serde_json::Map<String, Json>> {
     )
 }
 
-/// Parts of a message with so many contents, in a record.
+/// The parts of a message in a record.
 fn parts() -> impl Strategy<Value = Vec<Json>> {
     let confidence = prop_oneof![Just("0.93"), Just("1"), Just("0"), Just("0.12345678901234567890123456789")];
     let part =
@@ -164,7 +160,7 @@ fn parts() -> impl Strategy<Value = Vec<Json>> {
     collection::vec(part, 0..4)
 }
 
-/// A record whose contents were replaced, with parts that fit them.
+/// Returns a record with parts that match its contents.
 pub fn with_fitting_parts(mut record: Json) -> Json {
     let contents = record["message"]["contents"].as_array().map_or(0, Vec::len);
     let Some(Json::Array(parts)) = record["metadata"].get_mut("parts") else { return record };
@@ -178,9 +174,9 @@ pub fn with_fitting_parts(mut record: Json) -> Json {
     record
 }
 
-/// Any record: of a message or a summary, with keys, attributes, timings and contents of newer writers.
+/// Any record of a message or a summary, with keys, attributes, timings and contents of newer writers.
 pub fn record() -> impl Strategy<Value = Record> {
-    let place = prop_oneof![
+    let position = prop_oneof![
         (0..100_000_000u32, prop_oneof![Just("user"), Just("assistant"), Just("system")])
             .prop_map(|(seq, role)| (json!({"seq": seq}), role)),
         (0..100_000_000u32, 1..10_000u32)
@@ -193,8 +189,8 @@ pub fn record() -> impl Strategy<Value = Record> {
         unknown(&["aux", "step", "turn"]),
         unknown(&["creation"]),
     );
-    (any::<u128>(), place, 1..=u32::MAX, collection::vec(content(), 0..4), metadata, levels, parts()).prop_map(
-        |(id, (place, role), revision, contents, (attributes, creation, aux, made), levels, mut parts)| {
+    (any::<u128>(), position, 1..=u32::MAX, collection::vec(content(), 0..4), metadata, levels, parts()).prop_map(
+        |(id, (position, role), revision, contents, (attributes, creation, aux, made), levels, mut parts)| {
             let timing = with(json!({"creation": creation}), levels.3);
             let mut metadata = json!({"attribute": attributes, "timing": timing, "aux": with(json!({}), aux)});
             metadata.as_object_mut().unwrap().extend(made);
@@ -208,7 +204,7 @@ pub fn record() -> impl Strategy<Value = Record> {
                 "id": verbale::MessageId::from(id).to_string(), "revision": revision,
                 "message": message, "metadata": with(metadata, levels.2),
             });
-            record.as_object_mut().unwrap().extend(place.as_object().unwrap().clone());
+            record.as_object_mut().unwrap().extend(position.as_object().unwrap().clone());
             super::record(with_fitting_parts(with(record, levels.0)))
         },
     )

@@ -2,15 +2,16 @@
 
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::types::{BillingMode, ProjectionType, TimeToLiveSpecification, TimeToLiveStatus};
-use verbale::dynamodb::{Creation, Table, create_table};
+use verbale::dynamodb::{DynamoErrorKind, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
+use verbale::log::Remedy;
 
 #[tokio::test]
-async fn a_table_is_made_once() {
+async fn table_is_created_once() {
     let client = EmbeddedDynamo::in_memory().unwrap().client();
     let table = Table::default().with_name("calls");
-    assert_eq!(create_table(&client, &table).await.unwrap(), Creation::Created);
-    assert_eq!(create_table(&client, &table).await.unwrap(), Creation::AlreadyThere);
+    create_table(&client, &table).await.unwrap();
+    create_table(&client, &table).await.unwrap();
 
     let found = client.describe_table().table_name("calls").send().await.unwrap().table.unwrap();
     assert_eq!(found.billing_mode_summary().unwrap().billing_mode(), Some(&BillingMode::PayPerRequest));
@@ -26,43 +27,47 @@ async fn a_table_is_made_once() {
 }
 
 #[tokio::test]
-async fn two_at_once_make_one_table() {
+async fn concurrent_creations_succeed() {
     let client = EmbeddedDynamo::in_memory().unwrap().client();
     let table = Table::default();
     let both = tokio::join!(create_table(&client, &table), create_table(&client, &table));
-    let made = [both.0.unwrap(), both.1.unwrap()];
-    assert_eq!(made.iter().filter(|creation| **creation == Creation::Created).count(), 1, "{made:?}");
+    both.0.unwrap();
+    both.1.unwrap();
+    let tables = client.list_tables().send().await.unwrap().table_names.unwrap();
+    assert_eq!(tables, ["verbale"]);
 }
 
 #[tokio::test]
-async fn another_table_of_that_name_is_not_taken() {
+async fn table_with_another_definition_is_refused() {
     let client = EmbeddedDynamo::in_memory().unwrap().client();
     let table = Table::default();
     let other = table.definition().unwrap().set_global_secondary_indexes(None);
     let keys = other.get_attribute_definitions().clone().unwrap().into_iter().take(2).collect();
     other.set_attribute_definitions(Some(keys)).send_with(&client).await.unwrap();
+    let error = create_table(&client, &table).await.unwrap_err();
+    assert_eq!((error.kind(), error.remedy()), (DynamoErrorKind::Table, Remedy::Operator));
     assert_eq!(
-        create_table(&client, &table).await.unwrap_err().to_string(),
-        "table verbale exists, and it has no index gsi1; use another table name, or delete the table if it is not needed"
+        error.to_string(),
+        "table verbale exists, but it has no index gsi1; choose another name, or delete the table if unused"
     );
 }
 
 #[tokio::test]
-async fn items_that_expire_by_another_attribute_are_not_taken() {
+async fn table_with_another_time_to_live_is_refused() {
     let client = EmbeddedDynamo::in_memory().unwrap().client();
     let table = Table::default();
     table.definition().unwrap().send_with(&client).await.unwrap();
     let ttl = TimeToLiveSpecification::builder().enabled(true).attribute_name("ttl").build().unwrap();
-    client.update_time_to_live().table_name(&table.name).time_to_live_specification(ttl).send().await.unwrap();
+    client.update_time_to_live().table_name("verbale").time_to_live_specification(ttl).send().await.unwrap();
     assert_eq!(
         create_table(&client, &table).await.unwrap_err().to_string(),
-        "table verbale exists, and its time to live is by ttl, not expires_at; use another table name, or delete the \
-         table if it is not needed"
+        "table verbale exists, but its time to live uses ttl, not expires_at; choose another name, or delete the table if \
+         unused"
     );
 }
 
 #[tokio::test]
-async fn clients_of_one_database_share_it_and_of_two_do_not() {
+async fn clients_share_one_database_but_not_two() {
     let [one, other] = [(); 2].map(|()| EmbeddedDynamo::in_memory().unwrap());
     create_table(&one.client(), &Table::default()).await.unwrap();
     let tables = async |database: &EmbeddedDynamo| {
@@ -73,7 +78,7 @@ async fn clients_of_one_database_share_it_and_of_two_do_not() {
 }
 
 #[tokio::test]
-async fn errors_of_the_engine_are_those_of_aws() {
+async fn engine_returns_the_errors_of_aws() {
     let client = EmbeddedDynamo::in_memory().unwrap().client();
     let error = client.describe_limits().send().await.unwrap_err();
     assert_eq!(error.code(), Some("UnknownOperationException"));

@@ -1,12 +1,10 @@
 //! Large and binary contents are stored in the content store and resolved for the model.
 
 use serde_json::{Value as Json, json};
-use verbale::contents::{
-    Blob, Cached, ContentError, ContentId, ContentStore, MemoryStore, Owner, ResolveLimits, resolve,
-};
+use verbale::contents::{Blob, Cached, ContentError, ContentId, ContentStore, MemoryStore, Owner, resolve};
 use verbale::log::{CallId, CallLog, MemoryLog, Offloading, WriterLease};
 use verbale::message::{Document, Media, MediaKind, Source};
-use verbale::{Content, Message, MessagesManager, Record, ToolCall, Value};
+use verbale::{Content, MessagesManager, Record, ToolCall, Value};
 
 use super::files::{GIF, PDF, PNG, pdf_of, png_of};
 use super::{Manager, ask, document, image, placeholder, stored_image, window};
@@ -57,10 +55,10 @@ async fn offloaded_image_is_resolved_for_the_model() {
     assert_eq!(messages[0]["content"][1], placeholder("image", "the dress"));
     assert_eq!((sources(&messages), repairs.len()), (vec![], 3));
 
-    let resolved = resolve(window(&restored), log.store(), ResolveLimits::default()).await;
-    assert_eq!(resolved.problems, []);
-    assert!(resolved.messages == window(&manager));
-    let (messages, repairs) = ask(resolved.messages).await;
+    let (resolved, problems) = resolve(window(&restored), log.store()).await;
+    assert_eq!(problems, []);
+    assert!(resolved == window(&manager));
+    let (messages, repairs) = ask(resolved).await;
     assert_eq!((sources(&messages).len(), repairs), (3, vec![]));
     assert_eq!(ask(window(&manager)).await.0, messages);
 }
@@ -78,10 +76,6 @@ fn by_id(bytes: &[u8]) -> Media {
     stored_image(ContentId::of(bytes).to_string())
 }
 
-fn message_of(contents: Vec<Content>) -> Message {
-    window(&super::shown(contents)).remove(0)
-}
-
 #[tokio::test]
 async fn repeated_content_is_read_once() {
     let store = Cached::new(store(&[PNG, PDF]).await, 0);
@@ -92,17 +86,17 @@ async fn repeated_content_is_read_once() {
     let mut manager = super::shown([image(), image(), own.clone().into()]);
     manager.add_assistant(call.clone()).unwrap();
     manager.add_user(vec![call.success([by_id(PNG)]).into(), Content::from(pdf.clone())]).unwrap();
-    let resolved = resolve(window(&manager), &store, ResolveLimits::default()).await;
-    assert_eq!((store.counts().misses, store.counts().hits), (2, 0));
-    assert_eq!(resolved.problems, []);
+    let (resolved, problems) = resolve(window(&manager), &store).await;
+    assert_eq!((store.misses(), store.hits()), (2, 0));
+    assert_eq!(problems, []);
 
     let bytes = |bytes: &[u8]| Source::Bytes(bytes.into());
     let png = || Media::new(MediaKind::Image, bytes(PNG));
-    assert_eq!(resolved.messages[0].contents()[..], [png().into(), png().into(), own.into()]);
+    assert_eq!(resolved[0].contents()[..], [png().into(), png().into(), own.into()]);
     let read = Document::new(bytes(PDF)).with_title("Prices");
-    assert_eq!(resolved.messages[2].contents()[..], [call.success([png()]).into(), read.into()]);
+    assert_eq!(resolved[2].contents()[..], [call.success([png()]).into(), read.into()]);
     // Without a MIME type, the bytes decide.
-    let (messages, repairs) = ask(resolved.messages).await;
+    let (messages, repairs) = ask(resolved).await;
     assert_eq!(messages[0]["content"][0]["image"]["format"], "png");
     assert_eq!((sources(&messages).len(), repairs.len()), (4, 1));
 }
@@ -122,59 +116,17 @@ async fn missing_and_changed_contents_are_reported() {
     small[0] = serde_json::from_value::<Record>(json).unwrap();
     let restored = Manager::restore(small).unwrap();
     let store = store(&[PNG]).await;
-    let resolved = resolve(window(&restored), &store, ResolveLimits::default()).await;
-    let problems: Vec<_> =
-        resolved.problems.iter().map(|problem| (problem.content_id, problem.error.to_string())).collect();
+    let (resolved, problems) = resolve(window(&restored), &store).await;
+    let problems: Vec<_> = problems.iter().map(|problem| (problem.content_id, problem.error.to_string())).collect();
     assert_eq!(problems.len(), 4, "{problems:?}");
     let missing = [png_of(300), PDF.to_vec()].map(|bytes| ContentId::of(&bytes));
     assert_eq!(problems[..2], missing.map(|id| (id, ContentError::Missing { id }.to_string())));
     let id = ContentId::of(PNG);
     assert_eq!(problems[3], (id, ContentError::NotAsReferred { id, expected: "of the size" }.to_string()));
-    let (messages, _) = ask(resolved.messages).await;
+    let (messages, _) = ask(resolved).await;
     assert_eq!(messages[0]["content"][1], placeholder("image", "the dress"));
     assert_eq!(
         messages[2]["content"][0]["toolResult"]["content"],
         json!([placeholder("image", "the hat"), placeholder("document", "Prices")])
     );
-}
-
-#[tokio::test]
-async fn newest_contents_are_read_within_the_limits() {
-    let pages: Vec<Vec<u8>> = (0..4).map(|n| pdf_of(1_000 + n)).collect();
-    let all: Vec<&[u8]> = pages.iter().map(Vec::as_slice).chain([PNG, GIF]).collect();
-    let store = Cached::new(store(&all).await, 0);
-    let messages: Vec<Message> = all.iter().map(|bytes| message_of(vec![by_id(bytes).into()])).collect();
-    let read = async |contents: usize, bytes: u64| {
-        let mut limits = ResolveLimits::default();
-        (limits.contents, limits.bytes) = (contents, bytes);
-        let before = store.counts().misses;
-        let resolved = resolve(messages.clone(), &store, limits).await;
-        for problem in &resolved.problems {
-            assert!(matches!(problem.error, ContentError::BeyondLimits { id } if id == problem.content_id));
-        }
-        let is_read = |message: &Message| matches!(&message.contents()[0], Content::Media(media) if matches!(media.source(), Source::Bytes(_)));
-        assert_eq!(resolved.problems.len(), resolved.messages.iter().filter(|message| !is_read(message)).count());
-        let read: Vec<bool> = resolved.messages.iter().map(is_read).collect();
-        (read, store.counts().misses - before)
-    };
-    let few = (PNG.len() + GIF.len()) as u64;
-    assert_eq!(read(6, u64::MAX).await, (vec![true; 6], 6));
-    assert_eq!(read(2, u64::MAX).await, (vec![false, false, false, false, true, true], 2));
-    assert_eq!(read(0, u64::MAX).await, (vec![false; 6], 0));
-    // If a content does not fit, an older one may.
-    assert_eq!(read(6, few + 1_001).await.0, [false, true, false, false, true, true]);
-    assert_eq!(read(6, 0).await.0, [false; 6]);
-
-    // A content with a known size that does not fit is not read.
-    let mut manager = super::shown([image(png_of(5_000)).into()]);
-    let log = Offloading::new(MemoryLog::new(), Cached::new(MemoryStore::default(), 0));
-    let lease = WriterLease::first(CallId::new("CA1").unwrap());
-    for record in &manager.records() {
-        log.put_record(&lease, record).await.unwrap();
-    }
-    manager = Manager::restore(log.log().read_call(lease.call_id()).await.unwrap().records).unwrap();
-    let mut limits = ResolveLimits::default();
-    limits.bytes = 4_999;
-    assert_eq!(resolve(window(&manager), log.store(), limits).await.problems.len(), 1);
-    assert_eq!(log.store().counts().misses, 0);
 }

@@ -1,4 +1,4 @@
-//! The stand-in beside the embedded engine: the same requests, the same answers, the same tables.
+//! The fake and the embedded engine get the same requests, and must give the same responses and tables.
 
 use std::collections::BTreeMap;
 
@@ -78,7 +78,8 @@ const UPDATES: &[&str] = &[
     KEY_UPDATE,
     "SET #n = :number, #n = :more",
 ];
-/// Refused by both. The engine looks at the condition first; DynamoDB validates a request before it reads an item.
+/// An update that both refuse. The engine evaluates the condition first; DynamoDB validates a request before it reads an
+/// item.
 const KEY_UPDATE: &str = "SET #pk = :text";
 
 const SORTS: &[&str] = &[
@@ -94,14 +95,14 @@ const SORTS: &[&str] = &[
 const NUMBERS: &[&str] = &["0", "1", "2.50", "-3", "1e2", "12345678901234567890123456789012345678", "0.1", "1e-7"];
 const TEXTS: &[&str] = &["", "a", "ab", "b", "é"];
 const PARTITIONS: &[&str] = &["p", "q"];
-const PLACES: &[&str] = &["A", "B", "BA", "C"];
+const SORT_KEYS: &[&str] = &["A", "B", "BA", "C"];
 
 fn text(text: &str) -> AttributeValue {
     AttributeValue::S(text.to_owned())
 }
 
 fn key() -> impl Strategy<Value = Item> {
-    (select(PARTITIONS), select(PLACES))
+    (select(PARTITIONS), select(SORT_KEYS))
         .prop_map(|(partition, sort)| Item::from([("pk".to_owned(), text(partition)), ("sk".to_owned(), text(sort))]))
 }
 
@@ -119,7 +120,7 @@ fn attribute() -> impl Strategy<Value = AttributeValue> {
 
 fn item() -> impl Strategy<Value = Item> {
     let names = select(&["n", "n", "id", "id", "a", "log", "gsi1pk"][..]);
-    let listed = proptest::option::weighted(0.3, (select(&["d", "e"][..]), select(PLACES)));
+    let listed = proptest::option::weighted(0.3, (select(&["d", "e"][..]), select(SORT_KEYS)));
     (key(), collection::vec((names, attribute()), 0..4), listed).prop_map(|(mut item, attributes, listed)| {
         item.extend(attributes.into_iter().map(|(name, attribute)| (name.to_owned(), attribute)));
         if let Some((day, start)) = listed {
@@ -155,7 +156,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Of the placeholders that a step may use those that its expressions do use.
+/// The expressions of a step, which decide which placeholders it uses.
 struct Used(Vec<&'static str>);
 
 impl Used {
@@ -215,8 +216,8 @@ fn error<E: ProvideErrorMetadata>(error: &SdkError<E>) -> String {
     error.code().unwrap_or("?").to_owned()
 }
 
-/// What the step is answered with, as text.
-async fn answer(client: &Client, step: &Step) -> String {
+/// Returns the response to a step, as text.
+async fn respond(client: &Client, step: &Step) -> String {
     let total = ReturnConsumedCapacity::Total;
     let on_failure = ReturnValuesOnConditionCheckFailure::AllOld;
     match step.clone() {
@@ -323,7 +324,7 @@ async fn answer(client: &Client, step: &Step) -> String {
 
 type Query = aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 
-/// All pages, each with its key.
+/// Reads all pages, each with its last key.
 async fn pages(query: Query, is_forward: bool, limit: Option<i32>) -> String {
     let (mut found, mut start) = (String::new(), None);
     loop {
@@ -350,7 +351,7 @@ async fn table(client: &Client) -> Vec<String> {
     items
 }
 
-/// Takes all items away. A table for each history would cost the engine a second.
+/// Deletes all items. A new table for each history would take the engine a second.
 async fn clear(client: &Client) {
     for item in client.scan().table_name("verbale").send().await.unwrap().items.unwrap() {
         let key = item.into_iter().filter(|(name, _)| name == "pk" || name == "sk").collect();
@@ -359,20 +360,20 @@ async fn clear(client: &Client) {
 }
 
 #[test]
-fn the_stand_in_answers_as_the_engine_does() {
+fn fake_responds_like_the_engine() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let (standin, engine) = (Dynamo::new(FaultPlan::none()).client(), EmbeddedDynamo::in_memory().unwrap().client());
-    for client in [&standin, &engine] {
+    let (fake, engine) = (Dynamo::new(FaultPlan::none()).client(), EmbeddedDynamo::in_memory().unwrap().client());
+    for client in [&fake, &engine] {
         runtime.block_on(create_table(client, &Table::default())).unwrap();
     }
     proptest!(ProptestConfig::with_cases(256), |(steps in collection::vec(step(), 1..12))| {
         runtime.block_on(async {
             for step in &steps {
-                let (found, expected) = (answer(&standin, step).await, answer(&engine, step).await);
+                let (found, expected) = (respond(&fake, step).await, respond(&engine, step).await);
                 prop_assert_eq!(found, expected, "{:?}", step);
             }
-            prop_assert_eq!(table(&standin).await, table(&engine).await);
-            clear(&standin).await;
+            prop_assert_eq!(table(&fake).await, table(&engine).await);
+            clear(&fake).await;
             clear(&engine).await;
             Ok(())
         })?;

@@ -1,4 +1,4 @@
-//! Conditions, updates and queries, and what is refused of them.
+//! Conditions, updates and capacity units, and the errors of invalid expressions.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
@@ -14,7 +14,7 @@ fn value(text: &str) -> AttributeValue {
     }
 }
 
-/// A table with one item: `a` is 7, `b` is `text`, `log` is 1.
+/// Returns a client of a table with one item, in which `a` is 7, `b` is `text` and `log` is 1.
 async fn client() -> Client {
     let client = Dynamo::new(FaultPlan::none()).client();
     create_table(&client, &Table::default()).await.unwrap();
@@ -24,7 +24,7 @@ async fn client() -> Client {
     client
 }
 
-/// Updates the item, or says what was wrong. `values`: such as `:a` and `7`.
+/// Updates the item, or returns the error. `values` are pairs such as `:a` and `7`.
 async fn update(
     client: &Client,
     expressions: [Option<&str>; 2],
@@ -40,8 +40,8 @@ async fn update(
         .set_update_expression(update)
         .set_condition_expression(condition)
         .return_values(ReturnValue::AllNew);
-    for (name, stands_for) in names {
-        request = request.expression_attribute_names(*name, *stands_for);
+    for (name, attribute) in names {
+        request = request.expression_attribute_names(*name, *attribute);
     }
     for (name, text) in values {
         request = request.expression_attribute_values(*name, value(text));
@@ -54,7 +54,7 @@ async fn update(
 }
 
 #[tokio::test(start_paused = true)]
-async fn conditions_hold_or_not() {
+async fn conditions_evaluate_as_on_aws() {
     let client = client().await;
     for (condition, holds) in [
         ("attribute_exists(a)", true),
@@ -109,7 +109,7 @@ async fn updates_set_remove_and_add() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn expressions_are_refused_as_aws_does() {
+async fn invalid_expressions_have_the_errors_of_aws() {
     let client = client().await;
     let condition = |text| [None, Some(text)];
     for (expressions, names, values, refusal) in [
@@ -177,7 +177,7 @@ async fn expressions_are_refused_as_aws_does() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn writes_cost_by_the_larger_of_old_and_new_and_by_the_index() {
+async fn write_costs_the_larger_item_and_the_index() {
     let client = client().await;
     let put = async |bytes: usize, day: Option<&str>| {
         let mut request = client.put_item().table_name("verbale").item("pk", value("p")).item("sk", value("c"));

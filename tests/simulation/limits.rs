@@ -1,4 +1,4 @@
-//! The limits of AWS, each from both sides.
+//! The limits of AWS, each tested on both sides.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
@@ -27,7 +27,7 @@ fn item(attributes: impl IntoIterator<Item = (&'static str, AttributeValue)>) ->
     keys.into_iter().chain(attributes).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// `None`: it is there. Else what was wrong.
+/// Puts an item. Returns the text of the error, or `None` on success.
 async fn put(client: &Client, item: Item) -> Option<String> {
     let error = client.put_item().table_name("verbale").set_item(Some(item)).send().await.err()?;
     assert_eq!(error.code(), Some("ValidationException"));
@@ -35,7 +35,7 @@ async fn put(client: &Client, item: Item) -> Option<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_item_has_400_kb() {
+async fn item_has_400_kb() {
     let client = client().await;
     let of_size = |bytes| item([("a", text("x".repeat(bytes - item_size(&item([("a", text(""))])))))]);
     for (bytes, refusal) in [
@@ -54,19 +54,19 @@ async fn an_item_has_400_kb() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_item_has_32_levels() {
+async fn item_has_32_levels() {
     let client = client().await;
     let nested = |levels| (0..levels).fold(text("x"), |inner, _| AttributeValue::L(vec![inner]));
     let too_deep = "Nesting Levels have exceeded supported limits";
-    for (levels, is_taken) in [(1, true), (31, true), (32, false), (33, false), (90, false)] {
+    for (levels, is_accepted) in [(1, true), (31, true), (32, false), (33, false), (90, false)] {
         let refusal = put(&client, item([("a", nested(levels))])).await;
-        assert_eq!(refusal.is_none(), is_taken, "{levels} and the item: {refusal:?}");
+        assert_eq!(refusal.is_none(), is_accepted, "{levels} and the item: {refusal:?}");
         assert!(refusal.is_none_or(|refusal| refusal.starts_with(too_deep)));
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_number_has_38_digits() {
+async fn number_has_38_digits() {
     let client = client().await;
     let digits = "Attempting to store more than 38 significant digits in a Number";
     let range =
@@ -98,7 +98,7 @@ async fn a_number_has_38_digits() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn keys_have_their_lengths_and_types() {
+async fn keys_have_limited_lengths_and_types() {
     let client = client().await;
     let long = |bytes| text("x".repeat(bytes));
     for (name, value, refusal) in [
@@ -123,7 +123,7 @@ async fn keys_have_their_lengths_and_types() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn sets_are_neither_empty_nor_double() {
+async fn sets_have_distinct_elements() {
     let client = client().await;
     let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
     for (set, refusal) in [
@@ -142,7 +142,7 @@ async fn sets_are_neither_empty_nor_double() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_batch_has_25_items_each_once() {
+async fn batch_has_25_distinct_items() {
     let client = client().await;
     let request = |number: usize| {
         let put = PutRequest::builder().item("pk", text("p")).item("sk", text(number.to_string())).build().unwrap();
@@ -160,7 +160,7 @@ async fn a_batch_has_25_items_each_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_page_has_a_megabyte() {
+async fn page_has_one_megabyte() {
     let client = client().await;
     for number in 0..5 {
         let mut item = item([("a", text("x".repeat(300_000)))]);

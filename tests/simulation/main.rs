@@ -1,4 +1,4 @@
-//! Simulations of the log over a DynamoDB stand-in, and the stand-in held to what DynamoDB does.
+//! Simulations of the log over a fake DynamoDB, and tests that the fake behaves like DynamoDB.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -23,7 +23,7 @@ use verbale::dynamodb::{DynamoLog, Table, create_table};
 
 use dynamo::{Dynamo, FaultPlan};
 
-/// A stand-in with the log's table, of which `plan` is true from now on, and a log in it.
+/// Returns a fake with the log's table and the faults of `plan`, and a log in it.
 async fn log(plan: FaultPlan) -> (Dynamo, DynamoLog) {
     let dynamo = Dynamo::new(FaultPlan { seed: plan.seed, clock_steps: plan.clock_steps.clone(), ..FaultPlan::none() });
     create_table(&dynamo.client(), &Table::default()).await.unwrap();
@@ -33,20 +33,20 @@ async fn log(plan: FaultPlan) -> (Dynamo, DynamoLog) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_log_over_the_stand_in_keeps_the_contract() {
+async fn log_over_the_fake_keeps_the_contract() {
     let clock = conformance::clock();
     conformance::all(&log(FaultPlan::none()).await.1.with_clock(clock.clone()), &clock).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_log_over_a_slow_stand_in_keeps_the_contract() {
+async fn log_over_a_slow_fake_keeps_the_contract() {
     let clock = conformance::clock();
     let plan = FaultPlan::none().with_latency_ms(1..=2_000);
     conformance::all(&log(plan).await.1.with_clock(clock.clone()), &clock).await;
 }
 
 #[test]
-fn the_log_over_the_stand_in_follows_the_model() {
+fn log_over_the_fake_follows_the_model() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     history::check(96, &runtime.block_on(log(FaultPlan::none())).1);
 }

@@ -1,4 +1,4 @@
-//! The same seed, the same history.
+//! Equal seeds give equal histories.
 
 use tokio::task::JoinSet;
 use verbale::log::CallLog;
@@ -7,7 +7,7 @@ use super::conformance::{call, first, message};
 use super::dynamo::{Fault, FaultPlan};
 use super::log;
 
-/// What a journal says of three writers of three calls, who do again what may pass.
+/// Returns the journal of three writers that repeat retryable requests.
 async fn history(seed: u64) -> String {
     let (dynamo, log) = log(FaultPlan::of_seed(seed)).await;
     let mut writers = JoinSet::new();
@@ -42,7 +42,7 @@ fn run(seed: u64) -> String {
 }
 
 #[test]
-fn the_same_seed_is_the_same_history_to_the_letter() {
+fn equal_seeds_give_equal_journals() {
     let histories: Vec<_> = (0..24).map(run).collect();
     for (seed, history) in (0..).zip(&histories) {
         assert_eq!(*history, run(seed), "seed {seed}");
@@ -52,7 +52,7 @@ fn the_same_seed_is_the_same_history_to_the_letter() {
 }
 
 #[test]
-fn seeds_bring_every_fault() {
+fn seeds_cover_every_fault() {
     let plans: Vec<_> = (0..200).map(FaultPlan::of_seed).collect();
     let permanent = [Fault::TableMissing, Fault::AccessDenied, Fault::ExpiredToken];
     for fault in Fault::PASSING.into_iter().chain(permanent) {
@@ -64,7 +64,7 @@ fn seeds_bring_every_fault() {
 /// `cargo test --test simulation speed -- --ignored --nocapture`
 #[test]
 #[ignore = "a measurement"]
-#[expect(clippy::disallowed_methods, reason = "it is real time that is measured")]
+#[expect(clippy::disallowed_methods, reason = "measures real time")]
 fn speed() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     for latency_ms in [0..=0, 5..=50] {
@@ -89,5 +89,5 @@ fn speed() {
     for _ in 0..1_000 {
         dynamo.serve("PutItem", body);
     }
-    println!("the stand-in alone: {:?} a put", start.elapsed() / 1_000);
+    println!("the fake alone: {:?} a put", start.elapsed() / 1_000);
 }

@@ -1,4 +1,4 @@
-//! The log's writer over the stand-in, one risk at a time: each fault for a whole call, outages, bad neighbours.
+//! The log's writer over the fake, one risk at a time: each fault for a whole call, outages, and hot partitions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,7 +33,7 @@ fn opened(writer: &LogWriter, name: &str) -> (CallWriter, Manager) {
     (writer.open(CallHeader::new(call(name), START_MS).unwrap()).unwrap(), Manager::new())
 }
 
-/// A turn each ten seconds; gives what each handed over, and how far the log lags behind the turn at most.
+/// Runs a turn every ten seconds. Returns the submissions of the turns, and the largest lag of the log.
 async fn turns(
     count: usize,
     writer: &LogWriter,
@@ -57,7 +57,7 @@ async fn finished(dynamo: &Dynamo, writer: &LogWriter, call_writer: &CallWriter,
     assert_eq!(writer.flush(HOURS).await, []);
     dynamo.set_plan(FaultPlan::none());
     let log = verbale::dynamodb::DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock()));
-    // A new client learns how far its clock is off by its first request.
+    // A new client corrects its clock after its first request.
     let _ = log.read_call(call_writer.lease().call_id()).await;
     let logged = log.read_call(call_writer.lease().call_id()).await.unwrap();
     assert_eq!(logged.header.unwrap().call_end(), Some(&call_end));
@@ -66,7 +66,7 @@ async fn finished(dynamo: &Dynamo, writer: &LogWriter, call_writer: &CallWriter,
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_fault_that_comes_again_and_again_delays_a_call_and_loses_nothing() {
+async fn repeated_faults_delay_a_call_and_lose_nothing() {
     let passing = Fault::PASSING.into_iter().filter(|fault| *fault != Fault::UnprocessedItems);
     for fault in passing.chain([Fault::TableMissing, Fault::AccessDenied, Fault::ExpiredToken]) {
         let plan = FaultPlan::none().with_seed(7).with_latency_ms(1..=900).with_rate(fault, 0.5);
@@ -80,7 +80,7 @@ async fn each_fault_that_comes_again_and_again_delays_a_call_and_loses_nothing()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_does_the_same_work_while_dynamodb_is_a_black_hole() {
+async fn turn_does_the_same_work_during_an_outage() {
     let outage = || FaultPlan::none().with_window(Window::new(Fault::TimeoutBefore, Duration::ZERO..HOURS));
     for with_spool in [false, true] {
         let memory = SpoolMemory::default();
@@ -93,11 +93,11 @@ async fn a_turn_does_the_same_work_while_dynamodb_is_a_black_hole() {
         let (call, mut manager) = opened(&writer, "CA1");
         let before = tokio::time::Instant::now();
         let (submitted, lag) = turns(60, &writer, &call, &mut manager).await;
-        // As many records are made and sent, whatever waits; and no time goes by in it.
+        // The turns submit the same records during an outage, and take no time.
         assert_eq!(submitted, expected);
         assert_eq!(before.elapsed(), Duration::from_secs(600));
         assert_eq!(lag, Duration::from_secs(600));
-        assert_eq!(writer.status().bytes == 0, with_spool, "what is spooled takes no memory");
+        assert_eq!(writer.status().bytes == 0, with_spool, "spooled records take no memory");
         tokio::time::sleep(HOURS).await;
         let status = finished(&dynamo, &writer, &call, &mut manager).await;
         assert_eq!((status.stored, status.bytes, status.queued + status.spooled), (120, 0, 0));
@@ -105,7 +105,7 @@ async fn a_turn_does_the_same_work_while_dynamodb_is_a_black_hole() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_bad_neighbour_slows_nobody() {
+async fn failing_partition_slows_no_other_call() {
     let of = |partition: &str| Scope::Partition(partition.to_owned());
     let poisoned = Window::new(Fault::TimeoutBefore, Duration::ZERO..HOURS).for_only(of("CALL#poisoned"));
     let hot = Window::new(Fault::Throttle, Duration::ZERO..HOURS).for_only(of("CALL#hot"));
@@ -139,7 +139,7 @@ async fn a_bad_neighbour_slows_nobody() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_person_must_mend_is_loud_at_once_and_goes_on_by_itself() {
+async fn operator_error_is_reported_at_once_and_retried() {
     for fault in [Fault::TableMissing, Fault::AccessDenied, Fault::ExpiredToken] {
         let plan = FaultPlan::none().with_window(Window::new(fault, Duration::ZERO..HOURS));
         let (dynamo, writer) = writer(plan, None).await;
@@ -155,7 +155,7 @@ async fn what_a_person_must_mend_is_loud_at_once_and_goes_on_by_itself() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_clock_that_steps_back_and_answers_out_of_order_lose_nothing() {
+async fn clock_step_and_reordered_responses_lose_nothing() {
     let step = Duration::from_secs(45);
     let plan = FaultPlan::none().with_latency_ms(1..=2_500).with_clock_step(step, -3_600_000);
     let plan = plan.with_rate(Fault::Ghost, 0.2);
@@ -164,8 +164,8 @@ async fn a_clock_that_steps_back_and_answers_out_of_order_lose_nothing() {
     turns(10, &writer, &call, &mut manager).await;
     finished(&dynamo, &writer, &call, &mut manager).await;
     dynamo.settle().await;
-    for (place, revisions) in &dynamo.journal().writes {
+    for (key, revisions) in &dynamo.journal().writes {
         let revisions: Vec<u64> = revisions.iter().flatten().copied().collect();
-        assert!(revisions.is_sorted_by(|one, next| one < next), "{place:?}: {revisions:?}");
+        assert!(revisions.is_sorted_by(|one, next| one < next), "{key:?}: {revisions:?}");
     }
 }

@@ -10,7 +10,7 @@ use aws_sdk_dynamodb::operation::query::QueryError;
 use aws_sdk_dynamodb::types::AttributeValue;
 use verbale::bedrock::BedrockMessage;
 use verbale::clock::{IdSource, SystemIds};
-use verbale::dynamodb::{Cost, DynamoError, DynamoLog, Failure, Item, Table, create_table, log_client};
+use verbale::dynamodb::{Cost, DynamoError, DynamoErrorKind, DynamoLog, Item, Table, create_table, log_client};
 use verbale::embedded::{EmbeddedDynamo, EmbeddedError};
 use verbale::log::{self, CallId, CallLog as _, WriterLease};
 use verbale::manager::RestoreError;
@@ -68,7 +68,7 @@ impl CallLog {
             Place::Endpoint(url) => client_at(url),
         };
         create_table(&client, &Table::default()).await.map_err(|source| match (&place, &source) {
-            (Place::Endpoint(url), DynamoError::Request { failure: Failure::Unreachable | Failure::Timeout, .. }) => {
+            (Place::Endpoint(url), error) if error.kind() == DynamoErrorKind::Unreachable => {
                 LogError::NobodyAnswers { url: url.clone(), source }
             }
             _ => LogError::Dynamo(source),
@@ -112,7 +112,7 @@ impl CallLog {
             .consistent_read(true)
             .key_condition_expression("#pk = :pk")
             .expression_attribute_names("#pk", "pk")
-            .expression_attribute_values(":pk", AttributeValue::S(self.lease.call_id().partition_key()))
+            .expression_attribute_values(":pk", AttributeValue::S(format!("CALL#{}", self.lease.call_id())))
             .into_paginator()
             .items()
             .send();

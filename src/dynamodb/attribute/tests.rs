@@ -1,8 +1,16 @@
-//! How values and JSON stand as attribute values.
+//! Values and JSON as attribute values.
 
 use serde_json::json;
 
 use super::*;
+
+fn to_attribute(value: &Value) -> Result<AttributeValue, AttributeError> {
+    image(serde_json::to_value(value)?, LEVELS, Form::Tagged)
+}
+
+fn from_attribute(attribute: AttributeValue) -> Result<Value, AttributeError> {
+    Ok(Value::deserialize(json_of(attribute)?)?)
+}
 
 fn map<const N: usize>(entries: [(&str, AttributeValue); N]) -> AttributeValue {
     AttributeValue::M(entries.map(|(key, attribute)| (key.to_owned(), attribute)).into())
@@ -17,7 +25,7 @@ fn number(number: &str) -> AttributeValue {
 }
 
 #[test]
-fn every_kind_of_value_has_its_type() {
+fn every_kind_of_value_has_its_attribute_type() {
     let long = "1.2345678901234567890123456789012345678";
     for (value, attribute) in [
         (Value::Null, AttributeValue::Null(true)),
@@ -56,7 +64,7 @@ fn set_of_another_writer_is_read_as_sorted_list() {
 }
 
 #[test]
-fn what_dynamodb_makes_of_a_number_is_the_same_number() {
+fn number_normalised_by_dynamodb_is_equal() {
     for (given, stored) in
         [("1E-130", format!("0.{}1", "0".repeat(129))), ("-1.50E40", format!("-15{}", "0".repeat(39)))]
     {
@@ -66,7 +74,7 @@ fn what_dynamodb_makes_of_a_number_is_the_same_number() {
 }
 
 #[test]
-fn a_float_halfway_between_two_decimals_stays_what_it_is() {
+fn float_halfway_between_two_decimals_is_exact() {
     let value = Value::try_from(f64::from(891.1009_f32)).unwrap();
     let Value::Number(number) = &value else { panic!("no number") };
     assert_eq!(to_attribute(&value), Ok(AttributeValue::N(number.to_string())));
@@ -74,7 +82,7 @@ fn a_float_halfway_between_two_decimals_stays_what_it_is() {
 }
 
 #[test]
-fn a_map_that_looks_like_a_tag_stays_a_map() {
+fn map_that_looks_like_a_tag_stays_a_map() {
     let value = Value::map([("$bytes", "aGk=")]).unwrap();
     assert_eq!(to_attribute(&value), Ok(map([("$map", map([("$bytes", text("aGk="))]))])));
     for key in ["$json", "$number", "$unheard-of"] {
@@ -86,7 +94,7 @@ fn a_map_that_looks_like_a_tag_stays_a_map() {
 }
 
 #[test]
-fn a_map_of_one_key_that_is_the_guard_stays_a_map() {
+fn map_with_the_escape_key_stays_a_map() {
     for inner in [Value::from(vec![1]), Value::map([("$bytes", "aGk=")]).unwrap()] {
         let value = Value::map([("$map", inner)]).unwrap();
         assert!(from_attribute(to_attribute(&value).unwrap()).unwrap() == value);
@@ -94,7 +102,7 @@ fn a_map_of_one_key_that_is_the_guard_stays_a_map() {
 }
 
 #[test]
-fn an_empty_or_endless_key_is_text() {
+fn map_with_empty_or_too_long_key_becomes_text() {
     let value = Value::map([("", Value::from(1)), ("a", Value::from(b"hi".as_slice()))]).unwrap();
     assert_eq!(to_attribute(&value), Ok(map([("$json", text(r#"{"":1,"a":{"$bytes":"aGk="}}"#))])));
     assert!(from_attribute(to_attribute(&value).unwrap()).unwrap() == value);
@@ -105,7 +113,7 @@ fn an_empty_or_endless_key_is_text() {
 }
 
 #[test]
-fn what_lies_too_deep_is_text() {
+fn too_deep_value_becomes_text() {
     let nest = |value: Value, times| (0..times).fold(value, |value, _| Value::list([value]).unwrap());
     let wrap = |attribute, times| (0..times).fold(attribute, |attribute, _| AttributeValue::L(vec![attribute]));
     let bytes = || Value::from(b"hi".as_slice());
@@ -118,21 +126,21 @@ fn what_lies_too_deep_is_text() {
 }
 
 #[test]
-fn where_keys_are_data_nothing_is_a_tag() {
+fn plain_object_is_never_a_tag() {
     let json = json!({"$number": "1.50"});
     let attribute = image(json.clone(), LEVELS, Form::Plain).unwrap();
     assert_eq!(attribute, map([("$number", text("1.50"))]));
     assert_eq!(json_of(attribute), Ok(json.clone()));
-    // A tag that would not come back to the letter is none.
+    // `1.50` would come back as `1.5`, so it is no tag.
     let attribute = image(json.clone(), LEVELS, Form::Tagged).unwrap();
     assert_eq!(json_of(attribute), Ok(json));
 }
 
 #[test]
-fn what_no_writer_wrote_is_an_error_that_says_nothing_of_it() {
+fn invalid_attribute_error_hides_its_content() {
     for (attribute, error) in [
-        (AttributeValue::N("4711 secret".to_owned()), AttributeError::Value(MessageError::NOT_A_NUMBER)),
-        (map([("$json", text("secret"))]), AttributeError::Form { reason: "expected value at line 1 column 1".into() }),
+        (AttributeValue::N("4711 secret".to_owned()), AttributeError::from(MessageError::NOT_A_NUMBER)),
+        (map([("$json", text("secret"))]), AttributeError::new("expected value at line 1 column 1")),
     ] {
         assert_eq!(from_attribute(attribute).unwrap_err(), error);
     }

@@ -1,7 +1,7 @@
 //! [`DynamoContents`]: contents in a table.
 //!
-//! Owns how a content, its chunks and its uses are written and deleted so that nothing that is used is ever lost. Never
-//! retries what failed.
+//! This module owns the order of the writes and deletes of a content, its chunks and its uses, so that no used content is
+//! ever lost. It never retries a failed request.
 
 mod items;
 mod requests;
@@ -11,69 +11,58 @@ use std::sync::Arc;
 
 use aws_sdk_dynamodb::Client;
 
-use self::items::{Key, Used};
+use self::items::Used;
 use self::requests::{IsDone, Wanted};
-use super::cost::Meter;
-use super::{Cost, DynamoError, names};
+use super::table_client::TableClient;
+use super::{Cost, DynamoError};
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
 use crate::contents::{Blob, ContentError, ContentFuture, ContentId, ContentStore, Owner};
+use crate::log::Remedy;
 
-/// How many bytes of a content one item holds. Its keys and the rest have room up to the 400 KB of an item.
-pub const CHUNK_BYTES: usize = 350 * 1024;
+/// The most rounds of a put or release. Each round but the last met another put or release of the same content.
+const MAX_ROUNDS: u32 = 8;
 
-/// How often a put or a release starts over because others put and released the same content while it did.
-const ROUNDS: u32 = 8;
-
-/// Contents in a table, the log's or another one of its [form](super::Table).
+/// A [`ContentStore`] in a table: that of the log, or another one of the same [definition](super::Table).
 ///
-/// A content is a head and its chunks, in one partition with its uses. The chunks are written first, under a
-/// *generation* of their own, and the head that names them last; a head is deleted before its chunks. So a content is
-/// there as a whole or not at all.
+/// A content is a head and its chunks, in one partition with its uses. The chunks are written first, under an id of their
+/// own (the *generation*), and the head that names the generation last. A head is deleted before its chunks. A content is
+/// therefore either complete or absent.
 ///
-/// A put first says who uses the content, then looks for it, and counts itself in the head, or writes a new head. A
-/// release first takes the use away, then looks at the head, then for other uses, and deletes the head only where it
-/// was not put since. So of a put and a release at the same moment, either the release sees the use, or the put that it
-/// has to write the content again. A use has the id of its put: a release that lands late does not take away a newer
-/// one.
+/// A put first writes its use of the content, then looks for the content, and then counts itself in the existing head or
+/// writes a new head. A release first deletes the use, then looks at the head, then at other uses, and deletes the head
+/// only if no put counted itself in between. If a put and a release meet, either the release sees the use, or the put sees
+/// that it must write the content again. A use holds the id of its put, so a late release does not delete a newer use.
 ///
-/// What may be left over: when the future of a put is dropped while its *own* owner is released, a head or chunks that
-/// nobody uses, until anyone who put the same content is released. Release an owner when nothing puts for it any more.
-/// The time to live of a call does not reach its contents: release the call when its time is over.
+/// If the future of a put is dropped while the put's own owner is released, an unused head or chunks may stay until another
+/// owner of the same content is released. Release an owner only after its last put. The expiry of a call does not reach its
+/// contents: release the call after it expires.
 ///
-/// The first put of 2 KB takes 5 requests and 8 write units, one for another owner 3 and 5, however large the content;
-/// a release 4 and 2 where others use it, and 8 and 6 where it goes.
+/// For a content of 2 KB, the first put takes 5 requests and 8 write units, and a put for another owner 3 requests and 5
+/// units. A release takes 4 requests and 2 units, or 8 and 6 if it deletes the content. The size of a content only matters
+/// for its first put.
 ///
-/// Clones share the client; take one with time-outs, see [`log_client`](super::log_client). Nothing is retried here:
-/// each method can be called again after any error and after any cancellation. The credentials need
-/// `dynamodb:GetItem`, `PutItem`, `UpdateItem`, `DeleteItem` and `Query` on the table.
+/// Clones share the client; see [`log_client`](super::log_client) for its timeouts. Methods never retry, and each can be
+/// repeated after any error and any cancellation. The credentials need `dynamodb:GetItem`, `PutItem`, `UpdateItem`,
+/// `DeleteItem` and `Query` on the table.
 #[derive(Clone)]
-pub struct DynamoContents {
-    client: Client,
-    table: Arc<str>,
-    spent: Meter,
-}
+pub struct DynamoContents(TableClient);
 
 impl DynamoContents {
-    /// Contents in table `verbale`.
+    /// Creates a store in table `verbale`.
     pub fn new(client: Client) -> Self {
-        Self { client, table: names::DEFAULT_TABLE.into(), spent: Meter::default() }
+        Self(TableClient::new(client))
     }
 
-    /// The same in another table.
+    /// Uses another table.
     #[must_use]
     pub fn with_table(mut self, name: impl Into<Arc<str>>) -> Self {
-        self.table = name.into();
+        self.0.table = name.into();
         self
     }
 
-    /// The name of the table.
-    pub fn table(&self) -> &str {
-        &self.table
-    }
-
-    /// Returns what the requests of this store and of its clones have cost so far.
+    /// Returns the cost of all requests of this store and its clones so far.
     pub fn cost(&self) -> Cost {
-        self.spent.cost()
+        self.0.meter.cost()
     }
 
     async fn try_put(&self, blob: &Blob, owner: &Owner) -> Result<IsDone, DynamoError> {
@@ -98,33 +87,34 @@ impl DynamoContents {
         for replaced in found.head.iter().flat_map(|head| found.sort_keys_of(&head.generation)) {
             self.delete_chunk(id, replaced).await?;
         }
-        // Released meanwhile, the chunks may be gone.
+        // If the owner was released in the meantime, the chunks may be deleted.
         self.is_use_of(id, owner, &put_id).await
     }
 
     async fn release_one(&self, used: &Used, owner: &Owner) -> Result<IsDone, DynamoError> {
-        if !self.delete_use(Key::of_use(used.id, owner), used).await? {
-            // Put again since: the owner uses it.
+        if !self.delete_use(items::keys_of_use(used.id, owner), used).await? {
+            // The owner has put the content again and keeps using it.
             return Ok(true);
         }
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             if self.delete_unused(used.id).await? {
-                // Last, so that whoever releases again finds what is left.
-                self.delete_use(Key::of_used(used.id, owner), used).await?;
+                // Last, so that a repeated release finds the remaining uses.
+                self.delete_use(items::keys_of_used(used.id, owner), used).await?;
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    /// Deletes a content unless it is used. Not done: it was put meanwhile, and may be used or not.
+    /// Deletes a content unless it is used. Returns false if a put arrived in between, so that the result is unknown.
     async fn delete_unused(&self, id: ContentId) -> Result<IsDone, DynamoError> {
-        // Without it, what many use would be read each time.
+        // Saves the read of the content if it has other users.
         if self.has_uses(id).await? {
             return Ok(true);
         }
         let found = self.find(id, Wanted::Keys).await?;
-        // Again: who wrote these chunks said before that he uses them, and who counted himself in this head too.
+        // The second check sees every put that wrote the found chunks or counted itself in the found head, because a put
+        // writes its use first.
         if self.has_uses(id).await? {
             return Ok(true);
         }
@@ -141,44 +131,46 @@ impl DynamoContents {
 }
 
 impl ContentStore for DynamoContents {
-    /// The bytes are sent where they are not there, or damaged.
+    /// Sends the bytes only if the content is absent or damaged.
     fn put<'a>(&'a self, blob: &'a Blob, owner: &'a Owner) -> ContentFuture<'a, ()> {
         Box::pin(async move {
-            for _ in 0..ROUNDS {
-                if self.try_put(blob, owner).await.map_err(|error| store_error("put", blob.id(), error))? {
+            let action = || format!("put content {}", blob.id());
+            for _ in 0..MAX_ROUNDS {
+                if self.try_put(blob, owner).await.map_err(|error| store_error(action(), error))? {
                     return Ok(());
                 }
             }
-            Err(ContentError::Store { action: "put", id: blob.id(), retryable: true, source: Arc::new(Busy) })
+            Err(busy(action()))
         })
     }
 
-    /// 1 MB a request. A content of which chunks are missing is [corrupt](ContentError::Corrupt).
+    /// Takes one request per MB. Returns [`ContentError::Corrupt`] if chunks are missing.
     fn get(&self, id: ContentId) -> ContentFuture<'_, Option<Blob>> {
         Box::pin(async move {
-            let mut seen = None;
-            for _ in 0..ROUNDS {
+            let action = || format!("get content {id}");
+            let mut last_generation = None;
+            for _ in 0..MAX_ROUNDS {
                 let found = self.find(id, Wanted::Everything).await;
-                let found = found.map_err(|error| store_error("get", id, error))?;
+                let found = found.map_err(|error| store_error(action(), error))?;
                 let Some(head) = &found.head else { return Ok(None) };
                 match found.blob(id, head) {
                     Ok(blob) => return Ok(Some(blob)),
-                    // Twice the same: not deleted and put again between its pages.
-                    Err(corrupt) if seen.as_ref() == Some(&head.generation) => return Err(corrupt),
-                    Err(_) => seen = Some(head.generation.clone()),
+                    // Two reads of the same generation: the content was not replaced between two pages.
+                    Err(corrupt) if last_generation.as_ref() == Some(&head.generation) => return Err(corrupt),
+                    Err(_) => last_generation = Some(head.generation.clone()),
                 }
             }
-            Err(ContentError::Store { action: "get", id, retryable: true, source: Arc::new(Busy) })
+            Err(busy(action()))
         })
     }
 
     fn release<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()> {
         Box::pin(async move {
-            let release_error = |retryable, source| ContentError::Release { owner: owner.clone(), retryable, source };
-            let failed = |error: DynamoError| release_error(error.is_retryable(), Arc::new(error));
+            let action = || format!("release all contents of {owner}");
+            let failed = |error| store_error(action(), error);
             for used in self.used_by(owner).await.map_err(failed)? {
                 if !self.release_one(&used, owner).await.map_err(failed)? {
-                    return Err(release_error(true, Arc::new(Busy)));
+                    return Err(busy(action()));
                 }
             }
             Ok(())
@@ -188,20 +180,22 @@ impl ContentStore for DynamoContents {
 
 impl fmt::Debug for DynamoContents {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DynamoContents").field("table", &self.table).finish()
+        f.debug_struct("DynamoContents").field("table", &self.0.table).finish()
     }
 }
 
-/// Others got in between each time.
-#[derive(Debug, thiserror::Error)]
-#[error("others put and release the same content at this moment; do it again")]
-struct Busy;
-
-/// For generations and puts, which no other may have.
+/// Returns an id for a generation or a put, which no other has.
 fn new_id() -> String {
     ulid::Ulid(SystemIds.next_id(SystemClock.now_ms())).to_string()
 }
 
-fn store_error(action: &'static str, id: ContentId, error: DynamoError) -> ContentError {
-    ContentError::Store { action, id, retryable: error.is_retryable(), source: Arc::new(error) }
+fn store_error(action: String, error: DynamoError) -> ContentError {
+    ContentError::Store { action: action.into(), retryable: error.remedy() == Remedy::Retry, source: Arc::new(error) }
+}
+
+fn busy(action: String) -> ContentError {
+    #[derive(Debug, thiserror::Error)]
+    #[error("other processes put and release the same content at this moment; repeat the request")]
+    struct Busy;
+    ContentError::Store { action: action.into(), retryable: true, source: Arc::new(Busy) }
 }

@@ -1,4 +1,4 @@
-//! Records as items, to the letter.
+//! Records as items, attribute by attribute.
 
 use aws_sdk_dynamodb::primitives::Blob;
 use serde_json::json;
@@ -33,15 +33,15 @@ fn map<const N: usize>(of: [(&str, AttributeValue); N]) -> AttributeValue {
     AttributeValue::M(entries(of))
 }
 
-fn is_item_of(record: Json, item: Item) {
+fn assert_item_of(record: Json, item: Item) {
     let record = read(record);
     assert_eq!(to_item(&call_id(), &record).unwrap(), item);
     assert_eq!(from_item(item).unwrap(), record);
 }
 
 #[test]
-fn a_message() {
-    is_item_of(
+fn message_is_stored_as_item() {
+    assert_item_of(
         json!({
             "id": "01JRZJ166J2WRMF990535EVSQS", "seq": 2, "revision": 3,
             "message": {"role": "user", "contents": ["Hi, there", "how are you"]},
@@ -69,8 +69,8 @@ fn a_message() {
 }
 
 #[test]
-fn a_summary() {
-    is_item_of(
+fn summary_is_stored_as_item() {
+    assert_item_of(
         json!({
             "id": "01JRZJ1675E4S7Y4ZD7RNWNXWB", "after": 3, "summary": 1, "revision": 1,
             "message": {"role": "summary", "contents": ["..."]},
@@ -99,8 +99,8 @@ fn a_summary() {
 }
 
 #[test]
-fn what_was_heard() {
-    is_item_of(
+fn heard_text_is_stored_as_item() {
+    assert_item_of(
         json!({
             "id": "01JRZJ1675E4S7Y4ZD7RNWNXWB", "seq": 3, "revision": 2,
             "message": {"role": "assistant", "contents": ["I am fine,", "and you?"],
@@ -135,8 +135,8 @@ fn what_was_heard() {
 }
 
 #[test]
-fn a_tool_call() {
-    is_item_of(
+fn tool_call_is_stored_as_item() {
+    assert_item_of(
         json!({
             "id": "01JRZJ1675E4S7Y4ZD7RNWNXWB", "seq": 4, "revision": 1,
             "message": {"role": "assistant", "contents": [{
@@ -183,8 +183,8 @@ fn a_tool_call() {
 }
 
 #[test]
-fn keys_that_an_item_cannot_have_or_read_otherwise_are_kept() {
-    is_item_of(
+fn reserved_and_invalid_keys_are_kept() {
+    assert_item_of(
         json!({
             "id": "01JRZJ1675E4S7Y4ZD7RNWNXWB", "seq": 4, "revision": 1, "epoch": 2,
             "": 1, "pk": "mine", "expires_at": null, "$record": {"$map": {"$json": "{"}},
@@ -213,7 +213,7 @@ fn keys_that_an_item_cannot_have_or_read_otherwise_are_kept() {
 }
 
 #[test]
-fn an_item_of_something_else_is_refused() {
+fn invalid_item_is_refused() {
     let record = read(json!({
         "id": "01JRZJ1675E4S7Y4ZD7RNWNXWB", "seq": 4, "revision": 1,
         "message": {"role": "user", "contents": ["my pin is 4711"]}, "metadata": {"timing": {"creation": 5}},
@@ -230,17 +230,20 @@ fn an_item_of_something_else_is_refused() {
     };
     assert_eq!(
         refusal("pk", Some(text("USER#1"))),
-        "an item is not that of a message or a summary: `pk` is `CALL#<call id>`"
+        "an item is not of a call: its `pk` is not `CALL#<call id>`; another program may have written it"
     );
-    assert_eq!(refusal("sk", None), "an item is not that of a message or a summary: `pk` and `sk` are strings");
+    assert_eq!(
+        refusal("sk", None),
+        "an item is not of a call: its `pk` and `sk` are not both strings; another program may have written it"
+    );
     assert_eq!(
         refusal("sk", Some(text("MSG#00000005"))),
-        "MSG#00000005 of call CA1 does not read as a record; look at the item, another program may have written it: \
+        "MSG#00000005 of call CA1 is not a valid record; inspect the item, another program may have written it: \
          its `sk` belongs to another record"
     );
     assert_eq!(
         refusal("v", Some(number("2"))),
-        "MSG#00000004 of call CA1 has schema version 2; read it with the version that wrote it"
+        "MSG#00000004 of call CA1 has schema version 2, which this version of verbale cannot read; read it with the version that wrote it"
     );
     assert_eq!(
         refusal("v", None),
@@ -248,12 +251,12 @@ fn an_item_of_something_else_is_refused() {
     );
     assert_eq!(
         refusal("message", Some(text("my pin is 4711"))),
-        "MSG#00000004 of call CA1 does not read as a record; look at the item, another program may have written it: \
+        "MSG#00000004 of call CA1 is not a valid record; inspect the item, another program may have written it: \
          invalid type: string"
     );
     assert_eq!(
         refusal("id", None),
-        "MSG#00000004 of call CA1 does not read as a record; look at the item, another program may have written it: \
+        "MSG#00000004 of call CA1 is not a valid record; inspect the item, another program may have written it: \
          not a record: `id` is missing"
     );
 }

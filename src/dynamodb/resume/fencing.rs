@@ -1,4 +1,4 @@
-//! Step 2 of resuming a call: what an older writer could write next is its no more.
+//! Step 2 of resuming a call: fences every item that an older writer could write next.
 
 use std::collections::HashSet;
 use std::num::NonZeroU32;
@@ -6,16 +6,18 @@ use std::num::NonZeroU32;
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 
+use crate::dynamodb::error::DynamoErrorKind;
 use crate::dynamodb::read::CallItems;
-use crate::dynamodb::write::Written;
-use crate::dynamodb::{DynamoError, DynamoLog, Item, ItemKey, header, item, log, names};
-use crate::log::{CallId, LogError};
+use crate::dynamodb::table_client::Written;
+use crate::dynamodb::{DynamoError, DynamoLog, Item, header, item, keys, log, names};
+use crate::log::{CallId, LogError, Remedy};
 use crate::message::Position;
 
-/// An older writer writes a few times a turn, and a pass takes a fraction of one.
-const PASSES: usize = 8;
+/// The most passes over a call. A writer writes a few times per turn and a pass takes a fraction of a turn, so two or
+/// three passes are usually enough.
+const MAX_PASSES: usize = 8;
 
-/// What step 2 is about.
+/// The fencing of one call by the writer of `epoch`.
 pub(super) struct Fencing<'a> {
     pub log: &'a DynamoLog,
     pub call_id: &'a CallId,
@@ -23,72 +25,76 @@ pub(super) struct Fencing<'a> {
     pub expires_at_s: Option<i64>,
 }
 
-/// One request of it.
+/// One conditional write of a pass.
 enum Step {
-    /// Gives an item the epoch, at the revision that was read.
+    /// Sets the epoch of an existing item, if the item still has this revision.
     Stamp { keys: Item, revision: AttributeValue },
-    /// Puts a fence where nothing is.
+    /// Puts a fence at a sort key that is still free.
     Fence { sort_key: String },
 }
 
-/// Whether what was read was still so.
+/// Whether an item was still in the state that the pass read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Found {
-    AsRead,
+    Unchanged,
     Changed,
 }
 
 impl Fencing<'_> {
-    /// The items of the call as they stay.
+    /// Fences the older writers and returns the messages and summaries of the call, which no older writer can change.
+    ///
+    /// Each pass reads the call and sends its steps. If an older writer changed an item in between, another pass follows.
     pub async fn run(&self) -> Result<Vec<Item>, DynamoError> {
-        for _ in 0..PASSES {
+        for _ in 0..MAX_PASSES {
             let items = self.log.items(self.call_id).await?;
-            let fenced = items.fenced();
-            let fences = fences_of(&items, self.epoch);
-            let shown: Vec<Item> = items.into_shown(self.log.now_s()).collect();
-            let steps = stamps(&shown, self.epoch).chain(self.next_places(&shown, &fences));
-            let steps = stream::iter(steps.map(|step| self.take(step, fenced))).buffer_unordered(log::AT_ONCE);
-            let found: Vec<Found> = steps.try_collect().await?;
-            if found.iter().all(|found| *found == Found::AsRead) {
-                return Ok(shown);
+            let fenced_epoch = items.fenced();
+            let own_fences = self.own_fences(&items);
+            let visible: Vec<Item> = items.into_visible(self.log.now_s()).collect();
+            let steps = self.stamps(&visible).chain(self.fences(&visible, &own_fences));
+            let requests = stream::iter(steps.map(|step| self.send(step, fenced_epoch)));
+            let found: Vec<Found> = requests.buffer_unordered(log::AT_ONCE).try_collect().await?;
+            if found.iter().all(|found| *found == Found::Unchanged) {
+                return Ok(visible);
             }
         }
-        Err(DynamoError::NotFenced { call_id: self.call_id.clone() })
+        let message = format!(
+            "call {} is not resumed: an older writer changed it during each of {MAX_PASSES} passes; resume it again",
+            self.call_id
+        );
+        Err(DynamoError::new(DynamoErrorKind::Busy, Remedy::Retry, message))
     }
 
-    /// A fence where the next message would stand, and one for the next summary behind each message that none covers.
-    fn next_places(&self, shown: &[Item], fences: &HashSet<String>) -> impl Iterator<Item = Step> {
-        let position = |item: &Item| {
-            let summary = item::number::<u32>(item, names::SUMMARY).and_then(NonZeroU32::new);
-            let seq = item::number(item, if summary.is_some() { names::AFTER } else { names::SEQ })?;
-            Some((seq, summary))
-        };
-        let positions: Vec<(u32, Option<NonZeroU32>)> = shown.iter().filter_map(position).collect();
-        let next = positions.iter().map(|(seq, _)| seq + 1).max().unwrap_or_default();
-        let next_message = (next <= Position::MAX_SEQ).then(|| Position::message(next));
-
-        let last_summary = positions.iter().filter_map(|(_, number)| *number).max();
-        let covered = positions.iter().filter(|(_, number)| number.is_some()).map(|(seq, _)| *seq).max();
-        let number = last_summary.map_or(Some(NonZeroU32::MIN), |number| number.checked_add(1));
-        let number = number.filter(|number| number.get() <= Position::MAX_SUMMARIES);
-        let uncovered = positions.into_iter().filter(move |(seq, number)| number.is_none() && covered < Some(*seq));
-        let next_summaries = uncovered.filter_map(move |(seq, _)| Some(Position::summary(seq, number?)));
-
-        let sort_key = |position| ItemKey::new(self.call_id, position).sort_key().to_owned();
-        let places = next_message.into_iter().chain(next_summaries).map(sort_key);
-        places.filter(|sort_key| !fences.contains(sort_key)).map(|sort_key| Step::Fence { sort_key })
+    /// Returns a stamp for each message and summary with an older epoch.
+    fn stamps(&self, visible: &[Item]) -> impl Iterator<Item = Step> {
+        let older = visible.iter().filter(|item| item::epoch(item) < self.epoch);
+        older.filter_map(|item| {
+            Some(Step::Stamp { keys: item::keys_of(item), revision: item.get(names::REVISION)?.clone() })
+        })
     }
 
-    async fn take(&self, step: Step, fenced: u32) -> Result<Found, DynamoError> {
+    /// Returns a fence for each position that an older writer could fill next, unless this epoch has one there already.
+    fn fences(&self, visible: &[Item], own_fences: &HashSet<String>) -> impl Iterator<Item = Step> {
+        let sort_keys = next_positions(visible).into_iter().map(keys::sort_key_of);
+        sort_keys.filter(|sort_key| !own_fences.contains(sort_key)).map(|sort_key| Step::Fence { sort_key })
+    }
+
+    /// Returns the sort keys of the fences that an earlier pass put.
+    fn own_fences(&self, items: &CallItems) -> HashSet<String> {
+        let own = items.others.iter().filter(|item| item::is_fence(item) && item::epoch(item) == self.epoch);
+        own.filter_map(item::sort_key).map(str::to_owned).collect()
+    }
+
+    async fn send(&self, step: Step, fenced_epoch: u32) -> Result<Found, DynamoError> {
         match step {
             Step::Stamp { keys, revision } => self.stamp(keys, revision).await,
-            Step::Fence { sort_key } => self.fence(&sort_key, fenced).await,
+            Step::Fence { sort_key } => self.put_fence(&sort_key, fenced_epoch).await,
         }
     }
 
     async fn stamp(&self, keys: Item, revision: AttributeValue) -> Result<Found, DynamoError> {
         let request = self
             .log
+            .db
             .client
             .update_item()
             .set_key(Some(keys))
@@ -96,41 +102,44 @@ impl Fencing<'_> {
             .condition_expression("#revision = :revision AND (attribute_not_exists(#epoch) OR #epoch <= :epoch)")
             .expression_attribute_names("#epoch", names::EPOCH)
             .expression_attribute_names("#revision", names::REVISION)
-            .expression_attribute_values(":epoch", self.epoch())
+            .expression_attribute_values(":epoch", item::number(self.epoch))
             .expression_attribute_values(":revision", revision);
-        self.found(self.log.send_update(request, || self.subject()).await?)
+        self.found(self.log.db.update(request, || self.subject()).await?)
     }
 
-    async fn fence(&self, sort_key: &str, fenced: u32) -> Result<Found, DynamoError> {
-        let mut fence = header::keys_of(self.call_id, sort_key, names::ENTITY_FENCE);
-        fence.insert(names::EPOCH.to_owned(), self.epoch());
+    /// Puts a fence at a sort key that is free, or holds an item that no read shows: an older fence, or a message that a
+    /// fenced writer wrote too late.
+    async fn put_fence(&self, sort_key: &str, fenced_epoch: u32) -> Result<Found, DynamoError> {
+        let mut fence = header::item_of(self.call_id, sort_key, names::ENTITY_FENCE);
+        fence.insert(names::EPOCH.to_owned(), item::number(self.epoch));
         if let Some(at_s) = self.expires_at_s {
-            fence.insert(names::EXPIRES_AT.to_owned(), AttributeValue::N(at_s.to_string()));
+            fence.insert(names::EXPIRES_AT.to_owned(), item::number(at_s));
         }
-        // What a read does not show is as good as nothing: older fences, what came too late.
-        let condition = "attribute_not_exists(#pk) OR (#entity = :fence AND #epoch <= :epoch)";
-        let request = self.log.client.put_item().set_item(Some(fence));
-        let request = if fenced == 1 {
-            request.condition_expression(condition)
+        let free = "attribute_not_exists(#pk) OR (#entity = :fence AND #epoch <= :epoch)";
+        let request = self.log.db.client.put_item().set_item(Some(fence));
+        let request = if fenced_epoch == 1 {
+            request.condition_expression(free)
         } else {
             let late = "#entity <> :erased AND (attribute_not_exists(#epoch) OR #epoch < :fenced)";
             request
-                .condition_expression(format!("{condition} OR ({late})"))
-                .expression_attribute_values(":erased", AttributeValue::S(names::ENTITY_ERASED.to_owned()))
-                .expression_attribute_values(":fenced", AttributeValue::N(fenced.to_string()))
+                .condition_expression(format!("{free} OR ({late})"))
+                .expression_attribute_values(":erased", item::text(names::ENTITY_ERASED))
+                .expression_attribute_values(":fenced", item::number(fenced_epoch))
         };
         let request = request
             .expression_attribute_names("#pk", names::PARTITION_KEY)
             .expression_attribute_names("#entity", names::ENTITY)
             .expression_attribute_names("#epoch", names::EPOCH)
-            .expression_attribute_values(":fence", AttributeValue::S(names::ENTITY_FENCE.to_owned()))
-            .expression_attribute_values(":epoch", self.epoch());
-        self.found(self.log.send_put(request, || self.subject()).await?)
+            .expression_attribute_values(":fence", item::text(names::ENTITY_FENCE))
+            .expression_attribute_values(":epoch", item::number(self.epoch));
+        self.found(self.log.db.put(request, || self.subject()).await?)
     }
 
-    /// Where something else is there than when all was read: whether it ends this.
+    /// Classifies the outcome of a step.
+    ///
+    /// Returns [`LogError::Erased`] if the call was erased, and [`LogError::Fenced`] if a later writer took the call over.
     fn found(&self, written: Written) -> Result<Found, DynamoError> {
-        let Written::Refused(found) = written else { return Ok(Found::AsRead) };
+        let Written::Refused(found) = written else { return Ok(Found::Unchanged) };
         let call_id = self.call_id.clone();
         if found.as_ref().is_some_and(item::is_erased) {
             return Err(LogError::erased(&call_id).into());
@@ -142,22 +151,34 @@ impl Fencing<'_> {
         Ok(Found::Changed)
     }
 
-    fn epoch(&self) -> AttributeValue {
-        AttributeValue::N(self.epoch.to_string())
-    }
-
     fn subject(&self) -> String {
-        format!("call {}, resuming it in table {}", self.call_id, self.log.table)
+        format!("call {}, resuming it in table {}", self.call_id, self.log.db.table)
     }
 }
 
-fn stamps(shown: &[Item], epoch: u32) -> impl Iterator<Item = Step> {
-    let older = shown.iter().filter(move |item| item::epoch(item) < epoch);
-    older.filter_map(|item| Some(Step::Stamp { keys: item::keys(item), revision: item.get(names::REVISION)?.clone() }))
-}
+/// Returns the positions that an older writer could fill next: the next message, and the next summary after each message
+/// that no summary covers.
+fn next_positions(visible: &[Item]) -> Vec<Position> {
+    let position = |item: &Item| {
+        let summary = item::read_number::<u32>(item, names::SUMMARY).and_then(NonZeroU32::new);
+        let seq = item::read_number::<u32>(item, if summary.is_some() { names::AFTER } else { names::SEQ })?;
+        Some((seq, summary))
+    };
+    let (mut messages, mut summaries) = (Vec::new(), Vec::new());
+    for (seq, summary) in visible.iter().filter_map(position) {
+        match summary {
+            None => messages.push(seq),
+            Some(number) => summaries.push((seq, number)),
+        }
+    }
+    let covered = summaries.iter().map(|(after, _)| *after).max();
+    let next_seq = messages.iter().copied().chain(covered).map(|seq| seq + 1).max().unwrap_or_default();
+    let next_message = (next_seq <= Position::MAX_SEQ).then(|| Position::message(next_seq));
 
-/// The sort keys of this epoch's fences, of an earlier pass.
-fn fences_of(items: &CallItems, epoch: u32) -> HashSet<String> {
-    let own = items.behind_header.iter().filter(|item| item::is_fence(item) && item::epoch(item) == epoch);
-    own.filter_map(item::sort_key).map(str::to_owned).collect()
+    let last_number = summaries.iter().map(|(_, number)| *number).max();
+    let number = last_number.map_or(Some(NonZeroU32::MIN), |number| number.checked_add(1));
+    let number = number.filter(|number| number.get() <= Position::MAX_SUMMARIES);
+    let uncovered = messages.into_iter().filter(|seq| covered < Some(*seq));
+    let next_summaries = uncovered.filter_map(|seq| Some(Position::summary(seq, number?)));
+    next_message.into_iter().chain(next_summaries).collect()
 }

@@ -1,63 +1,65 @@
-//! Taking a call over: its older writers are fenced, then it is read.
+//! Takeover of a call: fences its older writers, then reads it.
 //!
-//! DynamoDB has no fence around a partition, and a transaction that looks at the header with each put costs double. So a
-//! put looks at its own item only, and resuming prepares every item that an older writer could still write:
+//! DynamoDB cannot fence a partition, and a transaction that checks the header with each put costs twice as much. A put
+//! therefore checks only its own item, and resuming prepares every item that an older writer could still write:
 //!
-//! 1. The header's `epoch` is raised to E, which nobody else gets. Closing with an older one is refused from then on.
-//! 2. All is read. Each message and summary with an older epoch is given E, provided its revision is the one that was
-//!    read. A *fence*, an item of epoch E that holds nothing, is put where the next message would stand, and the next
-//!    summary, behind each message that no summary covers, provided there is nothing. Where that does not hold, the older
-//!    writer was quicker: all is read again.
-//! 3. Once a pass meets nothing new, the header's `fenced` becomes E. What was read in that pass is the call.
+//! 1. Raise the header's `epoch` to a new value E, which only this writer gets. Older writers can no longer close the
+//!    call.
+//! 2. Read all items. Set the epoch of each older message and summary to E, on the condition that its revision has not
+//!    changed. Put a *fence*, an empty item of epoch E, at the position of the next message, and at the position of the
+//!    next summary after each message that no summary covers, on the condition that the position is free. If a condition
+//!    fails, the older writer was faster: repeat this step.
+//! 3. After a pass without changes, set the header's `fenced` to E. The items that this pass read are the call.
 //!
-//! What an older writer can still bring, late retries and requests that it gave up included:
+//! An older writer may still send requests, including late retries:
 //!
-//! - *A newer revision of what was read* meets E in its place, and is refused; or it came before, and step 2 read it.
-//! - *The next message or summary* meets a fence, and is refused; or it came before, and step 2 found it in the place of
-//!   the fence. A writer writes in the order of its list, so that of each put this comes first, and it is told.
-//! - *Anything else*: a message behind one that the writer had set aside, or one that was put out of order. Its place is
-//!   empty, so that it is stored, with its old epoch. It is never read, for it is older than `fenced`, and every put of
-//!   the new writer writes it over. So there a writer reads the header once the message is stored, and takes it as stored
-//!   if the epoch is still its own: step 1 is then to come, and step 2 reads the message.
+//! - *A newer revision of an item that was read.* The item now has epoch E, so the write is refused. If the write came
+//!   first, step 2 read it.
+//! - *The next message or summary.* The position has a fence, so the write is refused. If the write came first, step 2
+//!   found it instead of the free position. A writer sends records in the order of its list, so this is the first of its
+//!   records to be refused, and the writer learns that it is fenced.
+//! - *Any later message*, such as one that follows a dead letter or was sent out of order. Its position is free, so the
+//!   message is stored with the old epoch. Nobody reads it, because its epoch is older than `fenced`, and the new writer
+//!   may replace it. In these cases a writer reads the header after the put, and counts the message as stored only if the
+//!   header still has its epoch: then step 1 has not happened yet, and step 2 will read the message.
 //!
-//! Two that resume one call at once have two epochs: the lower one meets the higher one in an item, a fence or the header,
-//! and ends as fenced. Whoever did not get to step 3 has no claim, and has written nothing but epochs and fences.
+//! If two processes resume a call at the same time, they get different epochs. The process with the lower epoch finds the
+//! higher one in an item, a fence or the header, and returns [`LogError::Fenced`]. A process that does not reach step 3
+//! has no lease, and has written only epochs and fences.
 
 mod fencing;
 
-use aws_sdk_dynamodb::types::AttributeValue;
-
-use super::change::not_there;
-use super::write::Written;
+use super::change::not_live;
+use super::table_client::Written;
 use super::{DynamoError, DynamoLog, Item, from_item, header, item, names};
 use crate::log::{CallHeader, CallId, LogError, LoggedCall, WriterLease};
 use fencing::Fencing;
 
 /// A call whose older writers are fenced.
-pub(super) struct Taken {
+pub(super) struct TakenOver {
     pub header: CallHeader,
     items: Vec<Item>,
 }
 
 impl DynamoLog {
-    /// Takes a call over: fences its older writers, then reads it. What is read stays, and nothing of theirs comes
-    /// after it. See [`resume_call`](crate::log::CallLog::resume_call).
+    /// Takes a call over and returns it. No older writer can change the returned records or add to them. See
+    /// [`resume_call`](crate::log::CallLog::resume_call).
     ///
-    /// It takes two writes of the header (and a refused one where it was resumed before), a consistent read of the call,
-    /// a write of each message and summary (as many write units as they took), and one of a write unit for a fence behind
-    /// each message that no summary covers, and one more; eight requests at a time. One more pass where the older writer
-    /// wrote meanwhile.
+    /// Takes two writes of the header, and a refused one if the call was resumed before. Each pass takes a consistent read
+    /// of the call, a write of each message and summary, and a write of one unit for each fence: one after each message
+    /// that no summary covers, and one for the next message. Eight requests run at a time. Each time the older writer
+    /// writes during a pass, another pass follows.
     ///
-    /// Errors: never opened, or expired; erased; fenced, where a third one resumed it at the same time; the older writer
-    /// was too quick, again and again; an item that does not read as a record; a request that failed. Resume it again
-    /// where that [may pass](DynamoError::is_retryable); the older writers may be fenced all the same.
+    /// Returns an error if the call was never opened, has expired or was erased, if another process resumed it at the same
+    /// time, if the older writer wrote during every pass, or if an item is not a valid record. Resume the call again if
+    /// the [remedy](DynamoError::remedy) is a retry. The older writers may be fenced even after an error.
     pub(super) async fn resume(&self, call_id: &CallId) -> Result<LoggedCall, DynamoError> {
         let taken = self.take_over(call_id).await?;
         let records = taken.items.into_iter().map(from_item).collect::<Result<_, _>>()?;
         Ok(LoggedCall::new(Some(taken.header), records))
     }
 
-    pub(super) async fn take_over(&self, call_id: &CallId) -> Result<Taken, DynamoError> {
+    pub(super) async fn take_over(&self, call_id: &CallId) -> Result<TakenOver, DynamoError> {
         let header = self.raise_epoch(call_id).await?;
         let fencing = Fencing {
             log: self,
@@ -68,57 +70,57 @@ impl DynamoLog {
         let items = fencing.run().await?;
         let header = self.finish(call_id, header.epoch()).await?;
         self.settle_expiry(&header, &WriterLease::of(&header)).await?;
-        Ok(Taken { header, items })
+        Ok(TakenOver { header, items })
     }
 
-    /// Only from the epoch that is there, which a refused attempt tells: one that was given up and lands late finds
-    /// another, and fences nobody who came after it. A repetition after an unknown outcome raises it once more, which
-    /// does no harm.
+    /// Raises the epoch by one, on the condition that it has not changed since a refused attempt returned it. A request
+    /// that timed out and arrives late therefore cannot fence a later writer. After an unknown outcome, a repetition may
+    /// raise the epoch once more, which is harmless.
     async fn raise_epoch(&self, call_id: &CallId) -> Result<CallHeader, DynamoError> {
         let mut epoch = 1;
         loop {
             let request = self.header_update(call_id);
             let live = request.get_condition_expression().clone().unwrap_or_default();
-            let is_it = if epoch == 1 { "attribute_not_exists(#epoch)" } else { "#epoch = :epoch" };
+            let is_current = if epoch == 1 { "attribute_not_exists(#epoch)" } else { "#epoch = :epoch" };
             let mut request = request
                 .update_expression("SET #epoch = :next REMOVE #ended, #reason, #messages, #summaries, #last_seq")
-                .condition_expression(format!("{live} AND {is_it}"))
+                .condition_expression(format!("{live} AND {is_current}"))
                 .expression_attribute_names("#epoch", names::EPOCH)
                 .expression_attribute_names("#ended", names::ENDED)
                 .expression_attribute_names("#reason", names::REASON)
                 .expression_attribute_names("#messages", names::MESSAGES)
                 .expression_attribute_names("#summaries", names::SUMMARIES)
                 .expression_attribute_names("#last_seq", names::LAST_SEQ)
-                .expression_attribute_values(":next", AttributeValue::N((epoch + 1).to_string()));
+                .expression_attribute_values(":next", item::number(epoch + 1));
             if epoch > 1 {
-                request = request.expression_attribute_values(":epoch", AttributeValue::N(epoch.to_string()));
+                request = request.expression_attribute_values(":epoch", item::number(epoch));
             }
             match self.update_header(call_id, request).await? {
                 Written::Done(item) => return header::from_item(&item),
-                // Epochs only grow, so that each round that is lost is somebody's who won.
+                // Epochs only grow, so the loop ends: another process made progress in each lost round.
                 Written::Refused(Some(found)) if self.is_live(&found) && item::epoch(&found) > epoch => {
                     epoch = item::epoch(&found);
                 }
-                Written::Refused(found) => return Err(not_there(call_id, found.as_ref())),
+                Written::Refused(found) => return Err(not_live(call_id, found.as_ref())),
             }
         }
     }
 
     async fn finish(&self, call_id: &CallId, epoch: u32) -> Result<CallHeader, DynamoError> {
         let request = self.header_update(call_id);
-        let condition = request.get_condition_expression().clone().unwrap_or_default();
+        let live = request.get_condition_expression().clone().unwrap_or_default();
         let request = request
             .update_expression("SET #fenced = :epoch")
-            .condition_expression(format!("{condition} AND #epoch = :epoch"))
+            .condition_expression(format!("{live} AND #epoch = :epoch"))
             .expression_attribute_names("#epoch", names::EPOCH)
             .expression_attribute_names("#fenced", names::FENCED)
-            .expression_attribute_values(":epoch", AttributeValue::N(epoch.to_string()));
+            .expression_attribute_values(":epoch", item::number(epoch));
         match self.update_header(call_id, request).await? {
             Written::Done(item) => header::from_item(&item),
             Written::Refused(Some(found)) if self.is_live(&found) => {
                 Err(LogError::fenced(call_id, epoch, item::epoch(&found)).into())
             }
-            Written::Refused(found) => Err(not_there(call_id, found.as_ref())),
+            Written::Refused(found) => Err(not_live(call_id, found.as_ref())),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is told of a table that is another.
+//! The comparison of an existing table with the definition.
 
 use aws_sdk_dynamodb::types::GlobalSecondaryIndexDescription;
 
@@ -21,7 +21,7 @@ fn description(keys: [&str; 2], index: Option<(&str, [&str; 2])>) -> TableDescri
 }
 
 #[test]
-fn another_table_is_told_by_what_differs() {
+fn difference_names_the_first_mismatch() {
     let index = ("gsi1", ["gsi1pk", "gsi1sk"]);
     let found = |keys, index| difference(&description(keys, index));
     assert_eq!(found(["pk", "sk"], Some(index)), None);

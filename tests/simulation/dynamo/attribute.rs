@@ -1,4 +1,4 @@
-//! Attribute values, their limits, and how large DynamoDB says they are.
+//! Attribute values, their limits and their sizes.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,10 +13,10 @@ use super::number::Number;
 pub type Item = BTreeMap<String, Attribute>;
 
 pub const MAX_ITEM_BYTES: usize = 400 * 1024;
-/// Lists and maps around each other in one attribute; the item is one more.
+/// The most levels of lists and maps in one attribute. The item itself is one more level.
 const MAX_LEVELS: usize = 31;
 
-/// As in the JSON of DynamoDB. Numbers are normalised by [`check`](Self::check), bytes stay in base64.
+/// A value in the JSON form of DynamoDB. [`check`](Self::check) normalises numbers. Bytes stay in base64.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Attribute {
     S(String),
@@ -60,7 +60,7 @@ impl Attribute {
         if let Self::N(text) = self { Some(text) } else { None }
     }
 
-    /// Refuses what DynamoDB refuses in any value, and brings numbers into their one form.
+    /// Refuses every value that DynamoDB refuses, and normalises numbers.
     pub fn check(&mut self) -> Result<(), ServiceError> {
         self.check_within(MAX_LEVELS)
     }
@@ -109,7 +109,7 @@ impl Attribute {
         }
     }
 
-    /// The order of two values of one scalar type; of others there is none.
+    /// Returns the order of two values of the same scalar type, or `None` for other types.
     pub fn compare(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
             (Self::S(one), Self::S(other)) => Some(one.cmp(other)),
@@ -119,7 +119,7 @@ impl Attribute {
         }
     }
 
-    /// Equal as DynamoDB means it: sets have no order.
+    /// Compares two values as DynamoDB does: sets are unordered.
     pub fn equals(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Strings(one), Self::Strings(other))
@@ -142,7 +142,7 @@ impl Attribute {
     }
 }
 
-/// As in "Item sizes and formats" of the developer guide.
+/// Returns the size according to "Item sizes and formats" in the developer guide.
 pub fn item_bytes(item: &Item) -> usize {
     item.iter().map(|(name, attribute)| name.len() + attribute.bytes()).sum()
 }
@@ -176,7 +176,7 @@ fn no_duplicates(set: &[String], empty: &str) -> Result<(), ServiceError> {
     Ok(())
 }
 
-/// A byte for two digits and one more, and one for the sign. "Approximately", says the guide.
+/// Returns one byte for each two digits, one more, and one for a minus sign. The guide gives this size as approximate.
 fn number_bytes(number: &str) -> usize {
     let digits: String = number.chars().filter(char::is_ascii_digit).collect();
     let significant = digits.trim_matches('0').len();

@@ -1,4 +1,4 @@
-//! [`VirtualClock`]: the client's clock, by tokio's.
+//! [`VirtualClock`]: the clock of the client, based on tokio's clock.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -6,11 +6,11 @@ use aws_smithy_async::time::TimeSource;
 use tokio::time::Instant;
 use verbale::clock::Clock;
 
-/// What the clock of the virtual world shows at its start: 2025-04-16, 15:03:43.058 UTC.
+/// The start of virtual time: 2025-04-16, 15:03:43.058 UTC.
 pub const START_MS: i64 = 1_744_815_823_058;
 
-/// Goes with tokio's clock, so that it stands still while something runs, and steps as the plan says. For the SDK, and
-/// for all that takes a [`Clock`].
+/// A clock that follows tokio's paused clock, and steps according to the plan. The SDK and every user of [`Clock`] can use
+/// it.
 #[derive(Debug, Clone)]
 pub struct VirtualClock {
     start: Instant,
@@ -22,12 +22,12 @@ impl VirtualClock {
         Self { start: Instant::now(), steps }
     }
 
-    /// Since the start. Never steps.
+    /// Returns the time since the start, without the steps.
     pub fn elapsed(&self) -> Duration {
         self.start.elapsed()
     }
 
-    /// What a clock shows that never steps: the server's.
+    /// Returns the time of the server's clock, which never steps.
     pub fn true_now_ms(&self) -> i64 {
         START_MS + self.elapsed().as_millis() as i64
     }

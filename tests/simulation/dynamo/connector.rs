@@ -1,4 +1,4 @@
-//! The HTTP connector of the SDK whose other end is the stand-in.
+//! The HTTP connector that passes the SDK's requests to the fake server.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,7 +30,7 @@ impl Connector {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was sent is on its way whatever the client does: it is applied when its time comes, though nobody waits.
+    /// Delivers a sent request independently of its client: it is applied at its time even if the client has given up.
     fn send(&self, visit: Visit) -> tokio::task::JoinHandle<Result<Answer, ServiceError>> {
         let connector = self.clone();
         tokio::spawn(async move {
@@ -55,7 +55,7 @@ impl Connector {
         wait(fate.back).await;
         let error = match fate.fault {
             None | Some(Fault::UnprocessedItems) => return self.response(answer, |body| body),
-            // Not down to nothing: an empty body would be read as an empty answer.
+            // At least one byte stays, because an empty body would be a valid response.
             Some(Fault::TruncatedBodyAfter) => {
                 return self.response(answer, |mut body| {
                     body.truncate(body.floor_char_boundary(body.len().div_ceil(2)));
@@ -96,7 +96,7 @@ impl Connector {
         let mut response =
             HttpResponse::new(status.try_into().map_err(|_| broken("no status".into()))?, SdkBody::from(body));
         response.headers_mut().insert("content-type", content_type);
-        // The SDK learns from it how far its clock is off.
+        // The SDK corrects its clock from this header.
         let now = DateTime::from_millis(self.server().clock.true_now_ms());
         let date = now.fmt(Format::HttpDate).map_err(|error| broken(error.into()))?;
         response.headers_mut().insert("date", date);
@@ -143,7 +143,7 @@ impl HttpConnector for Connector {
 const MAX_SKEW_MS: u64 = 15 * 60 * 1_000;
 
 impl Connector {
-    /// Whether a signature of that moment, such as `20250416T150343Z`, is refused.
+    /// Returns whether the server refuses a signature with this time, such as `20250416T150343Z`.
     fn is_skewed(&self, date: &str) -> bool {
         let part = |range: std::ops::Range<usize>| date.get(range).unwrap_or_default();
         let text =
@@ -154,7 +154,7 @@ impl Connector {
     }
 }
 
-/// A client that waits. Gone with its future: answered or given up.
+/// A waiting client. Dropped with its future, after a response or a cancellation.
 struct InFlight(Connector);
 
 impl Drop for InFlight {

@@ -1,11 +1,11 @@
-//! Chance that is the same in every run: a number for each name, and what follows from it.
+//! [`Dice`]: random numbers that are the same in every run.
 
-/// SplitMix64.
+/// A SplitMix64 generator.
 #[derive(Debug, Clone)]
 pub struct Dice(u64);
 
 impl Dice {
-    /// Dice of one purpose: other parts, other throws.
+    /// Creates dice for one purpose. Other parts give other numbers.
     pub fn of(parts: &[u64]) -> Self {
         Self(parts.iter().fold(0, |state, part| mixed(state ^ *part)))
     }
@@ -15,7 +15,7 @@ impl Dice {
         mixed(self.0)
     }
 
-    /// From 0 to less than `end`.
+    /// Returns a number from 0 to less than `end`.
     pub fn below(&mut self, end: u64) -> u64 {
         if end == 0 { 0 } else { self.next() % end }
     }
@@ -24,7 +24,7 @@ impl Dice {
         range.start() + self.below(range.end() - range.start() + 1)
     }
 
-    /// True with this probability, of 0 to 1.
+    /// Returns true with a probability from 0 to 1.
     pub fn chance(&mut self, probability: f64) -> bool {
         ((self.next() >> 11) as f64 / (1_u64 << 53) as f64) < probability
     }
@@ -36,7 +36,7 @@ fn mixed(state: u64) -> u64 {
     state ^ (state >> 31)
 }
 
-/// FNV-1a.
+/// Hashes bytes with FNV-1a.
 pub fn hash(text: &str) -> u64 {
     text.bytes().fold(0xCBF2_9CE4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3))
 }

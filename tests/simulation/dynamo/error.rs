@@ -1,17 +1,17 @@
-//! Errors as DynamoDB gives them.
+//! The errors of DynamoDB.
 
 use serde_json::json;
 
 use super::attribute::Item;
 
-/// An answer with status 400 or 500 and a type.
+/// A response with status 400 or 500 and a type.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServiceError {
     pub status: u16,
-    /// Without its namespace, such as `ValidationException`.
+    /// The type without its namespace, such as `ValidationException`.
     pub kind: &'static str,
     pub message: String,
-    /// What was there, of a condition that did not hold.
+    /// The existing item, if a condition was false.
     pub item: Option<Item>,
 }
 
@@ -24,7 +24,7 @@ impl ServiceError {
         Self::new("ValidationException", message)
     }
 
-    /// Validation of a value that is a parameter.
+    /// Returns the error for an invalid parameter value.
     pub fn invalid(message: impl AsRef<str>) -> Self {
         Self::validation(format!("One or more parameter values were invalid: {}", message.as_ref()))
     }

@@ -1,31 +1,31 @@
-//! [`Fault`]: what can go wrong with a request, and [`Window`]: when, and to whom.
+//! [`Fault`]: a fault of a request. [`Window`]: the time and scope of a fault.
 
 use std::ops::{Range, RangeInclusive};
 use std::time::Duration;
 
 use super::dice::hash;
-use super::operation::Place;
+use super::operation::ItemKey;
 
-/// What goes wrong. "Applied" means that the table has it, whatever the client is told.
+/// A fault of a request. "Applied" means that the table has the write, regardless of the response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fault {
-    /// Not applied, and never answered: a hang, which the client ends by its time-out.
+    /// Not applied, and no response: a hang that the client's timeout ends.
     TimeoutBefore,
-    /// Applied, and never answered.
+    /// Applied, and no response.
     TimeoutAfter,
-    /// Never answered; applied seconds to minutes later, after newer writes.
+    /// No response; applied seconds to minutes later, after newer writes.
     Ghost,
     /// Status 500; not applied.
     Error500Before,
     /// Status 500; applied.
     Error500After,
-    /// A page of HTML from something in between; not applied.
+    /// An HTML page of a proxy; not applied.
     Html502,
     /// The connection breaks; not applied.
     ResetBefore,
     /// The connection breaks; applied.
     ResetAfter,
-    /// Applied, and the answer is cut in the middle.
+    /// Applied, and the response is cut off.
     TruncatedBodyAfter,
     /// `ProvisionedThroughputExceededException`; not applied.
     Throttle,
@@ -35,12 +35,12 @@ pub enum Fault {
     AccessDenied,
     /// `ExpiredTokenException`.
     ExpiredToken,
-    /// `BatchWriteItem` leaves some of its items over, told as a success. Other operations do not know it.
+    /// `BatchWriteItem` succeeds but leaves some items unprocessed. Other operations ignore this fault.
     UnprocessedItems,
 }
 
 impl Fault {
-    /// What comes and goes by itself, a request at a time.
+    /// The faults that pass by themselves and affect single requests.
     pub const PASSING: [Self; 11] = [
         Self::TimeoutBefore,
         Self::TimeoutAfter,
@@ -55,7 +55,7 @@ impl Fault {
         Self::UnprocessedItems,
     ];
 
-    /// Whether the table has what was written in spite of it, at once or later.
+    /// Returns whether the write is applied despite the fault, at once or later.
     pub fn is_applied(self) -> bool {
         matches!(
             self,
@@ -73,30 +73,30 @@ impl Fault {
     }
 }
 
-/// A fault for a while: requests that arrive in it, and are in its scope, get it.
+/// A fault for some time: requests that arrive in the window and are in its scope have the fault.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Window {
     pub fault: Fault,
     pub from: Duration,
     pub to: Duration,
     pub scope: Scope,
-    /// Of 0 to 1.
+    /// The probability, from 0 to 1.
     pub probability: f64,
 }
 
-/// Whom a window is for.
+/// The scope of a window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
     All,
     Operation(&'static str),
-    /// By its key.
+    /// One partition, by its key.
     Partition(String),
-    /// One partition of so many, whichever they are: a hot one.
+    /// One partition in `n`, chosen by hash: a hot partition.
     OnePartitionIn(u64),
 }
 
 impl Window {
-    /// For all requests from one virtual time to another, counted from the start.
+    /// Creates a window for all requests between two virtual times, counted from the start.
     pub fn new(fault: Fault, when: Range<Duration>) -> Self {
         Self { fault, from: when.start, to: when.end, scope: Scope::All, probability: 1.0 }
     }
@@ -113,25 +113,25 @@ impl Window {
         self
     }
 
-    pub fn covers(&self, at: Duration, operation: &str, place: &Place) -> bool {
+    pub fn covers(&self, at: Duration, operation: &str, item_key: &ItemKey) -> bool {
         (self.from..self.to).contains(&at)
             && match &self.scope {
                 Scope::All => true,
                 Scope::Operation(name) => *name == operation,
-                Scope::Partition(partition) => *partition == place.0,
-                Scope::OnePartitionIn(count) => hash(&place.0).is_multiple_of(*count),
+                Scope::Partition(partition) => *partition == item_key.0,
+                Scope::OnePartitionIn(count) => hash(&item_key.0).is_multiple_of(*count),
             }
     }
 }
 
-/// What happens to one request.
+/// The fate of one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fate {
     pub fault: Option<Fault>,
-    /// Until it is applied, and from then until the answer is back.
+    /// The delay until the request is applied, and from then until the response.
     pub there: Duration,
     pub back: Duration,
 }
 
-/// How late a [`Fault::Ghost`] lands, in milliseconds.
+/// The delay of a [`Fault::Ghost`], in milliseconds.
 pub const GHOST_MS: RangeInclusive<u64> = 3_000..=180_000;

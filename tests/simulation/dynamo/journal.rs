@@ -1,27 +1,27 @@
-//! [`Journal`]: what was asked, what went wrong, what was written.
+//! [`Journal`]: the requests, faults and writes of a history.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
 use super::fault::{Fate, Fault};
-use super::operation::{Effects, Place};
+use super::operation::{Effects, ItemKey};
 
-/// Counters, and each request with its end. Displays as one line for each event, the same for the same history.
+/// Counters, and each request with its outcome. `Display` prints one line per event, equal for equal histories.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Journal {
-    /// Requests that have arrived, by operation.
+    /// The number of requests that have arrived, by operation.
     pub requests: BTreeMap<String, u64>,
-    /// What went wrong, by fault.
+    /// The number of faults, by kind.
     pub faults: BTreeMap<Fault, u64>,
-    /// What the server refused, by type of error.
+    /// The number of refused requests, by type of error.
     pub refusals: BTreeMap<&'static str, u64>,
-    /// Requests whose client waits.
+    /// The number of requests with a waiting client.
     pub in_flight: u64,
     pub max_in_flight: u64,
-    /// Of each item the revisions that were written, in their order: all writes, and none that a condition kept out.
-    /// `None` is a write without a revision, or a deletion.
-    pub writes: BTreeMap<Place, Vec<Option<u64>>>,
+    /// The revisions written to each item, in order. Refused writes are not included. `None` is a write without a revision,
+    /// or a deletion.
+    pub writes: BTreeMap<ItemKey, Vec<Option<u64>>>,
     pub write_units: u64,
     pub read_units: f64,
     events: Vec<Event>,
@@ -31,19 +31,19 @@ pub struct Journal {
 struct Event {
     at: Duration,
     request: u64,
-    what: What,
+    kind: EventKind,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum What {
-    Arrived { operation: String, place: Place, fate: Fate },
-    Applied { items: Vec<(Place, Option<u64>)>, write_units: u64 },
+enum EventKind {
+    Arrived { operation: String, item_key: ItemKey, fate: Fate },
+    Applied { items: Vec<(ItemKey, Option<u64>)>, write_units: u64 },
     Refused { kind: &'static str },
 }
 
 impl Journal {
-    /// Takes note of a request, and gives its number.
-    pub fn arrived(&mut self, at: Duration, operation: &str, place: &Place, fate: &Fate) -> u64 {
+    /// Records a request and returns its number.
+    pub fn arrived(&mut self, at: Duration, operation: &str, item_key: &ItemKey, fate: &Fate) -> u64 {
         *self.requests.entry(operation.to_owned()).or_default() += 1;
         if let Some(fault) = fate.fault {
             *self.faults.entry(fault).or_default() += 1;
@@ -51,8 +51,9 @@ impl Journal {
         self.in_flight += 1;
         self.max_in_flight = self.max_in_flight.max(self.in_flight);
         let request = self.requests.values().sum();
-        let what = What::Arrived { operation: operation.to_owned(), place: place.clone(), fate: fate.clone() };
-        self.events.push(Event { at, request, what });
+        let kind =
+            EventKind::Arrived { operation: operation.to_owned(), item_key: item_key.clone(), fate: fate.clone() };
+        self.events.push(Event { at, request, kind });
         request
     }
 
@@ -63,15 +64,15 @@ impl Journal {
         let mut items = Vec::new();
         for write in effects.writes {
             let revision = write.revision.filter(|_| !write.is_deletion).and_then(|text| text.parse().ok());
-            self.writes.entry(write.place.clone()).or_default().push(revision);
-            items.push((write.place, revision));
+            self.writes.entry(write.item_key.clone()).or_default().push(revision);
+            items.push((write.item_key, revision));
         }
-        self.events.push(Event { at, request, what: What::Applied { items, write_units } });
+        self.events.push(Event { at, request, kind: EventKind::Applied { items, write_units } });
     }
 
     pub fn refused(&mut self, at: Duration, request: u64, kind: &'static str) {
         *self.refusals.entry(kind).or_default() += 1;
-        self.events.push(Event { at, request, what: What::Refused { kind } });
+        self.events.push(Event { at, request, kind: EventKind::Refused { kind } });
     }
 
     pub fn forget_requests(&mut self) {
@@ -79,21 +80,21 @@ impl Journal {
         self.writes.clear();
     }
 
-    /// How often a fault has struck.
+    /// Returns the number of requests with a fault.
     pub fn count(&self, fault: Fault) -> u64 {
         self.faults.get(&fault).copied().unwrap_or_default()
     }
 
-    /// All requests that have arrived.
+    /// Returns the number of all requests that have arrived.
     pub fn request_count(&self) -> u64 {
         self.requests.values().sum()
     }
 
-    /// The sort keys of a partition in the order in which they were first written.
+    /// Returns the sort keys of a partition, ordered by their first write.
     pub fn first_writes(&self, partition: &str) -> Vec<&str> {
         let mut first = Vec::new();
         for event in &self.events {
-            let What::Applied { items, .. } = &event.what else { continue };
+            let EventKind::Applied { items, .. } = &event.kind else { continue };
             for ((of, sort), _) in items {
                 if of == partition && !first.contains(&sort.as_str()) {
                     first.push(sort);
@@ -103,7 +104,7 @@ impl Journal {
         first
     }
 
-    /// How often an item was written.
+    /// Returns the number of writes of an item.
     pub fn writes_of(&self, partition: &str, sort: &str) -> usize {
         self.writes.get(&(partition.to_owned(), sort.to_owned())).map_or(0, Vec::len)
     }
@@ -118,15 +119,15 @@ impl fmt::Display for Journal {
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:>9} ms  #{:<4} ", self.at.as_millis(), self.request)?;
-        match &self.what {
-            What::Arrived { operation, place, fate } => {
-                write!(f, "{operation} {} {}", place.0, place.1)?;
+        match &self.kind {
+            EventKind::Arrived { operation, item_key, fate } => {
+                write!(f, "{operation} {} {}", item_key.0, item_key.1)?;
                 if let Some(fault) = fate.fault {
                     write!(f, "  {fault:?}")?;
                 }
                 write!(f, "  {} + {} ms", fate.there.as_millis(), fate.back.as_millis())
             }
-            What::Applied { items, write_units } => {
+            EventKind::Applied { items, write_units } => {
                 write!(f, "    applied, {write_units} units")?;
                 for ((_, sort), revision) in items {
                     write!(f, " {sort}")?;
@@ -136,7 +137,7 @@ impl fmt::Display for Event {
                 }
                 Ok(())
             }
-            What::Refused { kind } => write!(f, "    {kind}"),
+            EventKind::Refused { kind } => write!(f, "    {kind}"),
         }
     }
 }

@@ -1,12 +1,12 @@
-//! A DynamoDB stand-in for simulations: [`Dynamo`].
+//! A fake DynamoDB for simulations: [`Dynamo`].
 //!
-//! It stands behind the SDK's own client as an HTTP connector, in memory. It keeps AWS's limits and gives AWS's errors,
-//! lets go wrong what a [`FaultPlan`] says, and takes note of everything in a [`Journal`]. Time is tokio's: run it with
-//! the clock paused. The same seed gives the same history.
+//! The fake runs in memory, as an HTTP connector of the SDK's own client. It enforces the limits of AWS and returns its
+//! errors, injects the faults of a [`FaultPlan`], and records everything in a [`Journal`]. Time is that of tokio: run it
+//! with a paused clock. The same seed gives the same history.
 //!
-//! Read `mod.rs`, `plan.rs` and `fault.rs` first; `server.rs` and `connector.rs` are the way of a request;
-//! `operation/`, `expression/`, `table.rs` and `attribute.rs` are DynamoDB itself. Needs nothing of the tests around
-//! it: another test takes it in with `#[path = "../simulation/dynamo/mod.rs"]`.
+//! Read `mod.rs`, `plan.rs` and `fault.rs` first. `server.rs` and `connector.rs` pass requests on; `operation/`,
+//! `expression/`, `table.rs` and `attribute.rs` implement DynamoDB. The module does not depend on other tests, which can
+//! include it with `#[path = "../simulation/dynamo/mod.rs"]`.
 
 #![allow(dead_code, unused_imports, reason = "each test that takes it in uses another part")]
 
@@ -29,7 +29,7 @@ pub use clock::{START_MS, VirtualClock};
 pub use dice::Dice;
 pub use fault::{Fault, Scope, Window};
 pub use journal::Journal;
-pub use operation::Place;
+pub use operation::ItemKey;
 pub use plan::FaultPlan;
 
 use std::collections::BTreeMap;
@@ -43,11 +43,11 @@ use aws_smithy_async::rt::sleep::TokioSleep;
 use connector::Connector;
 use server::Server;
 
-/// A DynamoDB. Clones, and their clients, share the tables.
+/// A fake DynamoDB. Clones and their clients share the tables.
 ///
 /// ```ignore
 /// #[tokio::test(start_paused = true)]
-/// async fn a_write_that_timed_out_is_there() {
+/// async fn timed_out_write_is_applied() {
 ///     let dynamo = Dynamo::new(FaultPlan::none());
 ///     create_table(&dynamo.client(), &Table::default()).await.unwrap();
 ///     dynamo.next(Fault::TimeoutAfter);
@@ -60,12 +60,12 @@ use server::Server;
 pub struct Dynamo(Arc<Mutex<Server>>);
 
 impl Dynamo {
-    /// Without tables. The virtual time of the plan begins now, in a runtime whose clock is paused.
+    /// Creates a fake without tables. The virtual time of the plan starts now, in a runtime with a paused clock.
     pub fn new(plan: FaultPlan) -> Self {
         Self(Arc::new(Mutex::new(Server::new(plan))))
     }
 
-    /// The SDK's client, with the settings of the log: its time-outs, one attempt.
+    /// Returns a client of the SDK with the settings of the log: its timeouts and one attempt.
     pub fn client(&self) -> Client {
         let config = verbale::dynamodb::log_client(Config::builder())
             .behavior_version(BehaviorVersion::latest())
@@ -80,27 +80,27 @@ impl Dynamo {
         Client::from_conf(config)
     }
 
-    /// The client's clock, which steps as the plan said when the stand-in was made.
+    /// Returns the client's clock, which steps according to the first plan.
     pub fn clock(&self) -> VirtualClock {
         self.server().clock.clone()
     }
 
-    /// From now on this goes wrong. The steps of the clock stay those of the first plan.
+    /// Replaces the plan. The steps of the clock stay those of the first plan.
     pub fn set_plan(&self, plan: FaultPlan) {
         self.server().plan = plan;
     }
 
-    /// What goes wrong with the next request that has no such order yet, before the plan is asked.
+    /// Sets the fault of the next request without one, regardless of the plan.
     pub fn next(&self, fault: Fault) {
         self.server().next.push_back(Some(fault));
     }
 
-    /// Lets the next request that has no such order yet pass, whatever the plan says.
+    /// Lets the next request without a fault pass, regardless of the plan.
     pub fn pass(&self) {
         self.server().next.push_back(None);
     }
 
-    /// Throttles all requests to a table, or none any more.
+    /// Starts or stops the throttling of all requests to a table.
     pub fn throttle_table(&self, name: &str, is_throttled: bool) {
         let mut server = self.server();
         server.throttled.retain(|throttled| throttled != name);
@@ -109,45 +109,45 @@ impl Dynamo {
         }
     }
 
-    /// What has happened so far.
+    /// Returns the journal so far.
     pub fn journal(&self) -> Journal {
         self.server().journal.clone()
     }
 
-    /// All items of a table now, by their keys; none of a table that is not there.
-    pub fn items(&self, table: &str) -> BTreeMap<Place, Item> {
+    /// Returns all items of a table by their keys. A missing table has none.
+    pub fn items(&self, table: &str) -> BTreeMap<ItemKey, Item> {
         let server = self.server();
         let items = server.tables.get(table).into_iter().flat_map(table::Table::items);
         items.map(|item| ((operation::text_of(item, "pk"), operation::text_of(item, "sk")), item.clone())).collect()
     }
 
-    /// Takes the items of a partition away, as if they had never been.
+    /// Removes the items of a partition without a trace.
     pub fn drop_partition(&self, table: &str, partition: &str) {
         if let Some(table) = self.server().tables.get_mut(table) {
             table.drop_partition(partition);
         }
     }
 
-    /// Forgets each single request; the sums stay. For runs of millions.
+    /// Drops the single requests and keeps the totals, for runs with millions of requests.
     pub fn forget_requests(&self) {
         self.server().forget_requests();
     }
 
-    /// Of all items of a table with an id and a revision, which they are.
-    pub fn revisions(&self, table: &str) -> BTreeMap<Place, (String, u64)> {
+    /// Returns the id and revision of all items of a table that have both.
+    pub fn revisions(&self, table: &str) -> BTreeMap<ItemKey, (String, u64)> {
         let server = self.server();
         let items = server.tables.get(table).into_iter().flat_map(table::Table::items);
         let revision = |item: &Item| item.get("revision")?.as_n()?.parse().ok();
-        let place = |item: &Item| (operation::text_of(item, "pk"), operation::text_of(item, "sk"));
-        items.filter_map(|item| Some((place(item), (operation::text_of(item, "id"), revision(item)?)))).collect()
+        let item_key = |item: &Item| (operation::text_of(item, "pk"), operation::text_of(item, "sk"));
+        items.filter_map(|item| Some((item_key(item), (operation::text_of(item, "id"), revision(item)?)))).collect()
     }
 
-    /// Waits until all that was sent has landed: the latest ghost too.
+    /// Waits until all requests in flight have been applied, including late ones.
     pub async fn settle(&self) {
         tokio::time::sleep(Duration::from_millis(fault::GHOST_MS.end() + 1)).await;
     }
 
-    /// What a request is answered with, past the client and its time-outs, at once.
+    /// Serves a request at once, without the client and its timeouts.
     pub fn serve(&self, operation: &str, body: &[u8]) -> String {
         let mut server = self.server();
         let visit = server.arrive(operation, body);

@@ -1,14 +1,14 @@
-//! Numbers as DynamoDB has them: decimals of 38 digits, compared and added exactly.
+//! The numbers of DynamoDB: decimals of 38 digits, compared and added exactly.
 
 use std::cmp::Ordering;
 
 use super::error::ServiceError;
 
 const MAX_DIGITS: usize = 38;
-/// Of the first digit: from 1E-130 to 9.99…E+125.
+/// The range of the exponent of the first digit: from 1E-130 to 9.99…E+125.
 const EXPONENTS: std::ops::RangeInclusive<i64> = -130..=125;
 
-/// `0.d₁d₂…` times ten to the power of `point`. Zero has no digits.
+/// A number `0.d₁d₂…` times ten to the power of `point`. Zero has no digits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Number {
     is_negative: bool,
@@ -57,7 +57,7 @@ impl Number {
         Some(Self { is_negative: mantissa.starts_with('-'), digits, point })
     }
 
-    /// As DynamoDB gives it back: all digits, no exponent.
+    /// Formats the number as DynamoDB returns it: with all digits and without an exponent.
     pub fn to_text(&self) -> String {
         let digits = String::from_utf8_lossy(&self.digits);
         let length = self.digits.len() as i64;
@@ -80,7 +80,7 @@ impl Number {
         Self { is_negative: !self.is_negative && !self.digits.is_empty(), ..self.clone() }
     }
 
-    /// As a multiple of ten to the power of `lowest`. Counters and revisions fit by far.
+    /// Returns the number as a multiple of ten to the power of `lowest`. Counters and revisions fit easily.
     fn scaled(&self, lowest: i64) -> Result<i128, ServiceError> {
         if self.digits.is_empty() {
             return Ok(0);

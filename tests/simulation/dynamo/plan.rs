@@ -1,4 +1,4 @@
-//! [`FaultPlan`]: what goes wrong in a history, all of it from one seed.
+//! [`FaultPlan`]: the faults of a history, derived from one seed.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -6,29 +6,29 @@ use std::time::Duration;
 
 use super::dice::{Dice, hash};
 use super::fault::{Fate, Fault, GHOST_MS, Scope, Window};
-use super::operation::Place;
+use super::operation::ItemKey;
 
-/// How often what goes wrong, and when.
+/// The faults of a history: their rates and times.
 ///
-/// What befalls a request depends on the seed, its operation, its key and how often that key was asked for before: not
-/// on what other requests do, so that a change to one part of a history leaves the rest as it was.
+/// The fault of a request depends on the seed, its operation, its key and the number of earlier requests for the key. It
+/// does not depend on other requests, so a change to one part of a history does not affect the rest.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FaultPlan {
     pub seed: u64,
-    /// From a request to its answer. Wide ranges make answers come out of order.
+    /// The time from a request to its response. A wide range reorders responses.
     pub latency_ms: RangeInclusive<u64>,
-    /// A fault and its probability for each request.
+    /// Faults with their probability for each request.
     pub rates: Vec<(Fault, f64)>,
-    /// They come before the rates.
+    /// Faults for a time. They precede the rates.
     pub windows: Vec<Window>,
-    /// When the client's clock steps, counted from the start, and by how many milliseconds.
+    /// The times when the client's clock steps, counted from the start, with the step in milliseconds.
     pub clock_steps: Vec<(Duration, i64)>,
-    /// Write units a second and partition key.
+    /// The write units per second of a partition key.
     pub partition_limit: Option<u64>,
 }
 
 impl FaultPlan {
-    /// Nothing goes wrong, and answers are there at once.
+    /// Returns a plan without faults or latency.
     pub fn none() -> Self {
         Self {
             seed: 0,
@@ -40,7 +40,7 @@ impl FaultPlan {
         }
     }
 
-    /// From calm to brutal, in the mixture of the seed. Windows begin in the first ten minutes.
+    /// Returns the plan of a seed, from calm to severe. Windows start in the first ten minutes.
     pub fn of_seed(seed: u64) -> Self {
         let mut dice = Dice::of(&[seed, hash("plan")]);
         let (worst, latency_ms) = match dice.below(4) {
@@ -102,18 +102,25 @@ impl FaultPlan {
         self
     }
 
-    /// What may go wrong at all.
+    /// Returns all faults that the plan may inject.
     pub fn faults(&self) -> BTreeSet<Fault> {
         let rates = self.rates.iter().filter(|(_, probability)| *probability > 0.0).map(|(fault, _)| *fault);
         rates.chain(self.windows.iter().map(|window| window.fault)).collect()
     }
 
-    /// What happens to the request of this kind that is the `nth` for its key; `ordered` says it in place of the plan.
-    pub fn fate(&self, at: Duration, operation: &str, place: &Place, nth: u64, ordered: Option<Option<Fault>>) -> Fate {
-        let mut dice = self.dice(operation, place, nth);
+    /// Returns the fate of the `nth` request of an operation for its key. `ordered` overrides the plan.
+    pub fn fate(
+        &self,
+        at: Duration,
+        operation: &str,
+        item_key: &ItemKey,
+        nth: u64,
+        ordered: Option<Option<Fault>>,
+    ) -> Fate {
+        let mut dice = self.dice(operation, item_key, nth);
         let total_ms = dice.within(&self.latency_ms);
         let (mut there, back) = (Duration::from_millis(total_ms / 2), Duration::from_millis(total_ms - total_ms / 2));
-        let in_window = self.windows.iter().filter(|window| window.covers(at, operation, place));
+        let in_window = self.windows.iter().filter(|window| window.covers(at, operation, item_key));
         let windows = in_window.map(|window| (window.fault, window.probability));
         let mut faults = windows.chain(self.rates.iter().copied()).filter(|(fault, _)| fault.suits(operation));
         let of_plan = faults.find(|(_, probability)| dice.chance(*probability)).map(|(fault, _)| fault);
@@ -124,13 +131,13 @@ impl FaultPlan {
         Fate { fault, there, back }
     }
 
-    /// Dice for what else is to be decided of a request.
-    pub fn dice(&self, operation: &str, place: &Place, nth: u64) -> Dice {
-        Dice::of(&[self.seed, hash(operation), hash(&place.0), hash(&place.1), nth])
+    /// Returns dice for other decisions about a request.
+    pub fn dice(&self, operation: &str, item_key: &ItemKey, nth: u64) -> Dice {
+        Dice::of(&[self.seed, hash(operation), hash(&item_key.0), hash(&item_key.1), nth])
     }
 }
 
-/// One of the windows that the field knows.
+/// Returns a window of a kind that occurs in practice.
 fn some_window(dice: &mut Dice, from: Duration) -> Window {
     let lasts = |seconds| from..from + Duration::from_secs(seconds);
     match dice.below(8) {

@@ -1,4 +1,4 @@
-//! The server's side: its tables, its plan, its journal.
+//! The server: its tables, plan and journal.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -16,22 +16,22 @@ pub struct Server {
     pub plan: FaultPlan,
     pub journal: Journal,
     pub tables: Tables,
-    /// What befalls the next requests, before the plan is asked.
+    /// The faults of the next requests, which precede the plan.
     pub next: VecDeque<Option<Fault>>,
-    /// Tables that take no request at present.
+    /// The tables that throttle all requests.
     pub throttled: Vec<String>,
-    /// How often a key was asked for, by operation and place.
+    /// The number of requests for each operation and key.
     seen: HashMap<u64, u64>,
     throughput: Throughput,
 }
 
-/// A request on its way.
+/// A request in flight.
 pub struct Visit {
     pub number: u64,
     pub operation: String,
     pub fate: Fate,
     request: Result<Request, ServiceError>,
-    /// Of each item of a batch, whether it is left over.
+    /// Whether each item of a batch stays unprocessed.
     leaves_over: Option<Dice>,
     partition: String,
 }
@@ -56,22 +56,23 @@ impl Server {
         self.throughput = Throughput::default();
     }
 
-    /// A request arrives, and what becomes of it is decided.
+    /// Accepts a request and decides its fate.
     pub fn arrive(&mut self, operation: &str, body: &[u8]) -> Visit {
         let request = Request::read(operation, body);
-        let place = request.as_ref().map(Request::place).unwrap_or_default();
-        let seen = self.seen.entry(hash(operation) ^ hash(&place.0).rotate_left(1) ^ hash(&place.1).rotate_left(2));
+        let item_key = request.as_ref().map(Request::item_key).unwrap_or_default();
+        let seen =
+            self.seen.entry(hash(operation) ^ hash(&item_key.0).rotate_left(1) ^ hash(&item_key.1).rotate_left(2));
         let nth = seen.or_default();
         *nth += 1;
         let at = self.clock.elapsed();
-        let fate = self.plan.fate(at, operation, &place, *nth, self.next.pop_front());
+        let fate = self.plan.fate(at, operation, &item_key, *nth, self.next.pop_front());
         let leaves_over =
-            (fate.fault == Some(Fault::UnprocessedItems)).then(|| self.plan.dice("left over", &place, *nth));
-        let number = self.journal.arrived(at, operation, &place, &fate);
-        Visit { number, operation: operation.to_owned(), fate, request, leaves_over, partition: place.0 }
+            (fate.fault == Some(Fault::UnprocessedItems)).then(|| self.plan.dice("left over", &item_key, *nth));
+        let number = self.journal.arrived(at, operation, &item_key, &fate);
+        Visit { number, operation: operation.to_owned(), fate, request, leaves_over, partition: item_key.0 }
     }
 
-    /// Does what the request asks for.
+    /// Applies the request.
     pub fn apply(&mut self, visit: Visit) -> Result<Answer, ServiceError> {
         let at = self.clock.elapsed();
         let mut effects = Effects::default();
@@ -114,7 +115,7 @@ impl Server {
     }
 }
 
-/// The write units that partitions have used of the present second.
+/// The write units that each partition has used in the current second.
 #[derive(Default)]
 struct Throughput(HashMap<String, (u64, u64)>);
 

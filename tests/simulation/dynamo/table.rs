@@ -1,4 +1,4 @@
-//! A table: keys, indexes, items.
+//! A table: its keys, indexes and items.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -17,7 +17,7 @@ pub struct Table {
     pub keys: Keys,
     pub indexes: Vec<Index>,
     pub attribute_definitions: Json,
-    /// The attribute that items expire by. Nothing is deleted: AWS takes days.
+    /// The attribute of the time to live. No item is deleted, because AWS takes days.
     pub time_to_live: Option<String>,
     partitions: BTreeMap<KeyValue, BTreeMap<KeyValue, Row>>,
 }
@@ -27,7 +27,7 @@ pub struct Index {
     pub keys: Keys,
 }
 
-/// Names and types.
+/// The names and types of keys.
 #[derive(Clone)]
 pub struct Keys {
     pub partition: (String, String),
@@ -39,7 +39,7 @@ struct Row {
     bytes: usize,
 }
 
-/// In the order of DynamoDB.
+/// The value of a key, in the order of DynamoDB.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KeyValue {
     None,
@@ -59,7 +59,7 @@ impl Table {
         self.partitions.get(&key.0)?.get(&key.1).map(|row| &row.item)
     }
 
-    /// Writes `item`, or takes away what is there. Gives what was there, and the write units.
+    /// Writes or deletes an item. Returns the old item and the write units.
     pub fn replace(&mut self, key: Key, item: Option<Item>) -> (Option<Item>, u64) {
         let partition = self.partitions.entry(key.0.clone()).or_default();
         let new = item.map(|item| Row { bytes: item_bytes(&item), item });
@@ -79,19 +79,19 @@ impl Table {
         self.partitions.remove(&KeyValue::Text(partition.to_owned()));
     }
 
-    /// All items, in the order of their keys.
+    /// Returns all items, ordered by their keys.
     pub fn items(&self) -> impl Iterator<Item = &Item> {
         self.partitions.values().flat_map(|partition| partition.values().map(|row| &row.item))
     }
 
-    /// The items of a partition in the order of their sort keys, with their sizes.
+    /// Returns the items of a partition with their sizes, ordered by sort key.
     pub fn partition(&self, partition: &KeyValue) -> impl DoubleEndedIterator<Item = (&Item, usize)> {
         let all = (Bound::<&KeyValue>::Unbounded, Bound::Unbounded);
         let rows = self.partitions.get(partition).map(|rows| rows.range::<KeyValue, _>(all));
         rows.into_iter().flatten().map(|(_, row)| (&row.item, row.bytes))
     }
 
-    /// The items of a partition of an index. Those with one sort key are in the order of their own keys.
+    /// Returns the items of a partition of an index. Items with equal sort keys are ordered by their own keys.
     pub fn index_partition(&self, index: &Index, partition: &Attribute) -> Vec<(&Item, usize)> {
         let rows = self.partitions.values().flat_map(BTreeMap::values);
         let mut found: Vec<_> = rows
@@ -109,7 +109,7 @@ impl Table {
             .ok_or_else(|| ServiceError::validation(format!("The table does not have the specified index: {name}")))
     }
 
-    /// Refuses what cannot be an item of this table; gives its key.
+    /// Returns the key of an item, and refuses an item that is invalid in this table.
     pub fn check(&self, item: &mut Item, too_large: &str) -> Result<Key, ServiceError> {
         if item.contains_key("") {
             return Err(ServiceError::validation("One or more parameter values are not valid. Empty attribute name"));
@@ -155,7 +155,7 @@ impl Index {
         self.keys.all().all(|(name, _)| item.contains_key(name))
     }
 
-    /// A change of the index's key is a deletion and a write.
+    /// Returns the units of an index. A change of the index's key is a deletion and a write.
     fn write_units(&self, old: Option<&Row>, new: Option<&Row>) -> u64 {
         let held = |row: Option<&Row>| row.filter(|row| self.holds(&row.item)).map(|row| row.bytes);
         let key = |row: &Row| self.keys.of(&row.item).ok();
@@ -179,7 +179,7 @@ impl Keys {
             .map(|(name, kind)| (name.as_str(), kind.as_str()))
     }
 
-    /// The key of an item, which may have more than its key.
+    /// Returns the key of a whole item.
     pub fn of(&self, item: &Item) -> Result<Key, ServiceError> {
         let value = |(name, kind): &(String, String), limit| {
             let attribute =
@@ -190,7 +190,7 @@ impl Keys {
         Ok((partition, self.sort.as_ref().map_or(Ok(KeyValue::None), |sort| value(sort, SORT_KEY_BYTES))?))
     }
 
-    /// The key that a request gives: it and nothing else.
+    /// Returns the key of a request, which must have no other attributes.
     pub fn exactly(&self, key: &mut Item) -> Result<Key, ServiceError> {
         let mismatch = || ServiceError::validation("The provided key element does not match the schema");
         key.values_mut().try_for_each(Attribute::check)?;
@@ -256,7 +256,7 @@ fn check_index_key(index: &str, name: &str, kind: &str, attribute: &Attribute) -
     Ok(())
 }
 
-/// One for each started KB.
+/// Returns one unit for each started KB.
 pub fn write_units(bytes: usize) -> u64 {
     bytes.div_ceil(1_024).max(1) as u64
 }

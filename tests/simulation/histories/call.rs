@@ -1,4 +1,4 @@
-//! One call of a history: who holds it, and what its service was promised.
+//! One call of a history: its owners, and the promises to its service.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,50 +11,50 @@ use verbale::{LastMessage, MessageId, MessagesManager, PlainMessage, Record, Sum
 use super::trace::Trace;
 
 pub type Manager = MessagesManager<PlainMessage>;
-/// Of each place which message, at which revision.
+/// The newest message and revision at each position.
 pub type Newest = BTreeMap<Position, (MessageId, u32)>;
 
 pub struct Call {
     pub id: CallId,
     pub header: CallHeader,
-    /// Stands in all that is said in it.
+    /// A text that is part of every message of the call.
     pub mark: String,
-    /// In which process it is to live.
+    /// The process that owns the call, or will own it.
     pub home: usize,
-    /// Who holds it; nobody while its process is down.
+    /// The owner, or `None` while its process is down.
     pub owner: Option<Owner>,
-    /// Who held it before another process took it over, and has not noticed.
+    /// The earlier owners that have not noticed the takeover.
     pub zombies: Vec<Owner>,
-    /// All that was ever accepted.
+    /// All records that were ever accepted.
     pub accepted: BTreeMap<(Position, MessageId, u32), Vec<Record>>,
-    /// What was acknowledged to those who forgot it.
+    /// The records that were acknowledged to owners that are gone.
     pub promised: Newest,
-    /// Likewise, but the log may not have it yet: it is in the spool of the call's home.
+    /// The same for records that may be only in the spool of the call's home.
     pub promised_at_home: Newest,
     pub was_resumed: bool,
     pub has_large: bool,
     pub is_held: bool,
-    /// It was to be erased; whether it is, is known at the end.
+    /// An erasure was requested; the end of the history shows whether it succeeded.
     pub is_erasing: bool,
-    /// A hole is left by what was set aside: the records are read as they are.
+    /// Dead letters leave a gap, so the records cannot be restored.
     pub is_broken: bool,
     generation: u64,
 }
 
-/// A service that holds a call.
+/// A service that owns a call.
 pub struct Owner {
     pub process: usize,
     pub manager: Manager,
     pub lease: WriterLease,
-    /// Gone once the call is over.
+    /// `None` after the end of the call.
     pub writer: Option<CallWriter>,
     pub call_end: Option<CallEnd>,
-    /// What the present writer has accepted.
-    pub told: Newest,
-    /// What the manager knows the log to have.
+    /// The records that the current writer has accepted.
+    pub submitted: Newest,
+    /// The records that the manager knows to be acknowledged.
     pub acknowledged: Newest,
     pub taken: Vec<Summarizing>,
-    /// Nothing is accepted any more.
+    /// Whether the writer refuses all records.
     pub is_over: bool,
 }
 
@@ -80,13 +80,13 @@ impl Call {
         }
     }
 
-    /// Ids that no other holder of any call gives out.
+    /// Returns an id source whose ids no other owner uses.
     pub fn ids(&mut self) -> Arc<SequentialIds> {
         self.generation += 1;
         Arc::new(SequentialIds::starting_at(u128::from(self.generation) << 64))
     }
 
-    /// Somebody holds it from now on.
+    /// Sets the owner of the call.
     pub fn begin(&mut self, process: usize, writer: CallWriter, records: Vec<Record>, clock: Arc<dyn Clock>) {
         let manager = Manager::restore_with_clock(records, clock, self.ids()).unwrap();
         self.owner = Some(Owner {
@@ -95,50 +95,50 @@ impl Call {
             lease: writer.lease().clone(),
             writer: Some(writer),
             call_end: None,
-            told: Newest::new(),
+            submitted: Newest::new(),
             acknowledged: Newest::new(),
             taken: Vec::new(),
             is_over: false,
         });
     }
 
-    /// What somebody was told to be in the log stays there.
+    /// Adds acknowledged records, which must stay in the log.
     pub fn promise(&mut self, acknowledged: &Newest) {
         add(&mut self.promised, acknowledged);
     }
 
-    /// What somebody was told to survive the process is there for who goes on in it.
+    /// Adds acknowledged records, which must survive in the spool of the home process.
     pub fn promise_at_home(&mut self, acknowledged: &Newest) {
         add(&mut self.promised_at_home, acknowledged);
     }
 
-    /// Another process is to go on with it: what the spool of the last one has is set aside there.
+    /// Moves the call to another process. Records in the old process's spool become dead letters there.
     pub fn move_to(&mut self, home: usize) {
         self.home = home;
         self.promised_at_home.clear();
     }
 
-    /// Owner and zombies in a process.
+    /// Returns the owner and zombies in a process.
     pub fn owners_in(&self, process: usize) -> impl Iterator<Item = &Owner> {
         self.zombies.iter().chain(&self.owner).filter(move |owner| owner.process == process)
     }
 
-    /// All that its owner has handed over is accepted.
+    /// Counts all submitted records of the owner as accepted.
     pub fn accept_all(&mut self) {
         let Some(owner) = &mut self.owner else { return };
         let new = owner.manager.new_changes(LastMessage::Include).records().to_vec();
         let mut new = new.iter().map(|record| record.position()).peekable();
         for record in owner.manager.records() {
             if new.next_if_eq(&record.position()).is_none() {
-                owner.told.insert(record.position(), (record.id(), record.revision()));
+                owner.submitted.insert(record.position(), (record.id(), record.revision()));
                 let key = (record.position(), record.id(), record.revision());
                 self.accepted.entry(key).or_default().push(record);
             }
         }
     }
 
-    /// A holder hands over what is new; `of` is a zombie, or the owner.
-    pub fn submit(&mut self, of: Option<usize>, tail: LastMessage, trace: &Trace) {
+    /// Submits the new records of the zombie `of`, or of the owner.
+    pub fn submit(&mut self, of: Option<usize>, last: LastMessage, trace: &Trace) {
         let owner = match of {
             Some(zombie) => self.zombies.get_mut(zombie),
             None => self.owner.as_mut(),
@@ -146,13 +146,13 @@ impl Call {
         let Some(owner) = owner else { return };
         let Some(writer) = &owner.writer else { return };
         writer.acknowledge(&mut owner.manager);
-        let new = owner.manager.new_changes(tail).records().to_vec();
-        match writer.submit(&mut owner.manager, tail) {
+        let new = owner.manager.new_changes(last).records().to_vec();
+        match writer.submit(&mut owner.manager, last) {
             Ok(done) => {
                 assert_eq!(done.is_full, done.records < new.len(), "call {}: {done:?} of {}", self.id, new.len());
-                trace.count("hand-over found no room", u64::from(done.is_full));
+                trace.count("submission found no room", u64::from(done.is_full));
                 for record in new.into_iter().take(done.records) {
-                    owner.told.insert(record.position(), (record.id(), record.revision()));
+                    owner.submitted.insert(record.position(), (record.id(), record.revision()));
                     let key = (record.position(), record.id(), record.revision());
                     self.accepted.entry(key).or_default().push(record);
                 }
@@ -161,17 +161,20 @@ impl Call {
                 let is_fenced = error.kind() == LogErrorKind::Fenced;
                 let is_expected = error.kind() == LogErrorKind::Erased && self.is_erasing || is_fenced && of.is_some();
                 assert!(is_expected, "call {} is over for its owner: {error}", self.id);
-                trace.count("fenced writer told", u64::from(is_fenced && !owner.is_over));
+                trace.count(
+                    "fenced writer refused",
+                    u64::from((error.kind() == LogErrorKind::Fenced) && !owner.is_over),
+                );
                 owner.is_over = true;
             }
         }
-        owner.look();
+        owner.update_acknowledged();
     }
 }
 
 fn add(promised: &mut Newest, acknowledged: &Newest) {
-    for (place, (id, revision)) in acknowledged {
-        let known = promised.entry(*place).or_insert((*id, *revision));
+    for (position, (id, revision)) in acknowledged {
+        let known = promised.entry(*position).or_insert((*id, *revision));
         if known.0 == *id {
             known.1 = known.1.max(*revision);
         }
@@ -179,8 +182,8 @@ fn add(promised: &mut Newest, acknowledged: &Newest) {
 }
 
 impl Owner {
-    /// Looks at what the manager knows the log to have.
-    pub fn look(&mut self) {
+    /// Updates the records that the manager knows to be acknowledged.
+    pub fn update_acknowledged(&mut self) {
         let pending = self.manager.changes(LastMessage::Include).records().to_vec();
         let mut pending = pending.iter().map(|record| record.position()).peekable();
         for record in self.manager.records() {
@@ -190,7 +193,7 @@ impl Owner {
         }
     }
 
-    /// What survives at `level` if the process dies, or another one takes the call over.
+    /// Returns the records that survive at `level` if the process dies or loses the call.
     pub fn kept(&self, level: Durability) -> Newest {
         if level == Durability::Accepted { Newest::new() } else { self.acknowledged.clone() }
     }

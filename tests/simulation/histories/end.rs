@@ -1,4 +1,4 @@
-//! How a history ends: what was wrong is mended, and all goes on by itself.
+//! The end of a history: the faults stop, and everything recovers by itself.
 
 use std::time::Duration;
 
@@ -9,28 +9,28 @@ use super::check;
 use super::world::World;
 use crate::dynamo::FaultPlan;
 
-/// Behind the longest wait of a writer that a person has to help.
-const MENDED: Duration = Duration::from_secs(600);
+/// Longer than the longest wait of a writer after an operator error.
+const RECOVERY: Duration = Duration::from_secs(600);
 
 impl World {
     pub async fn end(&mut self) {
-        self.trace.say("all is mended");
+        self.trace.say("all faults stop");
         self.dynamo.set_plan(FaultPlan::none());
         for process in 0..self.processes.len() {
             self.fill_disk(process, None);
         }
         self.dynamo.settle().await;
-        tokio::time::sleep(MENDED).await;
-        // The SDK learns that the clock has stepped.
+        tokio::time::sleep(RECOVERY).await;
+        // The SDK corrects its clock after the first request.
         let _ = self.log.read_call(&self.calls[0].id).await;
         for index in 0..self.calls.len() {
             if std::mem::take(&mut self.calls[index].is_held) {
-                // One that never came so far has nothing to be released.
+                // The release fails if the call was never opened, which is harmless.
                 let _ = self.log.change_call(&self.calls[index].id, &CallChange::Release).await;
             }
             if self.calls[index].is_erasing {
                 let writer = self.processes[self.calls[index].home].writer.clone();
-                // The clock may step back just now.
+                // The clock may step back at this moment.
                 while let Err(error) = writer.erase(&self.calls[index].id).await {
                     assert!(error.remedy() != Remedy::None, "{error}");
                     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -61,7 +61,7 @@ impl World {
             return assert!(self.calls[index].is_broken, "call {} is not resumed", self.calls[index].id);
         };
         if owner.call_end.is_some() && owner.writer.is_some() {
-            // What was learnt of it behind its end, and found no room, or was left out as its last message.
+            // Submits changes after the call end that found no room, or were excluded as the last message.
             for _ in 0..20 {
                 self.calls[index].submit(None, LastMessage::Include, &self.trace);
                 self.drain(self.calls[index].home).await;
@@ -75,49 +75,49 @@ impl World {
                 if self.calls[index].owner.as_ref().is_some_and(|owner| owner.call_end.is_some()) {
                     return;
                 }
-                // What is set aside takes its room until somebody takes it.
+                // Dead letters use the writer's memory until they are taken.
                 self.drain(self.calls[index].home).await;
             }
             panic!("call {} finds no room", self.calls[index].id);
         }
     }
 
-    /// All of a process is stored, but for what is set aside; that is taken.
+    /// Flushes a process and takes its dead letters.
     async fn drain(&mut self, process: usize) {
-        let told = self.processes[process].writer.flush(MENDED).await;
-        let waits: Vec<_> = told.iter().filter(|unstored| !unstored.is_dead_letter).collect();
-        assert!(waits.is_empty(), "process {process} does not get on: {waits:?}");
+        let unstored = self.processes[process].writer.flush(RECOVERY).await;
+        let waiting: Vec<_> = unstored.iter().filter(|unstored| !unstored.is_dead_letter).collect();
+        assert!(waiting.is_empty(), "process {process} makes no progress: {waiting:?}");
         let writer = self.processes[process].writer.clone();
         loop {
             let taken = writer.take_dead_letters().await.unwrap();
             if taken.is_empty() {
                 break;
             }
-            self.trace.say(format!("process {process} gives out {} that were set aside", taken.len()));
-            self.aside.extend(taken);
+            self.trace.say(format!("process {process} returns {} dead letters", taken.len()));
+            self.dead_letters.extend(taken);
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
-        check::flushed(self, process, &told);
+        check::flushed(self, process, &unstored);
     }
 
-    /// What was set aside was so for a reason, and nothing is left to do.
+    /// Asserts that each dead letter has an expected reason, and that nothing else is pending.
     async fn take_dead_letters(&mut self) {
-        for aside in &self.aside {
-            let is_large = aside.reason.contains("keep large contents");
-            let call = self.calls.iter().find(|call| call.id == aside.call_id).unwrap();
-            let is_expected = is_large && call.has_large || aside.reason.contains("another process has resumed");
-            assert!(is_expected, "set aside: {aside:?}");
+        for dead_letter in &self.dead_letters {
+            let is_large = dead_letter.reason.contains("keep large contents");
+            let call = self.calls.iter().find(|call| call.id == dead_letter.call_id).unwrap();
+            let is_expected = is_large && call.has_large || dead_letter.reason.contains("another process has resumed");
+            assert!(is_expected, "unexpected dead letter: {dead_letter:?}");
         }
         for call in &mut self.calls {
             let Some(owner) = call.owner.as_mut().filter(|owner| owner.writer.is_some()) else { continue };
-            let aside = self.aside.iter().any(|aside| aside.call_id == call.id);
+            let has_dead_letters = self.dead_letters.iter().any(|letter| letter.call_id == call.id);
             if let Some(writer) = &owner.writer
-                && !aside
+                && !has_dead_letters
                 && !call.is_erasing
             {
                 writer.acknowledge(&mut owner.manager);
                 let left = owner.manager.changes(verbale::LastMessage::Include);
-                assert!(left.is_empty(), "call {}: all is stored, and its manager does not know", call.id);
+                assert!(left.is_empty(), "call {}: all is stored, but not acknowledged by its manager", call.id);
             }
         }
         tokio::time::sleep(Duration::from_secs(1)).await;

@@ -1,8 +1,8 @@
-//! Random histories of the log's writer: calls, faults and crashes, all of it from a seed.
+//! Random histories of the log's writer: calls, faults and crashes, derived from a seed.
 //!
-//! `world.rs` holds the processes and their lives, `step.rs` what may happen, `call.rs` one call with what its service
-//! was promised, `words.rs` what is said; `check.rs` is what must hold after each history. A seed that fails is printed
-//! with its journal. `VERBALE_SEED` is the first seed, `VERBALE_SEEDS` the number of them: the first alone repeats one.
+//! `world.rs` has the processes, `step.rs` the steps, `call.rs` one call with the promises to its service, `words.rs` the
+//! messages, and `check.rs` the invariants. A failing seed is printed with its journal. `VERBALE_SEED` is the first seed and
+//! `VERBALE_SEEDS` the number of seeds. Set only the first to repeat one history.
 
 mod call;
 mod check;
@@ -24,16 +24,16 @@ use trace::Trace;
 use world::World;
 
 const SEEDS: u64 = 400;
-/// No history takes longer, in virtual time: one that does waits for what never comes.
+/// The longest history in virtual time. A longer one waits forever.
 const LONGEST: Duration = Duration::from_secs(24 * 3_600);
-/// The journal of a failing seed is long; its end says most.
+/// The number of lines printed of a failing seed's journal, from its end.
 const LINES: usize = 120;
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap())
 }
 
-/// Follows one history to its end.
+/// Runs one history to its end.
 fn follow(seed: u64) -> (Trace, Result<(), Box<dyn Any + Send>>) {
     let trace = Trace::default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
@@ -42,17 +42,17 @@ fn follow(seed: u64) -> (Trace, Result<(), Box<dyn Any + Send>>) {
         world.live().await;
         world.end().await;
     };
-    let history = async { assert!(tokio::time::timeout(LONGEST, history).await.is_ok(), "it goes on and on") };
+    let history = async { assert!(tokio::time::timeout(LONGEST, history).await.is_ok(), "the history does not end") };
     let outcome = catch_unwind(AssertUnwindSafe(|| runtime.block_on(history)));
     (trace, outcome)
 }
 
-fn told(panic: &(dyn Any + Send)) -> &str {
+fn text_of(panic: &(dyn Any + Send)) -> &str {
     panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied()).unwrap_or("?")
 }
 
 #[test]
-fn after_every_history_the_table_equals_the_managers() {
+fn table_equals_the_managers_after_every_history() {
     let (seed, seeds) = (number("VERBALE_SEED"), number("VERBALE_SEEDS"));
     let (first, count) = (seed.unwrap_or(0), seeds.unwrap_or(if seed.is_some() { 1 } else { SEEDS }));
     let next = AtomicU64::new(first);
@@ -63,12 +63,12 @@ fn after_every_history_the_table_equals_the_managers() {
             return;
         }
         let (trace, outcome) = follow(seed);
-        for (what, times) in trace.tally() {
-            *tally.lock().unwrap().entry(what).or_default() += times;
+        for (event, times) in trace.tally() {
+            *tally.lock().unwrap().entry(event).or_default() += times;
         }
         if let Err(panic) = outcome {
             let lines = if count == 1 { usize::MAX } else { LINES };
-            failed.lock().unwrap().insert(seed, format!("{}\n{}", trace.journal(lines), told(&*panic)));
+            failed.lock().unwrap().insert(seed, format!("{}\n{}", trace.journal(lines), text_of(&*panic)));
         }
     };
     let threads = std::thread::available_parallelism().map_or(2, |threads| threads.get());
@@ -85,21 +85,21 @@ fn after_every_history_the_table_equals_the_managers() {
     }
     println!("{count} seeds: {tally:#?}");
     if count >= SEEDS {
-        every_thing_happens(&tally);
+        assert_all_occur(&tally);
     }
 }
 
-/// A fault or a crash that never comes proves nothing.
-fn every_thing_happens(tally: &BTreeMap<String, u64>) {
+/// Asserts that every fault and event occurred. One that never occurs is not tested.
+fn assert_all_occur(tally: &BTreeMap<String, u64>) {
     let faults = Fault::PASSING.into_iter().chain([Fault::TableMissing, Fault::AccessDenied, Fault::ExpiredToken]);
     let faults = faults.filter(|fault| *fault != Fault::UnprocessedItems).map(|fault| format!("fault {fault:?}"));
-    let others = trace::HAPPENINGS.iter().map(|what| (*what).to_owned());
-    let missing: Vec<_> = faults.chain(others).filter(|what| !tally.contains_key(what)).collect();
-    assert!(missing.is_empty(), "never happened: {missing:?}");
+    let others = trace::EVENTS.iter().map(|event| (*event).to_owned());
+    let missing: Vec<_> = faults.chain(others).filter(|event| !tally.contains_key(event)).collect();
+    assert!(missing.is_empty(), "never occurred: {missing:?}");
 }
 
 #[test]
-fn the_same_seed_is_the_same_history() {
+fn equal_seeds_give_equal_histories() {
     for seed in 0..10 {
         let story = |seed| follow(seed).0.journal(usize::MAX);
         let (first, second) = (story(seed), story(seed));

@@ -1,4 +1,4 @@
-//! What may happen next.
+//! The steps of a history.
 
 use std::time::Duration;
 
@@ -29,18 +29,18 @@ impl World {
         }
     }
 
-    fn tail(&mut self) -> LastMessage {
+    fn last_message(&mut self) -> LastMessage {
         if self.dice.chance(0.5) { LastMessage::Exclude } else { LastMessage::Include }
     }
 
-    /// Who speaks for a call: a zombie, now and then.
+    /// Chooses the owner that writes: sometimes a zombie.
     fn speaker(&mut self, index: usize) -> Option<usize> {
         let zombies = self.calls[index].zombies.len() as u64;
         (zombies > 0 && self.dice.chance(0.3)).then(|| self.dice.below(zombies) as usize)
     }
 
     fn turn(&mut self, index: usize) {
-        let (speaker, tail) = (self.speaker(index), self.tail());
+        let (speaker, last) = (self.speaker(index), self.last_message());
         let times = 1 + self.dice.below(2);
         let call = &mut self.calls[index];
         let owner = match speaker {
@@ -53,14 +53,14 @@ impl World {
         }
         if self.dice.chance(0.9) {
             for _ in 0..times {
-                call.submit(speaker, tail, &self.trace);
+                call.submit(speaker, last, &self.trace);
             }
-            self.trace.say(format!("call {} handed over by {speaker:?}, {tail:?}", call.id));
+            self.trace.say(format!("call {} submitted by {speaker:?}, {last:?}", call.id));
         }
     }
 
     fn learn(&mut self, index: usize) {
-        let (speaker, tail) = (self.speaker(index), self.tail());
+        let (speaker, last) = (self.speaker(index), self.last_message());
         let now_ms = self.dynamo.clock().true_now_ms();
         let call = &mut self.calls[index];
         let owner = match speaker {
@@ -69,7 +69,7 @@ impl World {
         };
         let Some(owner) = owner.filter(|owner| owner.writer.is_some()) else { return };
         words::revise(&mut owner.manager, &mut self.dice, now_ms);
-        call.submit(speaker, tail, &self.trace);
+        call.submit(speaker, last, &self.trace);
     }
 
     fn summarise(&mut self, index: usize) {
@@ -80,22 +80,22 @@ impl World {
         } else if !owner.taken.is_empty() {
             let taken = owner.taken.remove(self.dice.below(owner.taken.len() as u64) as usize);
             let text = format!("{} in short", call.mark);
-            // A stale one is refused.
+            // A stale summary is refused.
             let is_in = owner.manager.add_summary(text.as_str(), &taken).is_ok();
             self.trace.count("late summary", u64::from(is_in));
         }
     }
 
     async fn flush(&mut self, process: usize) {
-        let within = Duration::from_millis(self.dice.below(10_000));
-        let told = self.processes[process].writer.flush(within).await;
-        self.trace.say(format!("process {process} flushed, {} are not stored", told.len()));
-        check::flushed(self, process, &told);
+        let timeout = Duration::from_millis(self.dice.below(10_000));
+        let unstored = self.processes[process].writer.flush(timeout).await;
+        self.trace.say(format!("process {process} flushed, {} are not stored", unstored.len()));
+        check::flushed(self, process, &unstored);
     }
 
     async fn kill_process(&mut self, process: usize) {
         if self.processes[process].level == Durability::Accepted {
-            // What was only accepted is lost, as agreed.
+            // Records that were only accepted may be lost.
             return;
         }
         self.trace.say(format!("process {process} dies"));
@@ -120,7 +120,7 @@ impl World {
 
     async fn kill_task(&mut self, process: usize) {
         if self.processes[process].level == Durability::Accepted {
-            // What was only accepted is lost, as agreed.
+            // Records that were only accepted may be lost.
             return;
         }
         self.trace.say(format!("the task of process {process} dies"));
@@ -131,14 +131,15 @@ impl World {
         let writer = &self.processes[process].writer;
         for call in &mut self.calls {
             let header = call.header.clone();
-            // Whoever was taken over does not know it, or has forgotten it with the task.
+            // An owner that was taken over does not know it, or lost the information with the task.
             let owners = call.zombies.iter_mut().chain(&mut call.owner);
             for owner in owners.filter(|owner| owner.process == process) {
                 let lease = owner.lease.clone();
-                let way = if lease.epoch() == 1 { writer.open(header.clone()).unwrap() } else { writer.call(lease) };
+                let call_writer =
+                    if lease.epoch() == 1 { writer.open(header.clone()).unwrap() } else { writer.call(lease) };
                 owner.manager.take_back();
-                (owner.writer, owner.is_over) = (Some(way), false);
-                owner.told.clear();
+                (owner.writer, owner.is_over) = (Some(call_writer), false);
+                owner.submitted.clear();
             }
         }
         for index in 0..self.calls.len() {
@@ -181,7 +182,7 @@ impl World {
         }
         let (writer, id) = (self.processes[self.calls[index].home].writer.clone(), self.calls[index].id.clone());
         self.calls[index].is_erasing = true;
-        // While the disk is full, the answer waits for what is to be written down.
+        // While the disk is full, the erasure waits until the spool can record it.
         let erased = tokio::time::timeout(Duration::from_secs(60), writer.erase(&id)).await;
         self.trace.say(format!("call {id} is erased: {erased:?}"));
         let Ok(erased) = erased else { return };
@@ -195,7 +196,7 @@ impl World {
         }
     }
 
-    /// A call is held: nobody erases it until it is released.
+    /// Holds a call, checks that it cannot be erased, and may release it.
     async fn hold(&mut self, index: usize) {
         let call = &mut self.calls[index];
         call.is_held |= !call.is_erasing;
@@ -207,7 +208,7 @@ impl World {
             tokio::time::timeout(Duration::from_secs(60), self.processes[call.home].writer.erase(&call.id)).await;
         assert!(!matches!(erased, Ok(Ok(()))), "call {} is held, and was erased", call.id);
         if self.dice.chance(0.5) {
-            // What was given up may be done once the call is released.
+            // An erasure that timed out may be applied after the release.
             call.is_erasing |= !matches!(erased, Ok(Err(error)) if error.kind() == LogErrorKind::Held);
             call.is_held = self.log.change_call(&call.id, &CallChange::Release).await.is_err();
         }
@@ -222,16 +223,16 @@ impl World {
         self.finish_with(index, call_end).await;
     }
 
-    /// The owner hands over all, and says how the call ended.
+    /// Submits all records of the owner and ends the call.
     pub async fn finish_with(&mut self, index: usize, call_end: CallEnd) {
         let call = &mut self.calls[index];
-        // Takes note of what is accepted.
+        // Records which records are accepted.
         call.submit(None, LastMessage::Include, &self.trace);
         let Some(owner) = &mut call.owner else { return };
         let Some(writer) = &owner.writer else { return };
-        let within = Duration::from_millis(self.dice.below(5_000));
+        let timeout = Duration::from_millis(self.dice.below(5_000));
         let before = owner.call_end.replace(call_end.clone());
-        let finished = writer.finish(&mut owner.manager, call_end, within).await;
+        let finished = writer.finish(&mut owner.manager, call_end, timeout).await;
         self.trace.say(format!("call {} is finished: {finished:?}", call.id));
         match finished {
             Ok(()) => {
@@ -242,7 +243,7 @@ impl World {
                 }
             }
             Err(error) if error.is_retryable() => {
-                // It goes on until it ends; one that had ended before the task died stays over.
+                // The call continues until it is finished. A call that ended before the task died stays ended.
                 call.accept_all();
                 if let Some(owner) = &mut call.owner {
                     owner.call_end = before;

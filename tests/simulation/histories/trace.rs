@@ -1,41 +1,41 @@
-//! [`Trace`]: what happened in a history, beside the journal of the stand-in.
+//! [`Trace`]: the events of a history, merged with the journal of the fake.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use crate::dynamo::{Dynamo, Journal};
 
-/// Outlives the history, so that one that failed can be told. Clones are the same.
+/// The events of a history. It outlives a failed history, and clones share the events.
 #[derive(Clone, Default)]
 pub struct Trace(Arc<Mutex<Lines>>);
 
 #[derive(Default)]
 struct Lines {
     dynamo: Option<Dynamo>,
-    happenings: Vec<(u128, String)>,
+    events: Vec<(u128, String)>,
     tally: BTreeMap<String, u64>,
 }
 
-/// What happens in some history of many, beside the faults of DynamoDB.
-pub const HAPPENINGS: &[&str] = &[
+/// The events that must occur in some history, besides the faults of DynamoDB.
+pub const EVENTS: &[&str] = &[
     "call resumed",
     "call taken over",
     "clock stepped back",
     "commit of the spool failed or found no room",
     "erased",
-    "fenced writer told",
-    "hand-over found no room",
+    "fenced writer refused",
+    "submission found no room",
     "held",
     "history with a spool",
     "late summary",
     "outage of hours",
     "process died",
     "record recovered from the spool",
-    "record set aside",
+    "dead letter",
     "revision replaced while it waited",
     "task died",
     "task of a fenced writer died",
-    "trouble told",
+    "trouble reported",
 ];
 
 impl Trace {
@@ -43,21 +43,21 @@ impl Trace {
         self.0.lock().unwrap().dynamo = Some(dynamo.clone());
     }
 
-    /// Takes note of something that happened.
-    pub fn say(&self, what: impl Into<String>) {
+    /// Records an event.
+    pub fn say(&self, event: impl Into<String>) {
         let mut lines = self.0.lock().unwrap();
         let at = lines.dynamo.as_ref().map_or(0, |dynamo| dynamo.clock().elapsed().as_millis());
-        lines.happenings.push((at, what.into()));
+        lines.events.push((at, event.into()));
     }
 
-    /// Counts something that is to happen in some history.
-    pub fn count(&self, what: &str, times: u64) {
+    /// Counts an event of [`EVENTS`].
+    pub fn count(&self, event: &str, times: u64) {
         if times > 0 {
-            *self.0.lock().unwrap().tally.entry(what.to_owned()).or_default() += times;
+            *self.0.lock().unwrap().tally.entry(event.to_owned()).or_default() += times;
         }
     }
 
-    /// How often things happened, the faults of DynamoDB too.
+    /// Returns the number of each event and each fault.
     pub fn tally(&self) -> BTreeMap<String, u64> {
         let journal = self.of_dynamo();
         let mut tally = self.0.lock().unwrap().tally.clone();
@@ -67,14 +67,14 @@ impl Trace {
         tally
     }
 
-    /// The last lines of all that happened, in the order of time.
+    /// Returns the last lines of all events and requests, ordered by time.
     pub fn journal(&self, lines: usize) -> String {
         let at =
             |line: &String| line.trim_start().split(' ').next().and_then(|ms| ms.parse::<u128>().ok()).unwrap_or(0);
         let journal = self.of_dynamo().to_string();
         let requests = journal.lines().map(str::to_owned).map(|line| (at(&line), line));
-        let happenings = self.0.lock().unwrap().happenings.clone();
-        let mut all: Vec<_> = happenings.into_iter().map(|(at, what)| (at, format!("{at:>9} ms  == {what}"))).collect();
+        let events = self.0.lock().unwrap().events.clone();
+        let mut all: Vec<_> = events.into_iter().map(|(at, event)| (at, format!("{at:>9} ms  == {event}"))).collect();
         all.extend(requests);
         all.sort_by_key(|(at, _)| *at);
         let skipped = all.len().saturating_sub(lines);
@@ -82,7 +82,7 @@ impl Trace {
     }
 
     fn of_dynamo(&self) -> Journal {
-        // A history that failed may have left the stand-in poisoned: its journal is whole all the same.
+        // A failed history may poison the lock of the fake, but its journal is complete.
         let dynamo = self.0.lock().unwrap().dynamo.clone();
         dynamo.map(|dynamo| dynamo.journal()).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! What is said in a history.
+//! The messages of a history.
 
 use verbale::message::ToolCallError;
 use verbale::{Content, Contents, Heard, HeardSource, MessageWrapper, Role, Timing, ToolCall, Value};
@@ -6,7 +6,7 @@ use verbale::{Content, Contents, Heard, HeardSource, MessageWrapper, Role, Timin
 use super::call::Manager;
 use crate::dynamo::Dice;
 
-const SAID: &[&str] = &[
+const TEXTS: &[&str] = &[
     "Hi, there",
     "yes",
     "ciao 👋🏽 👨‍👩‍👧",
@@ -17,16 +17,16 @@ const SAID: &[&str] = &[
     "[User]: \"quoted\"\\ \n\t",
 ];
 
-/// More than an item has room for.
+/// More bytes than an item can hold.
 const LARGE_BYTES: usize = 420_000;
 
-/// What a history may say.
+/// The kinds of messages that a history may have.
 #[derive(Debug, Clone, Copy)]
 pub struct Manners {
     pub has_large: bool,
 }
 
-/// Somebody says something, where that is allowed. Gives whether it is too large for the table.
+/// Adds a message if the manager accepts it. Returns whether it is too large for the table.
 pub fn speak(manager: &mut Manager, dice: &mut Dice, manners: Manners, mark: &str) -> bool {
     let open: Vec<ToolCall> = manager.open_tool_calls().iter().map(|id| call_of(id.as_str())).collect();
     let (role, contents, is_large) = match dice.below(20) {
@@ -37,11 +37,11 @@ pub fn speak(manager: &mut Manager, dice: &mut Dice, manners: Manners, mark: &st
         4..=11 => (Role::User, text(dice, mark), false),
         _ => (Role::Assistant, text(dice, mark), false),
     };
-    // What does not fit is refused without a trace.
+    // The manager refuses a message that is not allowed now.
     manager.add_message(role, contents).is_ok() && is_large
 }
 
-/// Something about an old message becomes known.
+/// Changes an old message.
 pub fn revise(manager: &mut Manager, dice: &mut Dice, now_ms: i64) {
     let all = manager.meta_messages();
     if all.is_empty() {
@@ -54,16 +54,16 @@ pub fn revise(manager: &mut Manager, dice: &mut Dice, now_ms: i64) {
     match dice.below(3) {
         0 => drop(entry.set_timing(Timing::PlayEnd, now_ms + dice.below(1_000) as i64)),
         1 => drop(entry.set_data("k", Value::from(dice.below(1_000) as i64))),
-        // Only assistant messages are heard in part.
+        // Fails unless the message is of the assistant.
         _ => drop(entry.set_heard(Heard::bytes(dice.below(20) as usize, HeardSource::WordTiming))),
     }
 }
 
 fn text(dice: &mut Dice, mark: &str) -> Contents {
     let texts = (0..1 + dice.below(2)).map(|_| {
-        let said = SAID[dice.below(SAID.len() as u64) as usize];
+        let text = TEXTS[dice.below(TEXTS.len() as u64) as usize];
         let times = if dice.chance(0.05) { 40 } else { 1 };
-        format!("{mark} {}", said.repeat(times))
+        format!("{mark} {}", text.repeat(times))
     });
     texts.collect::<Vec<_>>().into()
 }

@@ -1,4 +1,4 @@
-//! [`World`]: a table, one or two processes that write into it, and their calls.
+//! [`World`]: a table, one or two processes that write to it, and their calls.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,8 +24,8 @@ pub struct World {
     pub processes: Vec<Process>,
     pub calls: Vec<Call>,
     pub manners: Manners,
-    /// What was taken out of what the writers had set aside.
-    pub aside: Vec<DeadLetter>,
+    /// The dead letters that were taken from the writers.
+    pub dead_letters: Vec<DeadLetter>,
     pub trace: Trace,
     settings: WriterSettings,
     acknowledge_at: Option<Durability>,
@@ -33,7 +33,7 @@ pub struct World {
     seed: u64,
 }
 
-/// A process with a writer. Without a spool it forgets what it has when it dies.
+/// A process with a writer. Without a spool its waiting records are lost when it dies.
 pub struct Process {
     pub writer: LogWriter,
     pub memory: Option<SpoolMemory>,
@@ -74,9 +74,21 @@ impl World {
         let memory = dice.chance(0.4).then(SpoolMemory::default);
         trace.count("history with a spool", u64::from(memory.is_some()));
         let manners = Manners { has_large: dice.chance(0.15) };
-        let (processes, calls, aside) = Default::default();
-        let mut world =
-            Self { dice, dynamo, log, processes, calls, manners, aside, trace, settings, acknowledge_at, spool, seed };
+        let (processes, calls, dead_letters) = Default::default();
+        let mut world = Self {
+            dice,
+            dynamo,
+            log,
+            processes,
+            calls,
+            manners,
+            dead_letters,
+            trace,
+            settings,
+            acknowledge_at,
+            spool,
+            seed,
+        };
         let first = world.process(memory);
         world.processes.push(first);
         for number in 0..1 + world.dice.below(4) {
@@ -99,20 +111,20 @@ impl World {
 
     fn open(&mut self, number: u64) {
         let start_ms = self.dynamo.clock().true_now_ms();
-        // Ids differ from seed to seed as well.
+        // Ids differ between seeds.
         let mut call = Call::new(number + self.seed % 1_000 * 10, 0, start_ms);
         let writer = self.processes[0].writer.open(call.header.clone()).unwrap();
         call.begin(0, writer, Vec::new(), Arc::new(self.dynamo.clock()));
         self.calls.push(call);
     }
 
-    /// Something happens, and time goes by, a few dozen times.
+    /// Runs a few dozen steps with waits in between.
     pub async fn live(&mut self) {
         for _ in 0..10 + self.dice.below(25) {
             self.step().await;
             for process in &self.processes {
                 check::balanced(&process.writer.status());
-                self.trace.count("trouble told", u64::from(!process.writer.status().trouble.is_empty()));
+                self.trace.count("trouble reported", u64::from(!process.writer.status().trouble.is_empty()));
             }
             let wait = match self.dice.below(1_000) {
                 0..=399 => 0,
@@ -125,7 +137,7 @@ impl World {
         }
     }
 
-    /// Another process, in which calls are taken over.
+    /// Starts a second process, which takes calls over.
     pub fn rival(&mut self) {
         if self.processes.len() == 1 {
             let memory = self.dice.chance(0.3).then(SpoolMemory::default);
@@ -134,44 +146,44 @@ impl World {
         }
     }
 
-    /// The writer of a process ends at once, with what only it had; another one takes its place.
+    /// Kills the writer of a process and starts another one. Records that only the writer had are lost.
     pub async fn restart(&mut self, index: usize) {
         let process = &mut self.processes[index];
         process.task.abort();
-        // It was aborted: that is the answer.
+        // The result is the cancellation.
         let _ = (&mut process.task).await;
         self.leave(index);
         let memory = self.processes[index].memory.as_ref().map(SpoolMemory::copy);
         self.processes[index] = self.process(memory);
     }
 
-    /// What a writer has counted goes into the tally, before it is forgotten.
+    /// Adds the counters of a writer to the tally before the writer is dropped.
     pub fn leave(&self, index: usize) {
         let status = self.processes[index].writer.status();
         self.trace.count("record recovered from the spool", status.recovered);
-        self.trace.count("record set aside", status.dead_letters + status.taken);
+        self.trace.count("dead letter", status.dead_letters + status.taken);
         self.trace.count("revision replaced while it waited", status.replaced);
         self.trace.count("commit of the spool failed or found no room", status.unspooled);
         self.trace.count("records accepted", status.accepted);
     }
 
-    /// The process in which a call is to live resumes it. Gives whether it did; it may be tried again.
+    /// Resumes a call in its home process. Returns whether it succeeded; a failure may be retried.
     pub async fn resume(&mut self, index: usize) -> bool {
-        let (home, within) = (self.calls[index].home, Duration::from_secs(self.dice.within(&(1..=20))));
-        // Until now the older holders may have been told more.
+        let (home, timeout) = (self.calls[index].home, Duration::from_secs(self.dice.within(&(1..=20))));
+        // The older owners may have got more acknowledgements until now.
         let level = self.level_of_zombies(index);
         let call = &mut self.calls[index];
         let kept: Vec<_> = call.zombies.iter().map(|zombie| zombie.kept(level)).collect();
         kept.iter().for_each(|kept| call.promise(kept));
         let writer = &self.processes[home].writer;
-        let resumed = writer.resume::<PlainMessage>(&call.id, within).await;
+        let resumed = writer.resume::<PlainMessage>(&call.id, timeout).await;
         call.was_resumed = true;
         let error = match resumed {
             Ok((manager, writer)) => {
                 self.trace.say(format!("call {} resumed as {:?}", call.id, writer.lease().epoch()));
                 self.trace.count("call resumed", 1);
                 let records = manager.records();
-                // The spool was emptied first.
+                // The resume stored the contents of the spool first.
                 let at_home = std::mem::take(&mut call.promised_at_home);
                 call.promise(&at_home);
                 check::restored(call, &records);
@@ -182,10 +194,10 @@ impl World {
         };
         self.trace.say(format!("call {} is not resumed: {error}", call.id));
         match error.kind() {
-            // Its header was only accepted when the process died.
+            // The header was accepted but not stored when the process died.
             LogErrorKind::NotOpened => {
                 drop(writer.open(call.header.clone()).unwrap());
-                writer.flush(within).await;
+                writer.flush(timeout).await;
             }
             LogErrorKind::Erased if call.is_erasing => {}
             LogErrorKind::Damaged if call.has_large => call.is_broken = true,
@@ -200,7 +212,7 @@ impl World {
         levels.min().unwrap_or(Durability::Stored)
     }
 
-    /// What another process finds of what was acknowledged: nothing that is only in the spool here.
+    /// Returns the durability of acknowledged records as seen by another process, which cannot read this spool.
     pub fn level_elsewhere(&self, process: usize) -> Durability {
         let level = self.processes[process].level;
         if level == Durability::Stored { level } else { Durability::Accepted }
@@ -210,7 +222,7 @@ impl World {
         Manager::restore(records).unwrap()
     }
 
-    /// The disk of a spool fills up, or has room again.
+    /// Fills the disk of a spool after some writes, or frees it.
     pub fn fill_disk(&self, process: usize, writes: Option<u64>) {
         if let Some(memory) = &self.processes[process].memory {
             memory.fail_after(writes);

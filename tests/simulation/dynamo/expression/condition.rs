@@ -77,7 +77,7 @@ impl Operand {
         Ok(Self::Path(tokens.path(placeholders)?))
     }
 
-    /// Refuses a value that has no order.
+    /// Refuses a value without an order.
     fn ordered(self, parameter: &str, operator: &str) -> Result<Self, ServiceError> {
         match &self {
             Self::Value(value) if !matches!(value, Attribute::S(_) | Attribute::N(_) | Attribute::B(_)) => {
@@ -105,7 +105,7 @@ impl Comparator {
         })
     }
 
-    /// What is not there equals nothing, and is before and behind nothing.
+    /// Compares two values. A missing value equals nothing and has no order.
     fn holds(self, one: Option<&Attribute>, other: Option<&Attribute>) -> bool {
         let (Some(one), Some(other)) = (one, other) else { return self == Self::NotEqual };
         match self {

@@ -1,4 +1,4 @@
-//! Key conditions: one partition, and a stretch of its sort keys.
+//! Key conditions: one partition, and a range of its sort keys.
 
 use super::super::attribute::Attribute;
 use super::super::error::ServiceError;
@@ -6,7 +6,7 @@ use super::{Comparator, Condition, Operand, Placeholders};
 
 pub struct KeyCondition {
     pub partition: Attribute,
-    /// A condition on the sort key alone.
+    /// The condition on the sort key.
     pub sort: Option<Condition>,
 }
 

@@ -1,4 +1,4 @@
-//! Expressions: conditions, key conditions, updates, projections. Top-level attributes only, which is all that is used.
+//! Expressions: conditions, key conditions, updates and projections, of top-level attributes only.
 
 mod condition;
 mod key_condition;
@@ -14,7 +14,7 @@ pub use update::Update;
 use super::error::ServiceError;
 use tokens::Tokens;
 
-/// The attributes that a projection names.
+/// Returns the attributes of a projection.
 pub fn projection(text: &str, placeholders: &mut Placeholders) -> Result<Vec<String>, ServiceError> {
     let mut tokens = Tokens::of("ProjectionExpression", text)?;
     let mut names = vec![tokens.path(placeholders)?];

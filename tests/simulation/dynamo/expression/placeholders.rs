@@ -1,4 +1,4 @@
-//! What `#name` and `:value` stand for, and which of them was used.
+//! The values of the placeholders `#name` and `:value`, and which of them are used.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ pub struct Placeholders {
 }
 
 impl Placeholders {
-    /// `has_expression`: whether there is any that could use them.
+    /// Reads the placeholders. `has_expression` is whether an expression could use them.
     pub fn new(
         names: Option<BTreeMap<String, String>>,
         values: Option<BTreeMap<String, Attribute>>,
@@ -64,7 +64,7 @@ impl Placeholders {
         })
     }
 
-    /// Refuses what no expression has used.
+    /// Refuses placeholders that no expression used.
     pub fn all_used(&self) -> Result<(), ServiceError> {
         self.unused("Names", self.names.keys())?;
         self.unused("Values", self.values.keys())

@@ -1,9 +1,9 @@
-//! The words of an expression, one after the other.
+//! The tokens of an expression.
 
 use super::super::error::ServiceError;
 use super::Placeholders;
 
-/// What is left of an expression; `parameter` is its name in error messages.
+/// The remaining tokens of an expression. `parameter` is its name in error messages.
 pub struct Tokens<'a> {
     parameter: &'static str,
     rest: Vec<&'a str>,
@@ -50,7 +50,7 @@ impl<'a> Tokens<'a> {
         self.rest.pop().ok_or_else(|| syntax(self.parameter, "<EOF>"))
     }
 
-    /// Takes the token if it comes next; keywords in any case.
+    /// Consumes a token if it is next. Keywords match in any case.
     pub fn takes(&mut self, token: &str) -> bool {
         let comes = self.peek().is_some_and(|next| next.eq_ignore_ascii_case(token));
         if comes {
@@ -59,7 +59,7 @@ impl<'a> Tokens<'a> {
         comes
     }
 
-    /// Takes a function's name and its parenthesis if they come next. Names of functions are in lower case.
+    /// Consumes the name of a function and its parenthesis if they are next. Function names are in lower case.
     pub fn takes_call(&mut self, function: &str) -> bool {
         let comes = self.rest.ends_with(&["(", function]);
         if comes {
@@ -77,7 +77,7 @@ impl<'a> Tokens<'a> {
         self.peek().map_or(Ok(()), |next| Err(syntax(self.parameter, next)))
     }
 
-    /// The name of an attribute, bare or by placeholder.
+    /// Reads the name of an attribute, given directly or by a placeholder.
     pub fn path(&mut self, placeholders: &mut Placeholders) -> Result<String, ServiceError> {
         let token = self.next()?;
         match token.chars().next() {
@@ -100,7 +100,7 @@ fn syntax(parameter: &str, token: &str) -> ServiceError {
     ServiceError::validation(format!("Invalid {parameter}: Syntax error; token: \"{token}\""))
 }
 
-/// The 573 words of "Reserved words in DynamoDB", in their order.
+/// The 573 words of "Reserved words in DynamoDB", sorted.
 const RESERVED: &str = include_str!("../reserved.txt");
 
 fn is_reserved(word: &str) -> bool {

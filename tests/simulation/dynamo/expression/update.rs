@@ -1,4 +1,4 @@
-//! Updates: SET, REMOVE, and ADD of numbers.
+//! Updates: SET, REMOVE and ADD of numbers.
 
 use std::collections::BTreeSet;
 
@@ -74,7 +74,7 @@ impl Update {
         self.0.iter().map(|(name, _)| name.as_str())
     }
 
-    /// What becomes of `item`. All that is read is read before anything is written.
+    /// Returns the updated item. All values are read before the first one is written.
     pub fn apply(&self, item: &Item) -> Result<Item, ServiceError> {
         let mut new = item.clone();
         for (name, action) in &self.0 {

@@ -1,4 +1,4 @@
-//! `BatchWriteItem`: 25 puts and deletions, without conditions.
+//! `BatchWriteItem`: up to 25 puts and deletions without conditions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,7 +40,7 @@ impl BatchWriteItem {
         })
     }
 
-    /// Takes out those that `keeps` does not keep: DynamoDB leaves them over under load.
+    /// Removes the requests that `keeps` rejects, as DynamoDB leaves requests unprocessed under load.
     pub fn leave_over(&mut self, mut keeps: impl FnMut() -> bool) -> BTreeMap<String, Vec<WriteRequest>> {
         let mut left = BTreeMap::new();
         for (table, requests) in &mut self.request_items {

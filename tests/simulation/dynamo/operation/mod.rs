@@ -1,4 +1,4 @@
-//! The operations: a request in JSON, on the tables, to an answer or an error.
+//! The operations: each turns a JSON request into a response or an error.
 
 mod batch;
 mod query;
@@ -19,7 +19,7 @@ pub type Tables = BTreeMap<String, Table>;
 pub type Names = Option<BTreeMap<String, String>>;
 pub type Values = Option<BTreeMap<String, Attribute>>;
 
-/// A request that was read. What the stand-in does not know of is refused, so that no test believes in it.
+/// A decoded request. Unknown fields are refused, so that no test relies on them.
 pub enum Request {
     Put(write::PutItem),
     Update(write::UpdateItem),
@@ -35,7 +35,7 @@ pub enum Request {
     UpdateTimeToLive(tables::UpdateTimeToLive),
 }
 
-/// What any operation answers with.
+/// The response of an operation.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Answer {
@@ -67,7 +67,7 @@ pub struct Answer {
     pub time_to_live_specification: Option<Json>,
 }
 
-/// What an operation did to the tables, for the journal.
+/// The effect of an operation on the tables, for the journal.
 #[derive(Default)]
 pub struct Effects {
     pub writes: Vec<Write>,
@@ -77,14 +77,14 @@ pub struct Effects {
 
 /// An item that was written or deleted.
 pub struct Write {
-    pub place: Place,
-    /// The attribute `revision` of what stands there now.
+    pub item_key: ItemKey,
+    /// The attribute `revision` of the item after the write.
     pub revision: Option<String>,
     pub is_deletion: bool,
 }
 
-/// Partition key and sort key, as text.
-pub type Place = (String, String);
+/// The partition key and sort key, as text.
+pub type ItemKey = (String, String);
 
 impl Request {
     pub fn read(operation: &str, body: &[u8]) -> Result<Self, ServiceError> {
@@ -101,12 +101,12 @@ impl Request {
             "ListTables" => Self::ListTables(read(body)?),
             "DescribeTimeToLive" => Self::DescribeTimeToLive(read(body)?),
             "UpdateTimeToLive" => Self::UpdateTimeToLive(read(body)?),
-            _ => return Err(ServiceError::new("UnknownOperationException", "not an operation of the stand-in")),
+            _ => return Err(ServiceError::new("UnknownOperationException", "not an operation of the fake")),
         })
     }
 
-    /// The item, or the first item or the partition, that the request is about.
-    pub fn place(&self) -> Place {
+    /// Returns the subject of the request: an item, the first item of a batch, or a partition.
+    pub fn item_key(&self) -> ItemKey {
         let of_item = |item: &Item| (text_of(item, "pk"), text_of(item, "sk"));
         match self {
             Self::Put(request) => of_item(&request.item),
@@ -115,11 +115,11 @@ impl Request {
             Self::Get(request) => of_item(&request.key),
             Self::Query(request) => (request.partition(), String::new()),
             Self::BatchWrite(request) => request.first().map(of_item).unwrap_or_default(),
-            _ => Place::default(),
+            _ => ItemKey::default(),
         }
     }
 
-    /// The table of the request; of a batch the first.
+    /// Returns the table of the request. For a batch, the first table.
     pub fn table(&self) -> Option<&str> {
         match self {
             Self::Put(request) => Some(&request.table_name),
@@ -163,7 +163,7 @@ fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, ServiceError> {
         if message.contains("recursion limit") {
             ServiceError::validation("Nesting Levels have exceeded supported limits")
         } else {
-            ServiceError::new("SerializationException", format!("the stand-in cannot read it: {message}"))
+            ServiceError::new("SerializationException", format!("the fake cannot decode the request: {message}"))
         }
     })
 }
@@ -178,7 +178,7 @@ pub enum Report {
 }
 
 impl Report {
-    /// Of one table. Of the indexes the sum is in it.
+    /// Returns the units of one table, including its indexes.
     fn of(self, table: &str, units: f64) -> Option<Json> {
         (self != Self::None).then(|| json!({"TableName": table, "CapacityUnits": units}))
     }

@@ -75,7 +75,7 @@ impl GetItem {
 }
 
 impl Query {
-    /// The call whose partition is asked for, by its value: windows for a partition are for calls. Empty for others.
+    /// Returns the partition key of the queried call, which windows for a partition refer to. Empty for other queries.
     pub fn partition(&self) -> String {
         let mut texts =
             self.expression_attribute_values.iter().flat_map(|values| values.values()).filter_map(Attribute::as_s);
@@ -157,7 +157,7 @@ struct Page<'a> {
     last_key: Option<Item>,
 }
 
-/// Up to the limit, or the item with which the page is full.
+/// Returns the items up to the limit, or up to the item that fills the page.
 fn page<'a>(
     table: &Table,
     keys: Option<&Keys>,
@@ -177,7 +177,7 @@ fn page<'a>(
         |item: &Item| -> Item { names().filter_map(|name| Some((name.to_owned(), item.get(name)?.clone()))).collect() };
     let mut rest = rows.as_slice();
     if let Some(start) = start {
-        // The item itself may be gone or changed, so it is not looked for: what stands behind it is.
+        // The item may be deleted or changed, so the page starts at the first key after it.
         let order = |item: &Item| {
             let of_keys = keys.map(|keys| keys.of(item)).transpose()?;
             Ok::<_, ServiceError>((of_keys.map(|key| key.1), table.keys.of(item)?))
@@ -198,7 +198,7 @@ fn page<'a>(
         bytes += size;
         items.push(*item);
     }
-    // At the limit DynamoDB does not look whether there is more.
+    // At the limit DynamoDB does not check whether more items follow.
     let is_full = has_more || limit.is_some_and(|limit| items.len() >= limit);
     let last_key = items.last().filter(|_| is_full).map(|item| key_of(item));
     Ok(Page { scanned: items.len(), items, bytes, last_key })
@@ -211,7 +211,7 @@ fn projected(mut item: Item, names: Option<&[String]>) -> Item {
     item
 }
 
-/// One for each started 4 KB, half of it where the read may be stale.
+/// Returns one unit for each started 4 KB, or half a unit for an eventually consistent read.
 fn read_units(bytes: usize, is_consistent: bool) -> f64 {
     let units = bytes.div_ceil(4_096).max(1) as f64;
     if is_consistent { units } else { units / 2.0 }

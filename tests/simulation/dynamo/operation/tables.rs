@@ -1,4 +1,4 @@
-//! Tables: made, described, and their time to live.
+//! The operations on tables: creation, description and time to live.
 
 use serde::Deserialize;
 use serde_json::{Value as Json, json};

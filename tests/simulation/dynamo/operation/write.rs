@@ -158,7 +158,7 @@ fn allowed(
     Err(ServiceError::condition_failed(there.filter(|_| on_failure == ReturnValues::AllOld).cloned()))
 }
 
-/// Writes or deletes, and takes note of it.
+/// Writes or deletes an item, and records it.
 pub fn write(table: &mut Table, key: Key, item: Option<Item>, effects: &mut Effects) -> (Option<Item>, u64) {
     let is_deletion = item.is_none();
     let revision = item.as_ref().map(|item| text_of(item, "revision")).filter(|text| !text.is_empty());
@@ -166,9 +166,9 @@ pub fn write(table: &mut Table, key: Key, item: Option<Item>, effects: &mut Effe
         super::super::table::KeyValue::Text(text) => text.clone(),
         other => format!("{other:?}"),
     };
-    let place = (text(&key.0), text(&key.1));
+    let item_key = (text(&key.0), text(&key.1));
     let (old, units) = table.replace(key, item);
-    effects.writes.push(Write { place, revision, is_deletion });
+    effects.writes.push(Write { item_key, revision, is_deletion });
     effects.write_units += units;
     (old, units)
 }
