@@ -362,7 +362,7 @@ proptest! {
     #[test]
     fn no_incomplete_call_reaches_a_provider(steps in prop::collection::vec((built(), any::<bool>(), of()), 1..30)) {
         let mut world = World::new();
-        let mut profile = Profile::claude();
+        let mut profile = Profile::for_model("anthropic.claude-sonnet-5");
         // What repair is for: how the conversation ends, and how much is attached.
         (profile.last_text_trimmed, profile.must_end_with_user) = (false, false);
         (profile.max_images, profile.max_documents) = (usize::MAX, usize::MAX);

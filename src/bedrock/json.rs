@@ -1,4 +1,4 @@
-//! Messages as the JSON that Converse takes on the wire.
+//! The JSON of messages on the wire of Converse.
 
 use aws_sdk_bedrockruntime::types::{
     AudioBlock, AudioSource, CachePointBlock, Citation, CitationGeneratedContent, CitationLocation,
@@ -12,9 +12,9 @@ use super::document::document_json;
 use crate::exchange::converse::wire;
 use crate::exchange::json::Json;
 
-/// The JSON of a message, as the SDK sends it to Converse.
+/// Returns the JSON that the SDK sends to Converse for a message.
 ///
-/// A block of a kind that the SDK itself does not know, and could not send, is `null`.
+/// A block of a kind unknown to the SDK, which it cannot send, becomes `null`.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -32,17 +32,17 @@ pub fn to_json(message: &Message) -> serde_json::Value {
     plain(&wire::message(message.role.as_str(), message.content.iter().map(content_block).collect()))
 }
 
-/// A tool call, as under `toolUse`.
+/// Returns the JSON of a tool call, the value of `toolUse`.
 pub(super) fn tool_use_block(call: &ToolUseBlock) -> serde_json::Value {
     plain(&tool_use(call))
 }
 
-/// The result of a tool call, as under `toolResult`.
+/// Returns the JSON of a tool result, the value of `toolResult`.
 pub(super) fn tool_result_block(result: &ToolResultBlock) -> serde_json::Value {
     plain(&tool_result(result))
 }
 
-/// The keys of an object are texts, so that it is never anything else than JSON.
+/// Cannot fail, because all keys are strings.
 fn plain(json: &Json<'_>) -> serde_json::Value {
     serde_json::to_value(json).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Images, videos and documents: how many, how large, where, and under which names.
+//! Checks images, videos and documents: number, size, place and name.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use aws_sdk_bedrockruntime::types::{
 };
 
 use super::super::attachment::{MAX_DOCUMENT_NAME, is_document_name};
-use super::{Place, Profile, Rule, Violations, contents};
+use super::{Place, Profile, ViolationKind, Violations, contents};
 
 pub(super) fn check(messages: &[Message], profile: &Profile, violations: &mut Violations) {
     let images: Vec<_> = contents(messages).flat_map(|(m, c, block)| images_in(block, Place::Content(m, c))).collect();
@@ -16,13 +16,13 @@ pub(super) fn check(messages: &[Message], profile: &Profile, violations: &mut Vi
         contents(messages).flat_map(|(m, c, block)| documents_in(block, Place::Content(m, c))).collect();
     check_roles(messages, violations);
     check_texts(messages, violations);
-    check_taken(messages, profile, violations);
+    check_support(messages, profile, violations);
     check_images(&images, documents.len(), profile, violations);
     check_documents(&documents, profile, violations);
     check_names(&documents, violations);
 }
 
-/// An attachment, and where it stands: in a message, or as a part of a tool's result there.
+/// An attachment and its place. `part` is its index in a tool result, if it is in one.
 struct Placed<'a, T> {
     block: &'a T,
     place: Place,
@@ -57,7 +57,7 @@ fn check_roles(messages: &[Message], violations: &mut Violations) {
                  {} turns.",
                 message.role.as_str()
             );
-            violations.add(Rule::AttachmentsInUserMessages, Place::Content(m, c), wording);
+            violations.add(ViolationKind::Attachments, Place::Content(m, c), wording);
         }
     }
 }
@@ -68,13 +68,13 @@ fn check_texts(messages: &[Message], violations: &mut Violations) {
             && !message.content.iter().any(ContentBlock::is_text)
         {
             let wording = "A text block must be included when using documents.";
-            violations.add(Rule::DocumentBesideText, Place::Content(m, c), wording);
+            violations.add(ViolationKind::Attachments, Place::Content(m, c), wording);
         }
     }
 }
 
-/// What the model takes none of, even from users.
-fn check_taken(messages: &[Message], profile: &Profile, violations: &mut Violations) {
+/// Checks attachments that some models refuse from users too.
+fn check_support(messages: &[Message], profile: &Profile, violations: &mut Violations) {
     let is_of_user = |m: usize| messages.get(m).is_some_and(|message| message.role == ConversationRole::User);
     for (m, c, block) in contents(messages).filter(|(m, ..)| is_of_user(*m)) {
         let place = Place::Content(m, c);
@@ -82,14 +82,14 @@ fn check_taken(messages: &[Message], profile: &Profile, violations: &mut Violati
             if matches!(attached, Attached::Video(_)) && !profile.takes_videos {
                 let wording = "This model doesn't support the video content block that you provided. Update the content \
                                block and try again.";
-                violations.add(Rule::VideoTaken, place, wording);
+                violations.add(ViolationKind::Attachments, place, wording);
             } else if attached.is_in_s3() && !profile.takes_s3 {
                 let nested = part.map(|part| format!(".toolResult.content.{part}")).unwrap_or_default();
                 let kind = attached.kind();
                 let wording = format!(
                     "The model returned the following errors: {place}{nested}.{kind}.source.type: Field required"
                 );
-                violations.add(Rule::S3Taken, place, wording);
+                violations.add(ViolationKind::Attachments, place, wording);
             }
         }
     }
@@ -121,7 +121,7 @@ impl Attached<'_> {
     }
 }
 
-/// The attachment that a block is, or those in the result of a tool, each with its place there.
+/// Returns the attachment of a block, or the attachments of a tool result with their indices.
 pub(in crate::bedrock) fn attached(block: &ContentBlock) -> Vec<(Option<usize>, Attached<'_>)> {
     match block {
         ContentBlock::Image(image) => vec![(None, Attached::Image(image))],
@@ -135,7 +135,7 @@ pub(in crate::bedrock) fn attached(block: &ContentBlock) -> Vec<(Option<usize>, 
     }
 }
 
-/// The attachment that a part of a tool's result is.
+/// Returns the attachment of a part of a tool result.
 pub(in crate::bedrock) fn attached_part(part: &ToolResultContentBlock) -> Option<Attached<'_>> {
     match part {
         ToolResultContentBlock::Image(image) => Some(Attached::Image(image)),
@@ -152,12 +152,12 @@ fn check_images(images: &[Placed<'_, ImageBlock>], documents: usize, profile: &P
             images.len(),
             profile.max_images
         );
-        violations.add(Rule::ImageCount, first_too_many.place, wording);
+        violations.add(ViolationKind::Attachments, first_too_many.place, wording);
     }
     for Placed { block, place, part } in images {
         let bytes = image_bytes(block);
         if bytes > profile.max_image_bytes {
-            // Bedrock counts the image as it is sent.
+            // Bedrock counts the bytes in base64.
             let (found, limit) = (in_base64(bytes), in_base64(profile.max_image_bytes));
             let nested = part.map(|part| format!(".toolResult.content.{part}")).unwrap_or_default();
             let wording = format!(
@@ -165,12 +165,12 @@ fn check_images(images: &[Placed<'_, ImageBlock>], documents: usize, profile: &P
                  {found} bytes > {limit} bytes",
                 megabytes(limit)
             );
-            violations.add(Rule::ImageSize, *place, wording);
+            violations.add(ViolationKind::Attachments, *place, wording);
         }
     }
 }
 
-/// Bytes that the request has of the image.
+/// Returns the size of the image in the request, in bytes. An image in S3 has none.
 pub(in crate::bedrock) fn image_bytes(image: &ImageBlock) -> usize {
     match &image.source {
         Some(ImageSource::Bytes(bytes)) => bytes.as_ref().len(),
@@ -178,7 +178,7 @@ pub(in crate::bedrock) fn image_bytes(image: &ImageBlock) -> usize {
     }
 }
 
-/// Bytes that the request has of the document.
+/// Returns the size of the document in the request, in bytes. A document in S3 has none.
 pub(in crate::bedrock) fn document_bytes(document: &DocumentBlock) -> usize {
     match &document.source {
         Some(DocumentSource::Bytes(bytes)) => bytes.as_ref().len(),
@@ -198,7 +198,7 @@ fn megabytes(bytes: usize) -> f64 {
 fn check_documents(documents: &[Placed<'_, DocumentBlock>], profile: &Profile, violations: &mut Violations) {
     if let Some(first_too_many) = documents.get(profile.max_documents) {
         let wording = format!("You can't include more than {} documents in a request.", profile.max_documents);
-        violations.add(Rule::DocumentCount, first_too_many.place, wording);
+        violations.add(ViolationKind::Attachments, first_too_many.place, wording);
     }
     for Placed { block, place, .. } in documents {
         if document_bytes(block) > profile.max_document_bytes {
@@ -206,7 +206,7 @@ fn check_documents(documents: &[Placed<'_, DocumentBlock>], profile: &Profile, v
                 "The maximum document size is {} MB. Reduce the size of your document and retry your request.",
                 megabytes(profile.max_document_bytes)
             );
-            violations.add(Rule::DocumentSize, *place, wording);
+            violations.add(ViolationKind::Attachments, *place, wording);
         }
     }
 }
@@ -220,10 +220,10 @@ fn check_names(documents: &[Placed<'_, DocumentBlock>], violations: &mut Violati
             let bound = if length == 0 { "greater than or equal to 1" } else { "less than or equal to 200" };
             let nested = part.map(|part| format!("toolResult.content.{}.member.", part + 1)).unwrap_or_default();
             let member = format!("{nested}document.name");
-            violations.add_constraint(Rule::DocumentName, *place, &member, &format!("have length {bound}"));
+            violations.add_constraint(ViolationKind::Attachments, *place, &member, &format!("have length {bound}"));
         } else if !is_document_name(name) {
             violations.add(
-                Rule::DocumentName,
+                ViolationKind::Attachments,
                 *place,
                 "The document file name can only contain alphanumeric characters, whitespace characters, hyphens, \
                  parentheses, and square brackets. The name can't contain more than one consecutive whitespace \
@@ -232,7 +232,7 @@ fn check_names(documents: &[Placed<'_, DocumentBlock>], violations: &mut Violati
         }
         if !names.insert(name) {
             violations.add(
-                Rule::UniqueDocumentNames,
+                ViolationKind::Attachments,
                 *place,
                 "Messages can't contain duplicate document names. Rename the document and retry your request.",
             );

@@ -1,4 +1,4 @@
-//! The blocks of a message.
+//! Parses the blocks of a message.
 
 use aws_sdk_bedrockruntime::error::BuildError;
 use aws_sdk_bedrockruntime::types::{
@@ -12,7 +12,7 @@ use aws_sdk_bedrockruntime::types::{
 use super::citations;
 use super::node::{Node, Unreadable};
 
-pub(super) const KNOWN: &str = "a kind of block that the stand-in knows";
+pub(super) const KNOWN: &str = "a known kind of block";
 
 pub(super) fn content_block(node: Node<'_>) -> Result<ContentBlock, Unreadable> {
     node.one_of(|kind, inner| {
@@ -217,7 +217,7 @@ fn tool_reference(node: Node<'_>) -> Result<ToolReference, Unreadable> {
         .build())
 }
 
-/// What the SDK misses is what Converse asks for.
+/// The SDK requires the same fields as Converse.
 fn built<T>(block: Result<T, BuildError>) -> Result<T, Unreadable> {
-    block.map_err(|_| Unreadable::new("whole"))
+    block.map_err(|_| Unreadable::new("complete"))
 }
