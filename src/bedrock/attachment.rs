@@ -48,7 +48,7 @@ impl From<Attachment> for ToolResultContentBlock {
 }
 
 impl Attachment {
-    /// Converts an image or a video, after its hint if it has one. Media that Converse does not take become a text.
+    /// Converts an image or a video, after its hint if it has one. Media that Converse does not accept become a text.
     ///
     /// Returns [`BedrockError`] if the SDK refuses to build the block.
     pub(super) fn media(media: &Media) -> Result<Vec<Self>, BedrockError> {
@@ -70,7 +70,7 @@ impl Attachment {
         Ok(hint.into_iter().chain([block]).collect())
     }
 
-    /// Converts a document. A document that Converse does not take becomes a text.
+    /// Converts a document. A document that Converse does not accept becomes a text.
     ///
     /// Returns [`BedrockError`] if the SDK refuses to build the block.
     pub(super) fn document(document: &Document) -> Result<Self, BedrockError> {
@@ -102,8 +102,8 @@ pub(super) enum Unsupported {
 impl fmt::Display for Unsupported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Audio => "the model does not take audio: add a transcript as text",
-            Self::FromAssistant => "Converse takes attachments from users only: add it to a user message",
+            Self::Audio => "the model does not support audio: add a transcript as text",
+            Self::FromAssistant => "Converse accepts attachments only from users: add it to a user message",
             Self::NoBytes => "it is empty: add its bytes",
             Self::Url => "Bedrock does not fetch its URL: add its bytes, or, for Nova, an `s3://` URL",
             Self::ContentId => "it is in a content store: load it with `contents::resolve`",
@@ -119,7 +119,7 @@ const VIDEOS: &str = "video/mp4, video/quicktime, video/webm, video/x-matroska, 
                       video/x-ms-wmv";
 const DOCUMENTS: &str = "application/pdf, text/plain, text/markdown, text/html, text/csv, Word or Excel";
 
-/// Returns why media of a user becomes a text, or `None` if Converse takes it.
+/// Returns why media of a user becomes a text, or `None` if Converse accepts it.
 pub(super) fn unsupported_media(media: &Media) -> Option<Unsupported> {
     match media.kind {
         MediaKind::Image => image_source(media).err(),
@@ -128,7 +128,7 @@ pub(super) fn unsupported_media(media: &Media) -> Option<Unsupported> {
     }
 }
 
-/// Returns why a document of a user becomes a text, or `None` if Converse takes it.
+/// Returns why a document of a user becomes a text, or `None` if Converse accepts it.
 pub(super) fn unsupported_document(document: &Document) -> Option<Unsupported> {
     document_source(document).err()
 }
@@ -205,7 +205,7 @@ pub(super) fn document_name(title: &str) -> String {
     if name.is_empty() { "document".to_owned() } else { name }
 }
 
-/// Returns whether Bedrock takes the name of a document.
+/// Returns whether Bedrock accepts the name of a document.
 pub(super) fn is_document_name(name: &str) -> bool {
     (1..=MAX_DOCUMENT_NAME).contains(&name.chars().count())
         && !name.contains("  ")

@@ -10,12 +10,12 @@ use crate::message::{Content, Message, MessageWrapper, Role};
 /// A message of a conversation on Amazon Bedrock. Its raw type is the SDK's
 /// [`Message`](aws_sdk_bedrockruntime::types::Message).
 ///
-/// Contents that Converse does not take become texts:
+/// Contents that Converse does not accept become texts:
 ///
 /// - Audio, `https` URLs, content ids and unknown formats become `[audio "the greeting": not available to the model]`. The
 ///   quotes hold the prompt hint, the title or the MIME type. To show such contents to the model, load them from the content
 ///   store with [`contents::resolve`](crate::contents::resolve), add them as bytes, or, for Nova, give an `s3://` URL.
-/// - Images, videos and documents of the assistant become the same text, because Converse takes them only from users.
+/// - Images, videos and documents of the assistant become the same text, because Converse accepts them only from users.
 /// - A tool result that is JSON but not an object becomes text; an empty one becomes `{}`. A tool error includes its type
 ///   and whether a retry may help.
 ///

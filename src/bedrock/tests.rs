@@ -105,9 +105,9 @@ proptest! {
         let request = ConverseRequest::new("model").system("You answer.").summary(summary.as_deref());
         let request = request.messages(messages);
         let request = if tools { request.tools(some_tools()) } else { request };
-        // Repair handles contents that only some models take.
+        // Repair handles contents that only some models accept.
         let mut profile = Profile::claude();
-        (profile.takes_videos, profile.takes_s3) = (true, true);
+        (profile.supports_videos, profile.supports_s3) = (true, true);
         prop_assert_eq!(validate(&request.into_input().unwrap(), &profile), []);
     }
 }

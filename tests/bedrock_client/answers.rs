@@ -136,7 +136,7 @@ async fn malformed_call_is_an_error_and_truncated_call_is_dropped() {
 async fn custom_profile_is_applied() {
     let bedrock = FakeBedrock::new();
     let mut profile = Profile::for_model(CLAUDE);
-    profile.tools_while_streaming = false;
+    profile.streams_with_tools = false;
     let model = for_turns(&bedrock, BedrockSettings::new(CLAUDE).with_profile(profile));
     let mut request = question();
     request.tools = [tool("get_parcel")].into();

@@ -64,7 +64,7 @@ async fn each_kind_is_given_or_told() {
         ]}])
     );
     let told = |what: &str, why: &str| format!("replaced the {what} of message {id} with text: {why}");
-    let sound = "the model does not take audio: add a transcript as text";
+    let sound = "the model does not support audio: add a transcript as text";
     let url = "Bedrock does not fetch its URL: add its bytes, or, for Nova, an `s3://` URL";
     let format = "its type is unknown or not supported: use image/png, image/jpeg, image/gif or image/webp";
     assert_eq!(
@@ -110,7 +110,7 @@ async fn claude_is_given_no_video_and_nothing_from_s3() {
     assert_eq!(
         repairs,
         [
-            "messages.0.content.2: replaced the video with text, because the model does not take videos".to_owned(),
+            "messages.0.content.2: replaced the video with text, because the model does not support videos".to_owned(),
             format!("messages.2.content.0: replaced the image in a tool result {in_s3}"),
             format!("messages.2.content.1: replaced the document {in_s3}"),
         ]
@@ -182,7 +182,7 @@ async fn what_the_assistant_shows_is_told() {
     assert_eq!(messages[1]["content"], json!([told("image", "the dress"), {"text": "Here."}]));
     assert_eq!(repairs.len(), 1);
     assert!(
-        repairs[0].ends_with("Converse takes attachments from users only: add it to a user message"),
+        repairs[0].ends_with("Converse accepts attachments only from users: add it to a user message"),
         "{repairs:?}"
     );
 }

@@ -100,7 +100,7 @@ impl Answer {
 
     async fn send(&mut self, input: ConverseInput) -> Step {
         let has_tools = input.tool_config.is_some();
-        if self.purpose == Purpose::Summaries || has_tools && !self.settings.profile.tools_while_streaming {
+        if self.purpose == Purpose::Summaries || has_tools && !self.settings.profile.streams_with_tools {
             return self.converse(input).await;
         }
         let first = self.deadline(Wait::FirstToken);

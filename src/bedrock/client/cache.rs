@@ -7,7 +7,7 @@ use aws_sdk_bedrockruntime::types::{
 
 use crate::bedrock::validate::{CachePlaces, Profile, allows_cache_point_after};
 
-/// Adds cache points where the model takes them, up to its maximum, the most useful ones first:
+/// Adds cache points where the model accepts them, up to its maximum, the most useful ones first:
 ///
 /// 1. After the last user message: the next turn extends this prefix.
 /// 2. After the user message before: the previous turn wrote this prefix, so it is read now.

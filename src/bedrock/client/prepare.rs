@@ -47,7 +47,7 @@ pub(super) fn prepare(
     Ok((input, repairs))
 }
 
-/// Converts the messages. Messages that Converse does not take are left out and reported.
+/// Converts the messages. Messages that Converse does not accept are left out and reported.
 fn raw_messages(request: &ModelRequest, repairs: &mut Vec<Repair>) -> Result<Vec<types::Message>, Failure> {
     let mut raw = Vec::with_capacity(request.messages.len());
     for message in &request.messages {

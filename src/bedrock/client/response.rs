@@ -10,13 +10,6 @@ pub(crate) struct ErrorResponse<'a> {
     pub(crate) request_id: Option<&'a str>,
 }
 
-enum Kind {
-    Denied,
-    Throttled,
-    Refused,
-    Unavailable,
-}
-
 /// Error codes whose messages cannot quote the request, because Bedrock writes them before it reads the request.
 const BEFORE_READING: [&str; 5] = [
     "AccessDeniedException",
@@ -28,53 +21,47 @@ const BEFORE_READING: [&str; 5] = [
 
 /// Known parts of the messages of `ValidationException`, with their meaning and what to do. Other parts may quote the
 /// request.
-const KNOWN: [(&str, Kind, &str); 17] = [
-    ("model identifier is invalid", Kind::Denied, "check the model id and the region"),
-    ("on-demand throughput", Kind::Denied, "use an inference profile of the model"),
-    ("Operation not allowed", Kind::Denied, "request access to the model for the account"),
-    ("end of its life", Kind::Denied, "the model is retired; use a newer one"),
-    ("tool use in streaming mode", Kind::Refused, "set `tools_while_streaming` of the profile to false"),
-    ("support tool use", Kind::Refused, "the model does not support tools; send none"),
-    ("support system messages", Kind::Refused, "the model does not support a system prompt; send none"),
-    ("support the cachePoint", Kind::Refused, "turn cache points off"),
-    ("did not allow prompt caching", Kind::Refused, "turn cache points off"),
-    ("extraneous key [cachePoint]", Kind::Refused, "turn cache points off"),
-    ("cannot both be specified", Kind::Refused, "set the temperature or top_p, not both"),
-    ("is deprecated for this model", Kind::Refused, "the model does not support temperature or top_p; set neither"),
-    ("does not support assistant message prefill", Kind::Refused, "set `must_end_with_user` of the profile to true"),
-    ("cannot be provided in the same turn", Kind::Refused, "set `text_beside_tools` of the profile to false"),
-    ("Input is too long", Kind::Refused, "the prompt is too long for the model; summarise earlier"),
-    ("prompt is too long", Kind::Refused, "the prompt is too long for the model; summarise earlier"),
-    ("maximum context length", Kind::Refused, "the prompt is too long for the model; summarise earlier"),
+const KNOWN: [(&str, fn(String) -> Failure, &str); 17] = [
+    ("model identifier is invalid", Failure::Denied, "check the model id and the region"),
+    ("on-demand throughput", Failure::Denied, "use an inference profile of the model"),
+    ("Operation not allowed", Failure::Denied, "request access to the model for the account"),
+    ("end of its life", Failure::Denied, "the model is retired; use a newer one"),
+    ("tool use in streaming mode", Failure::Refused, "set `streams_with_tools` of the profile to false"),
+    ("support tool use", Failure::Refused, "the model does not support tools; send none"),
+    ("support system messages", Failure::Refused, "the model does not support a system prompt; send none"),
+    ("support the cachePoint", Failure::Refused, "turn cache points off"),
+    ("did not allow prompt caching", Failure::Refused, "turn cache points off"),
+    ("extraneous key [cachePoint]", Failure::Refused, "turn cache points off"),
+    ("cannot both be specified", Failure::Refused, "set the temperature or top_p, not both"),
+    ("is deprecated for this model", Failure::Refused, "the model does not support temperature or top_p; set neither"),
+    ("does not support assistant message prefill", Failure::Refused, "set `must_end_with_user` of the profile to true"),
+    ("cannot be provided in the same turn", Failure::Refused, "set `text_beside_tools` of the profile to false"),
+    ("Input is too long", Failure::Refused, "the prompt is too long for the model; summarise earlier"),
+    ("prompt is too long", Failure::Refused, "the prompt is too long for the model; summarise earlier"),
+    ("maximum context length", Failure::Refused, "the prompt is too long for the model; summarise earlier"),
 ];
 
 impl ErrorResponse<'_> {
     pub(crate) fn failure(&self) -> Failure {
         let known = self.message.and_then(|message| KNOWN.iter().find(|(part, ..)| message.contains(part)));
-        let kind = known.map_or_else(|| self.kind(), |(_, kind, _)| kind);
-        let text = || self.describe(known.map(|(part, _, advice)| (*part, *advice)));
-        match kind {
-            Kind::Denied => Failure::Denied(text()),
-            Kind::Throttled => Failure::Throttled,
-            Kind::Refused => Failure::Refused(text()),
-            Kind::Unavailable => Failure::Unavailable(text()),
-        }
+        let failure = known.map_or_else(|| self.failure_by_code(), |(_, failure, _)| *failure);
+        failure(self.describe(known.map(|(part, _, advice)| (*part, *advice))))
     }
 
-    fn kind(&self) -> &'static Kind {
+    fn failure_by_code(&self) -> fn(String) -> Failure {
         match (self.code.unwrap_or_default(), self.status) {
             ("ThrottlingException" | "ServiceQuotaExceededException" | "TooManyRequestsException", _) => {
-                &Kind::Throttled
+                |_| Failure::Throttled
             }
             ("ModelNotReadyException" | "ModelTimeoutException" | "ModelErrorException", _)
             | ("ModelStreamErrorException" | "InternalServerException" | "ServiceUnavailableException", _) => {
-                &Kind::Unavailable
+                Failure::Unavailable
             }
-            ("ValidationException", _) => &Kind::Refused,
-            ("AccessDeniedException" | "ResourceNotFoundException", _) | (_, Some(401 | 403 | 404)) => &Kind::Denied,
-            (_, Some(429)) => &Kind::Throttled,
-            (_, Some(400..=499)) => &Kind::Refused,
-            _ => &Kind::Unavailable,
+            ("ValidationException", _) => Failure::Refused,
+            ("AccessDeniedException" | "ResourceNotFoundException", _) | (_, Some(401 | 403 | 404)) => Failure::Denied,
+            (_, Some(429)) => |_| Failure::Throttled,
+            (_, Some(400..=499)) => Failure::Refused,
+            _ => Failure::Unavailable,
         }
     }
 

@@ -30,7 +30,7 @@ pub struct BedrockSettings {
 impl BedrockSettings {
     /// Creates the settings of `model_id`: a model, an inference profile, or any other `modelId` of Converse.
     ///
-    /// The profile is [`Profile::for_model`], and requests have cache points if the model takes them.
+    /// The profile is [`Profile::for_model`], and requests have cache points if the model supports them.
     pub fn new(model_id: impl Into<String>) -> Self {
         let model_id = model_id.into();
         Self {

@@ -8,56 +8,58 @@ use aws_sdk_bedrockruntime::types::{
 };
 
 use super::super::attachment::{MAX_DOCUMENT_NAME, is_document_name};
-use super::{Place, Profile, ViolationKind, Violations, contents};
+use super::{Place, Profile, Violations};
 
 pub(super) fn check(messages: &[Message], profile: &Profile, violations: &mut Violations) {
-    let images: Vec<_> = contents(messages).flat_map(|(m, c, block)| images_in(block, Place::Content(m, c))).collect();
-    let documents: Vec<_> =
-        contents(messages).flat_map(|(m, c, block)| documents_in(block, Place::Content(m, c))).collect();
-    check_roles(messages, violations);
+    let mut all = Vec::new();
+    for (m, message) in messages.iter().enumerate() {
+        for (c, block) in message.content.iter().enumerate() {
+            let place = Place::Content(m, c);
+            all.extend(attached(block).into_iter().map(|(part, attached)| Placed { attached, message, place, part }));
+        }
+    }
+    check_roles(&all, violations);
     check_texts(messages, violations);
-    check_support(messages, profile, violations);
-    check_images(&images, documents.len(), profile, violations);
+    check_support(&all, profile, violations);
+    check_images(&all, profile, violations);
+    let documents: Vec<_> = all
+        .iter()
+        .filter_map(|placed| match placed.attached {
+            Attached::Document(document) => Some((document, placed)),
+            _ => None,
+        })
+        .collect();
     check_documents(&documents, profile, violations);
     check_names(&documents, violations);
 }
 
 /// An attachment and its place. `part` is its index in a tool result, if it is in one.
-struct Placed<'a, T> {
-    block: &'a T,
+struct Placed<'a> {
+    attached: Attached<'a>,
+    message: &'a Message,
     place: Place,
     part: Option<usize>,
 }
 
-fn images_in(block: &ContentBlock, place: Place) -> impl Iterator<Item = Placed<'_, ImageBlock>> {
-    attached(block).into_iter().filter_map(move |(part, attached)| match attached {
-        Attached::Image(block) => Some(Placed { block, place, part }),
-        _ => None,
-    })
+impl Placed<'_> {
+    fn path(&self) -> String {
+        let part = self.part.map(|part| format!(".toolResult.content.{part}")).unwrap_or_default();
+        format!("{}{part}.{}", self.place, self.attached.kind())
+    }
 }
 
-fn documents_in(block: &ContentBlock, place: Place) -> impl Iterator<Item = Placed<'_, DocumentBlock>> {
-    attached(block).into_iter().filter_map(move |(part, attached)| match attached {
-        Attached::Document(block) => Some(Placed { block, place, part }),
-        _ => None,
-    })
-}
-
-fn check_roles(messages: &[Message], violations: &mut Violations) {
-    for (m, message) in messages.iter().enumerate().filter(|(_, message)| message.role != ConversationRole::User) {
-        for (c, block) in message.content.iter().enumerate() {
-            let kind = match block {
-                ContentBlock::Image(_) => "image",
-                ContentBlock::Video(_) => "video",
-                ContentBlock::Document(_) => "document",
-                _ => continue,
-            };
+fn check_roles(all: &[Placed<'_>], violations: &mut Violations) {
+    for Placed { attached, message, place, part } in all {
+        if let Place::Content(m, _) = place
+            && message.role != ConversationRole::User
+            && part.is_none()
+        {
             let wording = format!(
-                "The model returned the following errors: messages.{m}.content: '{kind}' blocks are not permitted within \
-                 {} turns.",
+                "The model returned the following errors: messages.{m}.content: '{}' blocks are not permitted within {} turns.",
+                attached.kind(),
                 message.role.as_str()
             );
-            violations.add(ViolationKind::Attachments, Place::Content(m, c), wording);
+            violations.add(*place, wording);
         }
     }
 }
@@ -68,29 +70,22 @@ fn check_texts(messages: &[Message], violations: &mut Violations) {
             && !message.content.iter().any(ContentBlock::is_text)
         {
             let wording = "A text block must be included when using documents.";
-            violations.add(ViolationKind::Attachments, Place::Content(m, c), wording);
+            violations.add(Place::Content(m, c), wording);
         }
     }
 }
 
 /// Checks attachments that some models refuse from users too.
-fn check_support(messages: &[Message], profile: &Profile, violations: &mut Violations) {
-    let is_of_user = |m: usize| messages.get(m).is_some_and(|message| message.role == ConversationRole::User);
-    for (m, c, block) in contents(messages).filter(|(m, ..)| is_of_user(*m)) {
-        let place = Place::Content(m, c);
-        for (part, attached) in attached(block) {
-            if matches!(attached, Attached::Video(_)) && !profile.takes_videos {
-                let wording = "This model doesn't support the video content block that you provided. Update the content \
-                               block and try again.";
-                violations.add(ViolationKind::Attachments, place, wording);
-            } else if attached.is_in_s3() && !profile.takes_s3 {
-                let nested = part.map(|part| format!(".toolResult.content.{part}")).unwrap_or_default();
-                let kind = attached.kind();
-                let wording = format!(
-                    "The model returned the following errors: {place}{nested}.{kind}.source.type: Field required"
-                );
-                violations.add(ViolationKind::Attachments, place, wording);
-            }
+fn check_support(all: &[Placed<'_>], profile: &Profile, violations: &mut Violations) {
+    for placed in all.iter().filter(|placed| placed.message.role == ConversationRole::User) {
+        if matches!(placed.attached, Attached::Video(_)) && !profile.supports_videos {
+            let wording = "This model doesn't support the video content block that you provided. Update the content \
+                           block and try again.";
+            violations.add(placed.place, wording);
+        } else if placed.attached.is_in_s3() && !profile.supports_s3 {
+            let path = placed.path();
+            let wording = format!("The model returned the following errors: {path}.source.type: Field required");
+            violations.add(placed.place, wording);
         }
     }
 }
@@ -145,27 +140,30 @@ pub(in crate::bedrock) fn attached_part(part: &ToolResultContentBlock) -> Option
     }
 }
 
-fn check_images(images: &[Placed<'_, ImageBlock>], documents: usize, profile: &Profile, violations: &mut Violations) {
-    if let Some(first_too_many) = images.get(profile.max_images) {
+fn check_images(all: &[Placed<'_>], profile: &Profile, violations: &mut Violations) {
+    let images = || all.iter().filter(|placed| matches!(placed.attached, Attached::Image(_)));
+    if let Some(first_too_many) = images().nth(profile.max_images) {
         let wording = format!(
-            "The model returned the following errors: too many images and documents: {} + {documents} > {}",
-            images.len(),
+            "The model returned the following errors: too many images and documents: {} + {} > {}",
+            images().count(),
+            all.iter().filter(|placed| matches!(placed.attached, Attached::Document(_))).count(),
             profile.max_images
         );
-        violations.add(ViolationKind::Attachments, first_too_many.place, wording);
+        violations.add(first_too_many.place, wording);
     }
-    for Placed { block, place, part } in images {
-        let bytes = image_bytes(block);
-        if bytes > profile.max_image_bytes {
+    for placed in all {
+        if let Attached::Image(image) = placed.attached
+            && image_bytes(image) > profile.max_image_bytes
+        {
             // Bedrock counts the bytes in base64.
-            let (found, limit) = (in_base64(bytes), in_base64(profile.max_image_bytes));
-            let nested = part.map(|part| format!(".toolResult.content.{part}")).unwrap_or_default();
+            let (found, limit) = (in_base64(image_bytes(image)), in_base64(profile.max_image_bytes));
             let wording = format!(
-                "The model returned the following errors: {place}{nested}.image.source.bytes: image exceeds {} MB maximum: \
-                 {found} bytes > {limit} bytes",
+                "The model returned the following errors: {}.source.bytes: image exceeds {} MB maximum: {found} bytes > \
+                 {limit} bytes",
+                placed.path(),
                 megabytes(limit)
             );
-            violations.add(ViolationKind::Attachments, *place, wording);
+            violations.add(placed.place, wording);
         }
     }
 }
@@ -195,35 +193,34 @@ fn megabytes(bytes: usize) -> f64 {
     bytes as f64 / 1_048_576.0
 }
 
-fn check_documents(documents: &[Placed<'_, DocumentBlock>], profile: &Profile, violations: &mut Violations) {
-    if let Some(first_too_many) = documents.get(profile.max_documents) {
+fn check_documents(documents: &[(&DocumentBlock, &Placed<'_>)], profile: &Profile, violations: &mut Violations) {
+    if let Some((_, first_too_many)) = documents.get(profile.max_documents) {
         let wording = format!("You can't include more than {} documents in a request.", profile.max_documents);
-        violations.add(ViolationKind::Attachments, first_too_many.place, wording);
+        violations.add(first_too_many.place, wording);
     }
-    for Placed { block, place, .. } in documents {
-        if document_bytes(block) > profile.max_document_bytes {
+    for (document, Placed { place, .. }) in documents {
+        if document_bytes(document) > profile.max_document_bytes {
             let wording = format!(
                 "The maximum document size is {} MB. Reduce the size of your document and retry your request.",
                 megabytes(profile.max_document_bytes)
             );
-            violations.add(ViolationKind::Attachments, *place, wording);
+            violations.add(*place, wording);
         }
     }
 }
 
-fn check_names(documents: &[Placed<'_, DocumentBlock>], violations: &mut Violations) {
+fn check_names(documents: &[(&DocumentBlock, &Placed<'_>)], violations: &mut Violations) {
     let mut names = HashSet::new();
-    for Placed { block, place, part } in documents {
-        let name = block.name.as_str();
+    for (document, Placed { place, part, .. }) in documents {
+        let name = document.name.as_str();
         let length = name.chars().count();
         if length == 0 || length > MAX_DOCUMENT_NAME {
             let bound = if length == 0 { "greater than or equal to 1" } else { "less than or equal to 200" };
             let nested = part.map(|part| format!("toolResult.content.{}.member.", part + 1)).unwrap_or_default();
             let member = format!("{nested}document.name");
-            violations.add_constraint(ViolationKind::Attachments, *place, &member, &format!("have length {bound}"));
+            violations.add_constraint(*place, &member, &format!("have length {bound}"));
         } else if !is_document_name(name) {
             violations.add(
-                ViolationKind::Attachments,
                 *place,
                 "The document file name can only contain alphanumeric characters, whitespace characters, hyphens, \
                  parentheses, and square brackets. The name can't contain more than one consecutive whitespace \
@@ -232,7 +229,6 @@ fn check_names(documents: &[Placed<'_, DocumentBlock>], violations: &mut Violati
         }
         if !names.insert(name) {
             violations.add(
-                ViolationKind::Attachments,
                 *place,
                 "Messages can't contain duplicate document names. Rename the document and retry your request.",
             );

@@ -3,7 +3,7 @@
 use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
 use aws_sdk_bedrockruntime::types::{ContentBlock, SystemContentBlock, Tool};
 
-use super::{CachePlaces, Place, Profile, ViolationKind, Violations, contents};
+use super::{CachePlaces, Place, Profile, Violations, contents};
 
 pub(super) fn check(input: &ConverseInput, profile: &Profile, violations: &mut Violations) {
     // In the order of the cached prefix.
@@ -21,7 +21,7 @@ pub(super) fn check(input: &ConverseInput, profile: &Profile, violations: &mut V
             profile.max_cache_points,
             places.len()
         );
-        violations.add(ViolationKind::CachePoints, *place, wording);
+        violations.add(*place, wording);
     }
     match profile.cache_points {
         CachePlaces::Everywhere => {}
@@ -29,7 +29,7 @@ pub(super) fn check(input: &ConverseInput, profile: &Profile, violations: &mut V
             if let Some(place) = places.first() {
                 let wording = "You invoked an unsupported model or your request did not allow prompt caching. See the \
                                documentation for more information.";
-                violations.add(ViolationKind::CachePoints, *place, wording);
+                violations.add(*place, wording);
             }
         }
         CachePlaces::SystemAndTexts => {
@@ -39,13 +39,13 @@ pub(super) fn check(input: &ConverseInput, profile: &Profile, violations: &mut V
                      not permitted, please reformat your input and try again.",
                     pointer(place)
                 );
-                violations.add(ViolationKind::CachePoints, place, wording);
+                violations.add(place, wording);
             }
         }
     }
 }
 
-/// Returns whether the model takes a cache point after a block of a message. `None` is the start of the message.
+/// Returns whether the model accepts a cache point after a block of a message. `None` is the start of the message.
 pub(in crate::bedrock) fn allows_cache_point_after(block: Option<&ContentBlock>, profile: &Profile) -> bool {
     match profile.cache_points {
         CachePlaces::Everywhere => true,

@@ -5,13 +5,13 @@
 
 use aws_sdk_bedrockruntime::types::InferenceConfiguration;
 
-use super::{Place, ViolationKind, Violations};
+use super::{Place, Violations};
 
 const MAX_STOP_SEQUENCES: usize = 2_500;
 
 pub(super) fn check(config: &InferenceConfiguration, violations: &mut Violations) {
     let mut refuse = |member: &str, constraint: &str| {
-        violations.add_constraint(ViolationKind::Inference, Place::Inference, member, constraint);
+        violations.add_constraint(Place::Inference, member, constraint);
     };
     if config.max_tokens.is_some_and(|tokens| tokens < 1) {
         refuse("maxTokens", "have value greater than or equal to 1");
@@ -41,15 +41,16 @@ pub(super) fn check(config: &InferenceConfiguration, violations: &mut Violations
 mod tests {
     use aws_sdk_bedrockruntime::types::builders::InferenceConfigurationBuilder as Builder;
 
+    use super::super::ViolationKind;
     use super::*;
 
     #[test]
     fn out_of_range_settings_are_violations() {
         let config = InferenceConfiguration::builder;
         let violations_of = |config: Builder| {
-            let mut violations = Violations(Vec::new());
+            let mut violations = Violations { kind: ViolationKind::Inference, found: Vec::new() };
             check(&config.build(), &mut violations);
-            violations.0.iter().map(|violation| (violation.kind, violation.to_string())).collect::<Vec<_>>()
+            violations.found.iter().map(|violation| (violation.kind, violation.to_string())).collect::<Vec<_>>()
         };
         let many = |count| config().set_stop_sequences(Some(vec!["x".to_owned(); count]));
         for good in [

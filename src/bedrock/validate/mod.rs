@@ -44,15 +44,19 @@ pub(super) use tools::is_identifier;
 /// # Ok(()) }
 /// ```
 pub fn validate(input: &ConverseInput, profile: &Profile) -> Vec<Violation> {
-    let mut violations = Violations(Vec::new());
+    let mut violations = Violations { kind: ViolationKind::Messages, found: Vec::new() };
     turns::check(input, profile, &mut violations);
+    violations.kind = ViolationKind::Tools;
     tools::check(input, profile, &mut violations);
+    violations.kind = ViolationKind::Attachments;
     attachments::check(input.messages(), profile, &mut violations);
+    violations.kind = ViolationKind::CachePoints;
     cache::check(input, profile, &mut violations);
+    violations.kind = ViolationKind::Inference;
     if let Some(config) = input.inference_config() {
         inference::check(config, &mut violations);
     }
-    violations.0
+    violations.found
 }
 
 /// A rule of Bedrock that a request breaks.
@@ -140,32 +144,35 @@ impl fmt::Display for Place {
 impl Place {
     /// The path in errors of the service's own model, which counts from 1.
     fn counted_from_1(self) -> String {
-        match self {
-            Self::Request | Self::Inference => self.to_string(),
-            Self::System(block) => format!("system.{}.member", block + 1),
-            Self::Message(message) => format!("messages.{}.member", message + 1),
-            Self::Content(message, content) => {
-                format!("messages.{}.member.content.{}.member", message + 1, content + 1)
-            }
-            Self::Tool(tool) => format!("toolConfig.tools.{}.member", tool + 1),
-        }
+        let path = self.to_string();
+        let parts = path.split('.').map(|part| match part.parse::<usize>() {
+            Ok(index) => format!("{}.member", index + 1),
+            Err(_) => part.to_owned(),
+        });
+        parts.collect::<Vec<_>>().join(".")
     }
 }
 
-struct Violations(Vec<Violation>);
+struct Violations {
+    /// The kind of the violations that are added now.
+    kind: ViolationKind,
+    found: Vec<Violation>,
+}
 
 impl Violations {
-    fn add(&mut self, kind: ViolationKind, place: Place, wording: impl Into<String>) {
-        self.0.push(Violation { kind, place, wording: wording.into() });
+    fn add(&mut self, place: Place, wording: impl Into<String>) {
+        self.found.push(Violation { kind: self.kind, place, wording: wording.into() });
     }
 
     /// Adds a violation of the service's own model, such as the length of a member.
-    fn add_constraint(&mut self, kind: ViolationKind, place: Place, member: &str, constraint: &str) {
-        let wording = format!(
-            "1 validation error detected: Value at '{}.{member}' failed to satisfy constraint: Member must {constraint}",
-            place.counted_from_1()
+    fn add_constraint(&mut self, place: Place, member: &str, constraint: &str) {
+        let path = place.counted_from_1();
+        self.add(
+            place,
+            format!(
+                "1 validation error detected: Value at '{path}.{member}' failed to satisfy constraint: Member must {constraint}"
+            ),
         );
-        self.add(kind, place, wording);
     }
 }
 

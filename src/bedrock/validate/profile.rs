@@ -22,12 +22,12 @@ pub struct Profile {
     pub tool_results_first: bool,
     /// Whether a message with tool calls or results may have other contents.
     pub text_beside_tools: bool,
-    /// Whether the model streams its answer to a request with tools. Otherwise the answer arrives whole.
-    pub tools_while_streaming: bool,
-    /// Whether the model takes videos.
-    pub takes_videos: bool,
+    /// Whether the model streams its answer to a request with tools. Otherwise the answer arrives in one piece.
+    pub streams_with_tools: bool,
+    /// Whether the model supports videos.
+    pub supports_videos: bool,
     /// Whether Bedrock fetches attachments from `s3://` URLs for the model.
-    pub takes_s3: bool,
+    pub supports_s3: bool,
     /// The maximum number of images in a request.
     pub max_images: usize,
     /// The maximum size of an image, in bytes.
@@ -41,7 +41,7 @@ pub struct Profile {
     pub(in crate::bedrock) cache_points: CachePlaces,
 }
 
-/// The places where a model takes cache points.
+/// The places where a model accepts cache points.
 ///
 /// A model without a prompt cache refuses any cache point. Nova also refuses one after a tool or a tool result, which the
 /// [table of models](https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html) does not state.
@@ -61,9 +61,9 @@ impl Default for Profile {
             last_text_trimmed: false,
             tool_results_first: false,
             text_beside_tools: true,
-            tools_while_streaming: true,
-            takes_videos: true,
-            takes_s3: true,
+            streams_with_tools: true,
+            supports_videos: true,
+            supports_s3: true,
             max_images: 20,
             // 3.75 MB, which is 5 MB in base64. One of Bedrock's MB has 1,048,576 bytes.
             max_image_bytes: 3_932_160,
@@ -107,8 +107,8 @@ impl Profile {
             must_end_with_user: true,
             last_text_trimmed: true,
             tool_results_first: true,
-            takes_videos: false,
-            takes_s3: false,
+            supports_videos: false,
+            supports_s3: false,
             cache_points: CachePlaces::Everywhere,
             ..Self::default()
         }
@@ -128,9 +128,9 @@ impl Profile {
         let names_model = model_id.contains('.');
         Self {
             text_beside_tools: !is_any(&WITHOUT_TEXT_BESIDE_TOOLS),
-            tools_while_streaming: !is_any(&WITHOUT_STREAMED_TOOLS),
+            streams_with_tools: !is_any(&WITHOUT_STREAMED_TOOLS),
             // Only Nova is known to read from S3.
-            takes_s3: is_nova || !names_model,
+            supports_s3: is_nova || !names_model,
             cache_points: if is_nova { CachePlaces::SystemAndTexts } else { CachePlaces::Nowhere },
             ..Self::default()
         }
@@ -146,8 +146,8 @@ mod tests {
         let older = Profile { must_end_with_user: false, ..Profile::claude() };
         let oldest = Profile { cache_points: CachePlaces::Nowhere, ..older.clone() };
         let nova = Profile { cache_points: CachePlaces::SystemAndTexts, ..Profile::default() };
-        let named = Profile { takes_s3: false, ..Profile::default() };
-        let palmyra = Profile { tools_while_streaming: false, ..named.clone() };
+        let named = Profile { supports_s3: false, ..Profile::default() };
+        let palmyra = Profile { streams_with_tools: false, ..named.clone() };
         let llama = Profile { text_beside_tools: false, ..palmyra.clone() };
         for (id, profile) in [
             ("anthropic.claude-v2:1", &oldest),

@@ -10,7 +10,7 @@ use aws_sdk_bedrockruntime::types::{
 use aws_smithy_types::Document;
 
 use super::super::flatten::is_of_tool;
-use super::{Place, Profile, ViolationKind, Violations, contents};
+use super::{Place, Profile, Violations, contents};
 
 pub(super) fn check(input: &ConverseInput, profile: &Profile, violations: &mut Violations) {
     let messages = input.messages();
@@ -26,7 +26,6 @@ fn check_config(input: &ConverseInput, violations: &mut Violations) {
         && let Some((m, c, _)) = contents(input.messages()).find(|(.., block)| is_of_tool(block))
     {
         violations.add(
-            ViolationKind::Tools,
             Place::Content(m, c),
             "The toolConfig field must be defined when using toolUse and toolResult content blocks.",
         );
@@ -36,18 +35,18 @@ fn check_config(input: &ConverseInput, violations: &mut Violations) {
         let Tool::ToolSpec(spec) = tool else { continue };
         let place = Place::Tool(t);
         if let Some(constraint) = broken_constraint(&spec.name) {
-            violations.add_constraint(ViolationKind::Tools, place, "toolSpec.name", constraint);
+            violations.add_constraint(place, "toolSpec.name", constraint);
         }
         if !names.insert(spec.name.as_str()) {
             let wording = "The model returned the following errors: tools: Tool names must be unique.";
-            violations.add(ViolationKind::Tools, place, wording);
+            violations.add(place, wording);
         }
         if let Some(ToolInputSchema::Json(schema)) = &spec.input_schema
             && !is_of_type_object(schema)
         {
             let wording =
                 format!("The value at {place}.toolSpec.inputSchema.json.type must be one of the following: object.");
-            violations.add(ViolationKind::Tools, place, wording);
+            violations.add(place, wording);
         }
     }
 }
@@ -63,10 +62,10 @@ fn check_formats(messages: &[Message], violations: &mut Violations) {
         match block {
             ContentBlock::ToolUse(call) => {
                 if let Some(constraint) = broken_constraint(&call.tool_use_id) {
-                    violations.add_constraint(ViolationKind::Tools, place, "toolUse.toolUseId", constraint);
+                    violations.add_constraint(place, "toolUse.toolUseId", constraint);
                 }
                 if let Some(constraint) = broken_constraint(&call.name) {
-                    violations.add_constraint(ViolationKind::Tools, place, "toolUse.name", constraint);
+                    violations.add_constraint(place, "toolUse.name", constraint);
                 }
                 if !call.input.is_object() {
                     add_not_object(place, "toolUse.input", violations);
@@ -74,7 +73,7 @@ fn check_formats(messages: &[Message], violations: &mut Violations) {
             }
             ContentBlock::ToolResult(result) => {
                 if let Some(constraint) = broken_constraint(&result.tool_use_id) {
-                    violations.add_constraint(ViolationKind::Tools, place, "toolResult.toolUseId", constraint);
+                    violations.add_constraint(place, "toolResult.toolUseId", constraint);
                 }
                 check_result(result, place, violations);
             }
@@ -86,7 +85,7 @@ fn check_formats(messages: &[Message], violations: &mut Violations) {
 fn check_result(result: &ToolResultBlock, place: Place, violations: &mut Violations) {
     if result.status == Some(ToolResultStatus::Error) && result.content.is_empty() {
         let wording = format!("The content field at {place}.toolResult cannot be empty when status value is error.");
-        violations.add(ViolationKind::Tools, place, wording);
+        violations.add(place, wording);
     }
     for (r, part) in result.content.iter().enumerate() {
         if matches!(part, ToolResultContentBlock::Json(json) if !json.is_object()) {
@@ -99,7 +98,7 @@ fn add_not_object(place: Place, field: &str, violations: &mut Violations) {
     let wording = format!(
         "The format of the value at {place}.{field} is invalid. Provide a json object for the field and try again."
     );
-    violations.add(ViolationKind::Tools, place, wording);
+    violations.add(place, wording);
 }
 
 /// Checks that the next message answers each call.
@@ -116,7 +115,7 @@ fn check_pairs(messages: &[Message], profile: &Profile, violations: &mut Violati
                 m + 1,
                 join(&open)
             );
-            violations.add(ViolationKind::Tools, Place::Message(m + 1), wording);
+            violations.add(Place::Message(m + 1), wording);
         }
 
         let asked = m.checked_sub(1).and_then(|before| messages.get(before)).map_or(0, |before| calls(before).count());
@@ -126,7 +125,7 @@ fn check_pairs(messages: &[Message], profile: &Profile, violations: &mut Violati
                 "The number of toolResult blocks at messages.{m}.content exceeds the number of toolUse blocks of \
                  previous turn."
             );
-            violations.add(ViolationKind::Tools, Place::Message(m), wording);
+            violations.add(Place::Message(m), wording);
         }
         let first = message.content.iter().take_while(|block| block.is_tool_result()).count();
         if profile.tool_results_first && first < given {
@@ -135,7 +134,7 @@ fn check_pairs(messages: &[Message], profile: &Profile, violations: &mut Violati
                  the beginning of this message. Messages following `tool_use` blocks must begin with a matching number \
                  of `tool_result` blocks."
             );
-            violations.add(ViolationKind::Tools, Place::Message(m), wording);
+            violations.add(Place::Message(m), wording);
         }
         let has_others = message.content.iter().any(|block| !is_of_tool(block) && !block.is_cache_point());
         if !profile.text_beside_tools
@@ -146,7 +145,7 @@ fn check_pairs(messages: &[Message], profile: &Profile, violations: &mut Violati
             let wording = format!(
                 "messages.{m}.content: Conversation blocks and tool {kind} blocks cannot be provided in the same turn."
             );
-            violations.add(ViolationKind::Tools, Place::Message(m), wording);
+            violations.add(Place::Message(m), wording);
         }
     }
 }
@@ -165,7 +164,7 @@ fn check_ids(messages: &[Message], violations: &mut Violations) {
                 let place = Place::Content(m, c);
                 let wording =
                     format!("The model returned the following errors: {place}: `tool_use` ids must be unique");
-                violations.add(ViolationKind::Tools, place, wording);
+                violations.add(place, wording);
             }
         }
         earlier.extend(ids);
@@ -177,7 +176,7 @@ fn add_duplicates(kind: &str, m: usize, ids: &[&str], violations: &mut Violation
     let duplicates: Vec<_> = ids.iter().copied().filter(|id| !seen.insert(*id)).collect();
     if !duplicates.is_empty() {
         let wording = format!("The {kind} blocks at messages.{m}.content contain duplicate Ids: {}", join(&duplicates));
-        violations.add(ViolationKind::Tools, Place::Message(m), wording);
+        violations.add(Place::Message(m), wording);
     }
 }
 
@@ -195,7 +194,7 @@ fn join(ids: &[&str]) -> String {
     ids.collect::<Vec<_>>().join(", ")
 }
 
-/// Returns whether Bedrock takes the text as the id of a call or the name of a tool.
+/// Returns whether Bedrock accepts the text as the id of a call or the name of a tool.
 pub(in crate::bedrock) fn is_identifier(text: &str) -> bool {
     broken_constraint(text).is_none()
 }

@@ -82,7 +82,7 @@ use service::Service;
 /// The text of an answer without a script.
 pub(super) const DEFAULT_TEXT: &str = "Yes, I am here.";
 
-/// A Bedrock in this process, for the real SDK client.
+/// A Bedrock in this process that the real SDK client talks to.
 ///
 /// A request takes the next [`reply`](Self::reply), or else the one that the responder returns. Clones share the script, the
 /// received requests and the counters.

@@ -12,11 +12,11 @@ use crate::bedrock::validate::{Attached, Place, Profile, attached, attached_part
 
 pub(super) fn repair(messages: &mut [Message], profile: &Profile, repairs: &mut Repairs) {
     replace_of_assistant(messages, repairs);
-    if !profile.takes_videos {
+    if !profile.supports_videos {
         let is_video = |attached: Attached<'_>| matches!(attached, Attached::Video(_));
-        replace(messages, is_video, "the model does not take videos", repairs);
+        replace(messages, is_video, "the model does not support videos", repairs);
     }
-    if !profile.takes_s3 {
+    if !profile.supports_s3 {
         let why = "the model does not read from S3; add its bytes";
         replace(messages, |attached: Attached<'_>| attached.is_in_s3(), why, repairs);
     }

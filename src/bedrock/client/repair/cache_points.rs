@@ -1,4 +1,4 @@
-//! Removes cache points that the model does not take.
+//! Removes cache points that the model does not support.
 
 use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
 use aws_sdk_bedrockruntime::types::{ContentBlock, SystemContentBlock, Tool};
@@ -15,7 +15,7 @@ pub(super) fn remove_surplus(input: &mut ConverseInput, profile: &Profile, repai
     remove_misplaced(input, profile);
     remove_oldest(input, count(input).saturating_sub(profile.max_cache_points));
     if count(input) < before {
-        repairs.add("messages", "removed cache points that the model does not take");
+        repairs.add("messages", "removed cache points that the model does not support");
     }
 }
 

@@ -348,7 +348,7 @@ fn prompts_tools_and_cache_points_are_repaired() {
                 "system: removed blank texts",
                 "toolConfig.tools: removed tools with the name of another tool",
                 "messages.4: removed an empty message",
-                "messages: removed cache points that the model does not take",
+                "messages: removed cache points that the model does not support",
             ]
         );
         assert_eq!(validate(&input, &profile), []);

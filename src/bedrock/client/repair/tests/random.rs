@@ -77,8 +77,8 @@ fn profile() -> impl Strategy<Value = Profile> {
             profile.last_text_trimmed,
             profile.tool_results_first,
             profile.text_beside_tools,
-            profile.takes_videos,
-            profile.takes_s3,
+            profile.supports_videos,
+            profile.supports_s3,
         ] = flags;
         profile.cache_points = places;
         profile.max_cache_points = points;
