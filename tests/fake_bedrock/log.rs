@@ -62,7 +62,7 @@ async fn log_without_faults_passes_everything_on() {
     let header = header("CA1");
     log.open_call(&header).await.unwrap();
     let page = log.list_calls(&CallQuery::of_day(Day::of_ms(START_MS))).await.unwrap();
-    assert_eq!(page.calls, [header.clone()]);
+    assert_eq!(page.calls, std::slice::from_ref(&header));
     let resumed = log.resume_call(header.call_id()).await.unwrap();
     assert!(resumed.header.is_some());
     log.change_call(header.call_id(), &CallChange::Resume).await.unwrap();

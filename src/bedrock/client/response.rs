@@ -10,6 +10,9 @@ pub(crate) struct ErrorResponse<'a> {
     pub(crate) request_id: Option<&'a str>,
 }
 
+/// A failure from its description.
+type MakeFailure = fn(String) -> Failure;
+
 /// Error codes whose messages cannot quote the request, because Bedrock writes them before it reads the request.
 const BEFORE_READING: [&str; 5] = [
     "AccessDeniedException",
@@ -21,7 +24,7 @@ const BEFORE_READING: [&str; 5] = [
 
 /// Known parts of the messages of `ValidationException`, with their meaning and what to do. Other parts may quote the
 /// request.
-const KNOWN: [(&str, fn(String) -> Failure, &str); 17] = [
+const KNOWN: [(&str, MakeFailure, &str); 17] = [
     ("model identifier is invalid", Failure::Denied, "check the model id and the region"),
     ("on-demand throughput", Failure::Denied, "use an inference profile of the model"),
     ("Operation not allowed", Failure::Denied, "request access to the model for the account"),
@@ -48,7 +51,7 @@ impl ErrorResponse<'_> {
         failure(self.describe(known.map(|(part, _, advice)| (*part, *advice))))
     }
 
-    fn failure_by_code(&self) -> fn(String) -> Failure {
+    fn failure_by_code(&self) -> MakeFailure {
         match (self.code.unwrap_or_default(), self.status) {
             ("ThrottlingException" | "ServiceQuotaExceededException" | "TooManyRequestsException", _) => {
                 |_| Failure::Throttled
