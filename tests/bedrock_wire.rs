@@ -1,4 +1,4 @@
-//! What the real SDK client sends, against the JSON and the requests of this crate. Nothing leaves the process.
+//! The JSON and the requests of this crate equal the bytes of the real SDK client. Nothing leaves the process.
 #![cfg(feature = "bedrock")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "helpers of tests")]
 
@@ -20,7 +20,7 @@ use serde_json::{Value as Json, json};
 use verbale::Value;
 use verbale::bedrock::{ConverseRequest, to_document, to_json};
 
-/// Keeps the body of the last request, and answers with a greeting.
+/// Keeps the body of the last request and answers with a greeting.
 #[derive(Debug, Clone, Default)]
 struct Capture(Arc<Mutex<Json>>);
 
@@ -40,7 +40,7 @@ impl HttpClient for Capture {
     }
 }
 
-/// The body that the SDK sends for `input`.
+/// Returns the body that the SDK sends for `input`.
 fn sent(input: ConverseInput) -> Json {
     let capture = Capture::default();
     let config = Config::builder()
@@ -59,7 +59,7 @@ fn sent(input: ConverseInput) -> Json {
     capture.0.lock().unwrap().take()
 }
 
-fn assert_as_sent(messages: Vec<Message>) {
+fn assert_equals_sent(messages: Vec<Message>) {
     let ours: Json = messages.iter().map(to_json).collect();
     let input = ConverseInput::builder().model_id("model").set_messages(Some(messages)).build().unwrap();
     assert_eq!(ours, sent(input)["messages"]);
@@ -127,7 +127,7 @@ fn tool_use() -> ContentBlock {
 }
 
 #[test]
-fn what_this_crate_makes_is_as_the_sdk_sends_it() {
+fn blocks_of_this_crate_equal_those_of_the_sdk() {
     let result = ToolResultBlock::builder()
         .tool_use_id("call_1")
         .status(ToolResultStatus::Error)
@@ -139,7 +139,7 @@ fn what_this_crate_makes_is_as_the_sdk_sends_it() {
         .content(ToolResultContentBlock::SearchResult(search_result()))
         .r#type("tool_result");
     let bare = ToolResultBlock::builder().tool_use_id("call_2").set_content(Some(Vec::new())).build().unwrap();
-    assert_as_sent(vec![
+    assert_equals_sent(vec![
         message(
             ConversationRole::User,
             [
@@ -161,7 +161,7 @@ fn what_this_crate_makes_is_as_the_sdk_sends_it() {
 }
 
 #[test]
-fn every_other_block_is_as_the_sdk_sends_it() {
+fn other_blocks_equal_those_of_the_sdk() {
     let error = || ErrorBlock::builder().message("too blurred").build();
     let audio = |source| {
         let audio = AudioBlock::builder().format(AudioFormat::Mp3).source(source).error(error());
@@ -180,7 +180,7 @@ fn every_other_block_is_as_the_sdk_sends_it() {
         .unwrap();
     let reference = || ToolReference::builder().name("get_user").server_name("crm").build();
     let pages = DocumentContentBlock::Text("page 1".into());
-    assert_as_sent(vec![message(
+    assert_equals_sent(vec![message(
         ConversationRole::Assistant,
         [
             audio(AudioSource::Bytes(blob())),
@@ -224,7 +224,7 @@ fn citations() -> ContentBlock {
 }
 
 #[test]
-fn a_request_is_sent_in_its_order() {
+fn request_keeps_its_order() {
     let schema = json!({"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]});
     let document = to_document(&Value::try_from(schema.clone()).unwrap());
     let spec = ToolSpecification::builder().name("get_user").input_schema(ToolInputSchema::Json(document));
@@ -253,7 +253,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
     #[test]
-    fn any_text_is_as_the_sdk_sends_it(texts in proptest::collection::vec(".*", 1..20)) {
-        assert_as_sent(vec![message(ConversationRole::User, texts.into_iter().map(ContentBlock::Text))]);
+    fn any_text_equals_that_of_the_sdk(texts in proptest::collection::vec(".*", 1..20)) {
+        assert_equals_sent(vec![message(ConversationRole::User, texts.into_iter().map(ContentBlock::Text))]);
     }
 }

@@ -361,7 +361,7 @@ proptest! {
     #[test]
     fn no_incomplete_call_reaches_a_provider(steps in prop::collection::vec((built(), any::<bool>(), labels()), 1..30)) {
         let mut world = World::new();
-        let mut profile = Profile::claude();
+        let mut profile = Profile::for_model("anthropic.claude-sonnet-5");
         // The client repairs the end of a conversation and the number of its attachments.
         (profile.last_text_trimmed, profile.must_end_with_user) = (false, false);
         (profile.max_images, profile.max_documents) = (usize::MAX, usize::MAX);

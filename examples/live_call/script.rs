@@ -140,7 +140,7 @@ pub fn answer(request: &ReceivedRequest, pace: &Pace) -> ScriptedReply {
 
 impl Turn {
     fn answer_to(&self, request: &ReceivedRequest) -> Option<ScriptedReply> {
-        let mut last = request.messages().last()?.content.iter().rev();
+        let mut last = request.input().messages().last()?.content.iter().rev();
         let asked = last.find(|block| matches!(block, ContentBlock::Text(_) | ContentBlock::ToolResult(_)))?;
         match (asked, &self.answer) {
             (ContentBlock::ToolResult(result), Answer::Calls { id, then, .. }) if result.tool_use_id == *id => {

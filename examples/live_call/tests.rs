@@ -111,7 +111,7 @@ async fn what_keeps_the_model_from_answering_is_told_on_one_line() {
 
 #[tokio::test]
 async fn a_passing_failure_is_an_apology_and_the_call_goes_on() {
-    let bedrock = FakeBedrock::answering(|_| ScriptedReply::throttled());
+    let bedrock = FakeBedrock::answering(|_| ScriptedReply::refused(BedrockException::Throttling));
     let (played, shown) = typed(&bedrock, &["Hello"]).await;
     played.unwrap();
     assert!(shown.contains("assistant  I am sorry, something went wrong."), "{shown}");

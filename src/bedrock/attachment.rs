@@ -1,4 +1,4 @@
-//! Media and documents as Converse takes them, in a message and in the result of a tool alike.
+//! Media and documents as attachments of Converse, in a message or in a tool result.
 
 use std::fmt;
 
@@ -14,10 +14,10 @@ use super::escape::{label, unavailable};
 use crate::exchange::converse::formats::format;
 use crate::message::{Document, Media, MediaKind, Source, Text, is_blank};
 
-/// The longest name of a document that Bedrock takes, in characters.
+/// The maximum length of a document name, in characters.
 pub(super) const MAX_DOCUMENT_NAME: usize = 200;
 
-/// An attachment, or a text about it.
+/// An attachment, or the text that replaces it.
 pub(super) enum Attachment {
     Image(ImageBlock),
     Video(VideoBlock),
@@ -48,112 +48,114 @@ impl From<Attachment> for ToolResultContentBlock {
 }
 
 impl Attachment {
-    /// An image or video, behind its hint where it has one; what Converse does not take, as a text.
+    /// Converts an image or a video, after its hint if it has one. Media that Converse does not accept become a text.
     ///
-    /// Errors: the SDK refuses to build it.
+    /// Returns [`BedrockError`] if the SDK refuses to build the block.
     pub(super) fn media(media: &Media) -> Result<Vec<Self>, BedrockError> {
         let block = match media.kind {
-            MediaKind::Image => match taken_image(media) {
-                Ok((format, source)) => {
-                    let image = ImageBlock::builder().format(format).source(source.into()).build();
-                    Self::Image(image.map_err(BedrockError::build("an image block"))?)
-                }
-                Err(_) => return Ok(vec![Self::Text(told_media(media))]),
-            },
-            MediaKind::Video => match taken_video(media) {
-                Ok((format, source)) => {
-                    let video = VideoBlock::builder().format(format).source(source.into()).build();
-                    Self::Video(video.map_err(BedrockError::build("a video block"))?)
-                }
-                Err(_) => return Ok(vec![Self::Text(told_media(media))]),
-            },
-            MediaKind::Audio => return Ok(vec![Self::Text(told_media(media))]),
+            MediaKind::Image => image_source(media).ok().map(|(format, source)| {
+                let source = source.map(ImageSource::Bytes, ImageSource::S3Location);
+                let image = ImageBlock::builder().format(format).source(source).build();
+                image.map(Self::Image).map_err(BedrockError::build("an image block"))
+            }),
+            MediaKind::Video => video_source(media).ok().map(|(format, source)| {
+                let source = source.map(VideoSource::Bytes, VideoSource::S3Location);
+                let video = VideoBlock::builder().format(format).source(source).build();
+                video.map(Self::Video).map_err(BedrockError::build("a video block"))
+            }),
+            MediaKind::Audio => None,
         };
+        let Some(block) = block.transpose()? else { return Ok(vec![Self::Text(media_text(media))]) };
         let hint = hint(media).map(|hint| Self::Text(label(media.kind.as_str(), hint)));
         Ok(hint.into_iter().chain([block]).collect())
     }
 
-    /// A document; what Converse does not take, as a text.
+    /// Converts a document. A document that Converse does not accept becomes a text.
     ///
-    /// Errors: the SDK refuses to build it.
+    /// Returns [`BedrockError`] if the SDK refuses to build the block.
     pub(super) fn document(document: &Document) -> Result<Self, BedrockError> {
-        let Ok((format, source)) = taken_document(document) else {
-            return Ok(Self::Text(told_document(document)));
+        let Ok((format, source)) = document_source(document) else {
+            return Ok(Self::Text(document_text(document)));
         };
+        let source = source.map(DocumentSource::Bytes, DocumentSource::S3Location);
         let name = document_name(document.title.as_deref().unwrap_or_default());
-        let document = DocumentBlock::builder().format(format).name(name).source(source.into()).build();
-        Ok(Self::Document(document.map_err(BedrockError::build("a document block"))?))
+        let document = DocumentBlock::builder().format(format).name(name).source(source).build();
+        document.map(Self::Document).map_err(BedrockError::build("a document block"))
     }
 }
 
-/// Why the model is told of an attachment, and not given it.
+/// Why an attachment becomes a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Untaken {
-    /// Converse has a block for it, but the models that hold a dialogue in it refuse the whole request.
-    Sound,
-    OfAssistant,
+pub(super) enum Unsupported {
+    /// Converse has an audio block, but the text models refuse the whole request.
+    Audio,
+    FromAssistant,
     NoBytes,
     /// Bedrock fetches from S3 only.
     Url,
     ContentId,
-    /// Its type is not known, or Converse does not take it; with those that it takes.
+    /// The type is unknown or not supported. Holds the supported types.
     Format(&'static str),
 }
 
-/// In words that tell nothing of what was said, and what to do.
-impl fmt::Display for Untaken {
+/// Says why and what to do, without anything that was said.
+impl fmt::Display for Unsupported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Sound => "the model takes no sound: add what is said in it as a text",
-            Self::OfAssistant => "the model takes none from the assistant: add it to a user message",
-            Self::NoBytes => "it has no bytes",
+            Self::Audio => "the model does not support audio: add a transcript as text",
+            Self::FromAssistant => "Converse accepts attachments only from users: add it to a user message",
+            Self::NoBytes => "it is empty: add its bytes",
             Self::Url => "Bedrock does not fetch its URL: add its bytes, or, for Nova, an `s3://` URL",
-            Self::ContentId => "it is in a content store: put its bytes in with `contents::resolve`",
-            Self::Format(known) => {
-                return write!(f, "its type is not known, or none that Converse takes: {known}");
+            Self::ContentId => "it is in a content store: load it with `contents::resolve`",
+            Self::Format(supported) => {
+                return write!(f, "its type is unknown or not supported: use {supported}");
             }
         })
     }
 }
 
-const IMAGES: &str = "image/png, image/jpeg, image/gif, image/webp";
-const VIDEOS: &str = "video/mp4, video/quicktime, video/webm, video/x-matroska, video/mpeg, video/3gpp, video/x-flv, \
+const IMAGES: &str = "image/png, image/jpeg, image/gif or image/webp";
+const VIDEOS: &str = "video/mp4, video/quicktime, video/webm, video/x-matroska, video/mpeg, video/3gpp, video/x-flv or \
                       video/x-ms-wmv";
-const DOCUMENTS: &str = "application/pdf, text/plain, text/markdown, text/html, text/csv, or one of Word or Excel";
+const DOCUMENTS: &str = "application/pdf, text/plain, text/markdown, text/html, text/csv, Word or Excel";
 
-/// Why a user's media is told of; `None` where it is given.
-pub(super) fn untaken_media(media: &Media) -> Option<Untaken> {
+/// Returns why media of a user becomes a text, or `None` if Converse accepts it.
+pub(super) fn unsupported_media(media: &Media) -> Option<Unsupported> {
     match media.kind {
-        MediaKind::Image => taken_image(media).err(),
-        MediaKind::Video => taken_video(media).err(),
-        MediaKind::Audio => Some(Untaken::Sound),
+        MediaKind::Image => image_source(media).err(),
+        MediaKind::Video => video_source(media).err(),
+        MediaKind::Audio => Some(Unsupported::Audio),
     }
 }
 
-/// Why a user's document is told of; `None` where it is given.
-pub(super) fn untaken_document(document: &Document) -> Option<Untaken> {
-    taken_document(document).err()
+/// Returns why a document of a user becomes a text, or `None` if Converse accepts it.
+pub(super) fn unsupported_document(document: &Document) -> Option<Unsupported> {
+    document_source(document).err()
 }
 
-fn taken_image(media: &Media) -> Result<(ImageFormat, Located), Untaken> {
-    taken(&media.source, || format(Some(media.kind), media.known_type().as_deref()).map(ImageFormat::from), IMAGES)
+fn image_source(media: &Media) -> Result<(ImageFormat, Located), Unsupported> {
+    supported(&media.source, || format(Some(media.kind), media.known_type().as_deref()), IMAGES)
 }
 
-fn taken_video(media: &Media) -> Result<(VideoFormat, Located), Untaken> {
-    taken(&media.source, || format(Some(media.kind), media.known_type().as_deref()).map(VideoFormat::from), VIDEOS)
+fn video_source(media: &Media) -> Result<(VideoFormat, Located), Unsupported> {
+    supported(&media.source, || format(Some(media.kind), media.known_type().as_deref()), VIDEOS)
 }
 
-fn taken_document(document: &Document) -> Result<(DocumentFormat, Located), Untaken> {
-    taken(&document.source, || format(None, document.known_type().as_deref()).map(DocumentFormat::from), DOCUMENTS)
+fn document_source(document: &Document) -> Result<(DocumentFormat, Located), Unsupported> {
+    supported(&document.source, || format(None, document.known_type().as_deref()), DOCUMENTS)
 }
 
-fn taken<F>(source: &Source, format: impl FnOnce() -> Option<F>, known: &'static str) -> Result<(F, Located), Untaken> {
+fn supported<F: From<&'static str>>(
+    source: &Source,
+    format: impl FnOnce() -> Option<&'static str>,
+    types: &'static str,
+) -> Result<(F, Located), Unsupported> {
     let located = Located::new(source)?;
-    Ok((format().ok_or(Untaken::Format(known))?, located))
+    Ok((format().ok_or(Unsupported::Format(types))?.into(), located))
 }
 
-/// The media as a text, where the model cannot be given it.
-pub(super) fn told_media(media: &Media) -> String {
+/// The text that replaces media.
+pub(super) fn media_text(media: &Media) -> String {
     unavailable(media.kind.as_str(), hint(media).or(media.mime_type.as_deref()))
 }
 
@@ -161,8 +163,8 @@ fn hint(media: &Media) -> Option<&str> {
     media.prompt_hint.as_deref().filter(|hint| !is_blank(hint))
 }
 
-/// The document as a text, where the model cannot be given it.
-pub(super) fn told_document(document: &Document) -> String {
+/// The text that replaces a document.
+pub(super) fn document_text(document: &Document) -> String {
     let label = document.title.as_ref().or(document.mime_type.as_ref());
     unavailable("document", label.map(Text::as_str))
 }
@@ -174,70 +176,44 @@ enum Located {
 }
 
 impl Located {
-    fn new(source: &Source) -> Result<Self, Untaken> {
+    fn new(source: &Source) -> Result<Self, Unsupported> {
         match source {
-            Source::Bytes(bytes) if bytes.is_empty() => Err(Untaken::NoBytes),
+            Source::Bytes(bytes) if bytes.is_empty() => Err(Unsupported::NoBytes),
             Source::Bytes(bytes) => Ok(Self::Bytes(Blob::from_maybe_shared(Bytes::from_owner(bytes.clone())))),
             Source::Url(url) if url.starts_with("s3://") => {
-                S3Location::builder().uri(url.as_str()).build().map(Self::S3).map_err(|_| Untaken::Url)
+                S3Location::builder().uri(url.as_str()).build().map(Self::S3).map_err(|_| Unsupported::Url)
             }
-            Source::Url(_) => Err(Untaken::Url),
-            Source::ContentId(_) => Err(Untaken::ContentId),
+            Source::Url(_) => Err(Unsupported::Url),
+            Source::ContentId(_) => Err(Unsupported::ContentId),
+        }
+    }
+
+    fn map<S>(self, bytes: fn(Blob) -> S, s3: fn(S3Location) -> S) -> S {
+        match self {
+            Self::Bytes(blob) => bytes(blob),
+            Self::S3(location) => s3(location),
         }
     }
 }
 
-impl From<Located> for ImageSource {
-    fn from(located: Located) -> Self {
-        match located {
-            Located::Bytes(bytes) => Self::Bytes(bytes),
-            Located::S3(location) => Self::S3Location(location),
-        }
-    }
-}
-
-impl From<Located> for VideoSource {
-    fn from(located: Located) -> Self {
-        match located {
-            Located::Bytes(bytes) => Self::Bytes(bytes),
-            Located::S3(location) => Self::S3Location(location),
-        }
-    }
-}
-
-impl From<Located> for DocumentSource {
-    fn from(located: Located) -> Self {
-        match located {
-            Located::Bytes(bytes) => Self::Bytes(bytes),
-            Located::S3(location) => Self::S3Location(location),
-        }
-    }
-}
-
-/// A name that Bedrock takes: what it does not take becomes a single space.
+/// Converts a title to a document name. Characters that Bedrock refuses become a single space.
 pub(super) fn document_name(title: &str) -> String {
-    let words = title.split(|c: char| !is_of_document_name(c)).filter(|word| !word.is_empty());
-    let mut name = words.fold(String::new(), |mut name, word| {
-        if !name.is_empty() {
-            name.push(' ');
-        }
-        name.push_str(word);
-        name
-    });
+    let words: Vec<_> = title.split(|c: char| !is_name_character(c)).filter(|word| !word.is_empty()).collect();
+    let mut name = words.join(" ");
     name.truncate(MAX_DOCUMENT_NAME);
     name.truncate(name.trim_end().len());
     if name.is_empty() { "document".to_owned() } else { name }
 }
 
-/// Whether Bedrock takes the name of a document.
+/// Returns whether Bedrock accepts the name of a document.
 pub(super) fn is_document_name(name: &str) -> bool {
     (1..=MAX_DOCUMENT_NAME).contains(&name.chars().count())
         && !name.contains("  ")
-        && name.chars().all(|c| c == ' ' || is_of_document_name(c))
+        && name.chars().all(|c| c == ' ' || is_name_character(c))
 }
 
-/// Whether Bedrock takes the character in the name of a document, beside single spaces.
-fn is_of_document_name(c: char) -> bool {
+/// Returns whether a document name may contain the character. Single spaces are allowed too.
+fn is_name_character(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '(' | ')' | '[' | ']')
 }
 
@@ -246,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_document_gets_a_name_that_bedrock_takes() {
+    fn title_becomes_a_valid_document_name() {
         let long = "x ".repeat(150);
         for (title, name) in [
             ("", "document"),

@@ -1,4 +1,4 @@
-//! [`Value`]s as the SDK's documents (tool arguments, schemas, results), and back; documents as JSON.
+//! Conversions between [`Value`]s, the SDK's documents (tool arguments, schemas, results) and JSON.
 
 use aws_smithy_types::{Document, Number as SdkNumber};
 use base64::Engine;
@@ -7,10 +7,10 @@ use serde_json::Value as Json;
 
 use crate::message::{MessageError, Number, Value};
 
-/// A value as a document of the SDK: the input of a tool call, the schema of a tool.
+/// Converts a value to a document of the SDK, such as the input of a tool call or the schema of a tool.
 ///
-/// What JSON cannot say is told as near as it can: bytes as a text in base64, and a number that
-/// is no `i64`, `u64` or exact `f64` as a text of its digits.
+/// Values that JSON cannot express become strings: bytes in base64, and a number that does not fit an `i64`, a `u64` or,
+/// exactly, an `f64` as its digits.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -47,9 +47,10 @@ fn number_document(number: &Number) -> Document {
     }
 }
 
-/// A document of the SDK as a value: the arguments of a tool call that the model made.
+/// Converts a document of the SDK, such as the input of a tool call, to a value.
 ///
-/// Errors: NaN or an infinite number, a number that DynamoDB cannot hold, nested more than 32 deep.
+/// Returns [`MessageError`] if a number is NaN, infinite or outside DynamoDB's range, or if the document is nested more than
+/// 32 levels deep.
 pub fn from_document(document: &Document) -> Result<Value, MessageError> {
     Ok(match document {
         Document::Null => Value::Null,
@@ -68,7 +69,7 @@ pub fn from_document(document: &Document) -> Result<Value, MessageError> {
     })
 }
 
-/// A document as the SDK sends it.
+/// Returns the JSON that the SDK sends for a document.
 pub(super) fn document_json(document: &Document) -> Json {
     match document {
         Document::Null => Json::Null,
@@ -82,7 +83,7 @@ pub(super) fn document_json(document: &Document) -> Json {
     }
 }
 
-/// The SDK sends what JSON has no number for as a text.
+/// The SDK sends numbers that JSON lacks as strings.
 fn float_json(float: f64) -> Json {
     if float.is_nan() {
         "NaN".into()
@@ -100,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_goes_in_and_comes_out() {
+    fn json_values_survive_a_round_trip() {
         let json = json!({"a": [1, -2, 2.5, null, true, "x"], "big": u64::MAX, "small": i64::MIN, "none": {}});
         let value = Value::try_from(json.clone()).unwrap();
         let document = to_document(&value);
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_json_cannot_say_is_told_as_near_as_it_can() {
+    fn bytes_and_long_numbers_become_strings() {
         let long: Number = "12345678901234567890123456789012345678".parse().unwrap();
         let value = Value::map([("bytes", Value::from(b"hi".as_slice())), ("long", long.into())]).unwrap();
         assert_eq!(
@@ -119,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_without_a_value_is_refused() {
+    fn nan_and_deep_nesting_are_refused() {
         let nan = Document::Number(SdkNumber::Float(f64::NAN));
         assert_eq!(from_document(&nan), Err(MessageError::NOT_FINITE));
         let deep = (0..33).fold(Document::Null, |inner, _| Document::Array(vec![inner]));

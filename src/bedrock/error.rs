@@ -1,44 +1,48 @@
-//! [`BedrockError`]: why something cannot be said in Bedrock's types.
+//! [`BedrockError`]: why a message or a request cannot be built for Converse.
 
 use aws_sdk_bedrockruntime::error::BuildError;
 
 use crate::message::{MessageId, Role};
 
-/// Why something cannot be said in Bedrock's types. Never holds what was said.
+/// An error of building a message or a request for Converse. Never holds what was said.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum BedrockError {
-    /// Summaries and supervisor messages are no messages for the model.
+#[error(transparent)]
+pub struct BedrockError(Reason);
+
+#[derive(Debug, thiserror::Error)]
+enum Reason {
     #[error(
-        "message {id} is a {role} message, which never reaches the model as a message: \
-         hand over the manager's `messages()`, and a summary with `ConverseRequest::summary`"
+        "message {0} is a {1} message, and Converse accepts only user and assistant messages: send the manager's \
+         `messages()`, and the summary with `ConverseRequest::summary`"
     )]
-    NotSpoken {
-        /// The message.
-        id: MessageId,
-        /// Its role.
-        role: Role,
-    },
-    /// Bedrock refuses a message without contents.
-    #[error("message {id} has nothing that a model could read: leave it out of the window")]
-    Empty {
-        /// The message.
-        id: MessageId,
-    },
-    /// The SDK refused to build a value.
-    #[error("the SDK did not build {what}")]
-    Build {
-        /// The type of the value.
-        what: &'static str,
-        /// What the SDK missed.
-        #[source]
-        source: Box<BuildError>,
-    },
+    Role(MessageId, Role),
+    #[error("message {0} has no contents that the model can read: leave it out of the window")]
+    Empty(MessageId),
+    #[error("the SDK did not build {0}")]
+    Build(&'static str, #[source] Box<BuildError>),
 }
 
 impl BedrockError {
-    /// Maps what the builder of `what` says.
-    pub(super) fn build(what: &'static str) -> impl FnOnce(BuildError) -> Self {
-        move |source| Self::Build { what, source: Box::new(source) }
+    /// Returns the message that Converse does not accept, which can be left out of the request.
+    ///
+    /// Returns `None` if the SDK refused to build a value.
+    pub fn message_id(&self) -> Option<MessageId> {
+        match self.0 {
+            Reason::Role(id, _) | Reason::Empty(id) => Some(id),
+            Reason::Build(..) => None,
+        }
+    }
+
+    pub(super) fn role(id: MessageId, role: Role) -> Self {
+        Self(Reason::Role(id, role))
+    }
+
+    pub(super) fn empty(id: MessageId) -> Self {
+        Self(Reason::Empty(id))
+    }
+
+    /// Maps an error of the SDK's builder of `value`.
+    pub(super) fn build(value: &'static str) -> impl FnOnce(BuildError) -> Self {
+        move |source| Self(Reason::Build(value, Box::new(source)))
     }
 }

@@ -1,4 +1,4 @@
-//! Tool calls and results as texts, for a request that has no tools; and unique names for documents.
+//! Tool calls and results as texts for requests without tools, and unique names of documents.
 
 use std::collections::HashSet;
 
@@ -10,13 +10,13 @@ use super::attachment::MAX_DOCUMENT_NAME;
 use super::escape::plain_json;
 use super::json::{tool_result_block, tool_use_block};
 
-/// Turns tool calls and results into texts, in their places: `[tool call: {…}]` and `[tool result: {…}]`, with the
-/// JSON of the block on one line. Images, videos and documents of a result follow it as blocks of their own.
+/// Replaces tool calls and results with texts: `[tool call: {…}]` and `[tool result: {…}]`, with the JSON of the block on
+/// one line. Images, videos and documents of a result follow it as separate blocks.
 pub(super) fn tools_as_texts(messages: &mut [Message]) {
     for message in messages {
         for block in &mut message.content {
             if let ContentBlock::Text(text) = block {
-                keep_spoken(text);
+                escape_markers(text);
             }
         }
         if message.content.iter().any(is_of_tool) {
@@ -25,27 +25,27 @@ pub(super) fn tools_as_texts(messages: &mut [Message]) {
     }
 }
 
-/// What stands in front of calls and results as texts.
-const MARKS: [&str; 2] = ["[tool call:", "[tool result:"];
+/// The starts of the texts that replace calls and results.
+const MARKERS: [&str; 2] = ["[tool call:", "[tool result:"];
 
-/// A mark that is spoken gets a backslash: nobody speaks as a tool.
-pub(super) fn keep_spoken(text: &mut String) {
-    let is_mark = |at: usize| {
-        let start = |mark: &str| text.as_bytes().get(at..at + mark.len());
-        MARKS.iter().any(|mark| start(mark).is_some_and(|start| start.eq_ignore_ascii_case(mark.as_bytes())))
+/// Puts a backslash before each marker in spoken text, so that no caller can imitate a tool.
+pub(super) fn escape_markers(text: &mut String) {
+    let is_marker = |at: usize| {
+        let start = |marker: &str| text.as_bytes().get(at..at + marker.len());
+        MARKERS.iter().any(|marker| start(marker).is_some_and(|start| start.eq_ignore_ascii_case(marker.as_bytes())))
     };
-    let marks: Vec<usize> = text.match_indices('[').map(|(at, _)| at).filter(|at| is_mark(*at)).collect();
-    for at in marks.into_iter().rev() {
+    let markers: Vec<usize> = text.match_indices('[').map(|(at, _)| at).filter(|at| is_marker(*at)).collect();
+    for at in markers.into_iter().rev() {
         text.insert(at, '\\');
     }
 }
 
-/// Whether Bedrock takes the block only in a request with tools.
+/// Returns whether the block needs a request with tools.
 pub(super) fn is_of_tool(block: &ContentBlock) -> bool {
     block.is_tool_use() || block.is_tool_result()
 }
 
-/// The block as texts, if it is of a tool, and what was attached to it; else itself.
+/// Converts a block of a tool to a text, followed by its attachments. Returns other blocks unchanged.
 pub(super) fn as_texts(block: ContentBlock) -> Vec<ContentBlock> {
     match block {
         ContentBlock::ToolUse(call) => vec![call_as_text(&call)],
@@ -59,22 +59,22 @@ fn call_as_text(call: &ToolUseBlock) -> ContentBlock {
 }
 
 fn result_as_texts(mut result: ToolResultBlock) -> Vec<ContentBlock> {
-    let (mut told, mut attached) = (Vec::new(), Vec::new());
+    let (mut parts, mut attached) = (Vec::new(), Vec::new());
     for block in result.content {
         match block {
             ToolResultContentBlock::Image(image) => attached.push(ContentBlock::Image(image)),
             ToolResultContentBlock::Video(video) => attached.push(ContentBlock::Video(video)),
             ToolResultContentBlock::Document(document) => attached.push(ContentBlock::Document(document)),
-            other => told.push(other),
+            other => parts.push(other),
         }
     }
-    result.content = told;
+    result.content = parts;
     let text = ContentBlock::Text(format!("[tool result: {}]", plain_json(&tool_result_block(&result))));
     std::iter::once(text).chain(attached).collect()
 }
 
-/// Bedrock refuses a request with two documents of one name: later ones get a number, as in `report (2)`. Returns how many.
-pub(super) fn name_documents_apart(messages: &mut [Message]) -> usize {
+/// Appends a number to repeated document names, which Bedrock refuses: `report (2)`. Returns the number of renamed documents.
+pub(super) fn number_duplicate_names(messages: &mut [Message]) -> usize {
     let (mut taken, mut renamed) = (HashSet::new(), 0);
     for document in messages.iter_mut().flat_map(|message| &mut message.content).flat_map(documents) {
         let name = std::mem::take(&mut document.name);
@@ -91,7 +91,7 @@ pub(super) fn name_documents_apart(messages: &mut [Message]) -> usize {
     renamed
 }
 
-/// The document that the block is, or the ones in the result of a tool.
+/// Returns the document of the block, or the documents in a tool result.
 pub(super) fn documents(block: &mut ContentBlock) -> Vec<&mut DocumentBlock> {
     match block {
         ContentBlock::Document(document) => vec![document],

@@ -1,20 +1,20 @@
-//! Messages as the JSON that Converse takes on the wire.
+//! The JSON of messages on the wire of Converse.
 
+use aws_sdk_bedrockruntime::primitives::Blob;
 use aws_sdk_bedrockruntime::types::{
-    AudioBlock, AudioSource, CachePointBlock, Citation, CitationGeneratedContent, CitationLocation,
-    CitationSourceContent, CitationsConfig, CitationsContentBlock, ContentBlock, DocumentBlock, DocumentContentBlock,
-    DocumentSource, ErrorBlock, GuardrailConverseContentBlock, GuardrailConverseImageSource, ImageBlock, ImageSource,
-    Message, ReasoningContentBlock, S3Location, SearchResultBlock, ToolReference, ToolResultBlock,
-    ToolResultContentBlock, ToolUseBlock, VideoBlock, VideoSource,
+    AudioBlock, CachePointBlock, Citation, CitationLocation, CitationsConfig, CitationsContentBlock, ContentBlock,
+    DocumentBlock, DocumentSource, ErrorBlock, GuardrailConverseContentBlock, ImageBlock, Message,
+    ReasoningContentBlock, S3Location, SearchResultBlock, ToolReference, ToolResultBlock, ToolResultContentBlock,
+    ToolUseBlock, VideoBlock,
 };
 
 use super::document::document_json;
 use crate::exchange::converse::wire;
 use crate::exchange::json::Json;
 
-/// The JSON of a message, as the SDK sends it to Converse.
+/// Returns the JSON that the SDK sends to Converse for a message.
 ///
-/// A block of a kind that the SDK itself does not know, and could not send, is `null`.
+/// A block of a kind unknown to the SDK, which it cannot send, becomes `null`.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -32,17 +32,17 @@ pub fn to_json(message: &Message) -> serde_json::Value {
     plain(&wire::message(message.role.as_str(), message.content.iter().map(content_block).collect()))
 }
 
-/// A tool call, as under `toolUse`.
+/// Returns the JSON of a tool call, the value of `toolUse`.
 pub(super) fn tool_use_block(call: &ToolUseBlock) -> serde_json::Value {
     plain(&tool_use(call))
 }
 
-/// The result of a tool call, as under `toolResult`.
+/// Returns the JSON of a tool result, the value of `toolResult`.
 pub(super) fn tool_result_block(result: &ToolResultBlock) -> serde_json::Value {
     plain(&tool_result(result))
 }
 
-/// The keys of an object are texts, so that it is never anything else than JSON.
+/// Cannot fail, because all keys are strings.
 fn plain(json: &Json<'_>) -> serde_json::Value {
     serde_json::to_value(json).unwrap_or_default()
 }
@@ -95,45 +95,27 @@ fn tool_result_content(block: &ToolResultContentBlock) -> Json<'_> {
 }
 
 fn image_block(image: &ImageBlock) -> Json<'_> {
-    let source = image.source.as_ref().map(|source| match source {
-        ImageSource::Bytes(blob) => wire::bytes(blob.as_ref()),
-        ImageSource::S3Location(location) => s3(location),
-        _ => Json::Null,
-    });
+    let source = image.source.as_ref().map(|source| binary(source.as_bytes().ok(), source.as_s3_location().ok()));
     wire::file(image.format.as_str(), None, source).and(Json::object([("error", image.error.as_ref().map(error))]))
 }
 
 fn video_block(video: &VideoBlock) -> Json<'_> {
-    let source = video.source.as_ref().map(|source| match source {
-        VideoSource::Bytes(blob) => wire::bytes(blob.as_ref()),
-        VideoSource::S3Location(location) => s3(location),
-        _ => Json::Null,
-    });
+    let source = video.source.as_ref().map(|source| binary(source.as_bytes().ok(), source.as_s3_location().ok()));
     wire::file(video.format.as_str(), None, source)
 }
 
 fn audio_block(audio: &AudioBlock) -> Json<'_> {
-    let source = audio.source.as_ref().map(|source| match source {
-        AudioSource::Bytes(blob) => wire::bytes(blob.as_ref()),
-        AudioSource::S3Location(location) => s3(location),
-        _ => Json::Null,
-    });
+    let source = audio.source.as_ref().map(|source| binary(source.as_bytes().ok(), source.as_s3_location().ok()));
     wire::file(audio.format.as_str(), None, source).and(Json::object([("error", audio.error.as_ref().map(error))]))
 }
 
 fn document_block(document: &DocumentBlock) -> Json<'_> {
     let source = document.source.as_ref().map(|source| match source {
-        DocumentSource::Bytes(blob) => wire::bytes(blob.as_ref()),
-        DocumentSource::S3Location(location) => s3(location),
         DocumentSource::Text(text) => wire::text(text),
         DocumentSource::Content(blocks) => {
-            let texts = blocks.iter().map(|block| match block {
-                DocumentContentBlock::Text(text) => wire::text(text),
-                _ => Json::Null,
-            });
-            wire::one("content", texts.collect())
+            wire::one("content", blocks.iter().map(|block| text(block.as_text().ok())).collect())
         }
-        _ => Json::Null,
+        source => binary(source.as_bytes().ok(), source.as_s3_location().ok()),
     });
     wire::file(document.format.as_str(), Some(&document.name), source).and(Json::object([
         ("context", some(&document.context)),
@@ -141,8 +123,18 @@ fn document_block(document: &DocumentBlock) -> Json<'_> {
     ]))
 }
 
-fn s3(location: &S3Location) -> Json<'_> {
-    wire::s3(&location.uri, location.bucket_owner.as_deref())
+/// Returns `null` for a source of a kind unknown to the SDK.
+fn binary<'a>(bytes: Option<&'a Blob>, location: Option<&'a S3Location>) -> Json<'a> {
+    match (bytes, location) {
+        (Some(bytes), _) => wire::bytes(bytes.as_ref()),
+        (None, Some(location)) => wire::s3(&location.uri, location.bucket_owner.as_deref()),
+        (None, None) => Json::Null,
+    }
+}
+
+/// Returns `null` for a text of a kind unknown to the SDK.
+fn text(text: Option<&String>) -> Json<'_> {
+    text.map_or(Json::Null, |text| wire::text(text))
 }
 
 fn error(error: &ErrorBlock) -> Json<'_> {
@@ -182,10 +174,7 @@ fn guard_block(content: &GuardrailConverseContentBlock) -> Json<'_> {
             wire::one("text", wire::text(&block.text).and(Json::object([("qualifiers", qualifiers)])))
         }
         GuardrailConverseContentBlock::Image(image) => {
-            let source = image.source.as_ref().map(|source| match source {
-                GuardrailConverseImageSource::Bytes(blob) => wire::bytes(blob.as_ref()),
-                _ => Json::Null,
-            });
+            let source = image.source.as_ref().map(|source| binary(source.as_bytes().ok(), None));
             wire::one("image", wire::file(image.format.as_str(), None, source))
         }
         _ => Json::Null,
@@ -205,10 +194,7 @@ fn citations_config(config: &CitationsConfig) -> Json<'_> {
 }
 
 fn citations_block(block: &CitationsContentBlock) -> Json<'_> {
-    let texts = block.content.iter().flatten().map(|content| match content {
-        CitationGeneratedContent::Text(text) => wire::text(text),
-        _ => Json::Null,
-    });
+    let texts = block.content.iter().flatten().map(|content| text(content.as_text().ok()));
     Json::object([
         ("content", block.content.is_some().then(|| texts.collect())),
         ("citations", block.citations.as_ref().map(|all| all.iter().map(citation).collect())),
@@ -216,10 +202,7 @@ fn citations_block(block: &CitationsContentBlock) -> Json<'_> {
 }
 
 fn citation(citation: &Citation) -> Json<'_> {
-    let texts = citation.source_content.iter().flatten().map(|content| match content {
-        CitationSourceContent::Text(text) => wire::text(text),
-        _ => Json::Null,
-    });
+    let texts = citation.source_content.iter().flatten().map(|content| text(content.as_text().ok()));
     Json::object([
         ("title", some(&citation.title)),
         ("source", some(&citation.source)),

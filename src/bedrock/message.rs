@@ -1,31 +1,32 @@
-//! [`BedrockMessage`]: a message in the shape that Converse wants.
+//! [`BedrockMessage`]: a message that converts to a message of Converse.
 
 use aws_sdk_bedrockruntime::types::{self, ContentBlock, ConversationRole};
 
-use super::attachment::{Attachment, told_document, told_media};
+use super::attachment::{Attachment, document_text, media_text};
 use super::error::BedrockError;
 use super::tool::{tool_result, tool_use};
 use crate::message::{Content, Message, MessageWrapper, Role};
 
-/// A message as Amazon Bedrock's Converse wants it; its raw type is the SDK's
+/// A message of a conversation on Amazon Bedrock. Its raw type is the SDK's
 /// [`Message`](aws_sdk_bedrockruntime::types::Message).
 ///
-/// What Converse does not take is told to the model as a text, and never dropped:
+/// Contents that Converse does not accept become texts:
 ///
-/// - Sound, an `https` URL, a content id, and what is of no type that Converse takes become
-///   `[audio "the greeting": not available to the model]`, with the prompt hint, the title or the MIME type in quotes.
-///   [`contents::resolve`](crate::contents::resolve) puts in what is in a content store; what else the model is to see,
-///   add as bytes, or, for Nova, at an `s3://` URL.
-/// - Images, videos and documents of the assistant likewise: Converse takes them from users only.
-/// - What is given has its prompt hint in front, `[image "the receipt"]`, and bytes go as
-///   [what they are](crate::message::Media::known_type), whatever is said of them.
-/// - A tool's result of nothing becomes `{}`, and JSON that is no object a text. An error is told with its type and
-///   whether trying again may help. See [`to_document`](super::to_document) for arguments that JSON cannot say.
+/// - Audio, `https` URLs, content ids and unknown formats become `[audio "the greeting": not available to the model]`. The
+///   quotes hold the prompt hint, the title or the MIME type. To show such contents to the model, load them from the content
+///   store with [`contents::resolve`](crate::contents::resolve), add them as bytes, or, for Nova, give an `s3://` URL.
+/// - Images, videos and documents of the assistant become the same text, because Converse accepts them only from users.
+/// - A tool result that is JSON but not an object becomes text; an empty one becomes `{}`. A tool error includes its type
+///   and whether a retry may help.
 ///
-/// Left out are blank texts, which Bedrock refuses, and contents of a kind that only a newer version knows. Tool results
-/// come first in their message, as Claude wants them. A document without a text beside it gets one.
+/// Images and videos follow their prompt hint: `[image "the receipt"]`. The format of bytes is their
+/// [detected type](crate::message::Media::known_type), not the declared one. [`to_document`](super::to_document) describes
+/// arguments that JSON cannot express.
 ///
-/// `to_raw` fails for summaries and supervisor messages, and for a message of which nothing is left.
+/// Blank texts, which Bedrock refuses, and contents of kinds unknown to this version are left out. Tool results come first
+/// in their message, as Claude requires. A document without a text beside it gets one.
+///
+/// `to_raw` returns [`BedrockError`] if the role is `Summary` or `System`, or if no contents are left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BedrockMessage(Message);
 
@@ -50,11 +51,11 @@ impl MessageWrapper for BedrockMessage {
         let role = match self.0.role() {
             Role::User => ConversationRole::User,
             Role::Assistant => ConversationRole::Assistant,
-            role @ (Role::Summary | Role::System) => return Err(BedrockError::NotSpoken { id, role }),
+            role @ (Role::Summary | Role::System) => return Err(BedrockError::role(id, role)),
         };
         let content = content_blocks(&self.0)?;
         if content.is_empty() {
-            return Err(BedrockError::Empty { id });
+            return Err(BedrockError::empty(id));
         }
         types::Message::builder()
             .role(role)
@@ -76,9 +77,9 @@ fn content_blocks(message: &Message) -> Result<Vec<ContentBlock>, BedrockError> 
                 blocks.extend(Attachment::media(media)?.into_iter().map(ContentBlock::from));
                 continue;
             }
-            Content::Media(media) => ContentBlock::Text(told_media(media)),
+            Content::Media(media) => ContentBlock::Text(media_text(media)),
             Content::Document(document) if message.role() == Role::User => Attachment::document(document)?.into(),
-            Content::Document(document) => ContentBlock::Text(told_document(document)),
+            Content::Document(document) => ContentBlock::Text(document_text(document)),
             Content::ToolCall(tool_call) => ContentBlock::ToolUse(tool_use(tool_call)?),
             Content::ToolResult(result) => ContentBlock::ToolResult(tool_result(result)?),
             Content::Unknown(_) => continue,

@@ -1,8 +1,8 @@
-//! Amazon Bedrock's Converse: what a conversation looks like there, whether Bedrock would take it, and the model behind it.
+//! The adapter to Amazon Bedrock's Converse: messages, requests, Bedrock's rules, and the client.
 //!
-//! Owns [`BedrockMessage`], the request ([`ConverseRequest`]), the rules ([`validate()`]) and what mends it ([`repair()`]), the
-//! JSON of messages ([`to_json`]), and the client ([`BedrockModel`]), which alone does I/O.
-//! Types of the AWS SDK appear here and nowhere above.
+//! Owns [`BedrockMessage`], the request ([`ConverseRequest`]), the rules ([`validate()`]) and the repair of requests that
+//! break them ([`repair()`]), the JSON of messages ([`to_json`]), and the client ([`BedrockModel`]), the only part that does
+//! I/O. AWS SDK types appear only here and in the other adapters.
 //!
 //! ```
 //! use aws_sdk_bedrockruntime::types::{ContentBlock, ConversationRole, Message};
@@ -37,16 +37,15 @@ mod request;
 mod tool;
 mod validate;
 
-pub use client::{
-    BedrockModel, BedrockSettings, CONNECT_TIMEOUT, Deadlines, SUMMARY_TIMEOUT, TURN_ATTEMPTS, TURN_BACKOFF, repair,
-    summary_client, turn_client,
-};
+#[cfg(feature = "testing")]
+pub(crate) use client::{AnswerReader, ErrorResponse};
+pub use client::{BedrockModel, BedrockSettings, repair, summary_client, turn_client};
 pub use document::{from_document, to_document};
 pub use error::BedrockError;
 pub use json::to_json;
 pub use message::BedrockMessage;
 pub use request::ConverseRequest;
-pub use validate::{CachePlaces, Place, Profile, Rule, Violation, validate};
+pub use validate::{Profile, Violation, ViolationKind, validate};
 
 #[cfg(test)]
 mod tests;

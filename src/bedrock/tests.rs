@@ -1,4 +1,4 @@
-//! Whatever is said in a call: Bedrock would take it.
+//! Requests from random conversations are valid.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -47,8 +47,8 @@ fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// What a user or the assistant says beside tool calls and results.
-fn said() -> impl Strategy<Value = Vec<Content>> {
+/// Contents of a user or the assistant without tool calls and results.
+fn contents() -> impl Strategy<Value = Vec<Content>> {
     let one = prop_oneof![3 => text().prop_map(Content::from), 1 => media().prop_map(Content::from)];
     (vec(one, 0..3), proptest::option::of(document())).prop_map(|(mut contents, document)| {
         contents.extend(document.map(Content::from));
@@ -56,7 +56,7 @@ fn said() -> impl Strategy<Value = Vec<Content>> {
     })
 }
 
-/// The arguments of a call, and what comes of it.
+/// The arguments and the outcome of a tool call.
 type Called = (Value, Result<Vec<ResultContent>, ToolCallError>);
 
 fn called() -> impl Strategy<Value = Called> {
@@ -71,13 +71,13 @@ fn called() -> impl Strategy<Value = Called> {
     (value(), prop_oneof![vec(content, 0..3).prop_map(Ok), failure.prop_map(Err)])
 }
 
-/// Turns of a call: what the user says, what the assistant says, the calls that it makes.
+/// Turns: contents of the user, contents of the assistant, and tool calls of the assistant.
 fn turns() -> impl Strategy<Value = Vec<(Vec<Content>, Vec<Content>, Vec<Called>)>> {
-    vec((said(), said(), vec(called(), 0..3)), 0..4)
+    vec((contents(), contents(), vec(called(), 0..3)), 0..4)
 }
 
 fn raw(role: Role, mut contents: Vec<Content>) -> aws_sdk_bedrockruntime::types::Message {
-    // The manager refuses a message that says nothing.
+    // The manager refuses a blank message.
     contents.push("...".into());
     let message = Message::new(MessageId::from(7), Position::message(0), role, contents.into(), 0);
     BedrockMessage::wrap(message).to_raw().unwrap()
@@ -85,10 +85,10 @@ fn raw(role: Role, mut contents: Vec<Content>) -> aws_sdk_bedrockruntime::types:
 
 proptest! {
     #[test]
-    fn bedrock_would_take_it(turns in turns(), last in said(), summary in proptest::option::of(text()), tools: bool) {
+    fn request_from_any_conversation_is_valid(turns in turns(), last in contents(), summary in proptest::option::of(text()), tools: bool) {
         let (mut messages, mut answers) = (Vec::new(), Vec::new());
         for (t, (user, mut assistant, called)) in turns.into_iter().enumerate() {
-            // The caller speaks before the results are in.
+            // The caller speaks before the results arrive.
             messages.push(raw(Role::User, user.into_iter().chain(std::mem::take(&mut answers)).collect()));
             for (c, (arguments, outcome)) in called.into_iter().enumerate() {
                 let call = ToolCall::new(format!("call_{t}_{c}"), "get_user", arguments).unwrap();
@@ -105,9 +105,9 @@ proptest! {
         let request = ConverseRequest::new("model").system("You answer.").summary(summary.as_deref());
         let request = request.messages(messages);
         let request = if tools { request.tools(some_tools()) } else { request };
-        // What not every model takes is for repair.
+        // Repair handles contents that only some models accept.
         let mut profile = Profile::claude();
-        (profile.takes_videos, profile.takes_s3) = (true, true);
+        (profile.supports_videos, profile.supports_s3) = (true, true);
         prop_assert_eq!(validate(&request.into_input().unwrap(), &profile), []);
     }
 }

@@ -1,4 +1,4 @@
-//! Tool calls and their results as Converse takes them.
+//! Tool calls and tool results as blocks of Converse.
 
 use aws_sdk_bedrockruntime::types::{ToolResultBlock, ToolResultContentBlock, ToolResultStatus, ToolUseBlock};
 use aws_smithy_types::Document as SdkDocument;
@@ -9,7 +9,7 @@ use super::error::BedrockError;
 use super::escape::plain_json;
 use crate::message::{Outcome, ResultContent, ToolCall, ToolCallError, ToolResult, Value, is_blank};
 
-/// A tool call. Bedrock takes only an object as its input: nothing becomes `{}`, and anything else `{"arguments": …}`.
+/// Converts a tool call. Bedrock requires an object as input: `Null` becomes `{}`, and any other value `{"arguments": …}`.
 pub(super) fn tool_use(tool_call: &ToolCall) -> Result<ToolUseBlock, BedrockError> {
     let input = match tool_call.arguments() {
         Value::Null => SdkDocument::Object([].into()),
@@ -26,13 +26,12 @@ pub(super) fn tool_use(tool_call: &ToolCall) -> Result<ToolUseBlock, BedrockErro
         .map_err(BedrockError::build("a tool use block"))
 }
 
-/// The result of a tool call. One that says nothing gets an empty object as its content, for not
-/// every model takes an empty list.
+/// Converts a tool result. An empty result gets `{}` as its content, because some models refuse an empty list.
 pub(super) fn tool_result(result: &ToolResult) -> Result<ToolResultBlock, BedrockError> {
     let (status, content) = match result.outcome() {
         Outcome::Success(contents) => {
-            let told = contents.iter().filter(|content| !says_nothing(content));
-            let blocks = told.map(result_content).collect::<Result<Vec<_>, _>>()?;
+            let contents = contents.iter().filter(|content| !is_blank_text(content));
+            let blocks = contents.map(result_content).collect::<Result<Vec<_>, _>>()?;
             let mut blocks: Vec<_> = blocks.into_iter().flatten().collect();
             if blocks.is_empty() {
                 blocks.push(ToolResultContentBlock::Json(SdkDocument::Object([].into())));
@@ -49,17 +48,17 @@ pub(super) fn tool_result(result: &ToolResult) -> Result<ToolResultBlock, Bedroc
         .map_err(BedrockError::build("a tool result block"))
 }
 
-fn says_nothing(content: &ResultContent) -> bool {
+fn is_blank_text(content: &ResultContent) -> bool {
     matches!(content, ResultContent::Text(text) if is_blank(text))
 }
 
-/// Nothing for what only a newer version knows.
+/// Returns no block for contents of a kind unknown to this version.
 fn result_content(content: &ResultContent) -> Result<Vec<ToolResultContentBlock>, BedrockError> {
     Ok(vec![match content {
         ResultContent::Text(text) => ToolResultContentBlock::Text(text.as_str().to_owned()),
         ResultContent::Json(value) => match to_document(value) {
             object @ SdkDocument::Object(_) => ToolResultContentBlock::Json(object),
-            // Bedrock refuses any other JSON than an object.
+            // Bedrock refuses JSON that is not an object.
             other => ToolResultContentBlock::Text(plain_json(&document_json(&other))),
         },
         ResultContent::Media(media) => {
@@ -70,7 +69,7 @@ fn result_content(content: &ResultContent) -> Result<Vec<ToolResultContentBlock>
     }])
 }
 
-/// `Timeout: no answer (trying again may help)`.
+/// Formats an error: `Timeout: no answer (trying again may help)`.
 fn error_text(error: &ToolCallError) -> String {
     let mut text = String::new();
     if let Some(kind) = error.error_type() {

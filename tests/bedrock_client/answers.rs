@@ -1,4 +1,4 @@
-//! What the model says and asks for, streamed and as a whole.
+//! Answers in a stream and in one piece.
 
 use aws_sdk_bedrockruntime::types::StopReason as Stop;
 use serde_json::json;
@@ -40,17 +40,18 @@ fn calls_and_end() -> [ModelEvent; 4] {
 }
 
 #[tokio::test]
-async fn an_answer_is_streamed_with_its_calls_whole() {
+async fn streamed_answer_has_complete_tool_calls() {
     let bedrock = FakeBedrock::new();
     bedrock.reply(text_and_calls());
     let events = ask(&claude(&bedrock), question()).await.unwrap();
-    let said: Vec<_> = [text("One"), text(" moment,"), text(" please.")].into_iter().chain(calls_and_end()).collect();
-    assert_eq!(events, said);
+    let expected: Vec<_> =
+        [text("One"), text(" moment,"), text(" please.")].into_iter().chain(calls_and_end()).collect();
+    assert_eq!(events, expected);
     assert!(bedrock.requests()[0].is_streaming());
 }
 
 #[tokio::test]
-async fn a_summary_comes_as_a_whole() {
+async fn summary_arrives_in_one_piece() {
     let bedrock = FakeBedrock::new();
     bedrock.reply(ScriptedReply::text("The caller waits for parcel 17.").usage(12, 7));
     let model = for_summaries(&bedrock, BedrockSettings::new(CLAUDE));
@@ -65,22 +66,22 @@ async fn a_summary_comes_as_a_whole() {
 }
 
 #[tokio::test]
-async fn a_model_that_streams_no_tools_answers_as_a_whole_where_there_are_any() {
+async fn model_that_cannot_stream_with_tools_answers_in_one_piece() {
     let bedrock = FakeBedrock::new();
     let model = for_turns(&bedrock, BedrockSettings::new(LLAMA));
     bedrock.reply(text_and_calls());
     let mut request = question();
     request.tools = [tool("get_parcel")].into();
     let events = ask(&model, request).await.unwrap();
-    let said: Vec<_> = [text("One moment, please.")].into_iter().chain(calls_and_end()).collect();
-    assert_eq!(events, said);
+    let expected: Vec<_> = [text("One moment, please.")].into_iter().chain(calls_and_end()).collect();
+    assert_eq!(events, expected);
     ask(&model, question()).await.unwrap();
     let streamed: Vec<_> = bedrock.requests().iter().map(|request| request.is_streaming()).collect();
     assert_eq!(streamed, [false, true]);
 }
 
 #[tokio::test]
-async fn each_stop_reason_is_told() {
+async fn stop_reasons_are_mapped() {
     let bedrock = FakeBedrock::new();
     for (reason, expected) in [
         (Stop::EndTurn, StopReason::EndTurn),
@@ -105,12 +106,12 @@ async fn each_stop_reason_is_told() {
 }
 
 #[tokio::test]
-async fn a_call_that_cannot_be_read_is_an_error_and_one_that_was_cut_is_none() {
+async fn malformed_call_is_an_error_and_truncated_call_is_dropped() {
     let bedrock = FakeBedrock::new();
     for (model, text_bytes) in [(claude(&bedrock), 2), (for_summaries(&bedrock, BedrockSettings::new(CLAUDE)), 0)] {
         bedrock.reply(ScriptedReply::text("On").raw_tool_call("call_1", "get_parcel", "{\"pin\": 4711,}"));
         let (failure, received) = fail(&model, question()).await;
-        let why = "a tool call: arguments of 14 bytes are no JSON from line 1, column 14 on";
+        let why = "a tool call: arguments of 14 bytes are not JSON: error at line 1, column 14";
         assert_eq!((failure, received.text_bytes), (Failure::Malformed(why.to_owned()), text_bytes));
     }
 
@@ -132,10 +133,10 @@ async fn a_call_that_cannot_be_read_is_an_error_and_one_that_was_cut_is_none() {
 }
 
 #[tokio::test]
-async fn a_profile_of_ones_own_is_kept_to() {
+async fn custom_profile_is_applied() {
     let bedrock = FakeBedrock::new();
     let mut profile = Profile::for_model(CLAUDE);
-    profile.tools_while_streaming = false;
+    profile.streams_with_tools = false;
     let model = for_turns(&bedrock, BedrockSettings::new(CLAUDE).with_profile(profile));
     let mut request = question();
     request.tools = [tool("get_parcel")].into();

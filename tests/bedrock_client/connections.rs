@@ -1,4 +1,4 @@
-//! What is sent when, tried again, cancelled, and over which connection.
+//! The time of sending, retries, cancellation and connections.
 
 use std::time::Duration;
 
@@ -6,14 +6,17 @@ use aws_sdk_bedrockruntime::Client;
 use aws_sdk_bedrockruntime::config::retry::RetryConfig;
 use futures_util::StreamExt;
 use tokio::time::Instant;
-use verbale::bedrock::{BedrockModel, BedrockSettings, TURN_BACKOFF, turn_client};
+use verbale::bedrock::{BedrockModel, BedrockSettings, turn_client};
 use verbale::model::{Failure, Model};
 use verbale::testing::{BedrockException, FakeBedrock, ScriptedReply};
 
 use super::{CLAUDE, ask, claude, fail, for_summaries, question, text};
 
+/// The maximum backoff of a turn.
+const BACKOFF: Duration = Duration::from_millis(50);
+
 #[tokio::test]
-async fn nothing_is_sent_before_it_is_polled() {
+async fn request_is_sent_when_the_answer_is_polled() {
     let bedrock = FakeBedrock::new();
     drop(claude(&bedrock).generate(question()));
     assert_eq!(bedrock.counters().requests, 0);
@@ -37,7 +40,7 @@ async fn dropping_the_answer_cancels_the_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn dropping_it_before_the_answer_cancels_the_request() {
+async fn dropping_before_the_answer_cancels_the_request() {
     let bedrock = FakeBedrock::new();
     bedrock.reply(ScriptedReply::text("a").hang_before());
     let model = claude(&bedrock);
@@ -49,17 +52,17 @@ async fn dropping_it_before_the_answer_cancels_the_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_is_tried_twice_and_soon() {
+async fn turn_is_retried_once_after_a_short_backoff() {
     let bedrock = FakeBedrock::new();
     let model = claude(&bedrock);
-    bedrock.reply(ScriptedReply::throttled());
+    bedrock.reply(ScriptedReply::refused(BedrockException::Throttling));
     bedrock.reply(ScriptedReply::text("On"));
     let from = Instant::now();
     assert_eq!(ask(&model, question()).await.unwrap()[0], text("On"));
-    assert!(from.elapsed() <= TURN_BACKOFF + Duration::from_millis(10), "{:?}", from.elapsed());
+    assert!(from.elapsed() <= BACKOFF + Duration::from_millis(10), "{:?}", from.elapsed());
     assert_eq!(bedrock.counters().requests, 2);
 
-    let busy = FakeBedrock::answering(|_| ScriptedReply::throttled());
+    let busy = FakeBedrock::answering(|_| ScriptedReply::refused(BedrockException::Throttling));
     assert_eq!(fail(&claude(&busy), question()).await.0, Failure::Throttled);
     assert_eq!(busy.counters().requests, 2);
     assert_eq!(fail(&for_summaries(&busy, BedrockSettings::new(CLAUDE)), question()).await.0, Failure::Throttled);
@@ -67,9 +70,9 @@ async fn a_turn_is_tried_twice_and_soon() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn turns_have_a_budget_for_retries_that_nothing_else_uses_up() {
-    let busy = FakeBedrock::answering(|_| ScriptedReply::throttled());
-    let retries = RetryConfig::standard().with_initial_backoff(TURN_BACKOFF);
+async fn turns_have_a_separate_retry_budget() {
+    let busy = FakeBedrock::answering(|_| ScriptedReply::refused(BedrockException::Throttling));
+    let retries = RetryConfig::standard().with_initial_backoff(BACKOFF);
     let others = Client::from_conf(busy.sdk_config().retry_config(retries).build());
     let others = BedrockModel::for_turns(others, BedrockSettings::new(CLAUDE));
     for _ in 0..200 {
@@ -83,7 +86,7 @@ async fn turns_have_a_budget_for_retries_that_nothing_else_uses_up() {
 }
 
 #[tokio::test]
-async fn behind_the_first_words_nothing_is_tried_again() {
+async fn answer_is_not_retried_after_its_first_text() {
     let bedrock = FakeBedrock::new();
     bedrock.reply(ScriptedReply::text("a b").exception_after(2, BedrockException::Throttling));
     let (failure, received) = fail(&claude(&bedrock), question()).await;
@@ -92,7 +95,7 @@ async fn behind_the_first_words_nothing_is_tried_again() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_read_to_its_end_leaves_its_connection_to_the_next() {
+async fn connection_is_reused_after_a_complete_answer() {
     let bedrock = FakeBedrock::new();
     let server = bedrock.serve().await.unwrap();
     let client = Client::from_conf(turn_client(server.sdk_config()).build());

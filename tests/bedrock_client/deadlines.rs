@@ -1,50 +1,50 @@
-//! Every wait ends. Tokio's clock is paused, so that a minute takes no time.
+//! Every wait has a deadline. Tokio's clock is paused.
 
 use std::time::Duration;
 
 use aws_sdk_bedrockruntime::Client;
 use futures_util::StreamExt;
 use tokio::time::Instant;
-use verbale::bedrock::{BedrockModel, BedrockSettings, Deadlines, SUMMARY_TIMEOUT, summary_client};
+use verbale::bedrock::{BedrockModel, BedrockSettings, summary_client};
 use verbale::model::{Failure, Model, ModelEvent, StopReason, Wait};
 use verbale::testing::{FakeBedrock, ScriptedReply};
 
 use super::{CLAUDE, ask, claude, fail, for_summaries, for_turns, question, text};
 
-fn short() -> Deadlines {
-    Deadlines::default()
-        .with_first_token(Duration::from_millis(700))
-        .with_between_events(Duration::from_millis(300))
-        .with_whole_answer(Duration::from_millis(2_000))
+fn short() -> BedrockSettings {
+    BedrockSettings::new(CLAUDE)
+        .with_first_token_timeout(Duration::from_millis(700))
+        .with_event_timeout(Duration::from_millis(300))
+        .with_answer_timeout(Duration::from_millis(2_000))
 }
 
-fn in_time(wait: Wait, after_ms: u64) -> Failure {
+fn timed_out(wait: Wait, after_ms: u64) -> Failure {
     Failure::TimedOut { wait, after: Duration::from_millis(after_ms) }
 }
 
 #[tokio::test(start_paused = true)]
-async fn silence_ends_at_its_deadline_and_tells_what_came() {
+async fn silence_ends_at_its_deadline() {
     let bedrock = FakeBedrock::new();
     let words =
         |wait_ms: u64| ScriptedReply::text("a b c d e f g h i j").between_events(Duration::from_millis(wait_ms));
     for (reply, failure, took_ms, text_bytes) in [
-        (ScriptedReply::text("a b").hang_before(), in_time(Wait::FirstToken, 700), 700, 0),
-        (ScriptedReply::text("a b").hang_after(0), in_time(Wait::FirstToken, 700), 700, 0),
-        // `messageStart` is no piece of the answer.
-        (ScriptedReply::text("a b").hang_after(1), in_time(Wait::FirstToken, 700), 700, 0),
+        (ScriptedReply::text("a b").hang_before(), timed_out(Wait::FirstToken, 700), 700, 0),
+        (ScriptedReply::text("a b").hang_after(0), timed_out(Wait::FirstToken, 700), 700, 0),
+        // `messageStart` is not a first token.
+        (ScriptedReply::text("a b").hang_after(1), timed_out(Wait::FirstToken, 700), 700, 0),
         (
             ScriptedReply::text("a b").first_token_after(Duration::from_millis(701)),
-            in_time(Wait::FirstToken, 700),
+            timed_out(Wait::FirstToken, 700),
             700,
             0,
         ),
-        (ScriptedReply::text("a b").hang_after(2), in_time(Wait::NextEvent, 300), 300, 1),
-        (ScriptedReply::text("a b").hang_after(3), in_time(Wait::NextEvent, 300), 300, 3),
-        (words(301), in_time(Wait::NextEvent, 300), 300, 1),
-        // The 7 waits of 290 ms that would come are too many.
-        (words(290), in_time(Wait::WholeAnswer, 2_000), 2_000, 13),
+        (ScriptedReply::text("a b").hang_after(2), timed_out(Wait::NextEvent, 300), 300, 1),
+        (ScriptedReply::text("a b").hang_after(3), timed_out(Wait::NextEvent, 300), 300, 3),
+        (words(301), timed_out(Wait::NextEvent, 300), 300, 1),
+        // 7 waits of 290 ms exceed the timeout of the answer.
+        (words(290), timed_out(Wait::WholeAnswer, 2_000), 2_000, 13),
     ] {
-        let model = for_turns(&bedrock, BedrockSettings::new(CLAUDE).with_deadlines(short()));
+        let model = for_turns(&bedrock, short());
         bedrock.reply(reply.clone());
         let from = Instant::now();
         let (failed, received) = fail(&model, question()).await;
@@ -57,9 +57,9 @@ async fn silence_ends_at_its_deadline_and_tells_what_came() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_comes_in_time_is_told() {
+async fn slow_answer_within_its_deadlines_succeeds() {
     let bedrock = FakeBedrock::new();
-    let model = for_turns(&bedrock, BedrockSettings::new(CLAUDE).with_deadlines(short()));
+    let model = for_turns(&bedrock, short());
     let slow = ScriptedReply::text("a b").first_token_after(Duration::from_millis(690));
     bedrock.reply(slow.between_events(Duration::from_millis(290)));
     let events = ask(&model, question()).await.unwrap();
@@ -68,9 +68,9 @@ async fn what_comes_in_time_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_reader_may_take_its_time() {
+async fn slow_reader_does_not_exceed_a_deadline() {
     let bedrock = FakeBedrock::new();
-    let model = for_turns(&bedrock, BedrockSettings::new(CLAUDE).with_deadlines(short()));
+    let model = for_turns(&bedrock, short());
     bedrock.reply(ScriptedReply::text("a b c").between_events(Duration::from_millis(290)));
     let mut answer = model.generate(question());
     assert_eq!(answer.next().await.unwrap().unwrap(), text("a"));
@@ -80,16 +80,16 @@ async fn the_reader_may_take_its_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deadline_without_end_is_one_in_many_years() {
+async fn maximum_timeout_does_not_overflow() {
     let bedrock = FakeBedrock::new();
-    let endless = short().with_first_token(Duration::MAX).with_whole_answer(Duration::MAX);
-    let model = for_turns(&bedrock, BedrockSettings::new(CLAUDE).with_deadlines(endless));
+    let endless = short().with_first_token_timeout(Duration::MAX).with_answer_timeout(Duration::MAX);
+    let model = for_turns(&bedrock, endless);
     bedrock.reply(ScriptedReply::text("a").first_token_after(Duration::from_secs(86_400)));
     assert_eq!(ask(&model, question()).await.unwrap()[0], text("a"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_usage_that_does_not_come_costs_nothing_but_itself() {
+async fn missing_usage_does_not_fail_the_answer() {
     let bedrock = FakeBedrock::new();
     for reply in [
         ScriptedReply::text("On").hang_after(4),
@@ -105,16 +105,16 @@ async fn a_usage_that_does_not_come_costs_nothing_but_itself() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_summary_ends_at_its_deadline_and_at_the_client_s() {
+async fn summary_ends_at_the_earlier_of_two_deadlines() {
     let bedrock = FakeBedrock::answering(|_| ScriptedReply::text("late").hang_before());
-    let model = for_summaries(&bedrock, BedrockSettings::new(CLAUDE).with_deadlines(short()));
-    assert_eq!(fail(&model, question()).await.0, in_time(Wait::WholeAnswer, 2_000));
+    let model = for_summaries(&bedrock, short());
+    assert_eq!(fail(&model, question()).await.0, timed_out(Wait::WholeAnswer, 2_000));
 
-    let patient = short().with_whole_answer(Duration::from_secs(3_600));
+    let patient = short().with_answer_timeout(Duration::from_secs(3_600));
     let client = Client::from_conf(summary_client(bedrock.sdk_config()).build());
-    let model = BedrockModel::for_summaries(client, BedrockSettings::new(CLAUDE).with_deadlines(patient));
+    let model = BedrockModel::for_summaries(client, patient);
     let from = Instant::now();
     let (failure, _) = fail(&model, question()).await;
     let Failure::TimedOut { wait: Wait::WholeAnswer, after } = failure else { panic!("{failure:?}") };
-    assert_eq!((after.as_secs(), from.elapsed().as_secs()), (SUMMARY_TIMEOUT.as_secs(), SUMMARY_TIMEOUT.as_secs()));
+    assert_eq!((after.as_secs(), from.elapsed().as_secs()), (60, 60));
 }

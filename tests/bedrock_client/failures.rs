@@ -1,4 +1,4 @@
-//! What goes wrong, as an error that says who has to act and what had come.
+//! Errors map to failures that name who must act, with the received part.
 
 use aws_sdk_bedrockruntime::Client;
 use aws_sdk_bedrockruntime::config::{BehaviorVersion, Config, Credentials, Region, RuntimeComponents};
@@ -13,7 +13,7 @@ use verbale::testing::{BedrockException, FakeBedrock, ScriptedReply};
 
 use super::{CLAUDE, claude, fail, for_summaries, question};
 
-/// The kind, without its words.
+/// The kind of a failure, without its text.
 fn kind(failure: &Failure) -> &'static str {
     match failure {
         Failure::Invalid(_) => "invalid",
@@ -31,7 +31,7 @@ fn kind(failure: &Failure) -> &'static str {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_exception_before_the_answer_says_who_has_to_act() {
+async fn exceptions_before_the_answer_are_mapped() {
     for (exception, expected, retried) in [
         (BedrockException::AccessDenied, "denied", false),
         (BedrockException::ResourceNotFound, "denied", false),
@@ -54,39 +54,39 @@ async fn each_exception_before_the_answer_says_who_has_to_act() {
 }
 
 #[tokio::test]
-async fn a_message_that_may_quote_the_request_is_left_out() {
+async fn message_that_may_quote_the_request_is_left_out() {
     let bedrock = FakeBedrock::new();
     bedrock.reply(ScriptedReply::validation("Malformed input: \"When does it arrive? 4711\""));
     let (failure, _) = fail(&claude(&bedrock), question()).await;
-    let told = "ValidationException, status 400, request stand-in-1; its message of 44 bytes may quote the request, and \
-                is left out";
-    assert_eq!(failure, Failure::Refused(told.to_owned()));
+    let refused = "ValidationException, status 400, request fake-1; its message of 44 bytes is left out, because it may \
+                   quote the request";
+    assert_eq!(failure, Failure::Refused(refused.to_owned()));
 
     bedrock.reply(ScriptedReply::validation("Input is too long for requested model: 4711"));
     bedrock.reply(ScriptedReply::validation("The provided model identifier is invalid."));
-    bedrock.reply(ScriptedReply::access_denied());
-    let told = [
-        "the model's provider refused the request: ValidationException, status 400, request stand-in-2: \"… Input is too \
-         long …\": the window is too long for the model; summarise earlier",
+    bedrock.reply(ScriptedReply::refused(BedrockException::AccessDenied));
+    let shown = [
+        "the model's provider refused the request: ValidationException, status 400, request fake-2: \"… Input is too \
+         long …\": the prompt is too long for the model; summarise earlier",
         "the model cannot be used; check credentials, access and model id: ValidationException, status 400, request \
-         stand-in-3: \"… model identifier is invalid …\": check the model id and the region",
+         fake-3: \"… model identifier is invalid …\": check the model id and the region",
         "the model cannot be used; check credentials, access and model id: AccessDeniedException, status 403, request \
-         stand-in-4: You don't have access to the model with the specified model ID.",
+         fake-4: You don't have access to the model with the specified model ID.",
     ];
-    for told in told {
-        assert_eq!(fail(&claude(&bedrock), question()).await.0.to_string(), told);
+    for shown in shown {
+        assert_eq!(fail(&claude(&bedrock), question()).await.0.to_string(), shown);
     }
 }
 
 #[tokio::test]
-async fn each_exception_in_the_answer_is_told_with_what_came_and_never_tried_again() {
+async fn exceptions_within_the_answer_are_mapped_and_not_retried() {
     for (exception, expected) in [
         (BedrockException::Validation, "refused"),
         (BedrockException::Throttling, "throttled"),
         (BedrockException::ModelStreamError, "unavailable"),
         (BedrockException::ServiceUnavailable, "unavailable"),
         (BedrockException::InternalServer, "unavailable"),
-        // Unknown there.
+        // The SDK does not know it within a stream.
         (BedrockException::ModelTimeout, "unavailable"),
     ] {
         let bedrock = FakeBedrock::new();
@@ -99,13 +99,13 @@ async fn each_exception_in_the_answer_is_told_with_what_came_and_never_tried_aga
     }
     let bedrock = FakeBedrock::new();
     bedrock.reply(ScriptedReply::text("On Friday").exception_after(2, BedrockException::ModelStreamError));
-    let told = "ModelStreamErrorException, request stand-in-1; its message of 85 bytes may quote the request, and is left \
-                out";
-    assert_eq!(fail(&claude(&bedrock), question()).await.0, Failure::Unavailable(told.to_owned()));
+    let hidden = "ModelStreamErrorException, request fake-1; its message of 85 bytes is left out, because it may quote \
+                  the request";
+    assert_eq!(fail(&claude(&bedrock), question()).await.0, Failure::Unavailable(hidden.to_owned()));
 }
 
 #[tokio::test]
-async fn an_answer_that_breaks_off_is_never_a_short_one() {
+async fn interrupted_stream_is_an_error() {
     let bedrock = FakeBedrock::new();
     let server = bedrock.serve().await.unwrap();
     let served = Client::from_conf(turn_client(server.sdk_config()).build());
@@ -131,7 +131,7 @@ async fn an_answer_that_breaks_off_is_never_a_short_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_whole_answer_that_breaks_off_is_no_answer() {
+async fn interrupted_answer_in_one_piece_is_an_error() {
     for (reply, expected) in [
         (ScriptedReply::text("a b c").cut_after(1), "cut"),
         (ScriptedReply::text("a b c").end_after(1), "malformed"),
@@ -145,7 +145,7 @@ async fn a_whole_answer_that_breaks_off_is_no_answer() {
 }
 
 #[tokio::test]
-async fn without_a_server_it_is_unreachable() {
+async fn missing_server_is_unreachable() {
     let bedrock = FakeBedrock::new();
     let server = bedrock.serve().await.unwrap();
     let config = server.sdk_config();
@@ -156,7 +156,7 @@ async fn without_a_server_it_is_unreachable() {
 }
 
 #[tokio::test]
-async fn without_credentials_or_region_an_operator_has_to_act() {
+async fn missing_credentials_or_region_is_denied() {
     let bedrock = FakeBedrock::new();
     let config = || Config::builder().behavior_version(BehaviorVersion::latest()).http_client(NoConnection);
     let credentials = Credentials::new("AKIDEXAMPLE", "secret", None, None, "test");
@@ -168,7 +168,7 @@ async fn without_credentials_or_region_an_operator_has_to_act() {
     assert_eq!(bedrock.counters().requests, 0);
 }
 
-/// Nothing answers at the other end.
+/// An HTTP client that never connects.
 #[derive(Debug, Clone)]
 struct NoConnection;
 
@@ -185,7 +185,7 @@ impl HttpClient for NoConnection {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_that_does_not_come_is_told() {
+async fn connect_timeout_is_reported() {
     let config = turn_client(FakeBedrock::new().sdk_config()).http_client(NoConnection);
     let model = BedrockModel::for_turns(Client::from_conf(config.build()), BedrockSettings::new(CLAUDE));
     let (failure, _) = fail(&model, question()).await;

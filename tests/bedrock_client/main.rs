@@ -1,4 +1,4 @@
-//! A model at Bedrock, through the real SDK client, against a Bedrock in this process.
+//! `BedrockModel` with the real SDK client against `FakeBedrock`.
 #![cfg(feature = "testing")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "helpers of tests")]
 
@@ -28,12 +28,12 @@ fn for_summaries(bedrock: &FakeBedrock, settings: BedrockSettings) -> BedrockMod
     BedrockModel::for_summaries(Client::from_conf(summary_client(bedrock.sdk_config()).build()), settings)
 }
 
-/// The model for turns with its defaults.
+/// A model for turns with default settings.
 fn claude(bedrock: &FakeBedrock) -> BedrockModel {
     for_turns(bedrock, BedrockSettings::new(CLAUDE))
 }
 
-/// The caller asks something.
+/// A request with a question of the caller.
 fn question() -> ModelRequest {
     let mut manager = MessagesManager::<PlainMessage>::new();
     manager.add_user("When does it arrive?").unwrap();
@@ -65,19 +65,19 @@ async fn ask(model: &BedrockModel, request: ModelRequest) -> Result<Vec<ModelEve
             }
         }
     }
-    assert!(answer.next().await.is_none(), "the end stays");
+    assert!(answer.next().await.is_none(), "the stream stays ended");
     Ok(events)
 }
 
-/// What goes wrong, and what came before; nothing of what was said is in the error, whichever way it is shown.
+/// Returns the failure and the received part. Asserts that the error shows none of the words in any form.
 async fn fail(model: &BedrockModel, request: ModelRequest) -> (Failure, Partial) {
     let (events, error) = ask(model, request).await.unwrap_err();
-    let told = events.iter().fold(Partial::default(), |received, event| match event {
+    let received = events.iter().fold(Partial::default(), |received, event| match event {
         ModelEvent::Text(text) => Partial { text_bytes: received.text_bytes + text.len(), ..received },
         ModelEvent::ToolCall(_) => Partial { tool_calls: received.tool_calls + 1, ..received },
         _ => received,
     });
-    assert_eq!(error.received(), told);
+    assert_eq!(error.received(), received);
     let mut shown = format!("{error} {error:?}");
     let mut source = std::error::Error::source(&error);
     while let Some(cause) = source {

@@ -1,4 +1,4 @@
-//! The bytes in front of a cache point are those of the turn before.
+//! The bytes before a cache point equal those of the previous turn.
 
 use serde_json::json;
 use verbale::bedrock::{BedrockSettings, Profile};
@@ -11,7 +11,7 @@ use super::{CLAUDE, ask, claude, for_turns, question, tool, window};
 const POINT: &str = r#"{"cachePoint":{"type":"default"}}"#;
 const NOVA: &str = "eu.amazon.nova-lite-v1:0";
 
-fn asked(manager: &MessagesManager<PlainMessage>) -> ModelRequest {
+fn request(manager: &MessagesManager<PlainMessage>) -> ModelRequest {
     let mut request = window(manager);
     request.tools = [tool("get_parcel"), tool("get_time")].into();
     request.system = vec!["You answer the phone of a parcel service.".into()];
@@ -19,34 +19,34 @@ fn asked(manager: &MessagesManager<PlainMessage>) -> ModelRequest {
     request
 }
 
-/// A call in which tools are asked, turn by turn; each request's body.
+/// Runs a call with tool calls and returns the body of each request.
 async fn bodies(bedrock: &FakeBedrock, settings: BedrockSettings) -> Vec<String> {
     let model = for_turns(bedrock, settings);
     let mut manager = MessagesManager::<PlainMessage>::new();
     for turn in 0..4 {
         manager.add_user(format!("And parcel {turn}?").as_str()).unwrap();
-        ask(&model, asked(&manager)).await.unwrap();
+        ask(&model, request(&manager)).await.unwrap();
         let arguments = json!({"id": turn, "a": 1, "b": 2.5, "c": {"x": 1, "y": 2, "z": 3}, "d": [], "e": null});
         let call = ToolCall::new(format!("call_{turn}"), "get_parcel", Value::try_from(arguments.clone()).unwrap());
         let call = call.unwrap();
         manager.add_assistant(["One moment.".into(), Content::from(call.clone())]).unwrap();
         manager.add_user(Content::from(call.success([Value::try_from(arguments).unwrap()]))).unwrap();
-        ask(&model, asked(&manager)).await.unwrap();
+        ask(&model, request(&manager)).await.unwrap();
         manager.add_assistant("In Milan.").unwrap();
     }
     bedrock.take_requests().iter().map(|request| String::from_utf8(request.body().to_vec()).unwrap()).collect()
 }
 
-/// The messages as they were sent, without cache points, and all behind them.
+/// Returns the messages as sent, without cache points, and the rest of the body.
 fn parts(body: &str) -> (String, &str) {
-    let (messages, behind) = body.split_once(r#"],"system":"#).unwrap();
+    let (messages, rest) = body.split_once(r#"],"system":"#).unwrap();
     let messages = messages.replace(&format!(",{POINT}"), "");
     assert!(messages.starts_with(r#"{"messages":["#) && !messages.contains("cachePoint"));
-    (messages, behind)
+    (messages, rest)
 }
 
 #[tokio::test]
-async fn what_was_sent_is_sent_again_byte_by_byte() {
+async fn earlier_messages_are_sent_again_byte_for_byte() {
     for model_id in [CLAUDE, NOVA] {
         let bedrock = FakeBedrock::new();
         let bodies = bodies(&bedrock, BedrockSettings::new(model_id)).await;
@@ -62,13 +62,13 @@ async fn what_was_sent_is_sent_again_byte_by_byte() {
 }
 
 #[tokio::test]
-async fn a_cache_point_stands_where_the_turn_before_had_one() {
+async fn request_has_a_cache_point_where_the_previous_one_had_its_last() {
     let bedrock = FakeBedrock::new();
     let bodies = bodies(&bedrock, BedrockSettings::new(CLAUDE)).await;
     for two in bodies.windows(2) {
         let points: Vec<_> = two.iter().map(|body| body.matches(POINT).count()).collect();
         assert!(points.iter().all(|points| (3..=4).contains(points)), "{points:?}");
-        // What stands in front of the last point of the turn before stands in front of a point again.
+        // The prefix before the last point of the previous turn is before a point again.
         let (before, now) = (messages_before_last_point(&two[0]), &two[1]);
         let read = now.match_indices(POINT).any(|(at, _)| now[..at].replace(&format!(",{POINT}"), "") == before);
         assert!(read, "\n{before}\n{now}");
@@ -105,17 +105,17 @@ fn messages_before_last_point(body: &str) -> String {
 }
 
 #[tokio::test]
-async fn cache_points_are_left_out_where_they_are_not_taken_or_wanted() {
+async fn cache_points_are_left_out_if_unsupported_or_turned_off() {
     let bedrock = FakeBedrock::new();
     for (settings, points) in [
         (BedrockSettings::new("openai.gpt-oss-120b-1:0"), 0),
         (BedrockSettings::new(CLAUDE).with_cache_points(false), 0),
-        // Behind the system prompt and the caller's words, not behind results or at the tools.
+        // After the system prompt and the caller's text, not after results or tools.
         (BedrockSettings::new(NOVA), 2),
         (BedrockSettings::new(CLAUDE), 4),
     ] {
         let bodies = bodies(&bedrock, settings.clone()).await;
-        assert_eq!(bodies[6].matches(POINT).count(), points, "{}", settings.model_id());
+        assert_eq!(bodies[6].matches(POINT).count(), points, "{settings:?}");
     }
     let mut few = Profile::for_model(CLAUDE);
     few.max_cache_points = 1;

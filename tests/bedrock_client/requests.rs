@@ -1,4 +1,4 @@
-//! What is sent: the request in Converse's words, mended where Bedrock would refuse it.
+//! Requests to Converse, and their repair.
 
 use aws_sdk_bedrockruntime::types::SystemContentBlock;
 use serde_json::{Value as Json, json};
@@ -6,11 +6,11 @@ use verbale::bedrock::{BedrockSettings, Profile, validate};
 use verbale::message::{Document, Media, MediaKind, Source};
 use verbale::model::{Failure, Inference, Model, ModelEvent, ModelRequest, Partial};
 use verbale::testing::{FakeBedrock, ScriptedReply};
-use verbale::{Message, MessageWrapper, MessagesManager, PlainMessage, ToolCall, Value};
+use verbale::{Message, MessageWrapper, MessagesManager, PlainMessage, Role, ToolCall, Value};
 
 use super::{CLAUDE, LLAMA, ask, claude, fail, for_summaries, for_turns, question, text, tool, window};
 
-/// What a manager would never hand over: each of these messages, one behind the other.
+/// Returns all messages of a manager, which a window would not contain.
 fn messages(add: impl Fn(&mut MessagesManager<PlainMessage>)) -> Vec<Message> {
     let mut manager = MessagesManager::new();
     add(&mut manager);
@@ -22,7 +22,7 @@ fn body(bedrock: &FakeBedrock) -> Json {
 }
 
 #[tokio::test]
-async fn a_request_has_all_that_is_asked() {
+async fn request_has_prompt_memory_messages_tools_and_settings() {
     let bedrock = FakeBedrock::new();
     let inference = Inference::default().with_max_tokens(300).with_temperature(0.5).with_stop_sequences(["</end>"]);
     let settings = BedrockSettings::new(CLAUDE).with_inference(inference).with_cache_points(false);
@@ -34,7 +34,9 @@ async fn a_request_has_all_that_is_asked() {
 
     let requests = bedrock.requests();
     assert_eq!(requests[0].model_id(), CLAUDE);
-    let [SystemContentBlock::Text(prompt), SystemContentBlock::Text(record)] = requests[0].system() else { panic!() };
+    let [SystemContentBlock::Text(prompt), SystemContentBlock::Text(record)] = requests[0].input().system() else {
+        panic!()
+    };
     assert_eq!(prompt, "You answer the phone.");
     assert_eq!(record.matches("</record_of_the_call>").count(), 1);
     let mut body = body(&bedrock);
@@ -51,7 +53,7 @@ async fn a_request_has_all_that_is_asked() {
 }
 
 #[tokio::test]
-async fn settings_of_the_request_win_over_those_of_the_adapter() {
+async fn inference_settings_of_the_request_win_over_the_defaults() {
     let fields = |entries: Json| {
         let Ok(Value::Map(fields)) = Value::try_from(entries) else { panic!() };
         fields
@@ -93,7 +95,7 @@ async fn settings_of_the_request_win_over_those_of_the_adapter() {
 }
 
 #[tokio::test]
-async fn what_bedrock_would_refuse_is_mended_and_told() {
+async fn invalid_request_is_repaired_and_reported() {
     let call = ToolCall::new("call_1", "get_parcel", Value::map([("pin", 4711)]).unwrap()).unwrap();
     let mut request = ModelRequest::new(
         [
@@ -122,29 +124,30 @@ async fn what_bedrock_would_refuse_is_mended_and_told() {
     bedrock.reply(ScriptedReply::text("On Friday."));
     let events = ask(&claude(&bedrock), request).await.unwrap();
     let ModelEvent::Repaired(repairs) = &events[0] else { panic!("{events:?}") };
-    let told: Vec<_> = repairs.iter().map(ToString::to_string).collect();
-    let (left_out, told) = told.split_first().unwrap();
-    assert!(left_out.starts_with("left out: message ") && left_out.contains(" is a supervisor message"), "{left_out}");
+    let repairs: Vec<_> = repairs.iter().map(ToString::to_string).collect();
+    let (left_out, repairs) = repairs.split_first().unwrap();
+    let system = format!(" is a {} message", Role::System);
+    assert!(left_out.starts_with("left out a message: message ") && left_out.contains(&system), "{left_out}");
     assert_eq!(
-        told,
+        repairs,
         [
-            "toolConfig.tools: tools were left out whose name another one has",
-            "messages.2: the message went into the one before, which has the same role",
-            "messages.0: the conversation started with the assistant; a user message of `...` was put in front",
-            "messages.1.content.1: a tool call that cannot stand or has no result became a text",
-            "messages.4: the conversation ended with the assistant; a user message of `...` was put behind it",
+            "toolConfig.tools: removed tools with the name of another tool",
+            "messages.2: merged into the message before, which has the same role",
+            "messages.0: inserted a user message `...`, because the conversation started with the assistant",
+            "messages.1.content.1: replaced a tool call with text, because it is invalid or has no result",
+            "messages.4: added a user message `...`, because the conversation ended with the assistant",
         ]
     );
-    assert!(!format!("{told:?}").contains("4711"));
+    assert!(!format!("{repairs:?}").contains("4711"));
     assert_eq!(events[1], text("On"));
-    // The stand-in, which refuses what Bedrock refuses, has taken it.
+    // The fake, which validates, accepted it.
     assert_eq!((bedrock.counters().requests, bedrock.counters().refused), (1, 0));
     let roles: Vec<_> = body(&bedrock)["messages"].as_array().unwrap().iter().map(|one| one["role"].clone()).collect();
     assert_eq!(roles, ["user", "assistant", "user", "assistant", "user"]);
 }
 
 #[tokio::test]
-async fn a_model_with_rules_of_its_own_gets_what_it_takes() {
+async fn request_follows_the_rules_of_the_model() {
     let mut manager = MessagesManager::<PlainMessage>::new();
     let call = ToolCall::new("call_1", "get_parcel", Value::Null).unwrap();
     manager.add_user("Where is it?").unwrap();
@@ -155,42 +158,39 @@ async fn a_model_with_rules_of_its_own_gets_what_it_takes() {
     let bedrock = FakeBedrock::new();
     let events = ask(&for_turns(&bedrock, BedrockSettings::new(LLAMA)), request).await.unwrap();
     assert!(matches!(&events[0], ModelEvent::Repaired(repairs) if repairs.len() == 2));
-    assert_eq!(bedrock.requests()[0].messages().len(), 7);
+    assert_eq!(bedrock.requests()[0].input().messages().len(), 7);
     assert_eq!(validate(bedrock.requests()[0].input(), &Profile::for_model(LLAMA)), []);
 }
 
 #[test]
-fn model_says_its_id() {
+fn model_has_its_id() {
     assert_eq!(claude(&FakeBedrock::new()).id(), Some(CLAUDE));
 }
 
 #[tokio::test]
-async fn what_cannot_be_mended_is_never_sent() {
+async fn irreparable_request_is_never_sent() {
     let bedrock = FakeBedrock::new();
     let invalid = |why: &str| (Failure::Invalid(why.to_owned()), Partial::default());
     let mut request = question();
     let mut no_object = tool("get_parcel");
     no_object.input_schema = Value::Null;
     request.tools = [tool("get_time"), no_object].into();
-    let why = "ToolSchemaIsObject at toolConfig.tools.1: The value at toolConfig.tools.1.toolSpec.inputSchema.json.type \
+    let why = "toolConfig.tools.1: The value at toolConfig.tools.1.toolSpec.inputSchema.json.type \
                must be one of the following: object.";
     assert_eq!(fail(&claude(&bedrock), request).await, invalid(why));
 
-    let refused = |rule: &str, member: &str, constraint: &str| {
+    let refused = |member: &str, constraint: &str| {
         format!(
-            "{rule} at inferenceConfig: 1 validation error detected: Value at 'inferenceConfig.{member}' failed to satisfy \
+            "inferenceConfig: 1 validation error detected: Value at 'inferenceConfig.{member}' failed to satisfy \
              constraint: Member must {constraint}"
         )
     };
     let set = Inference::default;
     for (inference, why) in [
-        (set().with_temperature(1.1), refused("InferenceRange", "temperature", "have value less than or equal to 1")),
-        (set().with_max_tokens(0), refused("InferenceRange", "maxTokens", "have value greater than or equal to 1")),
-        (set().with_max_tokens(u32::MAX), "max_tokens is more than 2,147,483,647".to_owned()),
-        (
-            set().with_stop_sequences([""]),
-            refused("StopSequences", "stopSequences.1.member", "have length greater than or equal to 1"),
-        ),
+        (set().with_temperature(1.1), refused("temperature", "have value less than or equal to 1")),
+        (set().with_max_tokens(0), refused("maxTokens", "have value greater than or equal to 1")),
+        (set().with_max_tokens(u32::MAX), "max_tokens is larger than 2,147,483,647".to_owned()),
+        (set().with_stop_sequences([""]), refused("stopSequences.1.member", "have length greater than or equal to 1")),
     ] {
         let settings = BedrockSettings::new(CLAUDE).with_inference(inference.clone());
         assert_eq!(fail(&for_turns(&bedrock, settings), question()).await, invalid(&why));
@@ -200,7 +200,7 @@ async fn what_cannot_be_mended_is_never_sent() {
 }
 
 #[tokio::test]
-async fn an_attachment_whose_kind_is_not_known_is_told_as_a_text() {
+async fn attachment_of_unknown_type_becomes_text() {
     let bytes = || Source::Bytes(b"\x014711".as_slice().into());
     let result = ToolCall::new("call_1", "get_parcel", Value::Null).unwrap();
     let unknown = || Media::new(MediaKind::Image, bytes()).with_prompt_hint("the receipt");
@@ -216,8 +216,8 @@ async fn an_attachment_whose_kind_is_not_known_is_told_as_a_text() {
     let model = for_turns(&bedrock, BedrockSettings::new(CLAUDE).with_cache_points(false));
     let events = ask(&model, request).await.unwrap();
     let ModelEvent::Repaired(repairs) = &events[0] else { panic!("{events:?}") };
-    let told = format!("{repairs:?}");
-    assert!(repairs.len() == 3 && !told.contains("receipt"), "{told}");
+    let shown = format!("{repairs:?}");
+    assert!(repairs.len() == 3 && !shown.contains("receipt"), "{shown}");
     let body = body(&bedrock);
     assert_eq!(
         [&body["messages"][0]["content"], &body["messages"][2]["content"][0]["toolResult"]["content"]],

@@ -38,13 +38,13 @@ fn builder(bedrock: &FakeBedrock) -> CallBuilder {
 fn faults() -> Vec<(&'static str, ScriptedReply, bool)> {
     let text = || ScriptedReply::text(ANSWER);
     vec![
-        ("throttled", ScriptedReply::throttled(), false),
-        ("unavailable", ScriptedReply::unavailable(), false),
-        ("internal error", ScriptedReply::internal_error(), false),
-        ("access denied", ScriptedReply::access_denied(), false),
+        ("throttled", ScriptedReply::refused(BedrockException::Throttling), false),
+        ("unavailable", ScriptedReply::refused(BedrockException::ServiceUnavailable), false),
+        ("internal error", ScriptedReply::refused(BedrockException::InternalServer), false),
+        ("access denied", ScriptedReply::refused(BedrockException::AccessDenied), false),
         ("validation", ScriptedReply::validation("The model does not like it."), false),
-        ("model timeout", ScriptedReply::model_timeout(), false),
-        ("model not ready", ScriptedReply::model_not_ready(), false),
+        ("model timeout", ScriptedReply::refused(BedrockException::ModelTimeout), false),
+        ("model not ready", ScriptedReply::refused(BedrockException::ModelNotReady), false),
         ("bad gateway", ScriptedReply::bad_gateway(), false),
         ("hang before", text().hang_before(), false),
         ("hang at once", text().hang_after(0), false),

@@ -57,7 +57,7 @@ fn ids(call: &CallSession) -> Vec<String> {
 
 /// The ids of the calls that stand in the messages, each with its result behind it.
 fn shown(request: &ReceivedRequest) -> BTreeSet<&str> {
-    let blocks = || request.messages().iter().flat_map(|message| &message.content);
+    let blocks = || request.input().messages().iter().flat_map(|message| &message.content);
     let calls = blocks().filter_map(|block| block.as_tool_use().ok()).map(|call| call.tool_use_id.as_str()).collect();
     let results: BTreeSet<&str> =
         blocks().filter_map(|block| block.as_tool_result().ok()).map(|result| result.tool_use_id.as_str()).collect();
@@ -67,7 +67,7 @@ fn shown(request: &ReceivedRequest) -> BTreeSet<&str> {
 
 /// What the system prompt holds behind the instructions, unescaped.
 fn record(request: &ReceivedRequest) -> String {
-    let texts: Vec<&String> = request.system().iter().filter_map(|block| block.as_text().ok()).collect();
+    let texts: Vec<&String> = request.input().system().iter().filter_map(|block| block.as_text().ok()).collect();
     // The instructions and the rule for tools come before it.
     let record = texts.get(2).map(|record| record.as_str()).unwrap_or_default();
     record.replace("&gt;", ">").replace("&lt;", "<").replace("&amp;", "&")

@@ -1,4 +1,4 @@
-//! What a script says is what the client gets.
+//! The client receives the scripted answer.
 
 use std::num::NonZeroUsize;
 
@@ -6,17 +6,17 @@ use aws_sdk_bedrockruntime::types::{ContentBlock, StopReason};
 use serde_json::json;
 use verbale::Value;
 use verbale::bedrock::from_document;
-use verbale::testing::{FakeBedrock, ScriptedReply};
+use verbale::testing::{BedrockException, FakeBedrock, ScriptedReply};
 
-use super::asked::{contents, rest, stream, streaming, told, whole};
+use super::asked::{complete, contents, rest, stream, streaming, whole};
 use super::clients;
 
 #[tokio::test]
-async fn a_text_comes_word_by_word() {
+async fn text_is_streamed_word_by_word() {
     let bedrock = FakeBedrock::new();
     for (client, _server) in clients(&bedrock).await {
         bedrock.reply(ScriptedReply::text("It leaves at  seven.").usage(12, 5));
-        let events = told(stream(&client).await.unwrap()).await;
+        let events = complete(stream(&client).await.unwrap()).await;
         assert_eq!(
             events,
             [
@@ -34,13 +34,13 @@ async fn a_text_comes_word_by_word() {
 }
 
 #[tokio::test]
-async fn a_piece_can_be_larger_and_a_stop_reason_another() {
+async fn piece_size_and_stop_reason_can_be_set() {
     let bedrock = FakeBedrock::new();
     for (client, _server) in clients(&bedrock).await {
         let two = NonZeroUsize::new(2).unwrap();
         let reply = ScriptedReply::text(" a b\nc d e ").words_per_piece(two).stop(StopReason::MaxTokens).usage(0, 0);
         bedrock.reply(reply.cached(700, 30));
-        let events = told(stream(&client).await.unwrap()).await;
+        let events = complete(stream(&client).await.unwrap()).await;
         assert_eq!(
             events,
             [
@@ -65,11 +65,11 @@ fn text_and_three_calls() -> ScriptedReply {
 }
 
 #[tokio::test]
-async fn tool_calls_come_in_pieces_behind_the_text() {
+async fn inputs_of_tool_calls_are_streamed_in_pieces() {
     let bedrock = FakeBedrock::new();
     for (client, _server) in clients(&bedrock).await {
         bedrock.reply(text_and_three_calls());
-        let events = told(stream(&client).await.unwrap()).await;
+        let events = complete(stream(&client).await.unwrap()).await;
         let input: String = events
             .iter()
             .filter_map(|event| event.strip_prefix("1 input "))
@@ -106,7 +106,7 @@ async fn tool_calls_come_in_pieces_behind_the_text() {
 }
 
 #[tokio::test]
-async fn converse_answers_the_same_in_one_piece() {
+async fn converse_has_the_same_contents_in_one_piece() {
     let bedrock = FakeBedrock::new();
     for (client, _server) in clients(&bedrock).await {
         bedrock.reply(text_and_three_calls());
@@ -131,10 +131,10 @@ async fn converse_answers_the_same_in_one_piece() {
 }
 
 #[tokio::test]
-async fn without_a_script_it_says_that_it_is_there() {
+async fn default_answer_is_used_without_a_script() {
     let bedrock = FakeBedrock::new();
     let [(client, _), _] = clients(&bedrock).await;
-    let events = told(stream(&client).await.unwrap()).await;
+    let events = complete(stream(&client).await.unwrap()).await;
     assert_eq!(events[1..5], ["0 text \"Yes,\"", "0 text \" I\"", "0 text \" am\"", "0 text \" here.\""]);
     // A token is 4 bytes.
     let sent = bedrock.requests()[0].body().len().div_ceil(4);
@@ -142,11 +142,11 @@ async fn without_a_script_it_says_that_it_is_there() {
 }
 
 #[tokio::test]
-async fn an_answer_can_say_nothing() {
+async fn answer_can_be_empty() {
     let bedrock = FakeBedrock::new();
     for (client, _server) in clients(&bedrock).await {
         bedrock.reply(ScriptedReply::default().usage(3, 0));
-        let events = told(stream(&client).await.unwrap()).await;
+        let events = complete(stream(&client).await.unwrap()).await;
         assert_eq!(events, ["start assistant", "stop end_turn", "usage 3 0 3 None None, 0 ms"]);
         bedrock.reply(ScriptedReply::default());
         assert_eq!(contents(&whole(&client).send().await.unwrap()), []);
@@ -154,20 +154,20 @@ async fn an_answer_can_say_nothing() {
 }
 
 #[tokio::test]
-async fn a_responder_sees_what_is_asked() {
+async fn responder_sees_the_request() {
     let bedrock = FakeBedrock::answering(|request| match request.last_text() {
         Some("Hi") => ScriptedReply::text(format!("{} {}", request.number(), request.model_id())),
-        _ => ScriptedReply::throttled(),
+        _ => ScriptedReply::refused(BedrockException::Throttling),
     });
     let arn = "arn:aws:bedrock:eu-west-1:123456789012:inference-profile/eu.anthropic.claude-opus-4-8";
-    for (asked, (client, _server)) in clients(&bedrock).await.into_iter().enumerate() {
+    for (index, (client, _server)) in clients(&bedrock).await.into_iter().enumerate() {
         let output = whole(&client).model_id(arn).send().await.unwrap();
-        let (ours, theirs) = (2 * asked, 2 * asked + 1);
-        assert_eq!(contents(&output), [ContentBlock::Text(format!("{ours} {arn}"))]);
-        bedrock.reply(ScriptedReply::text("first what is in the queue"));
+        let (whole_number, stream_number) = (2 * index, 2 * index + 1);
+        assert_eq!(contents(&output), [ContentBlock::Text(format!("{whole_number} {arn}"))]);
+        bedrock.reply(ScriptedReply::text("first in the queue"));
         let events = rest(streaming(&client).model_id(arn).send().await.unwrap().stream).await.0;
         assert_eq!(events[1], "0 text \"first\"");
-        let request = &bedrock.requests()[theirs];
-        assert_eq!((request.number(), request.is_streaming()), (theirs as u64, true));
+        let request = &bedrock.requests()[stream_number];
+        assert_eq!((request.number(), request.is_streaming()), (stream_number as u64, true));
     }
 }

@@ -1,4 +1,4 @@
-//! Asking the way a service does, and what came back.
+//! Requests as a service sends them, and their answers as texts.
 
 use aws_sdk_bedrockruntime::Client;
 use aws_sdk_bedrockruntime::error::SdkError;
@@ -32,28 +32,28 @@ pub async fn stream(client: &Client) -> Result<Events, SdkError<ConverseStreamEr
     Ok(streaming(client).send().await?.stream)
 }
 
-/// The events to the end of the stream, told in a line each, and the error at its end if there is one.
+/// Returns the events to the end of the stream as one line each, and the error at its end, if any.
 pub async fn rest(mut events: Events) -> (Vec<String>, Option<SdkError<ConverseStreamOutputError, RawMessage>>) {
-    let mut told = Vec::new();
+    let mut lines = Vec::new();
     loop {
         match events.recv().await {
-            Ok(Some(event)) => told.push(tell(&event)),
-            Ok(None) => return (told, None),
-            Err(error) => return (told, Some(error)),
+            Ok(Some(event)) => lines.push(line(&event)),
+            Ok(None) => return (lines, None),
+            Err(error) => return (lines, Some(error)),
         }
     }
 }
 
-/// The events of a stream that ends as it should.
-pub async fn told(events: Events) -> Vec<String> {
-    let (told, error) = rest(events).await;
+/// Returns the events of a stream without an error.
+pub async fn complete(events: Events) -> Vec<String> {
+    let (lines, error) = rest(events).await;
     assert!(error.is_none(), "{error:?}");
-    told
+    lines
 }
 
 pub type RawMessage = aws_smithy_types::event_stream::RawMessage;
 
-pub fn tell(event: &ConverseStreamOutput) -> String {
+pub fn line(event: &ConverseStreamOutput) -> String {
     match event {
         ConverseStreamOutput::MessageStart(start) => format!("start {}", start.role.as_str()),
         ConverseStreamOutput::ContentBlockStart(start) => match &start.start {
@@ -85,7 +85,7 @@ pub fn tell(event: &ConverseStreamOutput) -> String {
     }
 }
 
-/// The contents of an answer in one piece.
+/// Returns the contents of an answer in one piece.
 pub fn contents(output: &ConverseOutput) -> &[ContentBlock] {
     &output.output.as_ref().unwrap().as_message().unwrap().content
 }

@@ -1,4 +1,4 @@
-//! What goes wrong before there is an answer, and in an answer that comes in one piece.
+//! Faults before the answer, and in an answer in one piece.
 
 use aws_sdk_bedrockruntime::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_bedrockruntime::operation::converse_stream::ConverseStreamError;
@@ -10,38 +10,38 @@ use super::clients;
 
 type Is = fn(&ConverseStreamError) -> bool;
 
-/// Status, code and message of a refusal.
+/// Returns status, code and message of a refusal.
 fn refusal<E: ProvideErrorMetadata>(error: &SdkError<E>) -> (u16, Option<&str>, Option<&str>) {
     (error.raw_response().unwrap().status().as_u16(), error.code(), error.message())
 }
 
 #[tokio::test]
-async fn each_exception_comes_with_its_status_its_type_and_its_words() {
+async fn exceptions_have_their_status_type_and_message() {
     const FAILED: &str = "The system encountered an unexpected error during processing. Try your request again.";
     let refusals: [(ScriptedReply, u16, &str, &str, Is); 11] = [
         (
-            ScriptedReply::throttled(),
+            ScriptedReply::refused(BedrockException::Throttling),
             429,
             "ThrottlingException",
             "Too many requests, please wait before trying again.",
             ConverseStreamError::is_throttling_exception,
         ),
         (
-            ScriptedReply::unavailable(),
+            ScriptedReply::refused(BedrockException::ServiceUnavailable),
             503,
             "ServiceUnavailableException",
             "Bedrock is unable to process your request.",
             ConverseStreamError::is_service_unavailable_exception,
         ),
         (
-            ScriptedReply::internal_error(),
+            ScriptedReply::refused(BedrockException::InternalServer),
             500,
             "InternalServerException",
             FAILED,
             ConverseStreamError::is_internal_server_exception,
         ),
         (
-            ScriptedReply::access_denied(),
+            ScriptedReply::refused(BedrockException::AccessDenied),
             403,
             "AccessDeniedException",
             "You don't have access to the model with the specified model ID.",
@@ -62,14 +62,14 @@ async fn each_exception_comes_with_its_status_its_type_and_its_words() {
             ConverseStreamError::is_validation_exception,
         ),
         (
-            ScriptedReply::model_timeout(),
+            ScriptedReply::refused(BedrockException::ModelTimeout),
             408,
             "ModelTimeoutException",
             "Model has timed out in processing the request. Try your request again.",
             ConverseStreamError::is_model_timeout_exception,
         ),
         (
-            ScriptedReply::model_not_ready(),
+            ScriptedReply::refused(BedrockException::ModelNotReady),
             429,
             "ModelNotReadyException",
             "The model is not ready for inference requests. Try your request again.",
@@ -110,7 +110,7 @@ async fn each_exception_comes_with_its_status_its_type_and_its_words() {
 }
 
 #[tokio::test]
-async fn what_stands_between_may_answer_in_html() {
+async fn bad_gateway_answers_in_html() {
     let bedrock = FakeBedrock::new();
     for (client, _server) in clients(&bedrock).await {
         bedrock.reply(ScriptedReply::bad_gateway());
@@ -123,7 +123,7 @@ async fn what_stands_between_may_answer_in_html() {
 }
 
 #[tokio::test]
-async fn an_answer_in_one_piece_can_be_refused_cut_and_unreadable() {
+async fn answer_in_one_piece_can_be_refused_cut_and_unreadable() {
     let bedrock = FakeBedrock::new();
     for (client, _server) in clients(&bedrock).await {
         bedrock.reply(ScriptedReply::text("Hello there").exception_after(2, BedrockException::ModelError));

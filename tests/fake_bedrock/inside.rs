@@ -1,10 +1,10 @@
-//! What goes wrong in a stream.
+//! Faults within a stream.
 
 use aws_sdk_bedrockruntime::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
 use aws_sdk_bedrockruntime::types::error::ConverseStreamOutputError;
 use verbale::testing::{BedrockException, FakeBedrock, ScriptedReply};
 
-use super::asked::{rest, stream, told};
+use super::asked::{complete, rest, stream};
 use super::clients;
 
 const TWO: [&str; 2] = ["start assistant", "0 text \"One\""];
@@ -14,7 +14,7 @@ fn reply() -> ScriptedReply {
 }
 
 #[tokio::test]
-async fn each_exception_comes_behind_the_events_before_it() {
+async fn exception_follows_the_events_before_it() {
     type Is = fn(&ConverseStreamOutputError) -> bool;
     let exceptions: [(BedrockException, Is); 6] = [
         (BedrockException::InternalServer, ConverseStreamOutputError::is_internal_server_exception),
@@ -22,7 +22,7 @@ async fn each_exception_comes_behind_the_events_before_it() {
         (BedrockException::Validation, ConverseStreamOutputError::is_validation_exception),
         (BedrockException::Throttling, ConverseStreamOutputError::is_throttling_exception),
         (BedrockException::ServiceUnavailable, ConverseStreamOutputError::is_service_unavailable_exception),
-        // Not one that the SDK knows in a stream.
+        // The SDK does not know it within a stream.
         (BedrockException::ModelTimeout, |error| format!("{error:?}").starts_with("Unhandled")),
     ];
     let bedrock = FakeBedrock::new();
@@ -45,7 +45,7 @@ async fn each_exception_comes_behind_the_events_before_it() {
 }
 
 #[tokio::test]
-async fn a_connection_that_breaks_is_an_error_behind_what_came() {
+async fn broken_connection_is_an_error_after_the_events() {
     let bedrock = FakeBedrock::new();
     for (client, _server) in clients(&bedrock).await {
         bedrock.reply(reply().cut_after(2));
@@ -53,7 +53,7 @@ async fn a_connection_that_breaks_is_an_error_behind_what_came() {
         assert_eq!(events, TWO);
         let error = error.unwrap();
         assert!(matches!(error, SdkError::DispatchFailure(_)), "{error:?}");
-        // Behind the last event there is nothing to be cut: that one is.
+        // Nothing follows the last event, so the last event is cut.
         bedrock.reply(reply().cut_after(99));
         let (events, error) = rest(stream(&client).await.unwrap()).await;
         assert_eq!((events.len(), error.is_some()), (6, true));
@@ -61,29 +61,29 @@ async fn a_connection_that_breaks_is_an_error_behind_what_came() {
 }
 
 #[tokio::test]
-async fn a_stream_can_end_without_its_stop() {
+async fn stream_can_end_without_a_stop() {
     let bedrock = FakeBedrock::new();
     for (client, _server) in clients(&bedrock).await {
         bedrock.reply(reply().end_after(2));
-        assert_eq!(told(stream(&client).await.unwrap()).await, TWO);
+        assert_eq!(complete(stream(&client).await.unwrap()).await, TWO);
         bedrock.reply(reply().end_after(0));
-        assert!(told(stream(&client).await.unwrap()).await.is_empty());
+        assert!(complete(stream(&client).await.unwrap()).await.is_empty());
     }
     let counters = bedrock.counters();
     assert_eq!((counters.finished, counters.cancelled), (4, 0));
 }
 
 #[tokio::test]
-async fn a_frame_can_be_malformed() {
+async fn frame_can_be_malformed() {
     let bedrock = FakeBedrock::new();
     for (client, _server) in clients(&bedrock).await {
-        for (events_before, is) in [(2, 2), (99, 6)] {
+        for (events_before, received) in [(2, 2), (99, 6)] {
             bedrock.reply(reply().malformed_after(events_before));
             let (events, error) = rest(stream(&client).await.unwrap()).await;
-            assert_eq!(events.len(), is);
+            assert_eq!(events.len(), received);
             let error = error.unwrap();
-            let told = DisplayErrorContext(&error).to_string();
-            assert!(told.contains("checksum"), "{told}");
+            let shown = DisplayErrorContext(&error).to_string();
+            assert!(shown.contains("checksum"), "{shown}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The stand-in for Bedrock behind the unmodified SDK client, through a socket and without one.
+//! `FakeBedrock` through the real SDK client, with and without a socket; `ScriptedModel` and `FaultyLog`.
 #![cfg(feature = "testing")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "helpers of tests")]
 
@@ -7,13 +7,15 @@ mod asked;
 mod counting;
 mod faults;
 mod inside;
+mod log;
+mod model;
 mod timing;
 mod validation;
 
 use aws_sdk_bedrockruntime::Client;
 use verbale::testing::{FakeBedrock, FakeBedrockServer};
 
-/// The same stand-in through both of its doors. The server lives as long as its client is used.
+/// Returns a client without a socket, and one with a server, which must outlive it.
 async fn clients(bedrock: &FakeBedrock) -> [(Client, Option<FakeBedrockServer>); 2] {
     let server = bedrock.serve().await.unwrap();
     let served = Client::from_conf(server.sdk_config().build());

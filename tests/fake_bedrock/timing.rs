@@ -1,4 +1,4 @@
-//! Waits, by a clock that is paused: to the millisecond, and in no time.
+//! The pace of answers, by a paused clock.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use aws_sdk_bedrockruntime::error::SdkError;
 use tokio::time::{Instant, timeout};
 use verbale::testing::{BedrockException, FakeBedrock, ScriptedReply};
 
-use super::asked::{rest, stream, tell, told, whole};
+use super::asked::{complete, line, rest, stream, whole};
 
 const FIRST: Duration = Duration::from_millis(700);
 const BETWEEN: Duration = Duration::from_millis(30);
@@ -25,14 +25,14 @@ fn slow() -> ScriptedReply {
 }
 
 #[tokio::test(start_paused = true)]
-async fn events_come_when_they_are_due() {
+async fn events_arrive_at_their_scripted_times() {
     let (bedrock, client) = bedrock();
     bedrock.reply(slow().usage(1, 1));
     let start = Instant::now();
     let mut events = stream(&client).await.unwrap();
     let mut seen = Vec::new();
     while let Some(event) = events.recv().await.unwrap() {
-        seen.push((start.elapsed().as_millis(), tell(&event)));
+        seen.push((start.elapsed().as_millis(), line(&event)));
     }
     let due = [
         (700, "start assistant"),
@@ -47,7 +47,7 @@ async fn events_come_when_they_are_due() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_in_one_piece_takes_as_long_as_the_stream() {
+async fn answer_in_one_piece_takes_as_long_as_the_stream() {
     let (bedrock, client) = bedrock();
     for reply in [slow(), slow().exception_after(2, BedrockException::Throttling)] {
         bedrock.reply(reply);
@@ -61,7 +61,7 @@ async fn an_answer_in_one_piece_takes_as_long_as_the_stream() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_fault_and_a_refusal_come_when_their_event_would() {
+async fn faults_and_refusals_follow_the_pace() {
     let (bedrock, client) = bedrock();
     for (reply, at_ms) in [
         (slow().exception_after(3, BedrockException::ModelStreamError), 760),
@@ -74,14 +74,14 @@ async fn a_fault_and_a_refusal_come_when_their_event_would() {
         rest(stream(&client).await.unwrap()).await;
         assert_eq!(start.elapsed().as_millis(), at_ms);
     }
-    bedrock.reply(ScriptedReply::throttled().first_token_after(FIRST));
+    bedrock.reply(ScriptedReply::refused(BedrockException::Throttling).first_token_after(FIRST));
     let start = Instant::now();
     assert!(stream(&client).await.is_err());
     assert_eq!(start.elapsed(), FIRST);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hang_before_the_answer_lasts() {
+async fn hang_before_the_answer_never_ends() {
     let (bedrock, client) = bedrock();
     for _ in 0..2 {
         bedrock.reply(slow().hang_before());
@@ -93,9 +93,9 @@ async fn a_hang_before_the_answer_lasts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_time_outs_of_the_sdk_end_a_hang() {
+async fn sdk_timeouts_end_a_hang() {
     let bedrock = FakeBedrock::new();
-    let of = |timeouts: TimeoutConfigBuilder| {
+    let client = |timeouts: TimeoutConfigBuilder| {
         Client::from_conf(bedrock.sdk_config().timeout_config(timeouts.build()).build())
     };
     for timeouts in [
@@ -105,25 +105,25 @@ async fn the_time_outs_of_the_sdk_end_a_hang() {
     ] {
         bedrock.reply(slow().hang_before());
         let start = Instant::now();
-        let error = timeout(LONG, stream(&of(timeouts))).await.unwrap().unwrap_err();
+        let error = timeout(LONG, stream(&client(timeouts))).await.unwrap().unwrap_err();
         assert_eq!(start.elapsed(), FIRST);
         let is_read_timeout = matches!(&error, SdkError::DispatchFailure(failure) if failure.is_timeout());
         assert!(is_read_timeout || matches!(error, SdkError::TimeoutError(_)), "{error:?}");
     }
-    // None of them covers what comes behind the head.
+    // No timeout of the SDK covers the events after the head.
     bedrock.reply(slow().hang_after(2));
-    let mut events = stream(&of(TimeoutConfig::builder().read_timeout(2 * FIRST))).await.unwrap();
+    let mut events = stream(&client(TimeoutConfig::builder().read_timeout(2 * FIRST))).await.unwrap();
     assert!(events.recv().await.unwrap().is_some() && events.recv().await.unwrap().is_some());
     assert!(timeout(LONG, events.recv()).await.is_err());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hang_in_the_answer_lasts_behind_what_came() {
+async fn hang_within_the_answer_never_ends() {
     let (bedrock, client) = bedrock();
-    for (events_before, come) in [(0, 0), (2, 2), (99, 7)] {
+    for (events_before, received) in [(0, 0), (2, 2), (99, 7)] {
         bedrock.reply(slow().hang_after(events_before));
         let mut events = stream(&client).await.unwrap();
-        for _ in 0..come {
+        for _ in 0..received {
             assert!(events.recv().await.unwrap().is_some());
         }
         assert!(timeout(LONG, events.recv()).await.is_err());
@@ -134,7 +134,7 @@ async fn a_hang_in_the_answer_lasts_behind_what_came() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn hundreds_of_sessions_run_beside_each_other() {
+async fn hundreds_of_sessions_run_concurrently() {
     const SESSIONS: u64 = 300;
     let bedrock = FakeBedrock::answering(|_| slow());
     let client = Client::from_conf(bedrock.sdk_config().build());
@@ -142,7 +142,7 @@ async fn hundreds_of_sessions_run_beside_each_other() {
     let mut sessions = tokio::task::JoinSet::new();
     for _ in 0..SESSIONS {
         let client = client.clone();
-        sessions.spawn(async move { told(stream(&client).await.unwrap()).await.len() });
+        sessions.spawn(async move { complete(stream(&client).await.unwrap()).await.len() });
     }
     assert_eq!(sessions.join_all().await, [7; SESSIONS as usize]);
     assert_eq!(start.elapsed().as_millis(), 850);

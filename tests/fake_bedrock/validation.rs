@@ -1,4 +1,4 @@
-//! What Bedrock would refuse is refused, in its words; and what is asked is read back as it was sent.
+//! Validation in Bedrock's words, and requests as the fake reads them.
 
 use aws_sdk_bedrockruntime::error::ProvideErrorMetadata;
 use aws_sdk_bedrockruntime::types::{
@@ -12,14 +12,14 @@ use verbale::Value;
 use verbale::bedrock::{to_document, to_json};
 use verbale::testing::{FakeBedrock, ScriptedReply};
 
-use super::asked::{MODEL, said, streaming, told};
+use super::asked::{MODEL, complete, said, streaming};
 use super::clients;
 
 const BLANK: &str = "The text field in the ContentBlock object at messages.2.content.0 is blank. Add text to the text \
                      field, and try again.";
 
 #[tokio::test]
-async fn the_first_violation_is_told_in_the_words_of_bedrock() {
+async fn first_violation_is_reported_in_the_words_of_bedrock() {
     let bedrock = FakeBedrock::new();
     for (client, _server) in clients(&bedrock).await {
         bedrock.reply(ScriptedReply::text("Fine."));
@@ -40,8 +40,8 @@ async fn the_first_violation_is_told_in_the_words_of_bedrock() {
                 "A conversation must start with a user message. Try again with a conversation that starts with a user message."
             )
         );
-        // The reply is still there.
-        assert_eq!(told(streaming(&client).send().await.unwrap().stream).await[1], "0 text \"Fine.\"");
+        // The refused requests took no reply.
+        assert_eq!(complete(streaming(&client).send().await.unwrap().stream).await[1], "0 text \"Fine.\"");
     }
     let counters = bedrock.counters();
     assert_eq!((counters.requests, counters.refused, counters.finished), (6, 4, 6));
@@ -49,11 +49,11 @@ async fn the_first_violation_is_told_in_the_words_of_bedrock() {
 }
 
 #[tokio::test]
-async fn models_differ_in_what_they_take() {
+async fn validation_uses_the_profile_of_the_model() {
     let bedrock = FakeBedrock::new();
     let [(client, _), _] = clients(&bedrock).await;
     let prefilled = || streaming(&client).messages(said(ConversationRole::Assistant, "It is"));
-    told(prefilled().send().await.unwrap().stream).await;
+    complete(prefilled().send().await.unwrap().stream).await;
     let error = prefilled().model_id("us.anthropic.claude-sonnet-5").send().await.unwrap_err();
     assert_eq!(
         error.message(),
@@ -62,16 +62,16 @@ async fn models_differ_in_what_they_take() {
 }
 
 #[tokio::test]
-async fn it_can_be_told_not_to_validate() {
+async fn validation_can_be_turned_off() {
     let bedrock = FakeBedrock::new().without_validation();
     for (client, _server) in clients(&bedrock).await {
-        told(client.converse_stream().model_id("model").send().await.unwrap().stream).await;
+        complete(client.converse_stream().model_id("model").send().await.unwrap().stream).await;
     }
     assert_eq!(bedrock.counters().refused, 0);
 }
 
 #[tokio::test]
-async fn what_is_asked_is_read_back() {
+async fn received_request_equals_the_sent_one() {
     let document = |json| to_document(&Value::try_from(json).unwrap());
     let call = ToolUseBlock::builder().tool_use_id("call_1").name("clock").input(document(json!({"zone": "CET"})));
     let result = ToolResultBlock::builder()
@@ -91,20 +91,21 @@ async fn what_is_asked_is_read_back() {
 
     let bedrock = FakeBedrock::new();
     for (client, _server) in clients(&bedrock).await {
-        let asked = client
+        let request = client
             .converse_stream()
             .model_id(MODEL)
             .set_messages(Some(messages.to_vec()))
             .set_system(Some(system.to_vec()))
             .inference_config(inference.clone())
             .tool_config(ToolConfiguration::builder().set_tools(Some(tools.to_vec())).build().unwrap());
-        told(asked.send().await.unwrap().stream).await;
-        let request = bedrock.requests().pop().unwrap();
-        assert_eq!(request.messages(), messages);
-        assert_eq!((request.system(), request.tools()), (&system[..], &tools[..]));
-        assert_eq!(request.input().inference_config, Some(inference.clone()));
-        assert_eq!((request.model_id(), request.last_text()), (MODEL, None));
-        let body: serde_json::Value = serde_json::from_slice(request.body()).unwrap();
+        complete(request.send().await.unwrap().stream).await;
+        let received = bedrock.requests().pop().unwrap();
+        assert_eq!(received.input().messages(), messages);
+        assert_eq!(received.input().system(), system);
+        assert_eq!(received.input().tool_config().unwrap().tools(), tools);
+        assert_eq!(received.input().inference_config, Some(inference.clone()));
+        assert_eq!((received.model_id(), received.last_text()), (MODEL, None));
+        let body: serde_json::Value = serde_json::from_slice(received.body()).unwrap();
         assert_eq!(body["messages"], messages.iter().map(to_json).collect::<serde_json::Value>());
     }
     let requests = bedrock.requests();
@@ -116,22 +117,22 @@ fn message(role: ConversationRole, block: ContentBlock) -> aws_sdk_bedrockruntim
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_told() {
+async fn unreadable_request_is_refused() {
     let bedrock = FakeBedrock::new();
     let server = bedrock.serve().await.unwrap();
-    for (path, body, status, told) in [
-        ("/model/m/converse", "{", "400 Bad Request", "The stand-in cannot read the request: the body is not JSON."),
+    for (path, body, status, message) in [
+        ("/model/m/converse", "{", "400 Bad Request", "FakeBedrock cannot read the request: the body is not JSON."),
         (
             "/model/m/converse-stream",
             r#"{"messages":[{"role":"user","content":[{"text":"secret"},{"text":7}]}]}"#,
             "400 Bad Request",
-            "The stand-in cannot read the request: messages.0.content.1.text is not a text.",
+            "FakeBedrock cannot read the request: messages.0.content.1.text is not a text.",
         ),
         (
             "/model/m/invoke",
             "{}",
             "404 Not Found",
-            "The stand-in knows POST /model/{modelId}/converse and /converse-stream only.",
+            "FakeBedrock serves only POST /model/{modelId}/converse and /converse-stream.",
         ),
     ] {
         let mut socket = TcpStream::connect(server.endpoint_url().strip_prefix("http://").unwrap()).await.unwrap();
@@ -142,7 +143,7 @@ async fn what_cannot_be_read_is_told() {
         let mut answer = String::new();
         socket.read_to_string(&mut answer).await.unwrap();
         assert!(answer.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{answer}");
-        assert!(answer.ends_with(&json!({"message": told}).to_string()), "{answer}");
+        assert!(answer.ends_with(&json!({"message": message}).to_string()), "{answer}");
     }
     let counters = bedrock.counters();
     assert_eq!((counters.connections, counters.requests, counters.refused), (3, 3, 2));
@@ -150,13 +151,14 @@ async fn what_cannot_be_read_is_told() {
 }
 
 #[tokio::test]
-async fn nothing_that_was_said_is_shown() {
+async fn debug_hides_texts() {
     let bedrock = FakeBedrock::new();
     let [(client, _), (_, server)] = clients(&bedrock).await;
     let reply = ScriptedReply::text("sesame").tool_call("sesame", "sesame", json!("sesame"));
     let shown = format!("{reply:?} {:?}", ScriptedReply::validation("sesame"));
     bedrock.reply(reply);
-    told(streaming(&client).messages(said(ConversationRole::Assistant, "sesame")).send().await.unwrap().stream).await;
+    complete(streaming(&client).messages(said(ConversationRole::Assistant, "sesame")).send().await.unwrap().stream)
+        .await;
     let shown = format!("{shown} {bedrock:?} {:?} {server:?}", bedrock.requests());
     assert!(!shown.contains("sesame"), "{shown}");
     assert!(shown.contains("Text(6 bytes)") && shown.contains(r#"[["text"], ["text"]]"#), "{shown}");

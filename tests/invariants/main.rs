@@ -89,7 +89,7 @@ proptest! {
         let window: Vec<_> = window.collect::<Result<_, _>>().unwrap();
         if !window.is_empty() {
             let input = ConverseRequest::new("a-model").messages(window).into_input().unwrap();
-            let mut profile = Profile::claude();
+            let mut profile = Profile::for_model("anthropic.claude-sonnet-5");
             // No model is asked after an assistant message.
             (profile.must_end_with_user, profile.last_text_trimmed) = (false, false);
             prop_assert_eq!(validate(&input, &profile), []);

@@ -1,7 +1,7 @@
 //! Bedrock's limits for the number and the size of attachments.
 
 use serde_json::json;
-use verbale::bedrock::{ConverseRequest, Profile, Rule, validate};
+use verbale::bedrock::{ConverseRequest, Profile, ViolationKind, validate};
 use verbale::{BedrockMessage, Content, MessagesManager};
 
 use super::files::{PDF, PNG, pdf_of, png_of};
@@ -11,12 +11,12 @@ const MAX_IMAGE: usize = 3_932_160;
 const MAX_DOCUMENT: usize = 4_718_592;
 
 /// The errors of Bedrock for a request without repairs.
-fn refused(contents: Vec<Content>) -> Vec<(Rule, String)> {
+fn refused(contents: Vec<Content>) -> Vec<(ViolationKind, String)> {
     let mut manager = MessagesManager::<BedrockMessage>::new();
     manager.add_user(contents).unwrap();
     let input = ConverseRequest::new(super::CLAUDE).messages(manager.to_raw().unwrap()).into_input().unwrap();
     let violations = validate(&input, &Profile::default());
-    violations.iter().map(|violation| (violation.rule(), violation.to_string())).collect()
+    violations.iter().map(|violation| (violation.kind(), violation.to_string())).collect()
 }
 
 #[tokio::test]
@@ -26,10 +26,13 @@ async fn newest_attachments_stay_and_others_become_placeholders() {
     let all: Vec<Content> = images(22).chain(documents(7)).chain(["Which one?".into()]).collect();
     let wordings = refused(all.clone());
     assert_eq!(
-        wordings.iter().map(|(rule, wording)| (*rule, wording.as_str())).collect::<Vec<_>>(),
+        wordings.iter().map(|(kind, wording)| (*kind, wording.as_str())).collect::<Vec<_>>(),
         [
-            (Rule::ImageCount, "The model returned the following errors: too many images and documents: 22 + 7 > 20"),
-            (Rule::DocumentCount, "You can't include more than 5 documents in a request."),
+            (
+                ViolationKind::Attachments,
+                "The model returned the following errors: too many images and documents: 22 + 7 > 20"
+            ),
+            (ViolationKind::Attachments, "You can't include more than 5 documents in a request."),
         ]
     );
     let (content, repairs) = asked(all).await;
@@ -45,10 +48,10 @@ async fn newest_attachments_stay_and_others_become_placeholders() {
     assert_eq!(
         repairs,
         [
-            "messages.0.content.1: an image, of which there were too many, became a text",
-            "messages.0.content.3: an image, of which there were too many, became a text",
-            "messages.0.content.44: a document, of which there were too many, became a text",
-            "messages.0.content.45: a document, of which there were too many, became a text",
+            "messages.0.content.1: replaced the image with text, because the request may have 20 at most",
+            "messages.0.content.3: replaced the image with text, because the request may have 20 at most",
+            "messages.0.content.44: replaced the document with text, because the request may have 5 at most",
+            "messages.0.content.45: replaced the document with text, because the request may have 5 at most",
         ]
     );
     let at_most: Vec<Content> = images(20).chain(documents(5)).chain(["Which one?".into()]).collect();
@@ -69,13 +72,13 @@ async fn attachments_that_are_too_large_become_placeholders() {
         refused(contents(MAX_IMAGE + 1, MAX_DOCUMENT + 1)),
         [
             (
-                Rule::ImageSize,
+                ViolationKind::Attachments,
                 "The model returned the following errors: messages.0.content.1.image.source.bytes: image exceeds 5 MB \
                  maximum: 5242884 bytes > 5242880 bytes"
                     .to_owned()
             ),
             (
-                Rule::DocumentSize,
+                ViolationKind::Attachments,
                 "The maximum document size is 4.5 MB. Reduce the size of your document and retry your request."
                     .to_owned()
             ),
@@ -94,8 +97,8 @@ async fn attachments_that_are_too_large_become_placeholders() {
     assert_eq!(
         repairs,
         [
-            "messages.0.content.1: an image that is too large became a text",
-            "messages.0.content.2: a document that is too large became a text",
+            "messages.0.content.1: replaced the image with text, because it is larger than 3932160 bytes",
+            "messages.0.content.2: replaced the document with text, because it is larger than 4718592 bytes",
         ]
     );
 }

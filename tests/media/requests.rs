@@ -63,21 +63,20 @@ async fn each_kind_is_sent_or_becomes_a_placeholder() {
             placeholder("document", "Rules"),
         ]}])
     );
-    let replaced = |what: &str| format!("told as a text: message {id} has {what}");
-    let sound = "audio; the model takes no sound: add what is said in it as a text";
+    let told = |what: &str, why: &str| format!("replaced the {what} of message {id} with text: {why}");
+    let sound = "the model does not support audio: add a transcript as text";
     let url = "Bedrock does not fetch its URL: add its bytes, or, for Nova, an `s3://` URL";
-    let format =
-        "an image; its type is not known, or none that Converse takes: image/png, image/jpeg, image/gif, image/webp";
+    let format = "its type is unknown or not supported: use image/png, image/jpeg, image/gif or image/webp";
     assert_eq!(
         repairs,
         [
-            replaced(sound),
-            replaced(sound),
-            replaced(&format!("an image; {url}")),
-            replaced(format),
-            replaced(format),
-            replaced("an image; it is in a content store: put its bytes in with `contents::resolve`"),
-            replaced(&format!("a document; {url}")),
+            told("audio", sound),
+            told("audio", sound),
+            told("image", url),
+            told("image", format),
+            told("image", format),
+            told("image", "it is in a content store: load it with `contents::resolve`"),
+            told("document", url),
         ]
     );
 }
@@ -107,13 +106,13 @@ async fn claude_gets_neither_videos_nor_s3_contents() {
             {"text": "[document]"},
         ])
     );
-    let in_s3 = "what is in S3, from where this model is given nothing: add its bytes, became a text";
+    let in_s3 = "with text, because the model does not read from S3; add its bytes";
     assert_eq!(
         repairs,
         [
-            "messages.0.content.2: a video, which this model does not take, became a text".to_owned(),
-            format!("messages.2.content.0: {in_s3} in a tool's result"),
-            format!("messages.2.content.1: {in_s3}"),
+            "messages.0.content.2: replaced the video with text, because the model does not support videos".to_owned(),
+            format!("messages.2.content.0: replaced the image in a tool result {in_s3}"),
+            format!("messages.2.content.1: replaced the document {in_s3}"),
         ]
     );
     assert_eq!(ask_of(NOVA, window(&manager)).await.1, [""; 0]);
@@ -130,13 +129,20 @@ async fn wrong_mime_type_is_repaired() {
     assert_eq!(content[0], png());
     assert_eq!(content[1]["document"]["format"], "pdf");
     assert_eq!(content[2], placeholder("image", "image/png"));
-    let reasons: Vec<_> = repairs.iter().map(|repair| repair.split(" has ").nth(1).unwrap()).collect();
+    let said: Vec<_> = repairs
+        .iter()
+        .map(|repair| {
+            let (what, rest) = repair.split_once(" of message ").unwrap();
+            format!("{what} {}", rest.split_once(' ').unwrap().1)
+        })
+        .collect();
     assert_eq!(
         reasons,
         [
-            "an image of image/png, which is not its MIME type",
-            "a document of application/pdf, which is not its MIME type",
-            "an image; its type is not known, or none that Converse takes: image/png, image/jpeg, image/gif, image/webp",
+            "sent the image as image/png: its bytes do not match the declared MIME type",
+            "sent the document as application/pdf: its bytes do not match the declared MIME type",
+            "replaced the image with text: its type is unknown or not supported: use image/png, image/jpeg, image/gif or \
+             image/webp",
         ]
     );
 }
@@ -175,5 +181,8 @@ async fn attachments_of_the_assistant_become_placeholders() {
     let (messages, repairs) = ask(window(&manager)).await;
     assert_eq!(messages[1]["content"], json!([placeholder("image", "the dress"), {"text": "Here."}]));
     assert_eq!(repairs.len(), 1);
-    assert!(repairs[0].ends_with("the model takes none from the assistant: add it to a user message"), "{repairs:?}");
+    assert!(
+        repairs[0].ends_with("Converse accepts attachments only from users: add it to a user message"),
+        "{repairs:?}"
+    );
 }

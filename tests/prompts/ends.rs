@@ -43,7 +43,11 @@ async fn is_whole(conversation: &Conversation, bedrock: &FakeBedrock) {
 
 #[tokio::test(start_paused = true)]
 async fn what_was_said_before_an_error_is_kept() {
-    let (error, shown) = fail([ScriptedReply::throttled(), ScriptedReply::throttled()]).await;
+    let (error, shown) = fail([
+        ScriptedReply::refused(BedrockException::Throttling),
+        ScriptedReply::refused(BedrockException::Throttling),
+    ])
+    .await;
     assert!(matches!(error, RunError::Model(error) if *error.kind() == Failure::Throttled));
     assert_eq!(shown, [r#"user "Hello?""#]);
 

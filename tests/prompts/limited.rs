@@ -109,7 +109,7 @@ proptest! {
                 conversation.read(|manager| assert!(manager.system_messages().eq(whole.system_messages())));
             }
             let asked = bedrock.requests();
-            assert!(asked.iter().all(|request| request.system()[0].as_text().unwrap().starts_with("Be kind.")));
+            assert!(asked.iter().all(|request| request.input().system()[0].as_text().unwrap().starts_with("Be kind.")));
             assert_eq!(bedrock.counters().refused, 0);
         });
     }

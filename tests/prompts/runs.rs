@@ -40,10 +40,15 @@ async fn each_message_is_given_as_it_is_made_and_is_in_the_conversation_then() {
     let counters = bedrock.counters();
     assert_eq!((counters.requests, counters.refused, counters.finished), (2, 0, 2));
     let asked = bedrock.requests();
-    let [SystemContentBlock::Text(system), SystemContentBlock::Text(rule), ..] = asked[1].system() else { panic!() };
+    let [SystemContentBlock::Text(system), SystemContentBlock::Text(rule), ..] = asked[1].input().system() else {
+        panic!()
+    };
     assert!(rule.starts_with("The record of the call lists"), "{rule}");
-    assert_eq!((system.as_str(), asked[1].model_id(), asked[1].tools().len()), ("You are helpful.", CLAUDE, 1));
-    assert_eq!(asked[1].messages().len(), 3);
+    assert_eq!(
+        (system.as_str(), asked[1].model_id(), asked[1].input().tool_config().unwrap().tools().len()),
+        ("You are helpful.", CLAUDE, 1)
+    );
+    assert_eq!(asked[1].input().messages().len(), 3);
 }
 
 #[tokio::test(start_paused = true)]
@@ -85,10 +90,10 @@ async fn supervisor_messages_are_the_system_prompt_and_the_last_summary_is_the_r
         .unwrap();
     conversation.continuation().agent("Be brief.").prompt().await.unwrap();
     let asked = bedrock.requests();
-    let texts: Vec<_> = asked[0].system().iter().filter_map(|block| block.as_text().ok()).collect();
+    let texts: Vec<_> = asked[0].input().system().iter().filter_map(|block| block.as_text().ok()).collect();
     assert_eq!(texts[..2], ["You are kind.", "Be brief."]);
     assert!(texts.len() == 3 && texts[2].contains("The caller is Mia."));
-    assert_eq!((asked[0].messages().len(), asked[0].last_text()), (1, Some("Who am I?")));
+    assert_eq!((asked[0].input().messages().len(), asked[0].last_text()), (1, Some("Who am I?")));
 }
 
 #[tokio::test(start_paused = true)]
@@ -236,7 +241,7 @@ async fn runs_of_many_conversations_share_nothing() {
     for asked in asked.collect::<Vec<_>>() {
         assert_eq!(asked.await.unwrap(), (true, 2));
     }
-    assert!(bedrock.requests().iter().all(|request| request.messages().len() == 1));
+    assert!(bedrock.requests().iter().all(|request| request.input().messages().len() == 1));
 }
 
 #[test]

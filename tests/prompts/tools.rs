@@ -263,10 +263,14 @@ async fn several_calls_of_one_answer_run_side_by_side() {
 
 #[tokio::test(start_paused = true)]
 async fn behind_the_last_round_no_tools_are_offered() {
-    let bedrock = FakeBedrock::answering(|request| match request.tools() {
-        [] => ScriptedReply::text("That is all I know."),
-        _ => {
-            ScriptedReply::default().tool_call(format!("c{}", request.number()), "get_weather", json!({"town": "Rome"}))
+    let bedrock = FakeBedrock::answering(|request| {
+        match request.input().tool_config().map_or(&[][..], |config| config.tools()) {
+            [] => ScriptedReply::text("That is all I know."),
+            _ => ScriptedReply::default().tool_call(
+                format!("c{}", request.number()),
+                "get_weather",
+                json!({"town": "Rome"}),
+            ),
         }
     });
     let ask = prompt(&bedrock).tool(weather()).max_tool_rounds(2).request("Ask on.");

@@ -1,4 +1,4 @@
-//! [`Answer`]: one request, from its first poll to the last event of its answer.
+//! [`Answer`]: a request, from its first poll to the last event of its answer.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,64 +13,64 @@ use aws_sdk_bedrockruntime::types::error::ConverseStreamOutputError as Exception
 use tokio::time::{Instant, timeout_at};
 
 use super::Purpose;
-use super::failure::{of_send, of_stream};
+use super::failure::{send_error, stream_error};
 use super::prepare::prepare;
-use super::reading::Reading;
+use super::reader::AnswerReader;
 use super::send;
 use super::settings::BedrockSettings;
 use crate::clock::from_now;
 use crate::model::{Failure, ModelError, ModelEvent, ModelRequest, Wait};
 
-/// How long the usage, and the end that lets the connection be used again, may take behind the stop.
-const USAGE_WAIT: Duration = Duration::from_millis(500);
+/// The time from the stop to the usage and the end of the stream. After it, the connection is not reused.
+const USAGE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// One request and its answer. It does nothing but in [`next`](Self::next), and dropping it cancels the request.
+/// A request and its answer. Only [`next`](Self::next) does work, and dropping it cancels the request.
 pub(super) struct Answer {
     client: Client,
     settings: Arc<BedrockSettings>,
     purpose: Purpose,
-    reading: Reading,
-    whole: Instant,
+    reader: AnswerReader,
+    end: Instant,
     state: State,
 }
 
 enum State {
-    Asked(ModelRequest),
+    New(ModelRequest),
     Prepared(Box<ConverseInput>),
     Streaming(Box<Streaming>),
-    /// Behind the stop: only the usage may come.
+    /// After the stop. Only the usage may follow.
     Stopped(Box<Streaming>),
-    /// The answer is here as a whole.
-    Telling(VecDeque<ModelEvent>),
+    /// The answer arrived in one piece.
+    Emitting(VecDeque<ModelEvent>),
     Ended,
 }
 
 struct Streaming {
     receiver: EventReceiver<Event, Exception>,
-    /// Until the first piece is here.
-    first: Until,
+    /// The deadline of the first text or tool call.
+    first: Deadline,
     request_id: Option<String>,
 }
 
-/// What comes of a step: an event or none, and the state behind it.
+/// The event of a step, if any, and the next state.
 type Step = Result<(Option<ModelEvent>, State), ModelError>;
 
 impl Answer {
     pub(super) fn new(client: Client, settings: Arc<BedrockSettings>, purpose: Purpose, request: ModelRequest) -> Self {
-        let whole = Instant::now();
-        Self { client, settings, purpose, reading: Reading::default(), whole, state: State::Asked(request) }
+        let end = Instant::now();
+        Self { client, settings, purpose, reader: AnswerReader::default(), end, state: State::New(request) }
     }
 
-    /// The next event; `None` behind the last one or an error.
+    /// Returns the next event, or `None` after the last event or an error.
     pub(super) async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
         loop {
             let step = match std::mem::replace(&mut self.state, State::Ended) {
-                State::Asked(request) => self.prepare(request),
+                State::New(request) => self.prepare(request),
                 State::Prepared(input) => self.send(*input).await,
                 State::Streaming(stream) => self.receive(stream).await,
                 State::Stopped(receiver) => Ok(self.receive_usage(receiver).await),
-                State::Telling(mut events) => match events.pop_front() {
-                    Some(event) => Ok((Some(event), State::Telling(events))),
+                State::Emitting(mut events) => match events.pop_front() {
+                    Some(event) => Ok((Some(event), State::Emitting(events))),
                     None => return None,
                 },
                 State::Ended => return None,
@@ -88,101 +88,99 @@ impl Answer {
     }
 
     fn prepare(&mut self, request: ModelRequest) -> Step {
-        self.whole = from_now(self.settings.deadlines.whole_answer);
+        self.end = from_now(self.settings.answer_timeout);
         let caches = self.purpose == Purpose::Turns;
-        let (input, repairs) = prepare(request, &self.settings, caches).map_err(|failure| self.failed(failure))?;
-        let state = State::Prepared(Box::new(input));
-        if repairs.is_empty() {
-            return Ok((None, state));
-        }
+        let (input, repairs) = prepare(request, &self.settings, caches).map_err(|failure| self.error(failure))?;
         for repair in &repairs {
-            tracing::debug!(%repair, "a request to the model was repaired");
+            tracing::debug!(%repair, "repaired a request to the model");
         }
-        Ok((Some(ModelEvent::Repaired(repairs)), state))
+        let event = (!repairs.is_empty()).then_some(ModelEvent::Repaired(repairs));
+        Ok((event, State::Prepared(Box::new(input))))
     }
 
     async fn send(&mut self, input: ConverseInput) -> Step {
         let has_tools = input.tool_config.is_some();
-        if self.purpose == Purpose::Summaries || has_tools && !self.settings.profile.tools_while_streaming {
-            return self.send_for_whole(input).await;
+        if self.purpose == Purpose::Summaries || has_tools && !self.settings.profile.streams_with_tools {
+            return self.converse(input).await;
         }
-        let first = self.until(Wait::FirstToken);
-        let sent = first.bound(send::for_stream(&self.client, input)).await.map_err(|failure| self.failed(failure))?;
-        let output = sent.map_err(|error| of_send(error, self.reading.received(), first.waited()))?;
+        let first = self.deadline(Wait::FirstToken);
+        let sent = first.run(send::converse_stream(&self.client, input)).await;
+        let sent = sent.map_err(|failure| self.error(failure))?;
+        let output = sent.map_err(|error| send_error(error, self.reader.received(), first.elapsed()))?;
         let request_id = output.request_id().map(str::to_owned);
         Ok((None, State::Streaming(Box::new(Streaming { receiver: output.stream, first, request_id }))))
     }
 
-    async fn send_for_whole(&mut self, input: ConverseInput) -> Step {
-        let until = self.until(Wait::WholeAnswer);
-        let sent = until.bound(send::for_whole(&self.client, input)).await.map_err(|failure| self.failed(failure))?;
-        let output = sent.map_err(|error| of_send(error, self.reading.received(), until.waited()))?;
-        let events = self.reading.read_whole(output).map_err(|failure| self.failed(failure))?;
-        Ok((None, State::Telling(events.into())))
+    async fn converse(&mut self, input: ConverseInput) -> Step {
+        let deadline = self.deadline(Wait::WholeAnswer);
+        let sent = deadline.run(send::converse(&self.client, input)).await.map_err(|failure| self.error(failure))?;
+        let output = sent.map_err(|error| send_error(error, self.reader.received(), deadline.elapsed()))?;
+        let events = self.reader.read_whole(output).map_err(|failure| self.error(failure))?;
+        Ok((None, State::Emitting(events.into())))
     }
 
     async fn receive(&mut self, mut stream: Box<Streaming>) -> Step {
-        // From being asked on: what the reader does between two pieces is not the model's time.
-        let until = if self.reading.has_begun() { self.until(Wait::NextEvent) } else { stream.first };
-        let received = until.bound(stream.receiver.recv()).await.map_err(|failure| self.failed(failure))?;
+        // The timeout starts here, because the time between two polls is the reader's, not the model's.
+        let deadline = if self.reader.has_begun() { self.deadline(Wait::NextEvent) } else { stream.first };
+        let received = deadline.run(stream.receiver.recv()).await.map_err(|failure| self.error(failure))?;
         let event =
-            received.map_err(|error| of_stream(error, self.reading.received(), stream.request_id.as_deref()))?;
-        let event = event.ok_or_else(|| self.failed(Failure::Truncated))?;
-        let event = self.reading.read(event).map_err(|failure| self.failed(failure))?;
+            received.map_err(|error| stream_error(error, self.reader.received(), stream.request_id.as_deref()))?;
+        let event = event.ok_or_else(|| self.error(Failure::Truncated))?;
+        let event = self.reader.read(event).map_err(|failure| self.error(failure))?;
         let is_stop = matches!(event, Some(ModelEvent::Stop(_)));
         Ok((event, if is_stop { State::Stopped(stream) } else { State::Streaming(stream) }))
     }
 
-    /// The answer is whole: what goes wrong now costs the usage at most.
+    /// Receives the usage. The answer is complete, so a failure here loses only the usage.
     async fn receive_usage(&mut self, mut stream: Box<Streaming>) -> (Option<ModelEvent>, State) {
-        let until = self.whole.min(from_now(USAGE_WAIT));
+        let deadline = self.end.min(from_now(USAGE_TIMEOUT));
         let mut usage = None;
-        while let Ok(Ok(Some(event))) = timeout_at(until, stream.receiver.recv()).await {
-            if let Ok(Some(tokens @ ModelEvent::Usage(_))) = self.reading.read(event) {
+        while let Ok(Ok(Some(event))) = timeout_at(deadline, stream.receiver.recv()).await {
+            if let Ok(Some(tokens @ ModelEvent::Usage(_))) = self.reader.read(event) {
                 usage = Some(tokens);
             }
         }
         if usage.is_none() {
-            tracing::debug!("the answer of the model came without its usage");
+            tracing::debug!("the answer of the model arrived without its usage");
         }
         (usage, State::Ended)
     }
 
-    /// From now on.
-    fn until(&self, wait: Wait) -> Until {
-        let deadlines = &self.settings.deadlines;
-        let after = match wait {
-            Wait::NextEvent => deadlines.between_events,
-            Wait::Connection | Wait::FirstToken => deadlines.first_token,
-            Wait::WholeAnswer => deadlines.whole_answer,
+    /// Returns the deadline of a wait that starts now.
+    fn deadline(&self, wait: Wait) -> Deadline {
+        let settings = &self.settings;
+        let timeout = match wait {
+            Wait::NextEvent => settings.event_timeout,
+            Wait::Connection | Wait::FirstToken => settings.first_token_timeout,
+            Wait::WholeAnswer => settings.answer_timeout,
         };
-        let (from, at) = (Instant::now(), from_now(after));
-        if wait == Wait::WholeAnswer || at >= self.whole {
-            return Until { from, at: self.whole, wait: Wait::WholeAnswer, after: deadlines.whole_answer };
+        let (start, at) = (Instant::now(), from_now(timeout));
+        if wait == Wait::WholeAnswer || at >= self.end {
+            return Deadline { start, at: self.end, wait: Wait::WholeAnswer, timeout: settings.answer_timeout };
         }
-        Until { from, at, wait, after }
+        Deadline { start, at, wait, timeout }
     }
 
-    fn failed(&self, failure: Failure) -> ModelError {
-        ModelError::new(failure, self.reading.received())
+    fn error(&self, failure: Failure) -> ModelError {
+        ModelError::new(failure, self.reader.received())
     }
 }
 
-/// A deadline, and what is told when it has passed.
+/// The end of a wait, and its description in errors.
 #[derive(Clone, Copy)]
-struct Until {
-    from: Instant,
+struct Deadline {
+    start: Instant,
     at: Instant,
     wait: Wait,
-    after: Duration,
+    timeout: Duration,
 }
 
-impl Until {
-    async fn bound<T>(self, future: impl Future<Output = T>) -> Result<T, Failure> {
-        timeout_at(self.at, future).await.map_err(|_| Failure::TimedOut { wait: self.wait, after: self.after })
+impl Deadline {
+    async fn run<T>(self, future: impl Future<Output = T>) -> Result<T, Failure> {
+        timeout_at(self.at, future).await.map_err(|_| Failure::TimedOut { wait: self.wait, after: self.timeout })
     }
 
-    fn waited(self) -> Duration {
-        self.from.elapsed()
+    fn elapsed(self) -> Duration {
+        self.start.elapsed()
     }
 }

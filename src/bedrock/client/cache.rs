@@ -1,23 +1,25 @@
-//! Cache points: where the next turn's request will still be what this one is.
+//! Adds cache points, so that the provider reads the unchanged start of the next request from its cache.
 
 use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
 use aws_sdk_bedrockruntime::types::{
     CachePointBlock, CachePointType, ContentBlock, ConversationRole, SystemContentBlock, Tool,
 };
 
-use crate::bedrock::validate::{CachePlaces, Profile, is_taken_behind};
+use crate::bedrock::validate::{CachePlaces, Profile, allows_cache_point_after};
 
-/// Adds cache points where the model takes them, the most useful ones first, as many as it takes.
+/// Adds cache points where the model accepts them, up to its maximum, the most useful ones first:
 ///
-/// One stands behind the last user message, where the next turn goes on, and one behind the user message before, where
-/// the last turn stood: that one is read. One stands after the first `stable` blocks of the system prompt and covers the
-/// tools too, so that these stay when late instructions or the memory after them change; and one stands behind the tools.
+/// 1. After the last user message: the next turn extends this prefix.
+/// 2. After the user message before: the previous turn wrote this prefix, so it is read now.
+/// 3. After the first `stable` blocks of the system prompt, which covers the tools too: this prefix stays equal when the
+///    late instructions or the memory after it change.
+/// 4. After the tools.
 pub(super) fn add_cache_points(input: &mut ConverseInput, stable: usize, profile: &Profile) {
     let Ok(point) = CachePointBlock::builder().r#type(CachePointType::Default).build() else { return };
     let mut left = profile.max_cache_points;
     let users = input.messages.iter_mut().flatten().rev().filter(|message| message.role == ConversationRole::User);
     for message in users.take(2) {
-        if left > 0 && is_taken_behind(message.content.last(), profile) {
+        if left > 0 && allows_cache_point_after(message.content.last(), profile) {
             message.content.push(ContentBlock::CachePoint(point.clone()));
             left -= 1;
         }

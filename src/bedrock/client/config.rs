@@ -1,4 +1,4 @@
-//! How the clients for turns and for summaries should be set.
+//! Configurations of the SDK's clients for turns and for summaries.
 
 use std::time::Duration;
 
@@ -6,23 +6,20 @@ use aws_sdk_bedrockruntime::config::retry::{RetryConfig, RetryPartition};
 use aws_sdk_bedrockruntime::config::timeout::TimeoutConfig;
 use aws_sdk_bedrockruntime::config::{Builder, StalledStreamProtectionConfig};
 
-/// How long a connection may take.
-pub const CONNECT_TIMEOUT: Duration = Duration::from_millis(900);
-/// How often a turn is tried.
-pub const TURN_ATTEMPTS: u32 = 2;
-/// How long it takes at most until a turn is tried again.
-pub const TURN_BACKOFF: Duration = Duration::from_millis(50);
-/// How long a summary may take, with all its attempts.
-pub const SUMMARY_TIMEOUT: Duration = Duration::from_secs(60);
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(900);
+const TURN_ATTEMPTS: u32 = 2;
+const TURN_BACKOFF: Duration = Duration::from_millis(50);
+/// Covers all attempts.
+const SUMMARY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Sets a client for turns, in which a caller waits: two attempts, 50 ms apart at most, and 900 ms to connect.
+/// Configures a client for turns, where a caller waits: two attempts at most 50 ms apart, and 900 ms to connect.
 ///
-/// By default the SDK tries three times, from a second apart, with a budget that all clients of the process share; in
-/// adaptive mode it even waits tens of seconds under throttling. So turns get a budget of their own, which neither the
-/// summaries nor the log can use up. Its protection against stalled streams goes, for each piece of an answer has its
-/// [deadline](super::Deadlines). What is not set here can be set before or behind it.
+/// The SDK's defaults do not suit a phone call: three attempts a second apart, from a retry budget that all clients of the
+/// process share. Turns get a separate budget, which summaries and the log cannot use up. The SDK's stalled-stream
+/// protection is off, because [`BedrockSettings::with_event_timeout`](super::BedrockSettings::with_event_timeout) covers it.
+/// All other settings stay as they are in `config`, and can be changed before or after.
 ///
-/// Credentials and region are the matter of the service; with the crate `aws-config` it finds them where AWS's tools do:
+/// The service provides credentials and region. The crate `aws-config` finds them where AWS's tools do:
 ///
 /// ```no_run
 /// # async fn model() -> verbale::bedrock::BedrockModel {
@@ -36,7 +33,7 @@ pub const SUMMARY_TIMEOUT: Duration = Duration::from_secs(60);
 /// # }
 /// ```
 ///
-/// Build one client, and clone it: a clone shares its connections.
+/// Build one client and clone it. Clones share its connections.
 pub fn turn_client(config: Builder) -> Builder {
     let retries = RetryConfig::standard().with_max_attempts(TURN_ATTEMPTS).with_initial_backoff(TURN_BACKOFF);
     config
@@ -46,8 +43,8 @@ pub fn turn_client(config: Builder) -> Builder {
         .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
 }
 
-/// Sets a client for summaries, which nobody waits for: what the SDK does by default, within a minute, and with a
-/// budget for retries of its own.
+/// Configures a client for summaries, where no caller waits: the SDK's default retries from a separate budget, 900 ms to
+/// connect, and 60 s for all attempts.
 ///
 /// ```
 /// use aws_sdk_bedrockruntime::config::Region;
@@ -72,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn turns_and_summaries_share_nothing() {
+    fn turns_and_summaries_have_separate_retry_budgets() {
         let (turns, summaries) = (turn_client(Config::builder()).build(), summary_client(Config::builder()).build());
         assert_eq!(turns.retry_partition(), Some(&RetryPartition::new("verbale-turns")));
         assert_eq!(summaries.retry_partition(), Some(&RetryPartition::new("verbale-summaries")));

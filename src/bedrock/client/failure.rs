@@ -1,7 +1,6 @@
-//! What an error of the SDK means, as an error of a model.
+//! Maps errors of the SDK to errors of a model.
 //!
-//! Only what lies on the way to Bedrock is kept as the source. The SDK's other errors hold the response, which may quote
-//! what was said.
+//! Only errors of sending are kept as the source. The SDK's other errors hold the response, which may quote the caller.
 
 use std::time::Duration;
 
@@ -11,11 +10,11 @@ use aws_sdk_bedrockruntime::operation::RequestId;
 use aws_sdk_bedrockruntime::types::error::ConverseStreamOutputError as Exception;
 use aws_smithy_types::event_stream::RawMessage;
 
-use super::refusal::Refusal;
+use super::response::ErrorResponse;
 use crate::model::{Failure, ModelError, Partial, Wait};
 
-/// Before the answer.
-pub(super) fn of_send<E>(error: SdkError<E, HttpResponse>, received: Partial, waited: Duration) -> ModelError
+/// Maps an error before the answer.
+pub(super) fn send_error<E>(error: SdkError<E, HttpResponse>, received: Partial, waited: Duration) -> ModelError
 where
     E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
 {
@@ -23,7 +22,7 @@ where
         SdkError::ServiceError(service) if service.raw().status().is_success() => {
             Failure::Malformed("Bedrock's response".to_owned())
         }
-        SdkError::ServiceError(service) => Refusal {
+        SdkError::ServiceError(service) => ErrorResponse {
             code: service.err().code(),
             status: Some(service.raw().status().as_u16()),
             message: service.err().message(),
@@ -35,24 +34,24 @@ where
             Failure::TimedOut { wait: Wait::Connection, after: waited }
         }
         SdkError::DispatchFailure(dispatch) if dispatch.is_other() && dispatch.as_other().is_none() => {
-            // Not the connection, but what has to be there before: credentials, the region, the endpoint.
-            Failure::Denied("the SDK could not send the request; see the source".to_owned())
+            // Credentials, region or endpoint are missing.
+            Failure::Denied("the SDK did not send the request; see the source of this error".to_owned())
         }
         SdkError::DispatchFailure(_) => Failure::Unreachable,
-        SdkError::ConstructionFailure(_) => Failure::Invalid("the SDK could not build the request".to_owned()),
-        // The head had come, and the body did not come to its end.
+        SdkError::ConstructionFailure(_) => Failure::Invalid("the SDK did not build the request".to_owned()),
+        // The response ended within its body.
         _ => Failure::Cut,
     };
     let is_safe = matches!(error, SdkError::TimeoutError(_) | SdkError::DispatchFailure(_));
-    let told = ModelError::new(failure, received);
+    let model_error = ModelError::new(failure, received);
     match error.into_source() {
-        Ok(source) if is_safe => told.with_source(source),
-        _ => told,
+        Ok(source) if is_safe => model_error.with_source(source),
+        _ => model_error,
     }
 }
 
-/// In the answer. An exception there has neither a code of its own nor the id of the request.
-pub(super) fn of_stream(
+/// Maps an error within the answer. An exception there has no error code and no request id.
+pub(super) fn stream_error(
     error: SdkError<Exception, RawMessage>,
     received: Partial,
     request_id: Option<&str>,
@@ -68,14 +67,14 @@ pub(super) fn of_stream(
                 Exception::ValidationException(_) => Some("ValidationException"),
                 other => other.code(),
             };
-            let refusal = Refusal { code, status: None, message: exception.message(), request_id };
-            ModelError::new(refusal.failure(), received)
+            let response = ErrorResponse { code, status: None, message: exception.message(), request_id };
+            ModelError::new(response.failure(), received)
         }
         SdkError::DispatchFailure(dispatch) => {
-            let told = ModelError::new(Failure::Cut, received);
+            let model_error = ModelError::new(Failure::Cut, received);
             match SdkError::<Exception, RawMessage>::DispatchFailure(dispatch).into_source() {
-                Ok(source) => told.with_source(source),
-                Err(_) => told,
+                Ok(source) => model_error.with_source(source),
+                Err(_) => model_error,
             }
         }
         // The stream ended within an event.
@@ -93,9 +92,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stream_that_ends_within_an_event_is_cut() {
+    fn stream_that_ends_within_an_event_is_cut() {
         let received = Partial { text_bytes: 7, tool_calls: 1 };
-        let broken = |raw| of_stream(SdkError::response_error("4711", raw), received, None);
+        let broken = |raw| stream_error(SdkError::response_error("4711", raw), received, None);
         for (raw, failure) in [
             (RawMessage::Invalid(Some(Bytes::from_static(b"4711"))), Failure::Cut),
             (RawMessage::Invalid(None), Failure::Malformed("an event of the stream".to_owned())),

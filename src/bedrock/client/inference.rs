@@ -1,4 +1,4 @@
-//! Inference settings as Converse takes them.
+//! Converts inference settings to Converse's.
 
 use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
 use aws_sdk_bedrockruntime::types::InferenceConfiguration;
@@ -7,12 +7,12 @@ use crate::bedrock::document::to_document;
 use crate::message::Value;
 use crate::model::{Failure, Inference};
 
-/// Puts the settings into the request. [`validate()`](crate::bedrock::validate()) checks them there.
+/// Sets the inference settings of the request, which [`validate()`](crate::bedrock::validate()) checks later.
 ///
-/// Returns [`Failure::Invalid`] if Converse has no number for `max_tokens`.
+/// Returns [`Failure::Invalid`] if `max_tokens` does not fit an `i32`.
 pub(super) fn set(input: &mut ConverseInput, inference: Inference) -> Result<(), Failure> {
     let max_tokens = inference.max_tokens.map(i32::try_from).transpose();
-    let max_tokens = max_tokens.map_err(|_| Failure::Invalid("max_tokens is more than 2,147,483,647".to_owned()))?;
+    let max_tokens = max_tokens.map_err(|_| Failure::Invalid("max_tokens is larger than 2,147,483,647".to_owned()))?;
     let sequences: Vec<String> = inference.stop_sequences.iter().map(|text| text.as_str().to_owned()).collect();
     let config = InferenceConfiguration::builder()
         .set_max_tokens(max_tokens)

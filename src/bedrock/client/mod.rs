@@ -1,7 +1,7 @@
-//! [`BedrockModel`]: the port to a model, over `aws-sdk-bedrockruntime`.
+//! [`BedrockModel`]: the [`Model`] port over `aws-sdk-bedrockruntime`.
 //!
-//! Owns how a model is asked: the request and its repair, cache points, deadlines, the events of the answer, and what an
-//! error means. Never keeps anything between two requests, and spawns nothing.
+//! Owns the request and its repair, cache points, deadlines, the events of the answer, and the meaning of errors. Keeps no
+//! state between requests and spawns no tasks.
 
 mod answer;
 mod cache;
@@ -10,9 +10,9 @@ mod failure;
 mod formats;
 mod inference;
 mod prepare;
-mod reading;
-mod refusal;
+mod reader;
 mod repair;
+mod response;
 mod send;
 mod settings;
 mod stable;
@@ -24,33 +24,39 @@ use aws_sdk_bedrockruntime::Client;
 use futures_util::StreamExt;
 use futures_util::stream::unfold;
 
-pub use config::{CONNECT_TIMEOUT, SUMMARY_TIMEOUT, TURN_ATTEMPTS, TURN_BACKOFF, summary_client, turn_client};
+pub use config::{summary_client, turn_client};
+#[cfg(feature = "testing")]
+pub(crate) use reader::AnswerReader;
 pub use repair::repair;
-pub use settings::{BedrockSettings, Deadlines};
+#[cfg(feature = "testing")]
+pub(crate) use response::ErrorResponse;
+pub use settings::BedrockSettings;
 
 use crate::model::{Generation, Model, ModelRequest};
 use answer::Answer;
 
-/// A model at Amazon Bedrock.
+/// A model on Amazon Bedrock.
 ///
-/// Each request is mended before it is sent: what was changed is the first event of the answer, and what cannot be mended
-/// is an error that names the rule and the place. Errors tell Bedrock's code, the id of the request and, where Bedrock
-/// cannot quote the request in it, its message; see [`ModelError`](crate::model::ModelError).
+/// Each request is repaired before it is sent. The first event of the answer lists the repairs. A request that cannot be
+/// repaired fails with the violated rule and its place, and is not sent.
 ///
-/// Reasoning is neither told nor kept. Read the answer to its end: the last event behind the stop is the usage, and a
-/// connection that is left before it cannot be used again.
+/// An error contains Bedrock's error code, the request id, and Bedrock's message if that cannot quote the request. See
+/// [`ModelError`](crate::model::ModelError).
+///
+/// Reasoning of the model is dropped. Read the answer to its end: the usage follows the stop, and the connection can be
+/// reused only after the last event.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use aws_sdk_bedrockruntime::Client;
 /// use futures_util::StreamExt;
-/// use verbale::testing::{ScriptedReply, FakeBedrock};
 /// use verbale::bedrock::{BedrockModel, BedrockSettings, turn_client};
 /// use verbale::model::{Model, ModelEvent, ModelRequest, StopReason};
+/// use verbale::testing::{FakeBedrock, ScriptedReply};
 /// use verbale::{BedrockMessage, MessageWrapper, MessagesManager};
 ///
-/// // A Bedrock in this process; `turn_client` shows how the real one is reached.
+/// // `turn_client` shows how to connect to Bedrock. This one runs in the process.
 /// let bedrock = FakeBedrock::new();
 /// bedrock.reply(ScriptedReply::text("It arrives on Friday."));
 /// let client = Client::from_conf(turn_client(bedrock.sdk_config()).build());
@@ -58,19 +64,19 @@ use answer::Answer;
 ///
 /// let mut manager = MessagesManager::<BedrockMessage>::new();
 /// manager.add_user("When does it arrive?")?;
-/// let mut request = ModelRequest::new(manager.messages().map(|message| message.message().clone()).collect());
-/// request.system = vec!["You answer the phone of a parcel service.".into()];
+/// let request = ModelRequest::new(manager.messages().map(|message| message.message().clone()).collect())
+///     .with_system(["You answer the phone of a parcel service."]);
 ///
 /// let mut answer = model.generate(request);
-/// let (mut said, mut stop) = (String::new(), None);
+/// let (mut text, mut stop) = (String::new(), None);
 /// while let Some(event) = answer.next().await {
 ///     match event? {
-///         ModelEvent::Text(piece) => said.push_str(&piece),
+///         ModelEvent::Text(piece) => text.push_str(&piece),
 ///         ModelEvent::Stop(reason) => stop = Some(reason),
 ///         _ => {}
 ///     }
 /// }
-/// assert_eq!((said.as_str(), stop), ("It arrives on Friday.", Some(StopReason::EndTurn)));
+/// assert_eq!((text.as_str(), stop), ("It arrives on Friday.", Some(StopReason::EndTurn)));
 /// # Ok(()) }
 /// ```
 #[derive(Clone)]
@@ -87,16 +93,18 @@ enum Purpose {
 }
 
 impl BedrockModel {
-    /// For what is spoken: the answer is streamed with `ConverseStream`. The client should be set with [`turn_client`].
+    /// Creates a model for turns, which streams its answers with `ConverseStream`. Configure the client with
+    /// [`turn_client`].
     ///
-    /// A model that streams no answer to a request with tools gives such an answer as a whole.
+    /// A model that cannot stream with tools answers requests with tools in one piece.
     pub fn for_turns(client: Client, settings: BedrockSettings) -> Self {
         Self { client, settings: Arc::new(settings), purpose: Purpose::Turns }
     }
 
-    /// For summaries: the answer comes as a whole from `Converse`. The client should be set with [`summary_client`].
+    /// Creates a model for summaries, which answers in one piece with `Converse`. Configure the client with
+    /// [`summary_client`].
     ///
-    /// Cache points are left out, for no other request begins like this one.
+    /// Its requests have no cache points, because no two of them share a prefix.
     pub fn for_summaries(client: Client, settings: BedrockSettings) -> Self {
         Self { client, settings: Arc::new(settings), purpose: Purpose::Summaries }
     }
@@ -113,7 +121,7 @@ impl Model for BedrockModel {
     }
 
     fn id(&self) -> Option<&str> {
-        Some(self.settings.model_id())
+        Some(&self.settings.model_id)
     }
 }
 

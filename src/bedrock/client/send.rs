@@ -1,4 +1,4 @@
-//! A request on its way: to `ConverseStream` or `Converse`.
+//! Sends a request to `ConverseStream` or `Converse`.
 
 use aws_sdk_bedrockruntime::Client;
 use aws_sdk_bedrockruntime::config::http::HttpResponse;
@@ -6,9 +6,9 @@ use aws_sdk_bedrockruntime::error::SdkError;
 use aws_sdk_bedrockruntime::operation::converse::{ConverseError, ConverseInput, ConverseOutput};
 use aws_sdk_bedrockruntime::operation::converse_stream::{ConverseStreamError, ConverseStreamOutput};
 
-use super::stable::stabilise;
+use super::stable::sort_keys;
 
-pub(super) async fn for_stream(
+pub(super) async fn converse_stream(
     client: &Client,
     input: ConverseInput,
 ) -> Result<ConverseStreamOutput, SdkError<ConverseStreamError, HttpResponse>> {
@@ -22,11 +22,11 @@ pub(super) async fn for_stream(
         .set_inference_config(input.inference_config)
         .set_additional_model_request_fields(input.additional_model_request_fields);
     let request = request.customize();
-    let request = if has_objects { request.mutate_request(stabilise) } else { request };
+    let request = if has_objects { request.mutate_request(sort_keys) } else { request };
     request.send().await
 }
 
-pub(super) async fn for_whole(
+pub(super) async fn converse(
     client: &Client,
     input: ConverseInput,
 ) -> Result<ConverseOutput, SdkError<ConverseError, HttpResponse>> {
@@ -40,11 +40,11 @@ pub(super) async fn for_whole(
         .set_inference_config(input.inference_config)
         .set_additional_model_request_fields(input.additional_model_request_fields);
     let request = request.customize();
-    let request = if has_objects { request.mutate_request(stabilise) } else { request };
+    let request = if has_objects { request.mutate_request(sort_keys) } else { request };
     request.send().await
 }
 
-/// Whether the request holds JSON objects of ours. Nothing else in it has an order that changes.
+/// Returns whether the request has JSON objects of tools or model fields. Only their keys have no fixed order.
 fn has_objects(input: &ConverseInput) -> bool {
     input.tool_config.is_some() || input.additional_model_request_fields.is_some()
 }

@@ -1,23 +1,20 @@
-//! [`BedrockSettings`]: which model, how it is asked, and how long it is waited for.
+//! [`BedrockSettings`]: the model, its inference settings and its deadlines.
 
 use std::time::Duration;
 
 use crate::bedrock::validate::Profile;
 use crate::model::Inference;
 
-/// Which model is asked, how, and how long it is waited for.
-///
-/// The settings of a request win over the inference settings here; what neither sets is the model's own default.
+/// The settings of a [`BedrockModel`](super::BedrockModel): model, inference, cache points and deadlines.
 ///
 /// ```
 /// use std::time::Duration;
-/// use verbale::bedrock::{BedrockSettings, Deadlines};
+/// use verbale::bedrock::BedrockSettings;
 /// use verbale::model::Inference;
 ///
 /// let settings = BedrockSettings::new("eu.anthropic.claude-haiku-4-5-20251001-v1:0")
 ///     .with_inference(Inference::default().with_max_tokens(300).with_temperature(0.3))
-///     .with_deadlines(Deadlines::default().with_first_token(Duration::from_secs(3)));
-/// assert_eq!(settings.model_id(), "eu.anthropic.claude-haiku-4-5-20251001-v1:0");
+///     .with_first_token_timeout(Duration::from_secs(3));
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct BedrockSettings {
@@ -25,57 +22,15 @@ pub struct BedrockSettings {
     pub(super) profile: Profile,
     pub(super) inference: Inference,
     pub(super) cache_points: bool,
-    pub(super) deadlines: Deadlines,
-}
-
-/// How long an answer is waited for. How long a connection may take is set with the client:
-/// [`turn_client`](super::turn_client).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Deadlines {
-    /// From asking to the first piece of the answer, connecting and a second attempt included. Not for an answer that
-    /// comes whole.
-    pub first_token: Duration,
-    /// From one piece of the answer to the next.
-    pub between_events: Duration,
-    /// From asking to the end of the answer.
-    pub whole_answer: Duration,
-}
-
-/// 5 s, 3 s and 30 s.
-impl Default for Deadlines {
-    fn default() -> Self {
-        Self {
-            first_token: Duration::from_secs(5),
-            between_events: Duration::from_secs(3),
-            whole_answer: Duration::from_secs(30),
-        }
-    }
-}
-
-impl Deadlines {
-    /// The same with another one for the first piece of the answer.
-    #[must_use]
-    pub fn with_first_token(self, first_token: Duration) -> Self {
-        Self { first_token, ..self }
-    }
-
-    /// The same with another one between two pieces of the answer.
-    #[must_use]
-    pub fn with_between_events(self, between_events: Duration) -> Self {
-        Self { between_events, ..self }
-    }
-
-    /// The same with another one for the whole answer.
-    #[must_use]
-    pub fn with_whole_answer(self, whole_answer: Duration) -> Self {
-        Self { whole_answer, ..self }
-    }
+    pub(super) first_token_timeout: Duration,
+    pub(super) event_timeout: Duration,
+    pub(super) answer_timeout: Duration,
 }
 
 impl BedrockSettings {
-    /// A model, an inference profile, or anything else that Converse takes as `modelId`, with
-    /// [its profile](Profile::for_model) and cache points where it takes them.
+    /// Creates the settings of `model_id`: a model, an inference profile, or any other `modelId` of Converse.
+    ///
+    /// The profile is [`Profile::for_model`], and requests have cache points if the model supports them.
     pub fn new(model_id: impl Into<String>) -> Self {
         let model_id = model_id.into();
         Self {
@@ -83,11 +38,13 @@ impl BedrockSettings {
             model_id,
             inference: Inference::default(),
             cache_points: true,
-            deadlines: Deadlines::default(),
+            first_token_timeout: Duration::from_secs(5),
+            event_timeout: Duration::from_secs(3),
+            answer_timeout: Duration::from_secs(30),
         }
     }
 
-    /// The same with another profile, such as for the ARN of an inference profile, which does not name its model.
+    /// Replaces the profile. An ARN of an application inference profile does not name its model, so it needs one.
     #[must_use]
     pub fn with_profile(self, profile: Profile) -> Self {
         Self { profile, ..self }
@@ -106,25 +63,29 @@ impl BedrockSettings {
         self
     }
 
-    /// The same with cache points or without; a model that takes none gets none either way.
+    /// Sets whether requests have cache points. Models without a prompt cache never get any.
     #[must_use]
     pub fn with_cache_points(self, cache_points: bool) -> Self {
         Self { cache_points, ..self }
     }
 
-    /// The same with other deadlines.
+    /// Sets the time from the request to the first text or tool call: 5 s by default.
+    ///
+    /// It includes connecting and retries. It does not apply to an answer in one piece.
     #[must_use]
-    pub fn with_deadlines(self, deadlines: Deadlines) -> Self {
-        Self { deadlines, ..self }
+    pub fn with_first_token_timeout(self, timeout: Duration) -> Self {
+        Self { first_token_timeout: timeout, ..self }
     }
 
-    /// What is asked.
-    pub fn model_id(&self) -> &str {
-        &self.model_id
+    /// Sets the time between two events of a streamed answer: 3 s by default.
+    #[must_use]
+    pub fn with_event_timeout(self, timeout: Duration) -> Self {
+        Self { event_timeout: timeout, ..self }
     }
 
-    /// What it takes.
-    pub fn profile(&self) -> &Profile {
-        &self.profile
+    /// Sets the time from the request to the end of the answer: 30 s by default.
+    #[must_use]
+    pub fn with_answer_timeout(self, timeout: Duration) -> Self {
+        Self { answer_timeout: timeout, ..self }
     }
 }

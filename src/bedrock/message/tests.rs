@@ -1,4 +1,4 @@
-//! What becomes of each content on its way to Converse.
+//! Conversion of each content to Converse.
 
 use serde_json::{Value as Json, json};
 
@@ -22,7 +22,7 @@ fn refusal(role: Role, contents: impl Into<Contents>) -> String {
     message(role, contents).to_raw().unwrap_err().to_string()
 }
 
-/// Bytes that tell nothing of what they are.
+/// Bytes without a detectable type.
 fn bytes() -> Source {
     Source::Bytes(b"\x01\x02".as_slice().into())
 }
@@ -36,7 +36,7 @@ fn call() -> ToolCall {
 }
 
 #[test]
-fn texts_are_texts() {
+fn texts_stay_texts() {
     let message = message(Role::User, ["Hi, there", "how are you"]);
     assert_eq!(
         to_json(&message.to_raw().unwrap()),
@@ -46,26 +46,27 @@ fn texts_are_texts() {
 }
 
 #[test]
-fn blank_texts_and_what_a_newer_version_knows_are_left_out() {
+fn blank_texts_and_unknown_contents_are_left_out() {
     let hologram: Content = serde_json::from_value(json!({"type": "hologram"})).unwrap();
     let contents = vec![" ".into(), Content::from("Hello"), hologram.clone(), "\u{200b}".into()];
     assert_eq!(raw(Role::User, contents), json!([{"text": "Hello"}]));
     assert_eq!(
         refusal(Role::User, vec![" ".into(), hologram]),
-        "message 00000000000000000000000007 has nothing that a model could read: leave it out of the window"
+        "message 00000000000000000000000007 has no contents that the model can read: leave it out of the window"
     );
 }
 
 #[test]
-fn summaries_and_supervisors_are_refused() {
+fn summaries_and_system_messages_are_refused() {
     for role in [Role::Summary, Role::System] {
         let error = message(role, "x").to_raw().unwrap_err();
-        assert!(matches!(error, BedrockError::NotSpoken { role: refused, .. } if refused == role), "{error}");
+        assert_eq!(error.message_id(), Some(MessageId::from(7)));
+        assert!(error.to_string().contains(&format!(" is a {role} message")), "{error}");
     }
 }
 
 #[test]
-fn media_of_a_known_format_are_submitted() {
+fn media_of_supported_formats_become_blocks() {
     let contents = vec![
         Content::from(Media::new(MediaKind::Image, bytes()).with_mime_type("image/png")),
         Media::new(MediaKind::Image, url("s3://calls/1.jpg")).with_mime_type("image/jpeg").into(),
@@ -84,7 +85,7 @@ fn media_of_a_known_format_are_submitted() {
 }
 
 #[test]
-fn documents_are_submitted_beside_a_text() {
+fn documents_get_a_text_beside_them() {
     let document = || Document::new(bytes()).with_title("Terms, 2024.pdf").with_mime_type("application/pdf");
     let block = json!({"document": {"format": "pdf", "name": "Terms 2024 pdf", "source": {"bytes": "AQI="}}});
     assert_eq!(raw(Role::User, vec![document().into(), Content::from("Look")]), json!([block, {"text": "Look"}]));
@@ -97,7 +98,7 @@ fn documents_are_submitted_beside_a_text() {
 }
 
 #[test]
-fn what_converse_cannot_take_is_told() {
+fn unsupported_sources_become_texts() {
     let media = |kind, source| Media::new(kind, source);
     let contents = vec![
         Content::from(media(MediaKind::Audio, bytes()).with_mime_type("audio/mpeg").with_prompt_hint("the greeting")),
@@ -121,7 +122,7 @@ fn what_converse_cannot_take_is_told() {
 }
 
 #[test]
-fn the_assistant_hands_over_texts_only() {
+fn attachments_of_the_assistant_become_texts() {
     let contents = vec![
         Content::from(Media::new(MediaKind::Image, bytes())),
         Document::new(bytes()).with_title("Terms").with_mime_type("application/pdf").into(),
@@ -136,7 +137,7 @@ fn the_assistant_hands_over_texts_only() {
 }
 
 #[test]
-fn what_is_given_has_its_hint_in_front() {
+fn attachments_follow_their_hint() {
     let image =
         || Media::new(MediaKind::Image, bytes()).with_mime_type("image/png").with_prompt_hint("the \"receipt\"");
     let block = json!({"image": {"format": "png", "source": {"bytes": "AQI="}}});
@@ -148,7 +149,7 @@ fn what_is_given_has_its_hint_in_front() {
 }
 
 #[test]
-fn bytes_are_sent_as_what_they_are() {
+fn detected_type_wins_over_declared_type() {
     let png = || Source::Bytes(b"\x89PNG\r\n\x1a\n\0".as_slice().into());
     let pdf = || Source::Bytes(b"%PDF-1.4".as_slice().into());
     let image = |source| Media::new(MediaKind::Image, source);
@@ -170,36 +171,36 @@ fn bytes_are_sent_as_what_they_are() {
 }
 
 #[test]
-fn what_is_of_no_type_that_converse_takes_is_told() {
-    let told = |content: Content| raw(Role::User, content)[0]["text"].take();
+fn unsupported_types_become_texts() {
+    let text = |content: Content| raw(Role::User, content)[0]["text"].take();
     let image = |source| Media::new(MediaKind::Image, source);
     assert_eq!(
-        told(image(bytes()).with_mime_type("image/heic").into()),
+        text(image(bytes()).with_mime_type("image/heic").into()),
         r#"[image "image/heic": not available to the model]"#
     );
-    assert_eq!(told(image(bytes()).into()), "[image: not available to the model]");
+    assert_eq!(text(image(bytes()).into()), "[image: not available to the model]");
     assert_eq!(
-        told(image(Source::Bytes([].as_slice().into())).with_mime_type("image/png").into()),
+        text(image(Source::Bytes([].as_slice().into())).with_mime_type("image/png").into()),
         r#"[image "image/png": not available to the model]"#
     );
     assert_eq!(
-        told(
+        text(
             Media::new(MediaKind::Video, bytes()).with_mime_type("video/x-msvideo").with_prompt_hint("the fall").into()
         ),
         r#"[video "the fall": not available to the model]"#
     );
     assert_eq!(
-        told(Document::new(url("s3://b/k")).with_title("Terms").into()),
+        text(Document::new(url("s3://b/k")).with_title("Terms").into()),
         r#"[document "Terms": not available to the model]"#
     );
     assert_eq!(
-        told(Document::new(bytes()).with_mime_type("application/zip").into()),
+        text(Document::new(bytes()).with_mime_type("application/zip").into()),
         r#"[document "application/zip": not available to the model]"#
     );
 }
 
 #[test]
-fn calls_have_an_object_as_input() {
+fn input_of_a_call_is_an_object() {
     assert_eq!(
         raw(Role::Assistant, vec![Content::from("Just a moment"), call().into()]),
         json!([
@@ -226,7 +227,7 @@ fn success(contents: impl IntoIterator<Item = ResultContent>) -> Json {
 }
 
 #[test]
-fn results_come_with_their_contents() {
+fn result_keeps_its_contents() {
     let image = Media::new(MediaKind::Image, bytes()).with_mime_type("image/webp");
     let page = Document::new(url("https://e.com")).with_title("Terms");
     let contents = [
@@ -250,14 +251,14 @@ fn results_come_with_their_contents() {
 }
 
 #[test]
-fn a_result_of_nothing_is_an_empty_object() {
+fn empty_result_becomes_an_empty_object() {
     let nothing = json!({"toolUseId": "call_1", "status": "success", "content": [{"json": {}}]});
     assert_eq!(success([]), nothing);
     assert_eq!(success([" ".into()]), nothing);
 }
 
 #[test]
-fn an_error_tells_what_is_known_of_it() {
+fn tool_error_includes_its_type_and_retry_advice() {
     let error = || ToolCallError::new("no answer").unwrap();
     for (error, text) in [
         (error(), "no answer"),
@@ -273,7 +274,7 @@ fn an_error_tells_what_is_known_of_it() {
 }
 
 #[test]
-fn results_come_first_in_their_message() {
+fn tool_results_come_first() {
     let second = ToolCall::new("call_2", "get_user", Value::Null).unwrap();
     let contents = vec![
         Content::from("Are you there?"),

@@ -1,4 +1,4 @@
-//! Images, videos and documents: how many, how large, where, and under which names.
+//! Checks images, videos and documents: number, size, place and name.
 
 use std::collections::HashSet;
 
@@ -8,56 +8,58 @@ use aws_sdk_bedrockruntime::types::{
 };
 
 use super::super::attachment::{MAX_DOCUMENT_NAME, is_document_name};
-use super::{Place, Profile, Rule, Violations, contents};
+use super::{Place, Profile, Violations};
 
 pub(super) fn check(messages: &[Message], profile: &Profile, violations: &mut Violations) {
-    let images: Vec<_> = contents(messages).flat_map(|(m, c, block)| images_in(block, Place::Content(m, c))).collect();
-    let documents: Vec<_> =
-        contents(messages).flat_map(|(m, c, block)| documents_in(block, Place::Content(m, c))).collect();
-    check_roles(messages, violations);
+    let mut all = Vec::new();
+    for (m, message) in messages.iter().enumerate() {
+        for (c, block) in message.content.iter().enumerate() {
+            let place = Place::Content(m, c);
+            all.extend(attached(block).into_iter().map(|(part, attached)| Placed { attached, message, place, part }));
+        }
+    }
+    check_roles(&all, violations);
     check_texts(messages, violations);
-    check_taken(messages, profile, violations);
-    check_images(&images, documents.len(), profile, violations);
+    check_support(&all, profile, violations);
+    check_images(&all, profile, violations);
+    let documents: Vec<_> = all
+        .iter()
+        .filter_map(|placed| match placed.attached {
+            Attached::Document(document) => Some((document, placed)),
+            _ => None,
+        })
+        .collect();
     check_documents(&documents, profile, violations);
     check_names(&documents, violations);
 }
 
-/// An attachment, and where it stands: in a message, or as a part of a tool's result there.
-struct Placed<'a, T> {
-    block: &'a T,
+/// An attachment and its place. `part` is its index in a tool result, if it is in one.
+struct Placed<'a> {
+    attached: Attached<'a>,
+    message: &'a Message,
     place: Place,
     part: Option<usize>,
 }
 
-fn images_in(block: &ContentBlock, place: Place) -> impl Iterator<Item = Placed<'_, ImageBlock>> {
-    attached(block).into_iter().filter_map(move |(part, attached)| match attached {
-        Attached::Image(block) => Some(Placed { block, place, part }),
-        _ => None,
-    })
+impl Placed<'_> {
+    fn path(&self) -> String {
+        let part = self.part.map(|part| format!(".toolResult.content.{part}")).unwrap_or_default();
+        format!("{}{part}.{}", self.place, self.attached.kind())
+    }
 }
 
-fn documents_in(block: &ContentBlock, place: Place) -> impl Iterator<Item = Placed<'_, DocumentBlock>> {
-    attached(block).into_iter().filter_map(move |(part, attached)| match attached {
-        Attached::Document(block) => Some(Placed { block, place, part }),
-        _ => None,
-    })
-}
-
-fn check_roles(messages: &[Message], violations: &mut Violations) {
-    for (m, message) in messages.iter().enumerate().filter(|(_, message)| message.role != ConversationRole::User) {
-        for (c, block) in message.content.iter().enumerate() {
-            let kind = match block {
-                ContentBlock::Image(_) => "image",
-                ContentBlock::Video(_) => "video",
-                ContentBlock::Document(_) => "document",
-                _ => continue,
-            };
+fn check_roles(all: &[Placed<'_>], violations: &mut Violations) {
+    for Placed { attached, message, place, part } in all {
+        if let Place::Content(m, _) = place
+            && message.role != ConversationRole::User
+            && part.is_none()
+        {
             let wording = format!(
-                "The model returned the following errors: messages.{m}.content: '{kind}' blocks are not permitted within \
-                 {} turns.",
+                "The model returned the following errors: messages.{m}.content: '{}' blocks are not permitted within {} turns.",
+                attached.kind(),
                 message.role.as_str()
             );
-            violations.add(Rule::AttachmentsInUserMessages, Place::Content(m, c), wording);
+            violations.add(*place, wording);
         }
     }
 }
@@ -68,29 +70,22 @@ fn check_texts(messages: &[Message], violations: &mut Violations) {
             && !message.content.iter().any(ContentBlock::is_text)
         {
             let wording = "A text block must be included when using documents.";
-            violations.add(Rule::DocumentBesideText, Place::Content(m, c), wording);
+            violations.add(Place::Content(m, c), wording);
         }
     }
 }
 
-/// What the model takes none of, even from users.
-fn check_taken(messages: &[Message], profile: &Profile, violations: &mut Violations) {
-    let is_of_user = |m: usize| messages.get(m).is_some_and(|message| message.role == ConversationRole::User);
-    for (m, c, block) in contents(messages).filter(|(m, ..)| is_of_user(*m)) {
-        let place = Place::Content(m, c);
-        for (part, attached) in attached(block) {
-            if matches!(attached, Attached::Video(_)) && !profile.takes_videos {
-                let wording = "This model doesn't support the video content block that you provided. Update the content \
-                               block and try again.";
-                violations.add(Rule::VideoTaken, place, wording);
-            } else if attached.is_in_s3() && !profile.takes_s3 {
-                let nested = part.map(|part| format!(".toolResult.content.{part}")).unwrap_or_default();
-                let kind = attached.kind();
-                let wording = format!(
-                    "The model returned the following errors: {place}{nested}.{kind}.source.type: Field required"
-                );
-                violations.add(Rule::S3Taken, place, wording);
-            }
+/// Checks attachments that some models refuse from users too.
+fn check_support(all: &[Placed<'_>], profile: &Profile, violations: &mut Violations) {
+    for placed in all.iter().filter(|placed| placed.message.role == ConversationRole::User) {
+        if matches!(placed.attached, Attached::Video(_)) && !profile.supports_videos {
+            let wording = "This model doesn't support the video content block that you provided. Update the content \
+                           block and try again.";
+            violations.add(placed.place, wording);
+        } else if placed.attached.is_in_s3() && !profile.supports_s3 {
+            let path = placed.path();
+            let wording = format!("The model returned the following errors: {path}.source.type: Field required");
+            violations.add(placed.place, wording);
         }
     }
 }
@@ -121,7 +116,7 @@ impl Attached<'_> {
     }
 }
 
-/// The attachment that a block is, or those in the result of a tool, each with its place there.
+/// Returns the attachment of a block, or the attachments of a tool result with their indices.
 pub(in crate::bedrock) fn attached(block: &ContentBlock) -> Vec<(Option<usize>, Attached<'_>)> {
     match block {
         ContentBlock::Image(image) => vec![(None, Attached::Image(image))],
@@ -135,7 +130,7 @@ pub(in crate::bedrock) fn attached(block: &ContentBlock) -> Vec<(Option<usize>, 
     }
 }
 
-/// The attachment that a part of a tool's result is.
+/// Returns the attachment of a part of a tool result.
 pub(in crate::bedrock) fn attached_part(part: &ToolResultContentBlock) -> Option<Attached<'_>> {
     match part {
         ToolResultContentBlock::Image(image) => Some(Attached::Image(image)),
@@ -145,32 +140,35 @@ pub(in crate::bedrock) fn attached_part(part: &ToolResultContentBlock) -> Option
     }
 }
 
-fn check_images(images: &[Placed<'_, ImageBlock>], documents: usize, profile: &Profile, violations: &mut Violations) {
-    if let Some(first_too_many) = images.get(profile.max_images) {
+fn check_images(all: &[Placed<'_>], profile: &Profile, violations: &mut Violations) {
+    let images = || all.iter().filter(|placed| matches!(placed.attached, Attached::Image(_)));
+    if let Some(first_too_many) = images().nth(profile.max_images) {
         let wording = format!(
-            "The model returned the following errors: too many images and documents: {} + {documents} > {}",
-            images.len(),
+            "The model returned the following errors: too many images and documents: {} + {} > {}",
+            images().count(),
+            all.iter().filter(|placed| matches!(placed.attached, Attached::Document(_))).count(),
             profile.max_images
         );
-        violations.add(Rule::ImageCount, first_too_many.place, wording);
+        violations.add(first_too_many.place, wording);
     }
-    for Placed { block, place, part } in images {
-        let bytes = image_bytes(block);
-        if bytes > profile.max_image_bytes {
-            // Bedrock counts the image as it is sent.
-            let (found, limit) = (in_base64(bytes), in_base64(profile.max_image_bytes));
-            let nested = part.map(|part| format!(".toolResult.content.{part}")).unwrap_or_default();
+    for placed in all {
+        if let Attached::Image(image) = placed.attached
+            && image_bytes(image) > profile.max_image_bytes
+        {
+            // Bedrock counts the bytes in base64.
+            let (found, limit) = (in_base64(image_bytes(image)), in_base64(profile.max_image_bytes));
             let wording = format!(
-                "The model returned the following errors: {place}{nested}.image.source.bytes: image exceeds {} MB maximum: \
-                 {found} bytes > {limit} bytes",
+                "The model returned the following errors: {}.source.bytes: image exceeds {} MB maximum: {found} bytes > \
+                 {limit} bytes",
+                placed.path(),
                 megabytes(limit)
             );
-            violations.add(Rule::ImageSize, *place, wording);
+            violations.add(placed.place, wording);
         }
     }
 }
 
-/// Bytes that the request has of the image.
+/// Returns the size of the image in the request, in bytes. An image in S3 has none.
 pub(in crate::bedrock) fn image_bytes(image: &ImageBlock) -> usize {
     match &image.source {
         Some(ImageSource::Bytes(bytes)) => bytes.as_ref().len(),
@@ -178,7 +176,7 @@ pub(in crate::bedrock) fn image_bytes(image: &ImageBlock) -> usize {
     }
 }
 
-/// Bytes that the request has of the document.
+/// Returns the size of the document in the request, in bytes. A document in S3 has none.
 pub(in crate::bedrock) fn document_bytes(document: &DocumentBlock) -> usize {
     match &document.source {
         Some(DocumentSource::Bytes(bytes)) => bytes.as_ref().len(),
@@ -195,35 +193,34 @@ fn megabytes(bytes: usize) -> f64 {
     bytes as f64 / 1_048_576.0
 }
 
-fn check_documents(documents: &[Placed<'_, DocumentBlock>], profile: &Profile, violations: &mut Violations) {
-    if let Some(first_too_many) = documents.get(profile.max_documents) {
+fn check_documents(documents: &[(&DocumentBlock, &Placed<'_>)], profile: &Profile, violations: &mut Violations) {
+    if let Some((_, first_too_many)) = documents.get(profile.max_documents) {
         let wording = format!("You can't include more than {} documents in a request.", profile.max_documents);
-        violations.add(Rule::DocumentCount, first_too_many.place, wording);
+        violations.add(first_too_many.place, wording);
     }
-    for Placed { block, place, .. } in documents {
-        if document_bytes(block) > profile.max_document_bytes {
+    for (document, Placed { place, .. }) in documents {
+        if document_bytes(document) > profile.max_document_bytes {
             let wording = format!(
                 "The maximum document size is {} MB. Reduce the size of your document and retry your request.",
                 megabytes(profile.max_document_bytes)
             );
-            violations.add(Rule::DocumentSize, *place, wording);
+            violations.add(*place, wording);
         }
     }
 }
 
-fn check_names(documents: &[Placed<'_, DocumentBlock>], violations: &mut Violations) {
+fn check_names(documents: &[(&DocumentBlock, &Placed<'_>)], violations: &mut Violations) {
     let mut names = HashSet::new();
-    for Placed { block, place, part } in documents {
-        let name = block.name.as_str();
+    for (document, Placed { place, part, .. }) in documents {
+        let name = document.name.as_str();
         let length = name.chars().count();
         if length == 0 || length > MAX_DOCUMENT_NAME {
             let bound = if length == 0 { "greater than or equal to 1" } else { "less than or equal to 200" };
             let nested = part.map(|part| format!("toolResult.content.{}.member.", part + 1)).unwrap_or_default();
             let member = format!("{nested}document.name");
-            violations.add_constraint(Rule::DocumentName, *place, &member, &format!("have length {bound}"));
+            violations.add_constraint(*place, &member, &format!("have length {bound}"));
         } else if !is_document_name(name) {
             violations.add(
-                Rule::DocumentName,
                 *place,
                 "The document file name can only contain alphanumeric characters, whitespace characters, hyphens, \
                  parentheses, and square brackets. The name can't contain more than one consecutive whitespace \
@@ -232,7 +229,6 @@ fn check_names(documents: &[Placed<'_, DocumentBlock>], violations: &mut Violati
         }
         if !names.insert(name) {
             violations.add(
-                Rule::UniqueDocumentNames,
                 *place,
                 "Messages can't contain duplicate document names. Rename the document and retry your request.",
             );

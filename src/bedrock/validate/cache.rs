@@ -1,12 +1,12 @@
-//! Cache points: how many, and where.
+//! Checks the number and the places of cache points.
 
 use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
 use aws_sdk_bedrockruntime::types::{ContentBlock, SystemContentBlock, Tool};
 
-use super::{CachePlaces, Place, Profile, Rule, Violations, contents};
+use super::{CachePlaces, Place, Profile, Violations, contents};
 
 pub(super) fn check(input: &ConverseInput, profile: &Profile, violations: &mut Violations) {
-    // In the order in which they count for the cache.
+    // In the order of the cached prefix.
     let tools = input.tool_config.iter().flat_map(|config| config.tools.iter().enumerate());
     let tools = tools.filter(|(_, tool)| matches!(tool, Tool::CachePoint(_))).map(|(t, _)| Place::Tool(t));
     let system = input.system().iter().enumerate();
@@ -21,7 +21,7 @@ pub(super) fn check(input: &ConverseInput, profile: &Profile, violations: &mut V
             profile.max_cache_points,
             places.len()
         );
-        violations.add(Rule::CachePoints, *place, wording);
+        violations.add(*place, wording);
     }
     match profile.cache_points {
         CachePlaces::Everywhere => {}
@@ -29,24 +29,24 @@ pub(super) fn check(input: &ConverseInput, profile: &Profile, violations: &mut V
             if let Some(place) = places.first() {
                 let wording = "You invoked an unsupported model or your request did not allow prompt caching. See the \
                                documentation for more information.";
-                violations.add(Rule::CachePointPlaces, *place, wording);
+                violations.add(*place, wording);
             }
         }
         CachePlaces::SystemAndTexts => {
-            for place in places.into_iter().filter(|place| !is_taken(input, *place, profile)) {
+            for place in places.into_iter().filter(|place| !is_allowed(input, *place, profile)) {
                 let wording = format!(
                     "The model returned the following errors: Malformed input request: {}: extraneous key [cachePoint] is \
                      not permitted, please reformat your input and try again.",
                     pointer(place)
                 );
-                violations.add(Rule::CachePointPlaces, place, wording);
+                violations.add(place, wording);
             }
         }
     }
 }
 
-/// Whether the model takes a cache point behind the block of a message; `None` is the start of the message.
-pub(in crate::bedrock) fn is_taken_behind(block: Option<&ContentBlock>, profile: &Profile) -> bool {
+/// Returns whether the model accepts a cache point after a block of a message. `None` is the start of the message.
+pub(in crate::bedrock) fn allows_cache_point_after(block: Option<&ContentBlock>, profile: &Profile) -> bool {
     match profile.cache_points {
         CachePlaces::Everywhere => true,
         CachePlaces::SystemAndTexts => block.is_some_and(ContentBlock::is_text),
@@ -54,19 +54,19 @@ pub(in crate::bedrock) fn is_taken_behind(block: Option<&ContentBlock>, profile:
     }
 }
 
-fn is_taken(input: &ConverseInput, place: Place, profile: &Profile) -> bool {
+fn is_allowed(input: &ConverseInput, place: Place, profile: &Profile) -> bool {
     match place {
         Place::System(_) => true,
         Place::Content(m, c) => {
             let message = input.messages().get(m);
             let before = c.checked_sub(1).and_then(|before| message?.content.get(before));
-            is_taken_behind(before, profile)
+            allows_cache_point_after(before, profile)
         }
         _ => false,
     }
 }
 
-/// The place as a JSON pointer, as Nova names it.
+/// The place as a JSON pointer, as in Nova's messages.
 fn pointer(place: Place) -> String {
     format!("#/{}", place.to_string().replace('.', "/"))
 }

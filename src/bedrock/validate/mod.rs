@@ -1,12 +1,11 @@
-//! [`validate()`]: whether Bedrock would take a request, told in its own words.
+//! [`validate()`]: checks a request against Bedrock's rules.
 //!
-//! The SDK checks none of this. Owns the rules; [`Profile`] holds what differs between models.
+//! The SDK checks none of them. [`Profile`] holds the differences between models.
 
 mod attachments;
 mod cache;
 mod inference;
 mod profile;
-mod rule;
 mod tools;
 mod turns;
 
@@ -15,19 +14,19 @@ use std::fmt;
 use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
 use aws_sdk_bedrockruntime::types::{ContentBlock, Message};
 
-pub use profile::{CachePlaces, Profile};
-pub use rule::Rule;
+pub use profile::Profile;
 
 pub(super) use attachments::{Attached, attached, attached_part, document_bytes, image_bytes};
-pub(super) use cache::is_taken_behind;
+pub(super) use cache::allows_cache_point_after;
+pub(super) use profile::CachePlaces;
 pub(super) use tools::is_identifier;
 
-/// What Bedrock would refuse in a request, in the order in which it looks; nothing where it would take the request.
+/// Returns the rules that a request breaks, in the order in which Bedrock checks them.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use aws_sdk_bedrockruntime::types::{ContentBlock, ConversationRole, Message};
-/// use verbale::bedrock::{ConverseRequest, Place, Profile, Rule, validate};
+/// use verbale::bedrock::{ConverseRequest, Profile, ViolationKind, validate};
 ///
 /// let silence =
 ///     Message::builder().role(ConversationRole::User).content(ContentBlock::Text(" ".into())).build()?;
@@ -35,7 +34,8 @@ pub(super) use tools::is_identifier;
 ///
 /// let violations = validate(&input, &Profile::default());
 /// assert_eq!(violations.len(), 1);
-/// assert_eq!((violations[0].rule(), violations[0].place()), (Rule::TextNotBlank, Place::Content(0, 0)));
+/// assert_eq!(violations[0].kind(), ViolationKind::Messages);
+/// assert_eq!(violations[0].place(), "messages.0.content.0");
 /// assert_eq!(
 ///     violations[0].to_string(),
 ///     "The text field in the ContentBlock object at messages.0.content.0 is blank. Add text to the text field, and try \
@@ -44,35 +44,46 @@ pub(super) use tools::is_identifier;
 /// # Ok(()) }
 /// ```
 pub fn validate(input: &ConverseInput, profile: &Profile) -> Vec<Violation> {
-    let mut violations = Violations(Vec::new());
+    let mut violations = Violations { kind: ViolationKind::Messages, found: Vec::new() };
     turns::check(input, profile, &mut violations);
+    violations.kind = ViolationKind::Tools;
     tools::check(input, profile, &mut violations);
+    violations.kind = ViolationKind::Attachments;
     attachments::check(input.messages(), profile, &mut violations);
+    violations.kind = ViolationKind::CachePoints;
     cache::check(input, profile, &mut violations);
+    violations.kind = ViolationKind::Inference;
     if let Some(config) = input.inference_config() {
         inference::check(config, &mut violations);
     }
-    violations.0
+    violations.found
 }
 
-/// One thing that Bedrock would refuse. `Display` words it as Bedrock does, without anything that was said; the ids of
-/// tool calls are told.
+/// A rule of Bedrock that a request breaks.
+///
+/// `Display` gives Bedrock's wording. It contains ids of tool calls, but nothing that was said.
+///
+/// The rules come from the pages of
+/// [`Message`](https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html),
+/// [`ToolUseBlock`](https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html) and
+/// [`DocumentBlock`](https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_DocumentBlock.html), and from
+/// requests that Bedrock refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    rule: Rule,
+    kind: ViolationKind,
     place: Place,
     wording: String,
 }
 
 impl Violation {
-    /// The rule that is broken.
-    pub fn rule(&self) -> Rule {
-        self.rule
+    /// Returns the part of the request that breaks the rule.
+    pub fn kind(&self) -> ViolationKind {
+        self.kind
     }
 
-    /// Where it is broken.
-    pub fn place(&self) -> Place {
-        self.place
+    /// Returns the path to the place of the violation, such as `messages.0.content.1`. Indices count from 0.
+    pub fn place(&self) -> String {
+        self.place.to_string()
     }
 }
 
@@ -84,25 +95,39 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// A place in a request. Indices count from 0.
+/// The part of a request that breaks a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Place {
-    /// The request as a whole.
-    Request,
-    /// A block of `system`.
-    System(usize),
-    /// A message; the one behind the last, where one is missing.
-    Message(usize),
-    /// A content of a message: the index of the message, and that of the content in it.
-    Content(usize, usize),
-    /// A tool of `toolConfig`.
-    Tool(usize),
-    /// The inference settings, `inferenceConfig`.
+pub enum ViolationKind {
+    /// Roles and texts: users and assistants alternate, and no message or text is blank.
+    Messages,
+    /// Tools, tool calls and tool results: names, ids, schemas, and one result for each call.
+    Tools,
+    /// Images, videos and documents: their number, size, format, name and place.
+    Attachments,
+    /// The number and places of cache points.
+    CachePoints,
+    /// The ranges of inference settings.
     Inference,
 }
 
-/// The path as Bedrock writes it.
+/// A place in a request. Indices count from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Request,
+    /// A block of `system`.
+    System(usize),
+    /// A message, or the index after the last one if a message is missing.
+    Message(usize),
+    /// The index of a message, and the index of a content in it.
+    Content(usize, usize),
+    /// A tool of `toolConfig`.
+    Tool(usize),
+    /// `inferenceConfig`.
+    Inference,
+}
+
+/// The path, as in Bedrock's messages.
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -117,38 +142,41 @@ impl fmt::Display for Place {
 }
 
 impl Place {
-    /// The path as the service writes it where it checks the members of its model.
+    /// The path in errors of the service's own model, which counts from 1.
     fn counted_from_1(self) -> String {
-        match self {
-            Self::Request | Self::Inference => self.to_string(),
-            Self::System(block) => format!("system.{}.member", block + 1),
-            Self::Message(message) => format!("messages.{}.member", message + 1),
-            Self::Content(message, content) => {
-                format!("messages.{}.member.content.{}.member", message + 1, content + 1)
-            }
-            Self::Tool(tool) => format!("toolConfig.tools.{}.member", tool + 1),
-        }
+        let path = self.to_string();
+        let parts = path.split('.').map(|part| match part.parse::<usize>() {
+            Ok(index) => format!("{}.member", index + 1),
+            Err(_) => part.to_owned(),
+        });
+        parts.collect::<Vec<_>>().join(".")
     }
 }
 
-struct Violations(Vec<Violation>);
+struct Violations {
+    /// The kind of the violations that are added now.
+    kind: ViolationKind,
+    found: Vec<Violation>,
+}
 
 impl Violations {
-    fn add(&mut self, rule: Rule, place: Place, wording: impl Into<String>) {
-        self.0.push(Violation { rule, place, wording: wording.into() });
+    fn add(&mut self, place: Place, wording: impl Into<String>) {
+        self.found.push(Violation { kind: self.kind, place, wording: wording.into() });
     }
 
-    /// What the service says to a member of a block that does not fit its model.
-    fn add_constraint(&mut self, rule: Rule, place: Place, member: &str, constraint: &str) {
-        let wording = format!(
-            "1 validation error detected: Value at '{}.{member}' failed to satisfy constraint: Member must {constraint}",
-            place.counted_from_1()
+    /// Adds a violation of the service's own model, such as the length of a member.
+    fn add_constraint(&mut self, place: Place, member: &str, constraint: &str) {
+        let path = place.counted_from_1();
+        self.add(
+            place,
+            format!(
+                "1 validation error detected: Value at '{path}.{member}' failed to satisfy constraint: Member must {constraint}"
+            ),
         );
-        self.add(rule, place, wording);
     }
 }
 
-/// All contents of all messages.
+/// Iterates over all contents of all messages, with their indices.
 fn contents(messages: &[Message]) -> impl Iterator<Item = (usize, usize, &ContentBlock)> {
     messages
         .iter()

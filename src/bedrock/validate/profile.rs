@@ -1,6 +1,8 @@
-//! [`Profile`]: what differs between models.
+//! [`Profile`]: the differences between models.
 
-/// What a model takes, where models differ.
+/// The capabilities and limits of a model on Bedrock.
+///
+/// `Default` is what Converse requires of every model. Set a field if Bedrock behaves differently for your model.
 ///
 /// ```
 /// use verbale::bedrock::Profile;
@@ -12,50 +14,46 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Profile {
-    /// Whether a conversation that ends with the assistant is refused, instead of continued.
+    /// Whether the model refuses a conversation that ends with the assistant. Other models continue it.
     pub must_end_with_user: bool,
-    /// Whether a text of the assistant that ends the conversation, and is to be continued, may not end with white space.
+    /// Whether the model refuses white space at the end of a conversation that ends with the assistant.
     pub last_text_trimmed: bool,
-    /// Whether results of tools have to stand before anything else in their message.
+    /// Whether tool results must come first in their message.
     pub tool_results_first: bool,
-    /// Whether a message with tool calls or results may say anything else.
+    /// Whether a message with tool calls or results may have other contents.
     pub text_beside_tools: bool,
-    /// Whether it streams an answer to a request with tools; else the answer comes whole.
-    pub tools_while_streaming: bool,
-    /// Whether it takes videos.
-    pub takes_videos: bool,
-    /// Whether Bedrock fetches for it what is at an `s3://` URL; else only bytes are taken.
-    pub takes_s3: bool,
-    /// Images in a request.
+    /// Whether the model streams its answer to a request with tools. Otherwise the answer arrives in one piece.
+    pub streams_with_tools: bool,
+    /// Whether the model supports videos.
+    pub supports_videos: bool,
+    /// Whether Bedrock fetches attachments from `s3://` URLs for the model.
+    pub supports_s3: bool,
+    /// The maximum number of images in a request.
     pub max_images: usize,
-    /// Bytes of an image.
+    /// The maximum size of an image, in bytes.
     pub max_image_bytes: usize,
-    /// Documents in a request.
+    /// The maximum number of documents in a request.
     pub max_documents: usize,
-    /// Bytes of a document.
+    /// The maximum size of a document, in bytes.
     pub max_document_bytes: usize,
-    /// Where a request may have cache points.
-    pub cache_points: CachePlaces,
-    /// Cache points in a request.
+    /// The maximum number of cache points in a request.
     pub max_cache_points: usize,
+    pub(in crate::bedrock) cache_points: CachePlaces,
 }
 
-/// Where a model takes cache points.
+/// The places where a model accepts cache points.
 ///
-/// A model that knows none refuses a request with one, and so does Nova at the tools and right behind a tool's result,
-/// whatever the [table of models](https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html) leaves open.
+/// A model without a prompt cache refuses any cache point. Nova also refuses one after a tool or a tool result, which the
+/// [table of models](https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html) does not state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum CachePlaces {
-    /// Nowhere.
+pub(in crate::bedrock) enum CachePlaces {
     Nowhere,
-    /// In the system prompt, and in messages behind texts.
+    /// In the system prompt, and after texts in messages.
     SystemAndTexts,
-    /// At the tools, in the system prompt, and anywhere in messages.
+    /// After the tools, in the system prompt, and anywhere in messages.
     Everywhere,
 }
 
-/// What Converse asks of every model.
 impl Default for Profile {
     fn default() -> Self {
         Self {
@@ -63,13 +61,14 @@ impl Default for Profile {
             last_text_trimmed: false,
             tool_results_first: false,
             text_beside_tools: true,
-            tools_while_streaming: true,
-            takes_videos: true,
-            takes_s3: true,
+            streams_with_tools: true,
+            supports_videos: true,
+            supports_s3: true,
             max_images: 20,
-            // 3.75 MB, which is 5 MB in base64, and 4.5 MB; Bedrock's MB are of 1,048,576 bytes.
+            // 3.75 MB, which is 5 MB in base64. One of Bedrock's MB has 1,048,576 bytes.
             max_image_bytes: 3_932_160,
             max_documents: 5,
+            // 4.5 MB.
             max_document_bytes: 4_718_592,
             cache_points: CachePlaces::Nowhere,
             max_cache_points: 4,
@@ -77,7 +76,7 @@ impl Default for Profile {
     }
 }
 
-/// The models of Anthropic that continue what the assistant has begun. The list is closed: newer ones do not.
+/// Models of Anthropic that continue a message of the assistant. The list is closed: newer models refuse it.
 const CONTINUES_ASSISTANT: [&str; 9] = [
     "claude-v",
     "claude-instant",
@@ -90,47 +89,48 @@ const CONTINUES_ASSISTANT: [&str; 9] = [
     "claude-haiku-4-5",
 ];
 
-/// The models of Anthropic without a prompt cache.
+/// Models of Anthropic without a prompt cache.
 const WITHOUT_CACHE: [&str; 6] =
     ["claude-v", "claude-instant", "claude-3-opus", "claude-3-sonnet", "claude-3-haiku", "claude-3-5-sonnet"];
 
-/// What follows the provider's name of models that refuse tools in a stream, and a text beside them: the
-/// [table of features](https://docs.aws.amazon.com/bedrock/latest/userguide/conversation-inference-supported-models-features.html)
-/// for the first, what Bedrock was seen to refuse for the second.
+/// Models that cannot stream with tools, from the
+/// [table of features](https://docs.aws.amazon.com/bedrock/latest/userguide/conversation-inference-supported-models-features.html).
 const WITHOUT_STREAMED_TOOLS: [&str; 5] =
     ["meta.llama", "mistral.mistral-large-24", "mistral.mistral-small-24", "mistral.pixtral", "writer.palmyra"];
+/// Models for which Bedrock refused a text beside tool calls or results.
 const WITHOUT_TEXT_BESIDE_TOOLS: [&str; 3] = ["meta.llama", "mistral.mistral-large-24", "mistral.mistral-small-24"];
 
 impl Profile {
-    /// What the newer models of Anthropic ask beyond that, from Claude 4.6 on.
-    pub fn claude() -> Self {
+    /// The profile of Anthropic's models from Claude 4.6 on.
+    pub(in crate::bedrock) fn claude() -> Self {
         Self {
             must_end_with_user: true,
             last_text_trimmed: true,
             tool_results_first: true,
-            takes_videos: false,
-            takes_s3: false,
+            supports_videos: false,
+            supports_s3: false,
             cache_points: CachePlaces::Everywhere,
             ..Self::default()
         }
     }
 
-    /// The profile of a model by its id, or by that or the ARN of an inference profile. An id that does not name the
-    /// model gets the default.
+    /// Returns the profile of a model, by its id or by the id or ARN of an inference profile.
+    ///
+    /// Returns the default if the id does not name the model, as the ARN of an application inference profile.
     pub fn for_model(model_id: &str) -> Self {
         if let Some((_, model)) = model_id.split_once("anthropic.") {
-            let is_of = |models: &[&str]| models.iter().any(|older| model.starts_with(older));
-            let cache_points = if is_of(&WITHOUT_CACHE) { CachePlaces::Nowhere } else { CachePlaces::Everywhere };
-            return Self { must_end_with_user: !is_of(&CONTINUES_ASSISTANT), cache_points, ..Self::claude() };
+            let is_any = |models: &[&str]| models.iter().any(|older| model.starts_with(older));
+            let cache_points = if is_any(&WITHOUT_CACHE) { CachePlaces::Nowhere } else { CachePlaces::Everywhere };
+            return Self { must_end_with_user: !is_any(&CONTINUES_ASSISTANT), cache_points, ..Self::claude() };
         }
-        let is_of = |models: &[&str]| models.iter().any(|model| model_id.contains(model));
-        let is_nova = is_of(&["amazon.nova"]);
+        let is_any = |models: &[&str]| models.iter().any(|model| model_id.contains(model));
+        let is_nova = is_any(&["amazon.nova"]);
         let names_model = model_id.contains('.');
         Self {
-            text_beside_tools: !is_of(&WITHOUT_TEXT_BESIDE_TOOLS),
-            tools_while_streaming: !is_of(&WITHOUT_STREAMED_TOOLS),
-            // Nova alone, as far as is known.
-            takes_s3: is_nova || !names_model,
+            text_beside_tools: !is_any(&WITHOUT_TEXT_BESIDE_TOOLS),
+            streams_with_tools: !is_any(&WITHOUT_STREAMED_TOOLS),
+            // Only Nova is known to read from S3.
+            supports_s3: is_nova || !names_model,
             cache_points: if is_nova { CachePlaces::SystemAndTexts } else { CachePlaces::Nowhere },
             ..Self::default()
         }
@@ -142,12 +142,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_profile_is_found_by_model_id() {
+    fn model_id_selects_the_profile() {
         let older = Profile { must_end_with_user: false, ..Profile::claude() };
         let oldest = Profile { cache_points: CachePlaces::Nowhere, ..older.clone() };
         let nova = Profile { cache_points: CachePlaces::SystemAndTexts, ..Profile::default() };
-        let named = Profile { takes_s3: false, ..Profile::default() };
-        let palmyra = Profile { tools_while_streaming: false, ..named.clone() };
+        let named = Profile { supports_s3: false, ..Profile::default() };
+        let palmyra = Profile { streams_with_tools: false, ..named.clone() };
         let llama = Profile { text_beside_tools: false, ..palmyra.clone() };
         for (id, profile) in [
             ("anthropic.claude-v2:1", &oldest),

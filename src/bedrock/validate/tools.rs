@@ -1,4 +1,4 @@
-//! Tool calls, their results, and the tools.
+//! Checks tools, tool calls and tool results.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use aws_sdk_bedrockruntime::types::{
 use aws_smithy_types::Document;
 
 use super::super::flatten::is_of_tool;
-use super::{Place, Profile, Rule, Violations, contents};
+use super::{Place, Profile, Violations, contents};
 
 pub(super) fn check(input: &ConverseInput, profile: &Profile, violations: &mut Violations) {
     let messages = input.messages();
@@ -26,7 +26,6 @@ fn check_config(input: &ConverseInput, violations: &mut Violations) {
         && let Some((m, c, _)) = contents(input.messages()).find(|(.., block)| is_of_tool(block))
     {
         violations.add(
-            Rule::ToolConfigPresent,
             Place::Content(m, c),
             "The toolConfig field must be defined when using toolUse and toolResult content blocks.",
         );
@@ -36,18 +35,18 @@ fn check_config(input: &ConverseInput, violations: &mut Violations) {
         let Tool::ToolSpec(spec) = tool else { continue };
         let place = Place::Tool(t);
         if let Some(constraint) = broken_constraint(&spec.name) {
-            violations.add_constraint(Rule::ToolNameFormat, place, "toolSpec.name", constraint);
+            violations.add_constraint(place, "toolSpec.name", constraint);
         }
         if !names.insert(spec.name.as_str()) {
             let wording = "The model returned the following errors: tools: Tool names must be unique.";
-            violations.add(Rule::UniqueToolNames, place, wording);
+            violations.add(place, wording);
         }
         if let Some(ToolInputSchema::Json(schema)) = &spec.input_schema
             && !is_of_type_object(schema)
         {
             let wording =
                 format!("The value at {place}.toolSpec.inputSchema.json.type must be one of the following: object.");
-            violations.add(Rule::ToolSchemaIsObject, place, wording);
+            violations.add(place, wording);
         }
     }
 }
@@ -63,10 +62,10 @@ fn check_formats(messages: &[Message], violations: &mut Violations) {
         match block {
             ContentBlock::ToolUse(call) => {
                 if let Some(constraint) = broken_constraint(&call.tool_use_id) {
-                    violations.add_constraint(Rule::ToolUseIdFormat, place, "toolUse.toolUseId", constraint);
+                    violations.add_constraint(place, "toolUse.toolUseId", constraint);
                 }
                 if let Some(constraint) = broken_constraint(&call.name) {
-                    violations.add_constraint(Rule::ToolNameFormat, place, "toolUse.name", constraint);
+                    violations.add_constraint(place, "toolUse.name", constraint);
                 }
                 if !call.input.is_object() {
                     add_not_object(place, "toolUse.input", violations);
@@ -74,7 +73,7 @@ fn check_formats(messages: &[Message], violations: &mut Violations) {
             }
             ContentBlock::ToolResult(result) => {
                 if let Some(constraint) = broken_constraint(&result.tool_use_id) {
-                    violations.add_constraint(Rule::ToolUseIdFormat, place, "toolResult.toolUseId", constraint);
+                    violations.add_constraint(place, "toolResult.toolUseId", constraint);
                 }
                 check_result(result, place, violations);
             }
@@ -86,7 +85,7 @@ fn check_formats(messages: &[Message], violations: &mut Violations) {
 fn check_result(result: &ToolResultBlock, place: Place, violations: &mut Violations) {
     if result.status == Some(ToolResultStatus::Error) && result.content.is_empty() {
         let wording = format!("The content field at {place}.toolResult cannot be empty when status value is error.");
-        violations.add(Rule::ErrorResultNotEmpty, place, wording);
+        violations.add(place, wording);
     }
     for (r, part) in result.content.iter().enumerate() {
         if matches!(part, ToolResultContentBlock::Json(json) if !json.is_object()) {
@@ -99,10 +98,10 @@ fn add_not_object(place: Place, field: &str, violations: &mut Violations) {
     let wording = format!(
         "The format of the value at {place}.{field} is invalid. Provide a json object for the field and try again."
     );
-    violations.add(Rule::JsonIsObject, place, wording);
+    violations.add(place, wording);
 }
 
-/// Calls against the results in the next message.
+/// Checks that the next message answers each call.
 fn check_pairs(messages: &[Message], profile: &Profile, violations: &mut Violations) {
     for (m, message) in messages.iter().enumerate() {
         let answers = messages.get(m + 1).filter(|next| next.role == ConversationRole::User);
@@ -114,9 +113,9 @@ fn check_pairs(messages: &[Message], profile: &Profile, violations: &mut Violati
             let wording = format!(
                 "Expected toolResult blocks at messages.{}.content for the following Ids: {}",
                 m + 1,
-                told(&open)
+                join(&open)
             );
-            violations.add(Rule::ToolUseAnswered, Place::Message(m + 1), wording);
+            violations.add(Place::Message(m + 1), wording);
         }
 
         let asked = m.checked_sub(1).and_then(|before| messages.get(before)).map_or(0, |before| calls(before).count());
@@ -126,7 +125,7 @@ fn check_pairs(messages: &[Message], profile: &Profile, violations: &mut Violati
                 "The number of toolResult blocks at messages.{m}.content exceeds the number of toolUse blocks of \
                  previous turn."
             );
-            violations.add(Rule::NoSurplusToolResult, Place::Message(m), wording);
+            violations.add(Place::Message(m), wording);
         }
         let first = message.content.iter().take_while(|block| block.is_tool_result()).count();
         if profile.tool_results_first && first < given {
@@ -135,18 +134,18 @@ fn check_pairs(messages: &[Message], profile: &Profile, violations: &mut Violati
                  the beginning of this message. Messages following `tool_use` blocks must begin with a matching number \
                  of `tool_result` blocks."
             );
-            violations.add(Rule::ToolResultsFirst, Place::Message(m), wording);
+            violations.add(Place::Message(m), wording);
         }
-        let says_more = message.content.iter().any(|block| !is_of_tool(block) && !block.is_cache_point());
+        let has_others = message.content.iter().any(|block| !is_of_tool(block) && !block.is_cache_point());
         if !profile.text_beside_tools
-            && says_more
+            && has_others
             && let Some(block) = message.content.iter().find(|block| is_of_tool(block))
         {
             let kind = if block.is_tool_use() { "use" } else { "result" };
             let wording = format!(
                 "messages.{m}.content: Conversation blocks and tool {kind} blocks cannot be provided in the same turn."
             );
-            violations.add(Rule::TextApartFromTools, Place::Message(m), wording);
+            violations.add(Place::Message(m), wording);
         }
     }
 }
@@ -155,9 +154,9 @@ fn check_ids(messages: &[Message], violations: &mut Violations) {
     let mut earlier = HashSet::new();
     for (m, message) in messages.iter().enumerate() {
         let ids: Vec<_> = calls(message).map(|call| call.tool_use_id.as_str()).collect();
-        add_doubles("toolUse", m, &ids, violations);
+        add_duplicates("toolUse", m, &ids, violations);
         let given: Vec<_> = results(message).map(|result| result.tool_use_id.as_str()).collect();
-        add_doubles("toolResult", m, &given, violations);
+        add_duplicates("toolResult", m, &given, violations);
         for (c, block) in message.content.iter().enumerate() {
             if let ContentBlock::ToolUse(call) = block
                 && earlier.contains(call.tool_use_id.as_str())
@@ -165,19 +164,19 @@ fn check_ids(messages: &[Message], violations: &mut Violations) {
                 let place = Place::Content(m, c);
                 let wording =
                     format!("The model returned the following errors: {place}: `tool_use` ids must be unique");
-                violations.add(Rule::UniqueToolUseIds, place, wording);
+                violations.add(place, wording);
             }
         }
         earlier.extend(ids);
     }
 }
 
-fn add_doubles(kind: &str, m: usize, ids: &[&str], violations: &mut Violations) {
+fn add_duplicates(kind: &str, m: usize, ids: &[&str], violations: &mut Violations) {
     let mut seen = HashSet::new();
-    let doubles: Vec<_> = ids.iter().copied().filter(|id| !seen.insert(*id)).collect();
-    if !doubles.is_empty() {
-        let wording = format!("The {kind} blocks at messages.{m}.content contain duplicate Ids: {}", told(&doubles));
-        violations.add(Rule::UniqueToolUseIds, Place::Message(m), wording);
+    let duplicates: Vec<_> = ids.iter().copied().filter(|id| !seen.insert(*id)).collect();
+    if !duplicates.is_empty() {
+        let wording = format!("The {kind} blocks at messages.{m}.content contain duplicate Ids: {}", join(&duplicates));
+        violations.add(Place::Message(m), wording);
     }
 }
 
@@ -189,18 +188,18 @@ fn results(message: &Message) -> impl Iterator<Item = &ToolResultBlock> {
     message.content.iter().filter_map(|block| block.as_tool_result().ok())
 }
 
-/// Ids in a row. What is no id could be anything, words of the caller too.
-fn told(ids: &[&str]) -> String {
-    let told = ids.iter().map(|id| if is_identifier(id) { id } else { "(not an id)" });
-    told.collect::<Vec<_>>().join(", ")
+/// Joins ids. An invalid id is hidden, because it could be the caller's words.
+fn join(ids: &[&str]) -> String {
+    let ids = ids.iter().map(|id| if is_identifier(id) { id } else { "(not an id)" });
+    ids.collect::<Vec<_>>().join(", ")
 }
 
-/// Whether Bedrock takes it as the id of a call, or as the name of a tool.
+/// Returns whether Bedrock accepts the text as the id of a call or the name of a tool.
 pub(in crate::bedrock) fn is_identifier(text: &str) -> bool {
     broken_constraint(text).is_none()
 }
 
-/// What an id or the name of a tool breaks, as the service words it.
+/// Returns the constraint that an id or a name breaks, in the service's words.
 fn broken_constraint(text: &str) -> Option<&'static str> {
     let is_identifier = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     match text.chars().count() {

@@ -1,11 +1,11 @@
-//! Who speaks when, and that something is said.
+//! Checks roles and texts: who speaks when, and that no text is blank.
 
 use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
 use aws_sdk_bedrockruntime::types::{
     ContentBlock, ConversationRole, Message, SystemContentBlock, ToolResultContentBlock,
 };
 
-use super::{Place, Profile, Rule, Violations, contents};
+use super::{Place, Profile, Violations, contents};
 use crate::message::is_blank;
 
 pub(super) fn check(input: &ConverseInput, profile: &Profile, violations: &mut Violations) {
@@ -16,7 +16,7 @@ pub(super) fn check(input: &ConverseInput, profile: &Profile, violations: &mut V
                 "The content field in the Message object at messages.{m} is empty. \
                  Add a ContentBlock object to the content field and try again."
             );
-            violations.add(Rule::ContentNotEmpty, Place::Message(m), wording);
+            violations.add(Place::Message(m), wording);
         }
     }
     check_last_text(input.messages(), profile, violations);
@@ -27,7 +27,6 @@ fn check_roles(messages: &[Message], profile: &Profile, violations: &mut Violati
     if messages.first().is_none_or(|first| first.role != ConversationRole::User) {
         let place = if messages.is_empty() { Place::Request } else { Place::Message(0) };
         violations.add(
-            Rule::StartsWithUser,
             place,
             "A conversation must start with a user message. \
              Try again with a conversation that starts with a user message.",
@@ -38,7 +37,6 @@ fn check_roles(messages: &[Message], profile: &Profile, violations: &mut Violati
             && before.role == after.role
         {
             violations.add(
-                Rule::RolesAlternate,
                 Place::Message(m + 1),
                 "A conversation must alternate between user and assistant roles. \
                  Make sure the conversation alternates between user and assistant roles and try again.",
@@ -50,7 +48,6 @@ fn check_roles(messages: &[Message], profile: &Profile, violations: &mut Violati
         && last.role != ConversationRole::User
     {
         violations.add(
-            Rule::EndsWithUser,
             Place::Message(messages.len() - 1),
             "This model does not support assistant message prefill. The conversation must end with a user message.",
         );
@@ -66,7 +63,7 @@ fn check_last_text(messages: &[Message], profile: &Profile, violations: &mut Vio
     {
         let wording = "The model returned the following errors: messages: final assistant content cannot end with \
                        trailing whitespace";
-        violations.add(Rule::LastTextTrimmed, Place::Content(messages.len() - 1, c), wording);
+        violations.add(Place::Content(messages.len() - 1, c), wording);
     }
 }
 
@@ -75,7 +72,7 @@ fn check_texts(input: &ConverseInput, violations: &mut Violations) {
         let wording = format!(
             "The text field in the {object} object at {path} is blank. Add text to the text field, and try again."
         );
-        violations.add(Rule::TextNotBlank, place, wording);
+        violations.add(place, wording);
     };
     for (s, block) in input.system().iter().enumerate() {
         if matches!(block, SystemContentBlock::Text(text) if is_blank(text)) {

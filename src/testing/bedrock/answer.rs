@@ -1,9 +1,8 @@
-//! [`Answer`]: a reply as HTTP, before anything of it is on its way.
+//! [`Answer`]: the HTTP response to a request, before its body is sent.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use aws_sdk_bedrockruntime::types::StopReason;
 use bytes::Bytes;
 use serde_json::{Value as Json, json};
 
@@ -15,9 +14,12 @@ use super::request::ReceivedRequest;
 const JSON: &str = "application/json";
 const EVENT_STREAM: &str = "application/vnd.amazon.eventstream";
 
-/// The head of an answer, and the steps of its body.
+/// `messageStart` and the first text or tool call arrive together.
+pub(in crate::testing) const EVENTS_AT_ONCE: usize = 2;
+
+/// The head of a response, and the steps of its body.
 pub(super) struct Answer {
-    /// Never, where there is none.
+    /// The time until the head is sent. `None` is never.
     pub(super) head_after: Option<Duration>,
     pub(super) status: u16,
     pub(super) content_type: &'static str,
@@ -26,7 +28,6 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// What `reply` says to `request`.
     pub(super) fn new(reply: &ScriptedReply, request: &ReceivedRequest) -> Self {
         let answer = match &reply.refusal {
             Some(Refusal::BedrockException(exception, message)) => {
@@ -50,21 +51,19 @@ impl Answer {
     }
 
     fn stream(reply: &ScriptedReply, request: &ReceivedRequest) -> Self {
-        let mut frames = frames::frames(reply, stop_reason(reply).as_str());
+        let mut frames = frames::frames(reply);
         let latency = latency(reply, frames.len() + 1);
         frames.push(frames::metadata(&usage(reply, request), latency.as_millis() as u64));
         let head_after = head_after(reply, reply.first_token_after);
         Self { head_after, ..Self::ok(EVENT_STREAM, steps(frames, reply)) }
     }
 
-    /// The answer in one piece.
     fn whole(reply: &ScriptedReply, request: &ReceivedRequest) -> Self {
-        let events = frames::frames(reply, stop_reason(reply).as_str()).len() + 1;
-        let latency = latency(reply, events);
+        let latency = latency(reply, frames::frames(reply).len() + 1);
         let head_after = head_after(reply, latency);
         let json = json!({
             "output": {"message": {"role": "assistant", "content": reply.blocks.iter().map(content).collect::<Json>()}},
-            "stopReason": stop_reason(reply).as_str(),
+            "stopReason": reply.stop_reason().as_str(),
             "usage": usage(reply, request),
             "metrics": {"latencyMs": latency.as_millis() as u64},
         });
@@ -88,10 +87,10 @@ impl Answer {
     }
 }
 
-/// The frames at their pace, and what goes wrong among them.
+/// Returns the steps of the frames at their pace, with the fault.
 fn steps(mut frames: Vec<Bytes>, reply: &ScriptedReply) -> VecDeque<Step> {
-    let (healthy, fault) = fault(&frames, reply.fault);
-    frames.truncate(healthy);
+    let (sound, fault) = fault(&frames, reply.fault);
+    frames.truncate(sound);
     let events = frames.into_iter().map(|frame| vec![Step::Send(frame)]).chain([fault]);
     let mut steps = VecDeque::new();
     for (event, of_event) in events.enumerate().filter(|(_, of_event)| !of_event.is_empty()) {
@@ -103,7 +102,7 @@ fn steps(mut frames: Vec<Bytes>, reply: &ScriptedReply) -> VecDeque<Step> {
     steps
 }
 
-/// Behind how many events it goes wrong, and what comes then.
+/// Returns the number of sound events, and the steps of the fault after them.
 fn fault(frames: &[Bytes], fault: Option<Fault>) -> (usize, Vec<Step>) {
     let of_frame = |events: usize, broken: &dyn Fn(&Bytes) -> Vec<Step>| {
         let event = events.min(frames.len().saturating_sub(1));
@@ -121,48 +120,28 @@ fn fault(frames: &[Bytes], fault: Option<Fault>) -> (usize, Vec<Step>) {
     }
 }
 
-/// `messageStart`, and the first event that says something.
-const EVENTS_AT_ONCE: usize = 2;
-
 fn head_after(reply: &ScriptedReply, wait: Duration) -> Option<Duration> {
     (!matches!(reply.fault, Some(Fault::HangBefore))).then_some(wait)
 }
 
-/// How long a stream of so many events takes.
+/// Returns the duration of a stream of `events` events.
 fn latency(reply: &ScriptedReply, events: usize) -> Duration {
     let waits = u32::try_from(events.saturating_sub(EVENTS_AT_ONCE)).unwrap_or(u32::MAX);
     reply.first_token_after.saturating_add(reply.between_events.saturating_mul(waits))
 }
 
-fn stop_reason(reply: &ScriptedReply) -> StopReason {
-    let calls_tools = reply.blocks.iter().any(|block| matches!(block, Block::ToolCall { .. }));
-    let usual = if calls_tools { StopReason::ToolUse } else { StopReason::EndTurn };
-    reply.stop.clone().unwrap_or(usual)
-}
-
 fn usage(reply: &ScriptedReply, request: &ReceivedRequest) -> Json {
-    let (input, output) = reply.usage.unwrap_or_else(|| {
-        let answered = reply.blocks.iter().map(|block| match block {
-            Block::Text(text) => text.len(),
-            Block::ToolCall { input, .. } => input.len(),
-        });
-        (tokens(request.body().len()), tokens(answered.sum()))
-    });
-    let (read, written) = reply.cached.unwrap_or_default();
-    let total = [input, output, read, written].map(u64::from).iter().sum::<u64>();
+    let (input, output, read, write) = reply.tokens(request.body().len());
+    let total = input + output + read + write;
     let mut usage = json!({"inputTokens": input, "outputTokens": output, "totalTokens": total});
     if let (Some(_), Some(usage)) = (reply.cached, usage.as_object_mut()) {
         usage.insert("cacheReadInputTokens".to_owned(), read.into());
-        usage.insert("cacheWriteInputTokens".to_owned(), written.into());
+        usage.insert("cacheWriteInputTokens".to_owned(), write.into());
     }
     usage
 }
 
-fn tokens(bytes: usize) -> u32 {
-    u32::try_from(bytes.div_ceil(4)).unwrap_or(u32::MAX)
-}
-
-/// A block as it stands in an answer in one piece.
+/// Returns a block of an answer in one piece.
 fn content(block: &Block) -> Json {
     match block {
         Block::Text(text) => json!({"text": text}),

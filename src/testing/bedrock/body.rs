@@ -1,4 +1,4 @@
-//! [`Body`]: an answer on its way, step by step.
+//! [`Body`]: the body of a response, sent step by step.
 
 use std::collections::VecDeque;
 use std::io;
@@ -12,39 +12,39 @@ use tokio::time::Sleep;
 
 use super::counters::Ticket;
 
-/// What happens next in a body.
+/// A step of a body.
 pub(super) enum Step {
     Send(Bytes),
     Wait(Duration),
-    /// Silence for ever.
+    /// Nothing more is sent.
     Hang,
-    /// What was sent goes out, before anything can break it off.
+    /// The bytes so far are sent before the next step.
     Flush,
     /// The connection breaks.
     Break,
 }
 
-/// The body of an answer. Dropped before its last step, it is one that the client gave up.
+/// The body of a response. Dropping it before its last step counts as cancelled by the client.
 pub(super) struct Body {
     steps: VecDeque<Step>,
     waiting: Option<Pin<Box<Sleep>>>,
     ticket: Ticket,
-    server_gone: Option<Pin<Box<dyn Future<Output = ()> + Send + Sync>>>,
+    server_dropped: Option<Pin<Box<dyn Future<Output = ()> + Send + Sync>>>,
 }
 
 impl Body {
     pub(super) fn new(steps: VecDeque<Step>, ticket: Ticket) -> Self {
-        let mut body = Self { steps, waiting: None, ticket, server_gone: None };
+        let mut body = Self { steps, waiting: None, ticket, server_dropped: None };
         body.finish_at_end();
         body
     }
 
-    /// The same, and it breaks when the server is gone.
-    pub(super) fn until(self, server_gone: impl Future<Output = ()> + Send + Sync + 'static) -> Self {
-        Self { server_gone: Some(Box::pin(server_gone)), ..self }
+    /// Breaks the connection when the server is dropped.
+    pub(super) fn until(self, server_dropped: impl Future<Output = ()> + Send + Sync + 'static) -> Self {
+        Self { server_dropped: Some(Box::pin(server_dropped)), ..self }
     }
 
-    /// The client need not ask for more behind the last piece, so that is the end.
+    /// Finishes with the last piece, because the client may not poll again.
     fn finish_at_end(&mut self) {
         if self.steps.is_empty() {
             self.ticket.finish();
@@ -89,13 +89,13 @@ impl http_body::Body for Body {
         if let Poll::Ready(step) = body.poll_step(context) {
             return Poll::Ready(step.map(|sent| sent.map(Frame::data)));
         }
-        match &mut body.server_gone {
-            Some(gone) => gone.as_mut().poll(context).map(|()| Some(Err(io::ErrorKind::ConnectionReset.into()))),
+        match &mut body.server_dropped {
+            Some(dropped) => dropped.as_mut().poll(context).map(|()| Some(Err(io::ErrorKind::ConnectionReset.into()))),
             None => Poll::Pending,
         }
     }
 
-    /// Only what goes out in one piece has a length: a stream has none.
+    /// Only a body of one piece has a length.
     fn size_hint(&self) -> SizeHint {
         match (self.steps.front(), self.steps.len()) {
             (None, _) => SizeHint::with_exact(0),

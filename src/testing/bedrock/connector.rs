@@ -1,4 +1,4 @@
-//! The HTTP connector of the SDK whose other end is the stand-in: no socket, and tokio's clock may be paused.
+//! The SDK's HTTP connector to the fake, without a socket. Tokio's clock may be paused.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use super::service::{Response, Service};
 #[derive(Clone)]
 pub(super) struct Connector {
     service: Arc<Service>,
-    /// Until the head of an answer. The SDK leaves it to its connector; all other time-outs are its own.
+    /// The timeout of the response's head, which the SDK leaves to the connector.
     read_timeout: Option<Duration>,
 }
 
@@ -56,10 +56,10 @@ impl HttpConnector for Connector {
     }
 }
 
-/// The path of an absolute URI; Converse has no query.
+/// Returns the path of an absolute URI. Converse has no query.
 fn path(uri: &str) -> &str {
-    let behind_scheme = uri.split_once("://").map_or(uri, |(_, behind)| behind);
-    behind_scheme.find('/').and_then(|start| behind_scheme.get(start..)).unwrap_or_default()
+    let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
+    rest.find('/').and_then(|start| rest.get(start..)).unwrap_or_default()
 }
 
 fn sdk_response(response: Response) -> Result<HttpResponse, ConnectorError> {

@@ -1,24 +1,26 @@
-//! [`RequestCounters`]: what has come and gone at a stand-in, and waiting for it.
+//! [`RequestCounters`]: counters of requests and connections.
 
 use tokio::sync::watch;
 
-/// What has come and gone so far. `requests` is the sum of `finished`, `cancelled` and what is on its way.
+/// Counters of a [`FakeBedrock`](super::FakeBedrock).
+///
+/// `requests` is the sum of `finished`, `cancelled` and the requests in progress.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RequestCounters {
-    /// TCP connections that were accepted; none without a socket.
+    /// Accepted TCP connections. Clients without a socket have none.
     pub connections: u64,
-    /// Requests that came, whatever became of them.
+    /// All requests.
     pub requests: u64,
-    /// Requests that were refused: Bedrock would not take them, or the stand-in cannot read them.
+    /// Requests refused as invalid or unreadable. Scripted refusals do not count.
     pub refused: u64,
-    /// Answers that were given to their end, be it an error that the script says.
+    /// Answers sent to their end, scripted errors included.
     pub finished: u64,
-    /// Answers that the client gave up before their end, or that ended with their [`FakeBedrockServer`](super::FakeBedrockServer).
+    /// Answers that the client or a dropped [`FakeBedrockServer`](super::FakeBedrockServer) ended early.
     pub cancelled: u64,
 }
 
-/// Counts for all who share it.
+/// Shared counters.
 #[derive(Clone)]
 pub(super) struct Tally(watch::Sender<RequestCounters>);
 
@@ -36,11 +38,11 @@ impl Tally {
     }
 
     pub(super) async fn until(&self, mut is_reached: impl FnMut(&RequestCounters) -> bool) -> RequestCounters {
-        // It fails when all senders are gone, and `self` is one.
+        // Fails only if all senders are dropped, and `self` is one.
         self.0.subscribe().wait_for(|counters| is_reached(counters)).await.map_or_else(|_| self.now(), |now| *now)
     }
 
-    /// A request has come.
+    /// Counts a new request.
     pub(super) fn admit(&self) -> Ticket {
         let mut number = 0;
         self.count(|counters| {
@@ -51,7 +53,7 @@ impl Tally {
     }
 }
 
-/// A request on its way. Dropped before it is over, it is one that the client gave up.
+/// A request in progress. Dropping it unfinished counts as cancelled.
 pub(super) struct Ticket {
     tally: Tally,
     number: u64,
@@ -59,7 +61,7 @@ pub(super) struct Ticket {
 }
 
 impl Ticket {
-    /// How many have come, with this one.
+    /// Returns the number of the request, from 1.
     pub(super) fn number(&self) -> u64 {
         self.number
     }

@@ -1,52 +1,51 @@
-//! [`BedrockException`]: the errors of Converse, with the status, the names and the words that Bedrock has for them.
+//! [`BedrockException`]: the errors of Converse, with Bedrock's status, names and messages.
 
-/// An error of Converse. Before an answer it is an HTTP status, inside a stream an event.
+/// An error of Converse: an HTTP status before the answer, and an event within a stream.
 ///
-/// Inside a stream the SDK knows `InternalServer`, `ModelStreamError`, `ServiceUnavailable`, `Throttling` and
-/// `Validation`; any other one is unhandled there.
+/// Within a stream the SDK handles `InternalServer`, `ModelStreamError`, `ServiceUnavailable`, `Throttling` and `Validation`.
+/// It reports any other one as unhandled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BedrockException {
     /// 403: no access to the model.
     AccessDenied,
-    /// 500: Bedrock has failed.
+    /// 500: Bedrock failed.
     InternalServer,
-    /// 424: the model has failed.
+    /// 424: the model failed.
     ModelError,
-    /// 429: the model is being loaded. Of all errors of the status 429 the one that the SDK tries again by itself for
-    /// long.
+    /// 429: the model is loading. The SDK retries this error for longer than other errors with status 429.
     ModelNotReady,
-    /// 424: the model has failed in the middle of its answer.
+    /// 424: the model failed within its answer.
     ModelStreamError,
     /// 408: the model took too long.
     ModelTimeout,
-    /// 404: no such model.
+    /// 404: the model does not exist.
     ResourceNotFound,
     /// 503: Bedrock has no capacity.
     ServiceUnavailable,
     /// 429: too many requests.
     Throttling,
-    /// 400: Bedrock does not take the request.
+    /// 400: the request is invalid.
     Validation,
 }
 
 impl BedrockException {
-    /// As it stands in the header `x-amzn-errortype`.
-    pub(super) fn name(self) -> &'static str {
+    /// Returns the value of the header `x-amzn-errortype`.
+    pub(in crate::testing) fn name(self) -> &'static str {
         self.row().0
     }
 
-    /// As it stands in the header `:exception-type` of an event.
+    /// Returns the value of an event's header `:exception-type`.
     pub(super) fn event_name(self) -> &'static str {
         self.row().1
     }
 
-    pub(super) fn status(self) -> u16 {
+    pub(in crate::testing) fn status(self) -> u16 {
         self.row().2
     }
 
-    /// What Bedrock says with it.
-    pub(super) fn wording(self) -> &'static str {
+    /// Returns Bedrock's message.
+    pub(in crate::testing) fn wording(self) -> &'static str {
         self.row().3
     }
 

@@ -1,24 +1,23 @@
-//! A Bedrock in this process, for tests: [`FakeBedrock`]. Behind the feature `testing`.
+//! A Bedrock in this process: [`FakeBedrock`].
 //!
-//! The client in front of it is the SDK's own, so that what a test sees is what a service will see. It answers what a
-//! script says, at the pace and with the faults that the script says, and refuses what Bedrock would refuse, in its
-//! words. It knows `Converse` and `ConverseStream`, of any model id; it looks at no credentials.
+//! The real SDK client talks to it, so a test sees what a service sees. It answers from a script, at a scripted pace and
+//! with scripted faults, and refuses invalid requests in Bedrock's words. It serves `Converse` and `ConverseStream` for any
+//! model id, and ignores credentials.
 //!
-//! Two ways lead to it. [`FakeBedrock::sdk_config`] needs no socket: thousands of sessions fit into a test, and tokio's
-//! clock may be paused, so that a hang of a minute takes no time. [`FakeBedrock::serve`] listens on the loopback interface,
-//! where connections break as they do in a network.
+//! There are two ways to connect. [`FakeBedrock::sdk_config`] needs no socket: a test can run thousands of sessions, and
+//! tokio's clock may be paused. [`FakeBedrock::serve`] listens on the loopback interface, for tests of connections.
 //!
 //! ```
 //! use aws_sdk_bedrockruntime::Client;
 //! use aws_sdk_bedrockruntime::types::{ContentBlock, ConversationRole, ConverseStreamOutput, Message};
-//! use verbale::testing::{BedrockException, ScriptedReply, FakeBedrock};
+//! use verbale::testing::{BedrockException, FakeBedrock, ScriptedReply};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let bedrock = FakeBedrock::new();
 //! bedrock.reply(ScriptedReply::text("It arrives on Friday."));
 //! bedrock.reply(ScriptedReply::text("It arrives on").exception_after(2, BedrockException::ModelStreamError));
-//! bedrock.reply(ScriptedReply::throttled());
+//! bedrock.reply(ScriptedReply::refused(BedrockException::Throttling));
 //! let client = Client::from_conf(bedrock.sdk_config().build());
 //!
 //! let text = ContentBlock::Text("When does it arrive?".into());
@@ -50,6 +49,7 @@ mod answer;
 mod body;
 mod connector;
 mod counters;
+mod events;
 mod exception;
 mod frames;
 mod parse;
@@ -67,107 +67,114 @@ use aws_sdk_bedrockruntime::config::{
     BehaviorVersion, Builder, Config, Credentials, Region, StalledStreamProtectionConfig,
 };
 
+pub(super) use answer::EVENTS_AT_ONCE;
 pub use counters::RequestCounters;
+pub(super) use events::events;
 pub use exception::BedrockException;
 pub use reply::ScriptedReply;
+pub(super) use reply::{Fault, Refusal};
 pub use request::ReceivedRequest;
 pub use server::FakeBedrockServer;
 
 use connector::Connector;
 use service::Service;
 
-/// A Bedrock in this process. Clones share the script, what was asked, and the counters.
+/// The text of an answer without a script.
+pub(super) const DEFAULT_TEXT: &str = "Yes, I am here.";
+
+/// A Bedrock in this process that the real SDK client talks to.
 ///
-/// A request takes the next [`reply`](Self::reply); where there is none left, the one that the responder gives.
+/// A request takes the next [`reply`](Self::reply), or else the one that the responder returns. Clones share the script, the
+/// received requests and the counters.
 #[derive(Clone)]
 pub struct FakeBedrock(Arc<Service>);
 
 impl FakeBedrock {
-    /// One that answers `Yes, I am here.` until it is told otherwise.
+    /// Creates a Bedrock that answers `Yes, I am here.` to requests without a reply.
     #[must_use]
     pub fn new() -> Self {
-        Self::answering(|_| ScriptedReply::text("Yes, I am here."))
+        Self::answering(|_| ScriptedReply::text(DEFAULT_TEXT))
     }
 
-    /// One that answers by what it is asked.
+    /// Creates a Bedrock that answers requests without a reply with the result of `responder`.
     ///
     /// ```
-    /// use verbale::testing::{ScriptedReply, FakeBedrock};
+    /// use verbale::testing::{BedrockException, FakeBedrock, ScriptedReply};
     ///
     /// let bedrock = FakeBedrock::answering(|request| match request.last_text() {
     ///     Some("What time is it?") => ScriptedReply::default().tool_call("call_1", "clock", serde_json::json!({})),
-    ///     _ if request.number() % 10 == 9 => ScriptedReply::throttled(),
+    ///     _ if request.number() % 10 == 9 => ScriptedReply::refused(BedrockException::Throttling),
     ///     _ => ScriptedReply::text("Of course."),
     /// });
-    /// # let _ = bedrock;
     /// ```
     #[must_use]
     pub fn answering(responder: impl Fn(&ReceivedRequest) -> ScriptedReply + Send + Sync + 'static) -> Self {
         Self(Arc::new(Service::new(Arc::new(responder))))
     }
 
-    /// The same, and from now on it answers what Bedrock would refuse.
+    /// Turns validation off, so that invalid requests are answered too.
     #[must_use]
     pub fn without_validation(self) -> Self {
         self.0.script().is_validating = false;
         self
     }
 
-    /// Answers the next request that has no reply yet. A request that is refused as invalid takes none.
+    /// Adds the reply to the next request that has none yet. An invalid request takes no reply.
     pub fn reply(&self, reply: ScriptedReply) {
         self.0.script().replies.push_back(reply);
     }
 
-    /// The settings of an SDK client that asks it without a socket, for what a test adds: dummy credentials, a region,
-    /// one attempt, so that each request takes one reply, no stalled-stream protection, no time-outs.
+    /// Returns the configuration of an SDK client that connects without a socket.
+    ///
+    /// It has dummy credentials, a region, one attempt, so that each request takes one reply, no stalled-stream protection,
+    /// and no timeouts.
     ///
     /// ```
-    /// # use verbale::testing::FakeBedrock;
     /// use std::time::Duration;
     /// use aws_sdk_bedrockruntime::Client;
     /// use aws_sdk_bedrockruntime::config::timeout::TimeoutConfig;
+    /// use verbale::testing::FakeBedrock;
     ///
     /// let timeouts = TimeoutConfig::builder().operation_timeout(Duration::from_secs(10)).build();
     /// let client = Client::from_conf(FakeBedrock::new().sdk_config().timeout_config(timeouts).build());
-    /// # let _ = client;
     /// ```
     #[must_use]
     pub fn sdk_config(&self) -> Builder {
         config("http://bedrock.invalid").http_client(Connector::new(Arc::clone(&self.0)))
     }
 
-    /// Listens on a free port of 127.0.0.1 as well, until what this gives is dropped.
+    /// Starts a server on a free port of 127.0.0.1, which stops when it is dropped.
     ///
-    /// Needs a tokio runtime with I/O, whose clock runs: a paused one jumps to the next time-out while bytes are under
-    /// way.
+    /// Needs a tokio runtime with I/O. The clock must not be paused, because a paused clock jumps to the next timeout while
+    /// bytes are in transit.
     ///
-    /// Errors: there is no port.
+    /// Returns an error if no port can be opened.
     pub async fn serve(&self) -> io::Result<FakeBedrockServer> {
         FakeBedrockServer::start(Arc::clone(&self.0)).await
     }
 
-    /// All requests that could be read so far, in the order in which they came; the ones that were refused too.
+    /// Returns all readable requests so far in order, refused ones included.
     #[must_use]
     pub fn requests(&self) -> Vec<Arc<ReceivedRequest>> {
         self.0.script().requests.clone()
     }
 
-    /// The same, and forgets them: what a long test does from time to time.
+    /// Returns all readable requests so far in order, and forgets them, which saves memory in long tests.
     #[must_use]
     pub fn take_requests(&self) -> Vec<Arc<ReceivedRequest>> {
         std::mem::take(&mut self.0.script().requests)
     }
 
-    /// What has come and gone so far.
+    /// Returns the counters.
     #[must_use]
     pub fn counters(&self) -> RequestCounters {
         self.0.tally.now()
     }
 
-    /// Waits until what has come and gone is so, and gives it.
+    /// Waits until the counters match, and returns them.
     ///
     /// ```
-    /// # use verbale::testing::{ScriptedReply, FakeBedrock};
+    /// # use verbale::testing::FakeBedrock;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
     /// let bedrock = FakeBedrock::new();
@@ -185,7 +192,7 @@ impl Default for FakeBedrock {
     }
 }
 
-/// What it has counted; nothing of what was said.
+/// Shows the counters.
 impl fmt::Debug for FakeBedrock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FakeBedrock").field("counters", &self.counters()).finish_non_exhaustive()
@@ -195,10 +202,10 @@ impl fmt::Debug for FakeBedrock {
 fn config(endpoint_url: &str) -> Builder {
     Config::builder()
         .behavior_version(BehaviorVersion::latest())
-        // The SDK wants them; none is looked at.
+        // The SDK requires a region and credentials, which are ignored.
         .region(Region::from_static("us-east-1"))
         .endpoint_url(endpoint_url)
-        .credentials_provider(Credentials::new("stand-in", "stand-in", None, None, "stand-in"))
+        .credentials_provider(Credentials::new("fake", "fake", None, None, "fake"))
         .retry_config(RetryConfig::disabled())
         .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
 }

@@ -1,4 +1,4 @@
-//! [`ScriptedReply`]: what a stand-in answers, and what goes wrong while it does.
+//! [`ScriptedReply`]: an answer of the script, with its pace and its fault.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -9,14 +9,19 @@ use serde_json::Value as Json;
 
 use super::exception::BedrockException;
 
-/// One answer: contents, tokens, its pace, and at most one fault.
+/// A scripted answer: contents, token usage, pace, and at most one fault.
 ///
-/// The same reply serves both operations. `Converse` answers in one piece when the last event of a stream would have
-/// come; what happens inside a stream happens there to that one answer.
+/// [`ScriptedReply::default`] is an empty answer, to which tool calls can be added. `Converse` answers in one piece when the
+/// last event of the stream is due, and a fault within the stream becomes a fault of that answer.
 ///
-/// The events of a stream count from 0: `messageStart`; for each text a `contentBlockDelta` a piece and a
-/// `contentBlockStop`; for each tool call a `contentBlockStart`, a `contentBlockDelta` a piece of its input, of which
-/// the first is empty as Bedrock's is, and a `contentBlockStop`; `messageStop`; `metadata`.
+/// The events of a stream count from 0:
+///
+/// 1. `messageStart`
+/// 2. For each text: a `contentBlockDelta` for each piece, and a `contentBlockStop`.
+/// 3. For each tool call: a `contentBlockStart`, a `contentBlockDelta` for each piece of the input, the first one empty as
+///    Bedrock's is, and a `contentBlockStop`.
+/// 4. `messageStop`
+/// 5. `metadata`
 ///
 /// ```
 /// use std::time::Duration;
@@ -27,24 +32,24 @@ use super::exception::BedrockException;
 ///     .usage(812, 31)
 ///     .first_token_after(Duration::from_millis(700))
 ///     .between_events(Duration::from_millis(30));
-/// let breaks_off = ScriptedReply::text("One moment").exception_after(2, BedrockException::ModelStreamError);
+/// let failing = ScriptedReply::text("One moment").exception_after(2, BedrockException::ModelStreamError);
 /// ```
 #[derive(Clone, Default)]
 #[must_use]
 pub struct ScriptedReply {
-    pub(super) refusal: Option<Refusal>,
+    pub(in crate::testing) refusal: Option<Refusal>,
     pub(super) blocks: Vec<Block>,
-    pub(super) stop: Option<StopReason>,
-    pub(super) usage: Option<(u32, u32)>,
+    stop: Option<StopReason>,
+    usage: Option<(u32, u32)>,
     pub(super) cached: Option<(u32, u32)>,
-    pub(super) first_token_after: Duration,
-    pub(super) between_events: Duration,
+    pub(in crate::testing) first_token_after: Duration,
+    pub(in crate::testing) between_events: Duration,
     pub(super) words_per_piece: Option<NonZeroUsize>,
-    pub(super) fault: Option<Fault>,
+    pub(in crate::testing) fault: Option<Fault>,
 }
 
 #[derive(Clone)]
-pub(super) enum Refusal {
+pub(in crate::testing) enum Refusal {
     BedrockException(BedrockException, String),
     BadGateway,
 }
@@ -56,7 +61,7 @@ pub(super) enum Block {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Fault {
+pub(in crate::testing) enum Fault {
     HangBefore,
     HangAfter(usize),
     CutAfter(usize),
@@ -65,102 +70,93 @@ pub(super) enum Fault {
     ExceptionAfter(usize, BedrockException),
 }
 
-/// What is answered. [`ScriptedReply::default`] says nothing at all, and is what a reply of tool calls alone starts from.
+/// Contents.
 impl ScriptedReply {
-    /// The model says this.
+    /// Creates an answer with a text.
     pub fn text(text: impl Into<String>) -> Self {
         Self { blocks: vec![Block::Text(text.into())], ..Self::default() }
     }
 
-    /// The same, and the model calls a tool behind it. The stop reason is then `tool_use`.
+    /// Adds a tool call. The stop reason becomes `tool_use`.
     pub fn tool_call(self, id: impl Into<String>, name: impl Into<String>, input: Json) -> Self {
         self.raw_tool_call(id, name, input.to_string())
     }
 
-    /// The same, and the model calls a tool with an input that need not be JSON. For a tool without arguments, Claude
-    /// streams an empty one. `Converse` answers with a string where it is no JSON.
+    /// Adds a tool call whose input may be invalid JSON.
+    ///
+    /// Claude streams an empty input for a tool without arguments. `Converse` returns invalid JSON as a string.
     pub fn raw_tool_call(mut self, id: impl Into<String>, name: impl Into<String>, input: impl Into<String>) -> Self {
         self.blocks.push(Block::ToolCall { id: id.into(), name: name.into(), input: input.into() });
         self
     }
 
-    /// The same with another stop reason than `end_turn`, or `tool_use` where there is a tool call.
+    /// Sets the stop reason. The default is `tool_use` with a tool call, and `end_turn` otherwise.
     pub fn stop(self, reason: StopReason) -> Self {
         Self { stop: Some(reason), ..self }
     }
 
-    /// The same with these tokens. Without, a token is 4 bytes: of the request's body, and of the answer.
+    /// Sets the token usage. By default a token is 4 bytes of the request or of the answer.
     pub fn usage(self, input_tokens: u32, output_tokens: u32) -> Self {
         Self { usage: Some((input_tokens, output_tokens)), ..self }
     }
 
-    /// The same with tokens that were read from the cache and written to it, which `usage` does not count.
+    /// Sets the tokens that the cache read and wrote. [`usage`](Self::usage) does not include them.
     pub fn cached(self, read_tokens: u32, write_tokens: u32) -> Self {
         Self { cached: Some((read_tokens, write_tokens)), ..self }
     }
 
-    /// The same with texts in pieces of so many words, instead of one.
+    /// Sets the number of words in a piece of text: 1 by default.
     pub fn words_per_piece(self, words: NonZeroUsize) -> Self {
         Self { words_per_piece: Some(words), ..self }
     }
+
+    pub(super) fn stop_reason(&self) -> StopReason {
+        let calls_tools = self.blocks.iter().any(|block| matches!(block, Block::ToolCall { .. }));
+        let default = if calls_tools { StopReason::ToolUse } else { StopReason::EndTurn };
+        self.stop.clone().unwrap_or(default)
+    }
+
+    /// Returns the tokens of the input, the output, the cache read and the cache write.
+    pub(in crate::testing) fn tokens(&self, request_bytes: usize) -> (u64, u64, u64, u64) {
+        let answer_bytes = self.blocks.iter().map(|block| match block {
+            Block::Text(text) => text.len(),
+            Block::ToolCall { input, .. } => input.len(),
+        });
+        let (input, output) = match self.usage {
+            Some((input, output)) => (input.into(), output.into()),
+            None => (request_bytes.div_ceil(4) as u64, answer_bytes.sum::<usize>().div_ceil(4) as u64),
+        };
+        let (read, write) = self.cached.unwrap_or_default();
+        (input, output, read.into(), write.into())
+    }
 }
 
-/// When it is answered, by tokio's clock.
+/// Pace, by tokio's clock.
 impl ScriptedReply {
-    /// The same, and the head of the answer, its first and its second event come so long after the request.
+    /// Sets the time from the request to the head of the answer and its first two events.
     pub fn first_token_after(self, wait: Duration) -> Self {
         Self { first_token_after: wait, ..self }
     }
 
-    /// The same, and each event from the third on comes so long after the one before.
+    /// Sets the time between two events, from the third event on.
     pub fn between_events(self, wait: Duration) -> Self {
         Self { between_events: wait, ..self }
     }
 }
 
-/// Refused, before there is an answer. Of what else a reply can have, its first wait and `hang_before` hold.
+/// Refusals before the answer. Of the other settings only `first_token_after` and `hang_before` apply.
 impl ScriptedReply {
-    /// Refused with an exception, in the words of Bedrock.
+    /// Creates a refusal with an exception and Bedrock's message for it.
     pub fn refused(exception: BedrockException) -> Self {
         Self::refused_with(exception, exception.wording())
     }
 
-    /// `ValidationException`, status 400, with a message.
+    /// Creates a refusal with `ValidationException`, status 400, and a message.
     pub fn validation(message: impl Into<String>) -> Self {
         Self::refused_with(BedrockException::Validation, message)
     }
 
-    /// `ThrottlingException`, status 429.
-    pub fn throttled() -> Self {
-        Self::refused(BedrockException::Throttling)
-    }
-
-    /// `ServiceUnavailableException`, status 503.
-    pub fn unavailable() -> Self {
-        Self::refused(BedrockException::ServiceUnavailable)
-    }
-
-    /// `InternalServerException`, status 500.
-    pub fn internal_error() -> Self {
-        Self::refused(BedrockException::InternalServer)
-    }
-
-    /// `AccessDeniedException`, status 403.
-    pub fn access_denied() -> Self {
-        Self::refused(BedrockException::AccessDenied)
-    }
-
-    /// `ModelTimeoutException`, status 408.
-    pub fn model_timeout() -> Self {
-        Self::refused(BedrockException::ModelTimeout)
-    }
-
-    /// `ModelNotReadyException`, status 429.
-    pub fn model_not_ready() -> Self {
-        Self::refused(BedrockException::ModelNotReady)
-    }
-
-    /// A page in HTML with the status 502, as something between the client and Bedrock may give.
+    /// Creates a refusal with status 502 and a page of HTML, as from a proxy between the client and Bedrock.
     pub fn bad_gateway() -> Self {
         Self { refusal: Some(Refusal::BadGateway), ..Self::default() }
     }
@@ -170,45 +166,44 @@ impl ScriptedReply {
     }
 }
 
-/// What goes wrong; of several, the last that was set. A number beyond all events means at their end.
+/// Faults. The last one set applies. A number greater than that of all events means after the last event.
 impl ScriptedReply {
-    /// The same, but no answer ever comes.
+    /// Never answers.
     pub fn hang_before(self) -> Self {
-        self.fault(Fault::HangBefore)
+        self.with_fault(Fault::HangBefore)
     }
 
-    /// The same, but behind so many events nothing comes any more, and the connection stays. With 0 only the head of
-    /// the answer comes.
+    /// Sends nothing after `events` events, and keeps the connection open. With 0, only the head of the answer arrives.
     pub fn hang_after(self, events: usize) -> Self {
-        self.fault(Fault::HangAfter(events))
+        self.with_fault(Fault::HangAfter(events))
     }
 
-    /// The same, but behind so many events the connection breaks in the middle of the next one.
+    /// Breaks the connection after `events` events, in the middle of the next event.
     pub fn cut_after(self, events: usize) -> Self {
-        self.fault(Fault::CutAfter(events))
+        self.with_fault(Fault::CutAfter(events))
     }
 
-    /// The same, but behind so many events the stream ends as if that were all.
+    /// Ends the stream after `events` events, without an error.
     pub fn end_after(self, events: usize) -> Self {
-        self.fault(Fault::EndAfter(events))
+        self.with_fault(Fault::EndAfter(events))
     }
 
-    /// The same, but behind so many events the checksum of the next one is wrong.
+    /// Sends a wrong checksum with the event after `events` events.
     pub fn malformed_after(self, events: usize) -> Self {
-        self.fault(Fault::MalformedAfter(events))
+        self.with_fault(Fault::MalformedAfter(events))
     }
 
-    /// The same, but behind so many events comes an exception, and the stream ends.
+    /// Sends an exception after `events` events, and ends the stream.
     pub fn exception_after(self, events: usize, exception: BedrockException) -> Self {
-        self.fault(Fault::ExceptionAfter(events, exception))
+        self.with_fault(Fault::ExceptionAfter(events, exception))
     }
 
-    fn fault(self, fault: Fault) -> Self {
+    fn with_fault(self, fault: Fault) -> Self {
         Self { fault: Some(fault), ..self }
     }
 }
 
-/// Kinds and lengths, not the words.
+/// Shows kinds and lengths, not the words.
 impl fmt::Debug for ScriptedReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ScriptedReply")

@@ -1,4 +1,4 @@
-//! [`FakeBedrockServer`]: a stand-in behind a socket of the loopback interface.
+//! [`FakeBedrockServer`]: a fake that listens on the loopback interface.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -18,9 +18,11 @@ use tokio::sync::watch;
 use super::config;
 use super::service::Service;
 
-/// A stand-in that listens on a port of 127.0.0.1. It ends, and breaks what is on its way, when this is dropped.
+/// A [`FakeBedrock`](super::FakeBedrock) that listens on a port of 127.0.0.1.
+///
+/// Dropping it stops the server and breaks its connections.
 #[derive(Debug)]
-#[must_use = "the server ends when it is dropped"]
+#[must_use = "the server stops when it is dropped"]
 pub struct FakeBedrockServer {
     endpoint_url: String,
     http_client: SharedHttpClient,
@@ -36,20 +38,22 @@ impl FakeBedrockServer {
         let listener = listener.tap_io(move |_| tally.count(|counters| counters.connections += 1));
         let router = Router::new().fallback(answer).with_state((service, until_dropped.clone()));
         let serving = axum::serve(listener, router).with_graceful_shutdown(dropped(until_dropped));
-        // It ends with its signal, and so do the connections that it serves.
+        // The task and its connections end with the signal.
         tokio::spawn(serving.into_future());
-        // Not the SDK's own: that one would ask the proxy of the environment for the loopback interface.
+        // The SDK's default client would use the proxy of the environment for the loopback interface too.
         let http_client = aws_smithy_http_client::Builder::new().build_http();
         Ok(Self { endpoint_url, http_client, _is_alive: is_alive })
     }
 
-    /// Where it is, such as `http://127.0.0.1:49152`.
+    /// Returns the URL of the server, such as `http://127.0.0.1:49152`.
     pub fn endpoint_url(&self) -> &str {
         &self.endpoint_url
     }
 
-    /// The settings of an SDK client that asks it, as [`FakeBedrock::sdk_config`](super::FakeBedrock::sdk_config) has them, with
-    /// one pool of connections for all its clients. Proxies of the environment are not asked.
+    /// Returns the configuration of an SDK client that connects to the server.
+    ///
+    /// It has the settings of [`FakeBedrock::sdk_config`](super::FakeBedrock::sdk_config). All clients share one connection
+    /// pool, and use no proxies.
     pub fn sdk_config(&self) -> Builder {
         config(&self.endpoint_url).http_client(self.http_client.clone())
     }
@@ -60,7 +64,7 @@ async fn answer(
     request: Request,
 ) -> Response {
     let (head, body) = request.into_parts();
-    // The client is gone, or sends what is no HTTP.
+    // The client disconnected, or sent invalid HTTP.
     let Ok(body) = to_bytes(body, usize::MAX).await else { return StatusCode::BAD_REQUEST.into_response() };
     let answer = tokio::select! {
         answer = service.answer(head.uri.path(), body) => answer,
@@ -80,7 +84,7 @@ async fn answer(
     response
 }
 
-/// Ready when the server is gone.
+/// Completes when the server is dropped.
 async fn dropped(mut until_dropped: watch::Receiver<()>) {
     while until_dropped.changed().await.is_ok() {}
 }

@@ -1,4 +1,4 @@
-//! [`Service`]: a request in, an answer out, whatever carries them.
+//! [`Service`]: answers requests, independent of the transport.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ use crate::bedrock::{Profile, validate};
 
 pub(super) type Responder = Arc<dyn Fn(&ReceivedRequest) -> ScriptedReply + Send + Sync>;
 
-/// What a stand-in is to do, and what it has seen.
+/// The script, and the requests so far.
 pub(super) struct Script {
     pub(super) replies: VecDeque<ScriptedReply>,
     pub(super) responder: Responder,
@@ -25,13 +25,13 @@ pub(super) struct Script {
     readable: u64,
 }
 
-/// The stand-in itself, without a way to reach it.
+/// The fake without a transport.
 pub(super) struct Service {
     script: Mutex<Script>,
     pub(super) tally: Tally,
 }
 
-/// The head of an answer, and its body on its way.
+/// The head of a response, and its body.
 pub(super) struct Response {
     pub(super) status: u16,
     pub(super) headers: Vec<(&'static str, String)>,
@@ -49,7 +49,7 @@ impl Service {
         self.script.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Answers when the script says. Dropped before, the client has given up.
+    /// Answers at the scripted time. Dropping the future counts as cancelled by the client.
     pub(super) async fn answer(&self, path: &str, body: Bytes) -> Response {
         let ticket = self.tally.admit();
         let answer = self.decide(path, body);
@@ -63,7 +63,7 @@ impl Service {
 
     fn decide(&self, path: &str, body: Bytes) -> Answer {
         let Some((model_id, is_streaming)) = parse::operation(path) else {
-            let message = "The stand-in knows POST /model/{modelId}/converse and /converse-stream only.";
+            let message = "FakeBedrock serves only POST /model/{modelId}/converse and /converse-stream.";
             return Answer::error(404, "UnknownOperationException", message);
         };
         let input = match parse::input(model_id, &body) {
@@ -82,7 +82,7 @@ impl Service {
             return self.refuse(&violation.to_string());
         }
         let (reply, responder) = (script.replies.pop_front(), Arc::clone(&script.responder));
-        // The responder may ask the stand-in.
+        // The responder may call the fake.
         drop(script);
         Answer::new(&reply.unwrap_or_else(|| responder(&request)), &request)
     }
@@ -96,7 +96,7 @@ impl Service {
 fn response(answer: Answer, ticket: Ticket) -> Response {
     let mut headers = vec![
         ("content-type", answer.content_type.to_owned()),
-        ("x-amzn-requestid", format!("stand-in-{}", ticket.number())),
+        ("x-amzn-requestid", format!("fake-{}", ticket.number())),
     ];
     headers.extend(answer.error_type.map(|kind| ("x-amzn-errortype", kind.to_owned())));
     Response { status: answer.status, headers, body: Body::new(answer.steps, ticket) }

@@ -1,4 +1,4 @@
-//! Images, videos and documents: too many, too large, in the wrong place, or without a name that Bedrock takes.
+//! Repairs attachments: too many, too large, in the wrong place, or with an invalid name.
 
 use aws_sdk_bedrockruntime::types::{
     ContentBlock, ConversationRole, DocumentBlock, ImageBlock, Message, ToolResultContentBlock,
@@ -7,73 +7,79 @@ use aws_sdk_bedrockruntime::types::{
 use super::Repairs;
 use crate::bedrock::attachment::{document_name, is_document_name};
 use crate::bedrock::escape::unavailable;
-use crate::bedrock::flatten::{documents, name_documents_apart};
+use crate::bedrock::flatten::{documents, number_duplicate_names};
 use crate::bedrock::validate::{Attached, Place, Profile, attached, attached_part, document_bytes, image_bytes};
 
-pub(super) fn mend(messages: &mut [Message], profile: &Profile, repairs: &mut Repairs) {
-    tell_of_assistant(messages, repairs);
-    if !profile.takes_videos {
+pub(super) fn repair(messages: &mut [Message], profile: &Profile, repairs: &mut Repairs) {
+    replace_of_assistant(messages, repairs);
+    if !profile.supports_videos {
         let is_video = |attached: Attached<'_>| matches!(attached, Attached::Video(_));
-        tell(messages, is_video, "a video, which this model does not take,", repairs);
+        replace(messages, is_video, "the model does not support videos", repairs);
     }
-    if !profile.takes_s3 {
-        let what = "what is in S3, from where this model is given nothing: add its bytes,";
-        tell(messages, |attached: Attached<'_>| attached.is_in_s3(), what, repairs);
+    if !profile.supports_s3 {
+        let why = "the model does not read from S3; add its bytes";
+        replace(messages, |attached: Attached<'_>| attached.is_in_s3(), why, repairs);
     }
-    let is_too_large = |image: &ImageBlock| image_bytes(image) > profile.max_image_bytes;
-    tell(messages, is_image(is_too_large), "an image that is too large", repairs);
-    let is_too_large = |document: &DocumentBlock| document_bytes(document) > profile.max_document_bytes;
-    tell(messages, is_document(is_too_large), "a document that is too large", repairs);
-    tell_oldest(messages, is_image(|_| true), profile.max_images, "an image, of which there were too many,", repairs);
-    let what = "a document, of which there were too many,";
-    tell_oldest(messages, is_document(|_| true), profile.max_documents, what, repairs);
+    let is_large_image = is_image(|image| image_bytes(image) > profile.max_image_bytes);
+    let why = format!("it is larger than {} bytes", profile.max_image_bytes);
+    replace(messages, is_large_image, &why, repairs);
+    let is_large_document = is_document(|document| document_bytes(document) > profile.max_document_bytes);
+    let why = format!("it is larger than {} bytes", profile.max_document_bytes);
+    replace(messages, is_large_document, &why, repairs);
+    replace_oldest(messages, is_image(|_| true), profile.max_images, repairs);
+    replace_oldest(messages, is_document(|_| true), profile.max_documents, repairs);
     name_documents(messages, repairs);
-    put_texts_beside_documents(messages, repairs);
+    add_texts_beside_documents(messages, repairs);
 }
 
-fn is_image(is_one: impl Fn(&ImageBlock) -> bool) -> impl Fn(Attached<'_>) -> bool {
-    move |attached| matches!(attached, Attached::Image(image) if is_one(image))
+fn is_image(matches: impl Fn(&ImageBlock) -> bool) -> impl Fn(Attached<'_>) -> bool {
+    move |attached| matches!(attached, Attached::Image(image) if matches(image))
 }
 
-fn is_document(is_one: impl Fn(&DocumentBlock) -> bool) -> impl Fn(Attached<'_>) -> bool {
-    move |attached| matches!(attached, Attached::Document(document) if is_one(document))
+fn is_document(matches: impl Fn(&DocumentBlock) -> bool) -> impl Fn(Attached<'_>) -> bool {
+    move |attached| matches!(attached, Attached::Document(document) if matches(document))
 }
 
-/// Bedrock takes none from the assistant.
-fn tell_of_assistant(messages: &mut [Message], repairs: &mut Repairs) {
+/// Replaces attachments of the assistant, which Bedrock refuses.
+fn replace_of_assistant(messages: &mut [Message], repairs: &mut Repairs) {
     for (m, message) in messages.iter_mut().enumerate().filter(|(_, message)| message.role != ConversationRole::User) {
         for (c, block) in message.content.iter_mut().enumerate().filter(|(_, block)| !block.is_tool_result()) {
             if let [(_, attached)] = attached(block)[..] {
-                *block = ContentBlock::Text(told(attached));
-                repairs.add(Place::Content(m, c), "an attachment of the assistant became a text");
+                let kind = attached.kind();
+                *block = ContentBlock::Text(text(attached));
+                let what = format_args!("replaced the {kind} with text, because the assistant cannot send attachments");
+                repairs.add(Place::Content(m, c), what);
             }
         }
     }
 }
 
-/// A text stands in for each attachment that is one of those.
-fn tell(messages: &mut [Message], mut is_one: impl FnMut(Attached<'_>) -> bool, what: &str, repairs: &mut Repairs) {
+/// Replaces the matching attachments with texts.
+fn replace(messages: &mut [Message], mut matches: impl FnMut(Attached<'_>) -> bool, why: &str, repairs: &mut Repairs) {
     for (m, message) in messages.iter_mut().enumerate() {
         for (c, block) in message.content.iter_mut().enumerate() {
             let place = Place::Content(m, c);
             if let ContentBlock::ToolResult(result) = block {
                 for part in &mut result.content {
-                    if let Some(text) = attached_part(part).filter(|attached| is_one(*attached)).map(told) {
-                        *part = ToolResultContentBlock::Text(text);
-                        repairs.add(place, format_args!("{what} became a text in a tool's result"));
+                    if let Some(attached) = attached_part(part).filter(|attached| matches(*attached)) {
+                        let kind = attached.kind();
+                        *part = ToolResultContentBlock::Text(text(attached));
+                        repairs
+                            .add(place, format_args!("replaced the {kind} in a tool result with text, because {why}"));
                     }
                 }
             } else if let [(_, attached)] = attached(block)[..]
-                && is_one(attached)
+                && matches(attached)
             {
-                *block = ContentBlock::Text(told(attached));
-                repairs.add(place, format_args!("{what} became a text"));
+                let kind = attached.kind();
+                *block = ContentBlock::Text(text(attached));
+                repairs.add(place, format_args!("replaced the {kind} with text, because {why}"));
             }
         }
     }
 }
 
-fn told(attached: Attached<'_>) -> String {
+fn text(attached: Attached<'_>) -> String {
     let label = match attached {
         Attached::Image(image) => format!("image/{}", image.format.as_str()),
         Attached::Video(video) => format!("video/{}", video.format.as_str()),
@@ -82,22 +88,16 @@ fn told(attached: Attached<'_>) -> String {
     unavailable(attached.kind(), Some(&label))
 }
 
-/// Of those, the newest `max` stay.
-fn tell_oldest(
-    messages: &mut [Message],
-    is_one: impl Fn(Attached<'_>) -> bool,
-    max: usize,
-    what: &str,
-    repairs: &mut Repairs,
-) {
+/// Replaces the oldest matching attachments, so that `max` stay.
+fn replace_oldest(messages: &mut [Message], matches: impl Fn(Attached<'_>) -> bool, max: usize, repairs: &mut Repairs) {
     let blocks = messages.iter().flat_map(|message| &message.content);
-    let mut surplus = blocks.flat_map(attached).filter(|(_, attached)| is_one(*attached)).count().saturating_sub(max);
+    let mut surplus = blocks.flat_map(attached).filter(|(_, attached)| matches(*attached)).count().saturating_sub(max);
     let is_surplus = |attached: Attached<'_>| {
-        let is_surplus = surplus > 0 && is_one(attached);
+        let is_surplus = surplus > 0 && matches(attached);
         surplus -= usize::from(is_surplus);
         is_surplus
     };
-    tell(messages, is_surplus, what, repairs);
+    replace(messages, is_surplus, &format!("the request may have {max} at most"), repairs);
 }
 
 fn name_documents(messages: &mut [Message], repairs: &mut Repairs) {
@@ -106,22 +106,22 @@ fn name_documents(messages: &mut [Message], repairs: &mut Repairs) {
             for document in documents(block) {
                 if !is_document_name(&document.name) {
                     document.name = document_name(&document.name);
-                    repairs.add(Place::Content(m, c), "a document got a name that Bedrock takes");
+                    repairs.add(Place::Content(m, c), "renamed a document, because Bedrock refuses its name");
                 }
             }
         }
     }
-    if name_documents_apart(messages) > 0 {
-        repairs.add(Place::Request, "documents of one name were told apart by a number");
+    if number_duplicate_names(messages) > 0 {
+        repairs.add(Place::Request, "added numbers to the names of documents with equal names");
     }
 }
 
-fn put_texts_beside_documents(messages: &mut [Message], repairs: &mut Repairs) {
+fn add_texts_beside_documents(messages: &mut [Message], repairs: &mut Repairs) {
     for (m, message) in messages.iter_mut().enumerate() {
-        let has = |is_one: fn(&ContentBlock) -> bool| message.content.iter().any(is_one);
+        let has = |is_kind: fn(&ContentBlock) -> bool| message.content.iter().any(is_kind);
         if has(ContentBlock::is_document) && !has(ContentBlock::is_text) {
             message.content.push(ContentBlock::Text("[document]".to_owned()));
-            repairs.add(Place::Message(m), "a text was put beside a document");
+            repairs.add(Place::Message(m), "added a text beside a document");
         }
     }
 }

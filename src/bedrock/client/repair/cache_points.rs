@@ -1,21 +1,21 @@
-//! Cache points that the model does not take.
+//! Removes cache points that the model does not support.
 
 use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
 use aws_sdk_bedrockruntime::types::{ContentBlock, SystemContentBlock, Tool};
 
 use super::Repairs;
-use crate::bedrock::validate::{CachePlaces, Profile, is_taken_behind};
+use crate::bedrock::validate::{CachePlaces, Profile, allows_cache_point_after};
 
-/// Leaves out the ones in places where the model takes none, and the oldest of the messages where there are too many.
-pub(super) fn drop_surplus(input: &mut ConverseInput, profile: &Profile, repairs: &mut Repairs) {
+/// Removes misplaced cache points. If too many are left, removes the oldest in messages first.
+pub(super) fn remove_surplus(input: &mut ConverseInput, profile: &Profile, repairs: &mut Repairs) {
     let before = count(input);
     if before == 0 {
         return;
     }
-    drop_misplaced(input, profile);
-    drop_oldest(input, count(input).saturating_sub(profile.max_cache_points));
+    remove_misplaced(input, profile);
+    remove_oldest(input, count(input).saturating_sub(profile.max_cache_points));
     if count(input) < before {
-        repairs.add("messages", "cache points were left out that the model does not take");
+        repairs.add("messages", "removed cache points that the model does not support");
     }
 }
 
@@ -35,7 +35,7 @@ fn is_in_system(block: &SystemContentBlock) -> bool {
     matches!(block, SystemContentBlock::CachePoint(_))
 }
 
-fn drop_misplaced(input: &mut ConverseInput, profile: &Profile) {
+fn remove_misplaced(input: &mut ConverseInput, profile: &Profile) {
     if profile.cache_points != CachePlaces::Everywhere
         && let Some(config) = &mut input.tool_config
     {
@@ -50,7 +50,7 @@ fn drop_misplaced(input: &mut ConverseInput, profile: &Profile) {
         let blocks = std::mem::take(&mut message.content);
         let mut kept: Vec<ContentBlock> = Vec::with_capacity(blocks.len());
         for block in blocks {
-            if !block.is_cache_point() || is_taken_behind(kept.last(), profile) {
+            if !block.is_cache_point() || allows_cache_point_after(kept.last(), profile) {
                 kept.push(block);
             }
         }
@@ -58,19 +58,19 @@ fn drop_misplaced(input: &mut ConverseInput, profile: &Profile) {
     }
 }
 
-fn drop_oldest(input: &mut ConverseInput, mut surplus: usize) {
-    let mut stays = |is_point: bool| {
-        let goes = is_point && surplus > 0;
-        surplus -= usize::from(goes);
-        !goes
+fn remove_oldest(input: &mut ConverseInput, mut surplus: usize) {
+    let mut keep = |is_point: bool| {
+        let is_surplus = is_point && surplus > 0;
+        surplus -= usize::from(is_surplus);
+        !is_surplus
     };
     for message in input.messages.iter_mut().flatten() {
-        message.content.retain(|block| stays(block.is_cache_point()));
+        message.content.retain(|block| keep(block.is_cache_point()));
     }
     if let Some(config) = &mut input.tool_config {
-        config.tools.retain(|tool| stays(is_at_tool(tool)));
+        config.tools.retain(|tool| keep(is_at_tool(tool)));
     }
     if let Some(system) = &mut input.system {
-        system.retain(|block| stays(is_in_system(block)));
+        system.retain(|block| keep(is_in_system(block)));
     }
 }

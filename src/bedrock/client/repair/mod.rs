@@ -1,7 +1,6 @@
-//! [`repair()`]: a request mended before it is sent, so that Bedrock takes it.
+//! [`repair()`]: changes a request so that it keeps Bedrock's rules.
 //!
-//! Owns the mending; the rules are [`validate()`](crate::bedrock::validate())'s, and what they still find behind it cannot
-//! be mended.
+//! Owns the repairs. [`validate()`](crate::bedrock::validate()) owns the rules, and finds those that a repair cannot fix.
 
 mod attachments;
 mod blocks;
@@ -18,29 +17,28 @@ use crate::bedrock::validate::Profile;
 use crate::message::{PLACEHOLDER, is_blank};
 use crate::model::Repair;
 
-/// Mends what Bedrock would refuse in a request, and tells what it changed, in the order in which it did; nothing where
-/// Bedrock would take the request as it is.
+/// Repairs a request that Bedrock would refuse, and returns the repairs in order. Leaves a valid request unchanged.
 ///
-/// Nothing that was said gets lost: a tool call or a result that cannot stand becomes a text, and so does the place of
-/// an image or a document that is too much. What stays broken is for [`validate()`](crate::bedrock::validate()) to tell,
-/// such as the schema of a tool.
+/// No text is lost. Invalid tool calls and results become texts, and texts replace surplus attachments. Other violations
+/// remain, such as an invalid tool schema: [`validate()`](crate::bedrock::validate()) reports them.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use aws_sdk_bedrockruntime::types::{ContentBlock, ConversationRole, Message};
 /// use verbale::bedrock::{ConverseRequest, Profile, repair, validate};
 ///
+/// let model_id = "eu.anthropic.claude-sonnet-5";
 /// let text = |text: &str| ContentBlock::Text(text.into());
 /// let greeting = Message::builder().role(ConversationRole::Assistant).content(text("Hello!")).build()?;
-/// let mut input = ConverseRequest::new("eu.anthropic.claude-sonnet-5").messages(vec![greeting]).into_input()?;
+/// let mut input = ConverseRequest::new(model_id).messages(vec![greeting]).into_input()?;
 ///
-/// let profile = Profile::claude();
+/// let profile = Profile::for_model(model_id);
 /// let repairs: Vec<_> = repair(&mut input, &profile).iter().map(|repair| repair.to_string()).collect();
 /// assert_eq!(
 ///     repairs,
 ///     [
-///         "messages.0: the conversation started with the assistant; a user message of `...` was put in front",
-///         "messages.2: the conversation ended with the assistant; a user message of `...` was put behind it",
+///         "messages.0: inserted a user message `...`, because the conversation started with the assistant",
+///         "messages.2: added a user message `...`, because the conversation ended with the assistant",
 ///     ]
 /// );
 /// assert_eq!(validate(&input, &profile), []);
@@ -48,55 +46,50 @@ use crate::model::Repair;
 /// ```
 pub fn repair(input: &mut ConverseInput, profile: &Profile) -> Vec<Repair> {
     let mut repairs = Repairs::default();
-    drop_blank_prompts(input, &mut repairs);
-    tools::drop_namesakes(input, &mut repairs);
+    remove_blank_prompts(input, &mut repairs);
+    tools::remove_duplicates(input, &mut repairs);
     let has_tools = input.tool_config.as_ref().is_some_and(|config| !config.tools.is_empty());
     let messages = input.messages.get_or_insert_default();
-    blocks::mend(messages, &mut repairs);
-    turns::join(messages, &mut repairs);
-    tools::pair(messages, has_tools, &mut repairs);
-    tools::sort(messages, profile, &mut repairs);
-    tools::part(messages, profile, &mut repairs);
-    attachments::mend(messages, profile, &mut repairs);
-    turns::end(messages, profile, &mut repairs);
-    cache_points::drop_surplus(input, profile, &mut repairs);
+    blocks::repair(messages, &mut repairs);
+    turns::merge(messages, &mut repairs);
+    tools::replace_unpaired(messages, has_tools, &mut repairs);
+    tools::move_results_first(messages, profile, &mut repairs);
+    tools::split_mixed(messages, profile, &mut repairs);
+    attachments::repair(messages, profile, &mut repairs);
+    turns::end_with_user(messages, profile, &mut repairs);
+    cache_points::remove_surplus(input, profile, &mut repairs);
     repairs.0
 }
 
-/// What was done so far.
 #[derive(Default)]
 struct Repairs(Vec<Repair>);
 
 impl Repairs {
-    /// `place` is where it stood when it was mended.
+    /// Adds a repair. `place` is the place before the repair.
     fn add(&mut self, place: impl fmt::Display, what: impl fmt::Display) {
         self.0.push(Repair::new(format!("{place}: {what}")));
     }
 }
 
-fn drop_blank_prompts(input: &mut ConverseInput, repairs: &mut Repairs) {
+fn remove_blank_prompts(input: &mut ConverseInput, repairs: &mut Repairs) {
     let is_blank = |block: &SystemContentBlock| matches!(block, SystemContentBlock::Text(text) if is_blank(text));
     if let Some(system) = &mut input.system
         && system.iter().any(is_blank)
     {
         system.retain(|block| !is_blank(block));
-        repairs.add("system", "blank texts were left out");
+        repairs.add("system", "removed blank texts");
     }
     input.system.take_if(|system| system.is_empty());
 }
 
-/// The message that keeps the roles alternating where nothing was said.
-fn silence(role: ConversationRole) -> Message {
+/// Returns the message that keeps the roles alternating.
+fn placeholder(role: ConversationRole) -> Message {
     message(role, vec![ContentBlock::Text(PLACEHOLDER.to_owned())])
 }
 
-#[expect(clippy::expect_used, reason = "a message needs a role and contents, and gets both")]
+#[expect(clippy::expect_used, reason = "role and contents are set")]
 fn message(role: ConversationRole, content: Vec<ContentBlock>) -> Message {
-    Message::builder()
-        .role(role)
-        .set_content(Some(content))
-        .build()
-        .expect("a message needs a role and contents, and gets both")
+    Message::builder().role(role).set_content(Some(content)).build().expect("role and contents are set")
 }
 
 fn other(role: &ConversationRole) -> ConversationRole {

@@ -1,4 +1,4 @@
-//! What is mended, and how it is told; whatever comes, Bedrock would take what is left of it.
+//! Repairs make any request valid, and are reported.
 
 use aws_sdk_bedrockruntime::primitives::Blob;
 use aws_sdk_bedrockruntime::types::{
@@ -92,26 +92,29 @@ fn small() -> Profile {
     profile
 }
 
-/// The contents behind the repair, and what was told of it; it has to be valid, and mending it again changes nothing.
+/// Repairs the messages and returns their contents and the repairs. Asserts that the result is valid and stays unchanged.
 #[track_caller]
-fn mended_for(profile: &Profile, messages: Vec<Message>) -> (Json, Vec<String>) {
+fn repaired_for(profile: &Profile, messages: Vec<Message>) -> (Json, Vec<String>) {
     let mut input = input(messages);
-    let told = repair(&mut input, profile).iter().map(Repair::to_string).collect();
+    let repairs = repair(&mut input, profile).iter().map(Repair::to_string).collect();
     assert_eq!(validate(&input, profile), []);
     let json = input.messages().iter().map(|message| to_json(message)["content"].clone()).collect();
-    let mended = input.clone();
+    let repaired = input.clone();
     assert_eq!(repair(&mut input, profile), []);
-    assert_eq!(input, mended);
-    (json, told)
+    assert_eq!(input, repaired);
+    (json, repairs)
 }
 
 #[track_caller]
-fn assert_mended(messages: Vec<Message>, contents: Json, told: &[&str]) {
-    assert_eq!(mended_for(&small(), messages), (contents, told.iter().map(|told| (*told).to_owned()).collect()));
+fn assert_repaired(messages: Vec<Message>, contents: Json, repairs: &[&str]) {
+    assert_eq!(
+        repaired_for(&small(), messages),
+        (contents, repairs.iter().map(|repair| (*repair).to_owned()).collect())
+    );
 }
 
 #[test]
-fn what_bedrock_takes_stays_as_it_is() {
+fn valid_request_stays_unchanged() {
     let messages = vec![
         user([text("..."), image(), document("report")]),
         assistant([text("One moment"), call("a"), call("b")]),
@@ -123,13 +126,13 @@ fn what_bedrock_takes_stays_as_it_is() {
 }
 
 #[test]
-fn turns_are_mended() {
-    assert_mended(
+fn roles_and_blank_texts_are_repaired() {
+    assert_repaired(
         vec![],
         json!([[{"text": "..."}]]),
-        &["messages.0: there was no message; a user message of `...` was put in front"],
+        &["messages.0: inserted a user message `...`, because there was no message"],
     );
-    assert_mended(
+    assert_repaired(
         vec![
             assistant([text("Hello")]),
             user([text("a"), text(" \u{200b}")]),
@@ -138,30 +141,30 @@ fn turns_are_mended() {
         ],
         json!([[{"text": "..."}], [{"text": "Hello"}], [{"text": "a"}, {"text": "b"}]]),
         &[
-            "messages.1: blank texts were left out",
-            "messages.3: blank texts were left out",
-            "messages.2: the message went into the one before, which has the same role",
-            "messages.3: a message of nothing was left out",
-            "messages.0: the conversation started with the assistant; a user message of `...` was put in front",
+            "messages.1: removed blank texts",
+            "messages.3: removed blank texts",
+            "messages.2: merged into the message before, which has the same role",
+            "messages.3: removed an empty message",
+            "messages.0: inserted a user message `...`, because the conversation started with the assistant",
         ],
     );
     let messages = || vec![user([text("a")]), assistant([text("b")])];
-    assert_mended(
+    assert_repaired(
         messages(),
         json!([[{"text": "a"}], [{"text": "b"}], [{"text": "..."}]]),
-        &["messages.2: the conversation ended with the assistant; a user message of `...` was put behind it"],
+        &["messages.2: added a user message `...`, because the conversation ended with the assistant"],
     );
-    assert_eq!(mended_for(&Profile::default(), messages()), (json!([[{"text": "a"}], [{"text": "b"}]]), vec![]));
+    assert_eq!(repaired_for(&Profile::default(), messages()), (json!([[{"text": "a"}], [{"text": "b"}]]), vec![]));
     let cut_off = vec![user([text("a")]), assistant([text("Yes, "), ContentBlock::CachePoint(cache_point())])];
     let older = Profile::for_model("anthropic.claude-haiku-4-5-20251001-v1:0");
-    let told = "messages.1: white space was cut off the end of the assistant's words, which end the conversation";
+    let trimmed = "messages.1: trimmed white space from the end of the assistant's last text";
     let contents = json!([[{"text": "a"}], [{"text": "Yes,"}, {"cachePoint": {"type": "default"}}]]);
-    assert_eq!(mended_for(&older, cut_off), (contents, vec![told.to_owned()]));
+    assert_eq!(repaired_for(&older, cut_off), (contents, vec![trimmed.to_owned()]));
 }
 
 #[test]
-fn calls_and_results_that_do_not_pair_become_texts() {
-    assert_mended(
+fn unpaired_calls_and_results_become_texts() {
+    assert_repaired(
         vec![
             user([text("[tool call: x]"), result("z")]),
             assistant([call("a"), call("b"), call("a"), call_of("c", "no name", object())]),
@@ -185,27 +188,27 @@ fn calls_and_results_that_do_not_pair_become_texts() {
             [{"text": "[tool result: {\"content\":[{\"json\":{}}],\"status\":\"success\",\"toolUseId\":\"a\"}]"}],
         ]),
         &[
-            "messages.0.content.1: a tool's result that answers no call became a text",
-            "messages.1.content.1: a tool call that cannot stand or has no result became a text",
-            "messages.1.content.2: a tool call that cannot stand or has no result became a text",
-            "messages.1.content.3: a tool call that cannot stand or has no result became a text",
-            "messages.2.content.2: a tool's result that answers no call became a text",
-            "messages.2.content.3: a tool's result that answers no call became a text",
-            "messages.3.content.0: a tool call that cannot stand or has no result became a text",
-            "messages.3.content.1: a tool's result that answers no call became a text",
-            "messages.4.content.0: a tool's result that answers no call became a text",
-            "messages.2: results of tools were put in front",
+            "messages.0.content.1: replaced a tool result with text, because it answers no call",
+            "messages.1.content.1: replaced a tool call with text, because it is invalid or has no result",
+            "messages.1.content.2: replaced a tool call with text, because it is invalid or has no result",
+            "messages.1.content.3: replaced a tool call with text, because it is invalid or has no result",
+            "messages.2.content.2: replaced a tool result with text, because it answers no call",
+            "messages.2.content.3: replaced a tool result with text, because it answers no call",
+            "messages.3.content.0: replaced a tool call with text, because it is invalid or has no result",
+            "messages.3.content.1: replaced a tool result with text, because it answers no call",
+            "messages.4.content.0: replaced a tool result with text, because it answers no call",
+            "messages.2: moved tool results to the start",
         ],
     );
 }
 
 #[test]
-fn what_tools_were_given_and_gave_is_mended() {
+fn inputs_and_results_of_tools_are_repaired() {
     let parts = vec![
         ToolResultContentBlock::Text(" ".into()),
         ToolResultContentBlock::Json(Document::Array(vec![Document::from(true)])),
     ];
-    assert_mended(
+    assert_repaired(
         vec![
             user([text("x")]),
             assistant([
@@ -225,26 +228,26 @@ fn what_tools_were_given_and_gave_is_mended() {
              {"toolUse": {"toolUseId": "b", "name": "get_user", "input": {}}},
              {"toolUse": {"toolUseId": "c", "name": "get_user", "input": {}}}],
             [{"toolResult": {"toolUseId": "a", "status": "success", "content": [{"text": "[true]"}]}},
-             {"toolResult": {"toolUseId": "b", "status": "error", "content": [{"text": "the tool failed without saying why"}]}},
+             {"toolResult": {"toolUseId": "b", "status": "error", "content": [{"text": "the tool failed without a message"}]}},
              {"toolResult": {"toolUseId": "c", "status": "success", "content": [{"json": {}}]}}],
         ]),
         &[
-            "messages.1.content.0: the input of a tool call was no object, and stands in one now",
-            "messages.1.content.1: the input of a tool call was no object, and stands in one now",
-            "messages.2.content.0: blank texts of a tool's result were left out",
-            "messages.2.content.0: JSON of a tool's result was no object, and is a text now",
-            "messages.2.content.1: blank texts of a tool's result were left out",
-            "messages.2.content.1: an empty error of a tool says now that nothing is known of it",
-            "messages.2.content.2: blank texts of a tool's result were left out",
+            "messages.1.content.0: wrapped the input of a tool call in an object",
+            "messages.1.content.1: wrapped the input of a tool call in an object",
+            "messages.2.content.0: removed blank texts from a tool result",
+            "messages.2.content.0: replaced JSON of a tool result with text, because it is not an object",
+            "messages.2.content.1: removed blank texts from a tool result",
+            "messages.2.content.1: added a text to an empty tool error",
+            "messages.2.content.2: removed blank texts from a tool result",
         ],
     );
 }
 
 #[test]
-fn texts_are_parted_from_tools_where_the_model_asks_for_it() {
+fn texts_are_separated_from_tools_where_the_model_requires_it() {
     let profile = Profile { text_beside_tools: false, ..Profile::default() };
     let messages = vec![user([text("x")]), assistant([text("y"), call("a")]), user([result("a"), text("z")])];
-    let (contents, told) = mended_for(&profile, messages);
+    let (contents, repairs) = repaired_for(&profile, messages);
     let expected = json!([
         [{"text": "x"}],
         [{"text": "y"}],
@@ -255,16 +258,16 @@ fn texts_are_parted_from_tools_where_the_model_asks_for_it() {
         [{"text": "z"}],
     ]);
     assert_eq!(contents, expected);
-    let parted = "texts were parted from tool calls or results by a message of `...`";
-    assert_eq!(told, [format!("messages.1: {parted}"), format!("messages.2: {parted}")]);
+    let separated = "separated texts from tool calls or results with a message `...`";
+    assert_eq!(repairs, [format!("messages.1: {separated}"), format!("messages.2: {separated}")]);
 }
 
 #[test]
-fn attachments_are_mended() {
+fn attachments_are_repaired() {
     let unavailable = |kind: &str| json!({"text": format!("[{kind}: not available to the model]")});
     let in_result = ToolResultContentBlock::Image(image_of(2));
     let kept = json!({"image": {"format": "png", "source": {"bytes": "AA=="}}});
-    assert_mended(
+    assert_repaired(
         vec![
             user([text("x"), image(), ContentBlock::Image(image_of(5))]),
             assistant([image(), document("terms"), call("a")]),
@@ -277,15 +280,15 @@ fn attachments_are_mended() {
             [{"toolResult": {"toolUseId": "a", "status": "success", "content": [unavailable("image \"image/png\"")]}}, kept, kept],
         ]),
         &[
-            "messages.1.content.0: an attachment of the assistant became a text",
-            "messages.1.content.1: an attachment of the assistant became a text",
-            "messages.0.content.2: an image that is too large became a text",
-            "messages.0.content.1: an image, of which there were too many, became a text",
-            "messages.2.content.0: an image, of which there were too many, became a text in a tool's result",
+            "messages.1.content.0: replaced the image with text, because the assistant cannot send attachments",
+            "messages.1.content.1: replaced the document with text, because the assistant cannot send attachments",
+            "messages.0.content.2: replaced the image with text, because it is larger than 4 bytes",
+            "messages.0.content.1: replaced the image with text, because the request may have 2 at most",
+            "messages.2.content.0: replaced the image in a tool result with text, because the request may have 2 at most",
         ],
     );
     let document_json = |name: &str| json!({"document": {"format": "pdf", "name": name, "source": {"bytes": "AA=="}}});
-    assert_mended(
+    assert_repaired(
         vec![user([
             document("old"),
             ContentBlock::Document(document_of("large", 5)),
@@ -299,21 +302,21 @@ fn attachments_are_mended() {
             document_json("Mia s CV pdf (2)"),
         ]]),
         &[
-            "messages.0.content.1: a document that is too large became a text",
-            "messages.0.content.0: a document, of which there were too many, became a text",
-            "messages.0.content.2: a document got a name that Bedrock takes",
-            "messages: documents of one name were told apart by a number",
+            "messages.0.content.1: replaced the document with text, because it is larger than 4 bytes",
+            "messages.0.content.0: replaced the document with text, because the request may have 2 at most",
+            "messages.0.content.2: renamed a document, because Bedrock refuses its name",
+            "messages: added numbers to the names of documents with equal names",
         ],
     );
-    assert_mended(
+    assert_repaired(
         vec![user([document("old")])],
         json!([[document_json("old"), {"text": "[document]"}]]),
-        &["messages.0: a text was put beside a document"],
+        &["messages.0: added a text beside a document"],
     );
 }
 
 #[test]
-fn prompts_tools_and_cache_points_are_mended() {
+fn prompts_tools_and_cache_points_are_repaired() {
     let point = || ContentBlock::CachePoint(cache_point());
     let mut profile = small();
     for (places, left) in [
@@ -338,14 +341,14 @@ fn prompts_tools_and_cache_points_are_mended() {
             SystemContentBlock::CachePoint(cache_point()),
         ]);
         profile.max_cache_points = if places == CachePlaces::Everywhere { 4 } else { 2 };
-        let told: Vec<_> = repair(&mut input, &profile).iter().map(Repair::to_string).collect();
+        let repairs: Vec<_> = repair(&mut input, &profile).iter().map(Repair::to_string).collect();
         assert_eq!(
-            told,
+            repairs,
             [
-                "system: blank texts were left out",
-                "toolConfig.tools: tools were left out whose name another one has",
-                "messages.4: a message of nothing was left out",
-                "messages: cache points were left out that the model does not take",
+                "system: removed blank texts",
+                "toolConfig.tools: removed tools with the name of another tool",
+                "messages.4: removed an empty message",
+                "messages: removed cache points that the model does not support",
             ]
         );
         assert_eq!(validate(&input, &profile), []);
@@ -358,11 +361,11 @@ fn prompts_tools_and_cache_points_are_mended() {
 }
 
 #[test]
-fn without_tools_their_calls_and_results_become_texts() {
+fn calls_and_results_become_texts_without_tools() {
     let mut input = input(vec![user([text("x")]), assistant([call("a")]), user([result("a")])]);
     input.tool_config = None;
-    let told: Vec<_> = repair(&mut input, &small()).iter().map(Repair::to_string).collect();
-    let why = "a tool call or result became a text, for the request has no tools";
-    assert_eq!(told, [format!("messages.1.content.0: {why}"), format!("messages.2.content.0: {why}")]);
+    let repairs: Vec<_> = repair(&mut input, &small()).iter().map(Repair::to_string).collect();
+    let why = "replaced a tool call or result with text, because the request has no tools";
+    assert_eq!(repairs, [format!("messages.1.content.0: {why}"), format!("messages.2.content.0: {why}")]);
     assert_eq!(validate(&input, &small()), []);
 }

@@ -1,47 +1,48 @@
-//! Who speaks when.
+//! Repairs the order of roles.
 
 use aws_sdk_bedrockruntime::types::{ContentBlock, ConversationRole, Message};
 
-use super::{Repairs, silence};
+use super::{Repairs, placeholder};
 use crate::bedrock::validate::{Place, Profile};
 
-/// Messages of nothing are left out, neighbours of one role become one message, and the first one is a user's.
-pub(super) fn join(messages: &mut Vec<Message>, repairs: &mut Repairs) {
-    let mut joined: Vec<Message> = Vec::with_capacity(messages.len() + 1);
+/// Removes empty messages, merges neighbours with one role, and makes the first message the user's.
+pub(super) fn merge(messages: &mut Vec<Message>, repairs: &mut Repairs) {
+    let mut merged: Vec<Message> = Vec::with_capacity(messages.len() + 1);
     for (m, message) in std::mem::take(messages).into_iter().enumerate() {
         if message.content.iter().all(ContentBlock::is_cache_point) {
-            repairs.add(Place::Message(m), "a message of nothing was left out");
+            repairs.add(Place::Message(m), "removed an empty message");
             continue;
         }
-        match joined.last_mut() {
+        match merged.last_mut() {
             Some(last) if last.role == message.role => {
                 last.content.extend(message.content);
-                repairs.add(Place::Message(m), "the message went into the one before, which has the same role");
+                repairs.add(Place::Message(m), "merged into the message before, which has the same role");
             }
-            _ => joined.push(message),
+            _ => merged.push(message),
         }
     }
-    let starts_with = joined.first().map(|first| first.role != ConversationRole::User);
-    if starts_with != Some(false) {
-        let what =
-            if starts_with.is_none() { "there was no message" } else { "the conversation started with the assistant" };
-        repairs.add(Place::Message(0), format_args!("{what}; a user message of `...` was put in front"));
-        joined.insert(0, silence(ConversationRole::User));
+    let why = match merged.first() {
+        None => Some("there was no message"),
+        Some(first) => (first.role != ConversationRole::User).then_some("the conversation started with the assistant"),
+    };
+    if let Some(why) = why {
+        repairs.add(Place::Message(0), format_args!("inserted a user message `...`, because {why}"));
+        merged.insert(0, placeholder(ConversationRole::User));
     }
-    *messages = joined;
+    *messages = merged;
 }
 
-/// The last one is a user's, where the model asks for it; else it may be the assistant's, which the model goes on with.
-pub(super) fn end(messages: &mut Vec<Message>, profile: &Profile, repairs: &mut Repairs) {
+/// Adds a user message at the end if the model requires it. Other models continue the assistant's message.
+pub(super) fn end_with_user(messages: &mut Vec<Message>, profile: &Profile, repairs: &mut Repairs) {
     if profile.must_end_with_user && messages.last().is_some_and(|last| last.role != ConversationRole::User) {
         let place = Place::Message(messages.len());
-        repairs.add(place, "the conversation ended with the assistant; a user message of `...` was put behind it");
-        messages.push(silence(ConversationRole::User));
+        repairs.add(place, "added a user message `...`, because the conversation ended with the assistant");
+        messages.push(placeholder(ConversationRole::User));
     }
     trim_last_text(messages, profile, repairs);
 }
 
-/// The assistant may have been cut off between two words.
+/// Trims the assistant's last text, which ends with a space if the assistant was interrupted between two words.
 fn trim_last_text(messages: &mut [Message], profile: &Profile, repairs: &mut Repairs) {
     let m = messages.len().saturating_sub(1);
     if profile.last_text_trimmed
@@ -50,9 +51,6 @@ fn trim_last_text(messages: &mut [Message], profile: &Profile, repairs: &mut Rep
         && text.ends_with(char::is_whitespace)
     {
         text.truncate(text.trim_end().len());
-        repairs.add(
-            Place::Message(m),
-            "white space was cut off the end of the assistant's words, which end the conversation",
-        );
+        repairs.add(Place::Message(m), "trimmed white space from the end of the assistant's last text");
     }
 }

@@ -1,6 +1,7 @@
-//! The blocks of a message.
+//! Parses the blocks of a message.
 
 use aws_sdk_bedrockruntime::error::BuildError;
+use aws_sdk_bedrockruntime::primitives::Blob;
 use aws_sdk_bedrockruntime::types::{
     AudioBlock, AudioSource, CachePointBlock, CitationsConfig, ContentBlock, DocumentBlock, DocumentContentBlock,
     DocumentSource, ErrorBlock, GuardrailConverseContentBlock, GuardrailConverseImageBlock,
@@ -12,7 +13,7 @@ use aws_sdk_bedrockruntime::types::{
 use super::citations;
 use super::node::{Node, Unreadable};
 
-pub(super) const KNOWN: &str = "a kind of block that the stand-in knows";
+pub(super) const KNOWN: &str = "a known kind of block";
 
 pub(super) fn content_block(node: Node<'_>) -> Result<ContentBlock, Unreadable> {
     node.one_of(|kind, inner| {
@@ -79,48 +80,36 @@ fn tool_result_content(node: Node<'_>) -> Result<ToolResultContentBlock, Unreada
 }
 
 fn image(node: Node<'_>) -> Result<ImageBlock, Unreadable> {
-    let source = |node: Node<'_>| {
-        node.one_of(|kind, inner| match kind {
-            "bytes" => Ok(ImageSource::Bytes(inner.as_blob()?)),
-            "s3Location" => Ok(ImageSource::S3Location(s3_location(inner)?)),
-            _ => Err(Unreadable::new(KNOWN)),
-        })
-    };
     built(
         ImageBlock::builder()
             .format(node.text("format")?.into())
-            .set_source(node.get("source", source)?)
+            .set_source(node.get("source", |node| source(node, ImageSource::Bytes, ImageSource::S3Location))?)
             .set_error(node.get("error", error)?)
             .build(),
     )
 }
 
 fn video(node: Node<'_>) -> Result<VideoBlock, Unreadable> {
-    let source = |node: Node<'_>| {
-        node.one_of(|kind, inner| match kind {
-            "bytes" => Ok(VideoSource::Bytes(inner.as_blob()?)),
-            "s3Location" => Ok(VideoSource::S3Location(s3_location(inner)?)),
-            _ => Err(Unreadable::new(KNOWN)),
-        })
-    };
-    built(VideoBlock::builder().format(node.text("format")?.into()).set_source(node.get("source", source)?).build())
+    let source = node.get("source", |node| source(node, VideoSource::Bytes, VideoSource::S3Location))?;
+    built(VideoBlock::builder().format(node.text("format")?.into()).set_source(source).build())
 }
 
 fn audio(node: Node<'_>) -> Result<AudioBlock, Unreadable> {
-    let source = |node: Node<'_>| {
-        node.one_of(|kind, inner| match kind {
-            "bytes" => Ok(AudioSource::Bytes(inner.as_blob()?)),
-            "s3Location" => Ok(AudioSource::S3Location(s3_location(inner)?)),
-            _ => Err(Unreadable::new(KNOWN)),
-        })
-    };
     built(
         AudioBlock::builder()
             .format(node.text("format")?.into())
-            .set_source(node.get("source", source)?)
+            .set_source(node.get("source", |node| source(node, AudioSource::Bytes, AudioSource::S3Location))?)
             .set_error(node.get("error", error)?)
             .build(),
     )
+}
+
+fn source<T>(node: Node<'_>, bytes: fn(Blob) -> T, s3: fn(S3Location) -> T) -> Result<T, Unreadable> {
+    node.one_of(|kind, inner| match kind {
+        "bytes" => Ok(bytes(inner.as_blob()?)),
+        "s3Location" => Ok(s3(s3_location(inner)?)),
+        _ => Err(Unreadable::new(KNOWN)),
+    })
 }
 
 fn document(node: Node<'_>) -> Result<DocumentBlock, Unreadable> {
@@ -217,7 +206,7 @@ fn tool_reference(node: Node<'_>) -> Result<ToolReference, Unreadable> {
         .build())
 }
 
-/// What the SDK misses is what Converse asks for.
-fn built<T>(block: Result<T, BuildError>) -> Result<T, Unreadable> {
-    block.map_err(|_| Unreadable::new("whole"))
+/// The SDK requires the same fields as Converse.
+pub(super) fn built<T>(block: Result<T, BuildError>) -> Result<T, Unreadable> {
+    block.map_err(|_| Unreadable::new("complete"))
 }

@@ -1,4 +1,4 @@
-//! Texts with the sources they cite.
+//! Parses texts with citations.
 
 use aws_sdk_bedrockruntime::types::{
     Citation, CitationGeneratedContent, CitationLocation, CitationSourceContent, CitationsContentBlock,

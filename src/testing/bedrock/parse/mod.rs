@@ -1,6 +1,6 @@
-//! A request of Converse, back from its JSON. The SDK writes this JSON and has nothing that reads it.
+//! Parses the JSON of a request to Converse, which the SDK can only write.
 //!
-//! Owns the request as a whole; `blocks` what stands in messages, `node` a place in the JSON.
+//! Owns the request; `blocks` owns the contents of messages, and `node` a place in the JSON.
 
 mod blocks;
 mod citations;
@@ -13,9 +13,10 @@ use aws_sdk_bedrockruntime::types::{
 };
 use serde_json::Value as Json;
 
+use blocks::{KNOWN, built};
 use node::{Node, Unreadable};
 
-/// The model id and whether the answer is streamed, from the path of a URL.
+/// Parses the model id and whether the answer is streamed from the path of a URL.
 pub(super) fn operation(path: &str) -> Option<(String, bool)> {
     let (model_id, operation) = path.strip_prefix("/model/")?.rsplit_once('/')?;
     let is_streaming = match operation {
@@ -26,25 +27,28 @@ pub(super) fn operation(path: &str) -> Option<(String, bool)> {
     Some((percent_decoded(model_id)?, is_streaming))
 }
 
-/// What was asked of a model. What neither the rules nor an answer look at is left out, such as guardrails.
+/// Parses a request. Fields without effect on rules and answers are ignored, such as guardrails.
 pub(super) fn input(model_id: String, body: &[u8]) -> Result<ConverseInput, Unreadable> {
     let json: Json = serde_json::from_slice(body).map_err(|_| Unreadable::new("JSON"))?;
     let root = Node::root(&json);
-    let build = ConverseInput::builder()
-        .model_id(model_id)
-        .set_messages(root.list("messages", message)?)
-        .set_system(root.list("system", system_block)?)
-        .set_inference_config(root.get("inferenceConfig", inference_config)?)
-        .set_tool_config(root.get("toolConfig", tool_config)?)
-        .set_additional_model_request_fields(root.get("additionalModelRequestFields", |node| Ok(node.document()))?);
-    build.build().map_err(|_| Unreadable::new("whole"))
+    let fields = root.get("additionalModelRequestFields", |node| Ok(node.document()))?;
+    built(
+        ConverseInput::builder()
+            .model_id(model_id)
+            .set_messages(root.list("messages", message)?)
+            .set_system(root.list("system", system_block)?)
+            .set_inference_config(root.get("inferenceConfig", inference_config)?)
+            .set_tool_config(root.get("toolConfig", tool_config)?)
+            .set_additional_model_request_fields(fields)
+            .build(),
+    )
 }
 
 fn message(node: Node<'_>) -> Result<Message, Unreadable> {
     let role = node.text("role")?;
     let role = ConversationRole::try_parse(role).map_err(|_| Unreadable::at("role", "a role"))?;
     let content = node.list("content", blocks::content_block)?;
-    Message::builder().role(role).set_content(content).build().map_err(|_| Unreadable::new("whole"))
+    built(Message::builder().role(role).set_content(content).build())
 }
 
 fn system_block(node: Node<'_>) -> Result<SystemContentBlock, Unreadable> {
@@ -53,7 +57,7 @@ fn system_block(node: Node<'_>) -> Result<SystemContentBlock, Unreadable> {
             "text" => SystemContentBlock::Text(inner.as_text()?.to_owned()),
             "cachePoint" => SystemContentBlock::CachePoint(blocks::cache_point(inner)?),
             "guardContent" => SystemContentBlock::GuardContent(blocks::guard_content(inner)?),
-            _ => return Err(Unreadable::new("a kind of block that the stand-in knows")),
+            _ => return Err(Unreadable::new(KNOWN)),
         })
     })
 }
@@ -68,11 +72,8 @@ fn inference_config(node: Node<'_>) -> Result<InferenceConfiguration, Unreadable
 }
 
 fn tool_config(node: Node<'_>) -> Result<ToolConfiguration, Unreadable> {
-    ToolConfiguration::builder()
-        .set_tools(node.list("tools", tool)?)
-        .set_tool_choice(node.get("toolChoice", tool_choice)?)
-        .build()
-        .map_err(|_| Unreadable::new("whole"))
+    let choice = node.get("toolChoice", tool_choice)?;
+    built(ToolConfiguration::builder().set_tools(node.list("tools", tool)?).set_tool_choice(choice).build())
 }
 
 fn tool(node: Node<'_>) -> Result<Tool, Unreadable> {
@@ -80,24 +81,22 @@ fn tool(node: Node<'_>) -> Result<Tool, Unreadable> {
         Ok(match kind {
             "toolSpec" => Tool::ToolSpec(tool_spec(inner)?),
             "cachePoint" => Tool::CachePoint(blocks::cache_point(inner)?),
-            "systemTool" => {
-                let tool = SystemTool::builder().name(inner.text("name")?).build();
-                Tool::SystemTool(tool.map_err(|_| Unreadable::new("whole"))?)
-            }
-            _ => return Err(Unreadable::new("a kind of tool that the stand-in knows")),
+            "systemTool" => Tool::SystemTool(built(SystemTool::builder().name(inner.text("name")?).build())?),
+            _ => return Err(Unreadable::new("a known kind of tool")),
         })
     })
 }
 
 fn tool_spec(node: Node<'_>) -> Result<ToolSpecification, Unreadable> {
     let schema = |node: Node<'_>| node.get("json", |json| Ok(ToolInputSchema::Json(json.document())));
-    ToolSpecification::builder()
-        .name(node.text("name")?)
-        .set_description(node.optional_text("description")?)
-        .set_input_schema(node.get("inputSchema", schema)?.flatten())
-        .set_strict(node.get("strict", |node| node.as_bool())?)
-        .build()
-        .map_err(|_| Unreadable::new("whole"))
+    built(
+        ToolSpecification::builder()
+            .name(node.text("name")?)
+            .set_description(node.optional_text("description")?)
+            .set_input_schema(node.get("inputSchema", schema)?.flatten())
+            .set_strict(node.get("strict", |node| node.as_bool())?)
+            .build(),
+    )
 }
 
 fn tool_choice(node: Node<'_>) -> Result<ToolChoice, Unreadable> {
@@ -105,22 +104,19 @@ fn tool_choice(node: Node<'_>) -> Result<ToolChoice, Unreadable> {
         Ok(match kind {
             "auto" => ToolChoice::Auto(AutoToolChoice::builder().build()),
             "any" => ToolChoice::Any(AnyToolChoice::builder().build()),
-            "tool" => {
-                let tool = SpecificToolChoice::builder().name(inner.text("name")?).build();
-                ToolChoice::Tool(tool.map_err(|_| Unreadable::new("whole"))?)
-            }
+            "tool" => ToolChoice::Tool(built(SpecificToolChoice::builder().name(inner.text("name")?).build())?),
             _ => return Err(Unreadable::new("auto, any or tool")),
         })
     })
 }
 
-/// `None` where a `%` is followed by anything but two digits, or the whole is not UTF-8.
+/// Returns `None` if a `%` is not followed by two hex digits, or if the result is not UTF-8.
 fn percent_decoded(text: &str) -> Option<String> {
     let mut parts = text.split('%');
     let mut bytes = parts.next()?.as_bytes().to_vec();
     for part in parts {
         let (digits, rest) = part.split_at_checked(2)?;
-        // A sign would be a number too.
+        // `from_str_radix` accepts a sign.
         if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
             return None;
         }

@@ -1,4 +1,4 @@
-//! [`Node`]: a place in the JSON of a request, and [`Unreadable`], what is wrong there.
+//! [`Node`]: a place in the JSON of a request, and [`Unreadable`], an error at a place.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value as Json;
 
-/// Why a request cannot be read: where, and what should be there. Never what is there.
+/// An error of parsing a request: the place and the expected value, never the found value.
 #[derive(Debug, PartialEq, Eq)]
 pub(in super::super) struct Unreadable {
     path: String,
@@ -34,11 +34,11 @@ impl Unreadable {
 impl fmt::Display for Unreadable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = if self.path.is_empty() { "the body" } else { &self.path };
-        write!(f, "The stand-in cannot read the request: {place} is not {}.", self.expected)
+        write!(f, "FakeBedrock cannot read the request: {place} is not {}.", self.expected)
     }
 }
 
-/// A place in the JSON of a request. A member that is `null` is one that is not there.
+/// A place in the JSON of a request. A member that is `null` counts as missing.
 #[derive(Clone, Copy)]
 pub(super) struct Node<'a>(&'a Json);
 
@@ -47,7 +47,7 @@ impl<'a> Node<'a> {
         Self(json)
     }
 
-    /// What `read` makes of a member that is there.
+    /// Reads a member, if it is not missing.
     pub(super) fn get<T>(
         self,
         member: &str,
@@ -57,7 +57,7 @@ impl<'a> Node<'a> {
         json.map(|json| read(Node(json)).map_err(|error| error.within(member))).transpose()
     }
 
-    /// What `read` makes of a member that has to be there.
+    /// Reads a required member.
     pub(super) fn require<T>(
         self,
         member: &str,
@@ -66,7 +66,7 @@ impl<'a> Node<'a> {
         self.get(member, read)?.ok_or_else(|| Unreadable::at(member, "there"))
     }
 
-    /// What `read` makes of each item of a member that is there.
+    /// Reads each item of a member, if it is not missing.
     pub(super) fn list<T>(
         self,
         member: &str,
@@ -75,7 +75,7 @@ impl<'a> Node<'a> {
         self.get(member, |node| node.items(read))
     }
 
-    /// What `read` makes of each item of this list.
+    /// Reads each item of this list.
     pub(super) fn items<T>(
         self,
         mut read: impl FnMut(Node<'a>) -> Result<T, Unreadable>,
@@ -85,7 +85,7 @@ impl<'a> Node<'a> {
         items.iter().enumerate().map(read).collect()
     }
 
-    /// What `read` makes of the one member of a union.
+    /// Reads the only member of a union.
     pub(super) fn one_of<T>(
         self,
         read: impl FnOnce(&'a str, Node<'a>) -> Result<T, Unreadable>,

@@ -1,4 +1,4 @@
-//! What the SDK can write is read as it was, and what it cannot write is told.
+//! Requests of the SDK are read back, and errors name their place.
 
 use aws_sdk_bedrockruntime::types::SystemContentBlock;
 use serde_json::json;
@@ -10,7 +10,7 @@ fn read(body: &Json) -> Result<ConverseInput, String> {
     input("model".to_owned(), body.to_string().as_bytes()).map_err(|error| error.to_string())
 }
 
-/// Each block of a message, as the SDK writes it; `tests/bedrock_wire.rs` holds `to_json` to that.
+/// All kinds of blocks as the SDK writes them, which `tests/bedrock_wire.rs` compares with `to_json`.
 fn blocks() -> Vec<Json> {
     let s3 = json!({"s3Location": {"uri": "s3://calls/1", "bucketOwner": "123456789012"}});
     let bytes = json!({"bytes": "AAH+/w=="});
@@ -59,7 +59,7 @@ fn blocks() -> Vec<Json> {
 }
 
 #[test]
-fn every_block_is_read_as_it_was() {
+fn all_blocks_survive_a_round_trip() {
     for block in blocks() {
         let message = json!({"role": "assistant", "content": [block]});
         let input = read(&json!({"messages": [message]})).unwrap();
@@ -68,7 +68,7 @@ fn every_block_is_read_as_it_was() {
 }
 
 #[test]
-fn what_stands_beside_the_messages_is_read() {
+fn prompts_tools_and_settings_are_read() {
     let body = json!({
         "messages": null,
         "system": [{"text": "You answer."}, {"cachePoint": {"type": "default"}}, {"guardContent": {"text": {"text": "x"}}}],
@@ -112,13 +112,13 @@ fn what_stands_beside_the_messages_is_read() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_with_its_place() {
+fn unreadable_request_is_reported_with_its_place() {
     let of_block = |block: Json| json!({"messages": [{"role": "user", "content": [{"text": "Hi"}, block]}]});
-    for (body, told) in [
+    for (body, error) in [
         (json!({"messages": "Hi"}), "messages is not a list"),
         (json!({"messages": [{"role": "robot", "content": []}]}), "messages.0.role is not a role"),
-        (json!({"messages": [{"role": "user"}]}), "messages.0 is not whole"),
-        (of_block(json!({"smell": {}})), "messages.0.content.1.smell is not a kind of block that the stand-in knows"),
+        (json!({"messages": [{"role": "user"}]}), "messages.0 is not complete"),
+        (of_block(json!({"smell": {}})), "messages.0.content.1.smell is not a known kind of block"),
         (of_block(json!({})), "messages.0.content.1 is not a map with one member"),
         (of_block(json!({"text": "a", "image": {}})), "messages.0.content.1 is not a map with one member"),
         (of_block(json!({"toolUse": {"name": "x"}})), "messages.0.content.1.toolUse.toolUseId is not there"),
@@ -128,12 +128,12 @@ fn what_cannot_be_read_is_told_with_its_place() {
         ),
         (json!({"inferenceConfig": {"maxTokens": 1.5}}), "inferenceConfig.maxTokens is not a small whole number"),
     ] {
-        assert_eq!(read(&body), Err(format!("The stand-in cannot read the request: {told}.")));
+        assert_eq!(read(&body), Err(format!("FakeBedrock cannot read the request: {error}.")));
     }
 }
 
 #[test]
-fn the_operation_is_in_the_path() {
+fn path_names_model_and_operation() {
     for (path, found) in [
         ("/model/eu.amazon.nova-lite-v1%3A0/converse", Some(("eu.amazon.nova-lite-v1:0", false))),
         ("/model/arn%3Aaws%2Fx%C3%A9/converse-stream", Some(("arn:aws/xé", true))),

@@ -1,4 +1,4 @@
-//! Whatever stands in a request.
+//! Repairs of random requests.
 
 use aws_sdk_bedrockruntime::types::{S3Location, VideoBlock, VideoFormat};
 
@@ -77,8 +77,8 @@ fn profile() -> impl Strategy<Value = Profile> {
             profile.last_text_trimmed,
             profile.tool_results_first,
             profile.text_beside_tools,
-            profile.takes_videos,
-            profile.takes_s3,
+            profile.supports_videos,
+            profile.supports_s3,
         ] = flags;
         profile.cache_points = places;
         profile.max_cache_points = points;
@@ -88,8 +88,8 @@ fn profile() -> impl Strategy<Value = Profile> {
     })
 }
 
-/// What a model would read of it, in order: texts that say something, and ids of calls and results.
-fn said(messages: &[Message]) -> Vec<String> {
+/// Returns the texts that are not blank.
+fn texts(messages: &[Message]) -> Vec<String> {
     let blocks = messages.iter().flat_map(|message| &message.content);
     let texts = blocks.filter_map(|block| block.as_text().ok()).filter(|text| !is_blank(text));
     texts.map(|text| text.replace("\\[", "[").trim_end().to_owned()).collect()
@@ -99,8 +99,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn bedrock_would_take_what_is_mended(messages in messages(), profile in profile(), tools: bool) {
-        let before = said(&messages);
+    fn repaired_request_is_valid_and_keeps_all_texts(messages in messages(), profile in profile(), tools: bool) {
+        let before = texts(&messages);
         let mut input = input(messages);
         input.system = Some(vec![SystemContentBlock::Text(" ".into()), SystemContentBlock::CachePoint(cache_point())]);
         if !tools {
@@ -110,8 +110,7 @@ proptest! {
         let repairs = repair(&mut input, &profile);
         prop_assert_eq!(validate(&input, &profile), []);
         prop_assert!(!was_valid || repairs.is_empty());
-        // The words stay.
-        let after = said(input.messages());
+        let after = texts(input.messages());
         for text in before {
             prop_assert!(after.contains(&text), "{:?} is lost", text);
         }

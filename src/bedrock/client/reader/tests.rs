@@ -1,4 +1,4 @@
-//! What comes of the events that Bedrock sends, one after the other.
+//! Events of Bedrock become events of the model.
 
 use aws_sdk_bedrockruntime::types::{
     ContentBlockDeltaEvent, ContentBlockStartEvent, ContentBlockStopEvent, ConversationRole,
@@ -46,12 +46,12 @@ fn tokens() -> TokenUsage {
 }
 
 fn read(events: impl IntoIterator<Item = Event>) -> Result<(Vec<ModelEvent>, Partial), Failure> {
-    let mut reading = Reading::default();
+    let mut reader = AnswerReader::default();
     let mut read = Vec::new();
     for event in events {
-        read.extend(reading.read(event)?);
+        read.extend(reader.read(event)?);
     }
-    Ok((read, reading.received()))
+    Ok((read, reader.received()))
 }
 
 fn tool_call(id: &str, arguments: serde_json::Value) -> ModelEvent {
@@ -63,7 +63,7 @@ fn all_tokens() -> ModelEvent {
 }
 
 #[test]
-fn texts_and_calls_are_told_and_reasoning_is_not() {
+fn reasoning_is_dropped_from_the_events() {
     let thought = ContentBlockDelta::ReasoningContent(ReasoningContentBlockDelta::Text("a secret".to_owned()));
     let metadata = ConverseStreamMetadataEvent::builder().usage(tokens()).build();
     let (events, received) = read([
@@ -96,7 +96,7 @@ fn texts_and_calls_are_told_and_reasoning_is_not() {
 }
 
 #[test]
-fn each_stop_reason_has_its_own() {
+fn stop_reasons_are_mapped() {
     for (reason, expected) in [
         ("end_turn", StopReason::EndTurn),
         ("tool_use", StopReason::ToolUse),
@@ -116,26 +116,26 @@ fn each_stop_reason_has_its_own() {
 }
 
 #[test]
-fn a_call_that_cannot_be_read_is_an_error_without_its_words() {
+fn malformed_call_is_an_error_without_its_arguments() {
     let deep = format!("{}{}", "[".repeat(40), "]".repeat(40));
     for (events, why) in [
         (
             vec![call(1, "a"), input(1, "{\"pin\": 4711,}"), end(1)],
-            "a tool call: arguments of 14 bytes are no JSON from line 1, column 14 on",
+            "a tool call: arguments of 14 bytes are not JSON: error at line 1, column 14",
         ),
         (vec![call(1, "a"), input(1, &deep), end(1)], "a tool call: lists and maps nest at most 32 deep"),
         (vec![call(1, "my pin"), end(1)], "a tool call: "),
         (vec![call(1, "a"), input(1, "{")], "a tool call without an end"),
-        (vec![input(1, "{")], "arguments without their tool call"),
+        (vec![input(1, "{")], "arguments without a tool call"),
     ] {
         let failure = read(events.into_iter().chain([stop("tool_use")])).unwrap_err();
-        let Failure::Malformed(told) = &failure else { panic!("{failure:?}") };
-        assert!(told.starts_with(why) && !told.contains("4711") && !told.contains("my pin"), "{told}");
+        let Failure::Malformed(shown) = &failure else { panic!("{failure:?}") };
+        assert!(shown.starts_with(why) && !shown.contains("4711") && !shown.contains("my pin"), "{shown}");
     }
 }
 
 #[test]
-fn a_call_in_which_the_answer_was_cut_never_was_one() {
+fn call_is_dropped_when_the_answer_ends_within_it() {
     for events in [vec![call(1, "a"), input(1, "{\"id\""), end(1)], vec![call(1, "a"), input(1, "{\"id\"")]] {
         let (read, received) = read(events.into_iter().chain([stop("max_tokens")])).unwrap();
         assert_eq!(read, [ModelEvent::Stop(StopReason::MaxTokens)]);
@@ -150,7 +150,7 @@ fn whole(content: Vec<ContentBlock>, reason: &str) -> ConverseOutput {
 }
 
 #[test]
-fn a_whole_answer_brings_the_same_events() {
+fn answer_in_one_piece_has_the_same_events() {
     let thought = ReasoningTextBlock::builder().text("a secret").build().unwrap();
     let arguments = to_document(&Value::try_from(json!({"id": 7})).unwrap());
     let call = |id: &str| {
@@ -158,9 +158,9 @@ fn a_whole_answer_brings_the_same_events() {
         ContentBlock::ToolUse(call.build().unwrap())
     };
     let thought = ContentBlock::ReasoningContent(ReasoningContentBlock::ReasoningText(thought));
-    let mut reading = Reading::default();
+    let mut reader = AnswerReader::default();
     let text = ContentBlock::Text("One moment.".to_owned());
-    let events = reading.read_whole(whole(vec![thought, text.clone(), call("a")], "tool_use")).unwrap();
+    let events = reader.read_whole(whole(vec![thought, text.clone(), call("a")], "tool_use")).unwrap();
     let expected = [
         ModelEvent::Text("One moment.".into()),
         tool_call("a", json!({"id": 7})),
@@ -168,12 +168,12 @@ fn a_whole_answer_brings_the_same_events() {
         all_tokens(),
     ];
     assert_eq!(events, expected);
-    assert_eq!(reading.received(), Partial { text_bytes: 11, tool_calls: 1 });
+    assert_eq!(reader.received(), Partial { text_bytes: 11, tool_calls: 1 });
 
-    let mut reading = Reading::default();
-    let failure = reading.read_whole(whole(vec![text, call("my pin")], "tool_use")).unwrap_err();
+    let mut reader = AnswerReader::default();
+    let failure = reader.read_whole(whole(vec![text, call("my pin")], "tool_use")).unwrap_err();
     assert!(matches!(failure, Failure::Malformed(_)));
-    assert_eq!(reading.received(), Partial::default());
+    assert_eq!(reader.received(), Partial::default());
     let nothing = ConverseOutput::builder().stop_reason(types::StopReason::EndTurn).build().unwrap();
-    assert!(matches!(Reading::default().read_whole(nothing), Err(Failure::Malformed(_))));
+    assert!(matches!(AnswerReader::default().read_whole(nothing), Err(Failure::Malformed(_))));
 }

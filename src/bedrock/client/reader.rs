@@ -1,4 +1,4 @@
-//! [`Reading`]: what Bedrock sends, as the events of a model.
+//! [`AnswerReader`]: converts Bedrock's events to the events of a model.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +14,14 @@ use crate::bedrock::document::from_document;
 use crate::message::{Text, ToolCall, Value};
 use crate::model::{Failure, ModelEvent, Partial, StopReason, Usage};
 
-/// What was read of an answer so far.
+/// The part of an answer that was read so far.
 ///
-/// Reasoning is left out, for it is neither spoken nor kept; so is what a newer Bedrock sends that nobody asked for.
+/// Reasoning is dropped, because it is neither spoken nor kept. Unknown events are dropped too.
 #[derive(Default)]
-pub(super) struct Reading {
+pub(crate) struct AnswerReader {
     open: BTreeMap<i32, OpenCall>,
-    /// Why a tool call could not be read. It only counts once it is known that the answer was not cut there.
-    unreadable: Option<String>,
+    /// The error of a malformed tool call. It is reported at the stop, because a truncated answer may end within a call.
+    malformed: Option<String>,
     received: Partial,
     has_begun: bool,
 }
@@ -31,18 +31,20 @@ struct OpenCall {
     input: String,
 }
 
-impl Reading {
-    pub(super) fn received(&self) -> Partial {
+impl AnswerReader {
+    pub(crate) fn received(&self) -> Partial {
         self.received
     }
 
-    /// Whether a piece of the answer has come.
-    pub(super) fn has_begun(&self) -> bool {
+    /// Returns whether a text or a tool call has started.
+    pub(crate) fn has_begun(&self) -> bool {
         self.has_begun
     }
 
-    /// What one event of the stream brings. Errors: an answer that cannot be read.
-    pub(super) fn read(&mut self, event: Event) -> Result<Option<ModelEvent>, Failure> {
+    /// Converts an event of the stream.
+    ///
+    /// Returns [`Failure::Malformed`] if the answer cannot be read.
+    pub(crate) fn read(&mut self, event: Event) -> Result<Option<ModelEvent>, Failure> {
         self.has_begun |= matches!(event, Event::ContentBlockStart(_) | Event::ContentBlockDelta(_));
         Ok(match event {
             Event::ContentBlockStart(event) => {
@@ -55,7 +57,7 @@ impl Reading {
                 Some(ContentBlockDelta::Text(text)) => self.text(text),
                 Some(ContentBlockDelta::ToolUse(delta)) => {
                     let Some(call) = self.open.get_mut(&event.content_block_index) else {
-                        return Err(Failure::Malformed("arguments without their tool call".to_owned()));
+                        return Err(Failure::Malformed("arguments without a tool call".to_owned()));
                     };
                     call.input.push_str(&delta.input);
                     None
@@ -72,8 +74,10 @@ impl Reading {
         })
     }
 
-    /// What a whole answer brings. Errors: an answer that cannot be read.
-    pub(super) fn read_whole(&mut self, output: ConverseOutput) -> Result<Vec<ModelEvent>, Failure> {
+    /// Converts an answer in one piece.
+    ///
+    /// Returns [`Failure::Malformed`] if the answer cannot be read.
+    pub(crate) fn read_whole(&mut self, output: ConverseOutput) -> Result<Vec<ModelEvent>, Failure> {
         let Some(types::ConverseOutput::Message(message)) = output.output else {
             return Err(Failure::Malformed("an answer without a message".to_owned()));
         };
@@ -83,7 +87,7 @@ impl Reading {
                 ContentBlock::Text(text) => self.text(text),
                 ContentBlock::ToolUse(call) => {
                     let arguments = match &call.input {
-                        // What the model wrote and is no JSON, nothing included.
+                        // Bedrock sends arguments that are not JSON as a string, which may be empty.
                         Document::String(input) => arguments(input),
                         input => from_document(input).map_err(|error| error.to_string()),
                     };
@@ -92,7 +96,7 @@ impl Reading {
                 _ => None,
             });
         }
-        // Texts and calls count as received once they are handed on, and here that is with the rest.
+        // If the answer fails, no event is emitted, so nothing counts as received.
         events.push(self.stop(&output.stop_reason).inspect_err(|_| self.received = Partial::default())?);
         events.extend(output.usage.as_ref().map(usage).map(ModelEvent::Usage));
         Ok(events)
@@ -111,7 +115,7 @@ impl Reading {
                 Some(ModelEvent::ToolCall(call))
             }
             Err(why) => {
-                self.unreadable.get_or_insert(why);
+                self.malformed.get_or_insert(why);
                 None
             }
         }
@@ -130,11 +134,11 @@ impl Reading {
             }
             other => StopReason::Other(other.as_str().into()),
         };
-        // An answer that is cut may end within a call, which then never was one.
-        let is_cut = matches!(reason, StopReason::MaxTokens | StopReason::ContextFull | StopReason::Filtered);
-        match self.unreadable.take() {
-            Some(why) if !is_cut => Err(Failure::Malformed(format!("a tool call: {why}"))),
-            None if !is_cut && !self.open.is_empty() => {
+        // A truncated answer may end within a call, which is dropped.
+        let is_truncated = matches!(reason, StopReason::MaxTokens | StopReason::ContextFull | StopReason::Filtered);
+        match self.malformed.take() {
+            Some(why) if !is_truncated => Err(Failure::Malformed(format!("a tool call: {why}"))),
+            None if !is_truncated && !self.open.is_empty() => {
                 Err(Failure::Malformed("a tool call without an end".to_owned()))
             }
             _ => Ok(ModelEvent::Stop(reason)),
@@ -142,19 +146,19 @@ impl Reading {
     }
 }
 
-/// Nothing is no arguments. Errors: what is wrong, in words that tell nothing of them.
+/// Parses arguments. An empty text is an empty object. The error quotes no arguments.
 fn arguments(input: &str) -> Result<Value, String> {
     if input.is_empty() {
         return Value::map::<String, Value>([]).map_err(|error| error.to_string());
     }
     let json: Json = serde_json::from_str(input).map_err(|error| {
         let (line, column) = (error.line(), error.column());
-        format!("arguments of {} bytes are no JSON from line {line}, column {column} on", input.len())
+        format!("arguments of {} bytes are not JSON: error at line {line}, column {column}", input.len())
     })?;
     Value::try_from(json).map_err(|error| error.to_string())
 }
 
-/// Bedrock counts what its cache read and wrote apart from the input.
+/// Bedrock's input tokens exclude the tokens that its cache read and wrote.
 fn usage(tokens: &TokenUsage) -> Usage {
     let count = |tokens: i32| u64::try_from(tokens).unwrap_or(0);
     let cache_read_tokens = tokens.cache_read_input_tokens.map_or(0, count);

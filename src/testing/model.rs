@@ -1,0 +1,193 @@
+//! [`ScriptedModel`]: a model that answers from a script.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::{StreamExt, stream};
+
+use super::bedrock::{BedrockException, DEFAULT_TEXT, EVENTS_AT_ONCE, Fault, Refusal, ScriptedReply, events};
+use crate::bedrock::{AnswerReader, ErrorResponse};
+use crate::model::{Failure, Generation, Model, ModelError, ModelEvent, ModelRequest, Partial, Usage};
+
+/// A model that answers from a script and keeps its requests.
+///
+/// Each request takes the next [`reply`](Self::reply). Without one, the answer is `Yes, I am here.` The replies are those of
+/// [`FakeBedrock`](super::FakeBedrock), with the same events, pace and faults. Unlike it, this model uses no SDK client: it
+/// repairs and validates nothing, and has no deadlines, so a reply that hangs never ends. All waits use tokio's clock.
+///
+/// Clones share the script and the requests.
+///
+/// ```
+/// use futures_util::StreamExt;
+/// use verbale::model::{Model, ModelEvent, ModelRequest};
+/// use verbale::testing::{BedrockException, ScriptedModel, ScriptedReply};
+///
+/// #[tokio::main(flavor = "current_thread")]
+/// async fn main() {
+///     let model = ScriptedModel::new();
+///     model.reply(ScriptedReply::text("On Friday.").usage(12, 3));
+///     model.reply(ScriptedReply::refused(BedrockException::Throttling));
+///
+///     let request = ModelRequest::default().with_system(["You answer the phone."]);
+///     let events: Vec<_> = model.generate(request.clone()).collect().await;
+///     assert!(matches!(&events[0], Ok(ModelEvent::Text(text)) if text.as_str() == "On"));
+///     let events: Vec<_> = model.generate(request.clone()).collect().await;
+///     assert!(matches!(&events[..], [Err(error)] if error.is_retryable()));
+///
+///     assert_eq!(model.requests(), [request.clone(), request]);
+/// }
+/// ```
+#[derive(Clone, Default)]
+pub struct ScriptedModel(Arc<Mutex<Script>>);
+
+#[derive(Default)]
+struct Script {
+    replies: VecDeque<ScriptedReply>,
+    requests: Vec<ModelRequest>,
+}
+
+impl ScriptedModel {
+    /// Creates a model with an empty script.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the reply to the next request that has none yet.
+    pub fn reply(&self, reply: ScriptedReply) {
+        self.script().replies.push_back(reply);
+    }
+
+    /// Returns all requests so far, in the order in which their answers were first polled.
+    #[must_use]
+    pub fn requests(&self) -> Vec<ModelRequest> {
+        self.script().requests.clone()
+    }
+
+    fn script(&self) -> MutexGuard<'_, Script> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn start(&self, request: ModelRequest) -> Vec<Step> {
+        let messages = request.messages.iter().flat_map(|message| message.contents().texts());
+        let prompts = request.system.iter().chain(&request.late_system).chain(&request.memory);
+        let bytes = messages.map(|text| text.len()).chain(prompts.map(|text| text.len())).sum();
+        let mut script = self.script();
+        script.requests.push(request);
+        let reply = script.replies.pop_front().unwrap_or_else(|| ScriptedReply::text(DEFAULT_TEXT));
+        steps(&reply, bytes)
+    }
+}
+
+impl Model for ScriptedModel {
+    fn generate(&self, request: ModelRequest) -> Generation {
+        let model = self.clone();
+        let steps = stream::once(async move { stream::iter(model.start(request)) }).flatten();
+        Box::pin(steps.filter_map(Step::run).fuse())
+    }
+}
+
+/// Shows the number of requests, not the words.
+impl fmt::Debug for ScriptedModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScriptedModel").field("requests", &self.script().requests.len()).finish_non_exhaustive()
+    }
+}
+
+enum Step {
+    Wait(Duration),
+    Emit(ModelEvent),
+    Fail(Failure, Partial),
+    Hang,
+}
+
+impl Step {
+    async fn run(self) -> Option<Result<ModelEvent, ModelError>> {
+        match self {
+            Self::Wait(wait) => {
+                if !wait.is_zero() {
+                    tokio::time::sleep(wait).await;
+                }
+                None
+            }
+            Self::Emit(event) => Some(Ok(event)),
+            Self::Fail(failure, received) => Some(Err(ModelError::new(failure, received))),
+            Self::Hang => std::future::pending().await,
+        }
+    }
+}
+
+fn steps(reply: &ScriptedReply, request_bytes: usize) -> Vec<Step> {
+    let mut steps = vec![Step::Wait(reply.first_token_after)];
+    let mut reader = AnswerReader::default();
+    if let Some(Fault::HangBefore) = reply.fault {
+        return vec![Step::Hang];
+    }
+    if let Some(refusal) = &reply.refusal {
+        steps.push(Step::Fail(refused(refusal), Partial::default()));
+        return steps;
+    }
+    let events = events(reply);
+    // The usage follows the last of them.
+    let count = events.len() + 1;
+    let (sound, failure) = match reply.fault {
+        None | Some(Fault::HangBefore) => (count, None),
+        Some(Fault::HangAfter(events)) => (events, None),
+        Some(Fault::EndAfter(events)) => (events, Some(Failure::Truncated)),
+        Some(Fault::CutAfter(events)) => (events.min(count - 1), Some(Failure::Cut)),
+        Some(Fault::MalformedAfter(events)) => {
+            (events.min(count - 1), Some(Failure::Malformed("an event of the stream".to_owned())))
+        }
+        Some(Fault::ExceptionAfter(events, exception)) => (events, Some(raised(exception))),
+    };
+    let mut is_stopped = false;
+    for (number, event) in events.into_iter().take(sound).enumerate() {
+        if number >= EVENTS_AT_ONCE {
+            steps.push(Step::Wait(reply.between_events));
+        }
+        match reader.read(event) {
+            Ok(event) => {
+                is_stopped |= matches!(event, Some(ModelEvent::Stop(_)));
+                steps.extend(event.map(Step::Emit));
+            }
+            Err(failure) => {
+                steps.push(Step::Fail(failure, reader.received()));
+                return steps;
+            }
+        }
+    }
+    if sound >= EVENTS_AT_ONCE && !matches!(reply.fault, Some(Fault::EndAfter(_))) {
+        steps.push(Step::Wait(reply.between_events));
+    }
+    if sound >= count {
+        let (input, output_tokens, cache_read_tokens, cache_write_tokens) = reply.tokens(request_bytes);
+        let input_tokens = input + cache_read_tokens + cache_write_tokens;
+        let usage = Usage { input_tokens, cache_read_tokens, cache_write_tokens, output_tokens };
+        steps.push(Step::Emit(ModelEvent::Usage(usage)));
+    }
+    match (failure, reply.fault) {
+        // After the stop the answer is complete: a failure loses only the usage.
+        (Some(failure), _) if !is_stopped => steps.push(Step::Fail(failure, reader.received())),
+        (_, Some(Fault::HangAfter(_))) => steps.push(Step::Hang),
+        _ => {}
+    }
+    steps
+}
+
+fn refused(refusal: &Refusal) -> Failure {
+    let (code, status, message) = match refusal {
+        Refusal::BedrockException(exception, message) => {
+            (Some(exception.name()), exception.status(), Some(message.as_str()))
+        }
+        Refusal::BadGateway => (None, 502, None),
+    };
+    ErrorResponse { code, status: Some(status), message, request_id: None }.failure()
+}
+
+/// The failure of an exception within the answer, which has no status.
+fn raised(exception: BedrockException) -> Failure {
+    let message = Some(exception.wording());
+    ErrorResponse { code: Some(exception.name()), status: None, message, request_id: None }.failure()
+}
