@@ -43,7 +43,7 @@ pub struct Resolved {
 ///
 /// ```
 /// use verbale::contents::{Blob, ContentStore, MemoryStore, Owner, ResolveLimits, resolve};
-/// use verbale::message::{Media, MediaKind};
+/// use verbale::message::{Media, MediaKind, Source};
 /// use verbale::{Content, MessageWrapper, MessagesManager, PlainMessage};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
@@ -54,7 +54,7 @@ pub struct Resolved {
 /// store.put(&photo, &Owner::new("CA1")?).await?;
 ///
 /// let mut manager = MessagesManager::<PlainMessage>::new();
-/// manager.add_user(Content::from(Media::from_content_id(MediaKind::Image, photo.id().to_string())))?;
+/// manager.add_user(Content::from(Media::new(MediaKind::Image, Source::ContentId(photo.id().to_string().into()))))?;
 /// let window = manager.messages().map(|message| message.message().clone());
 /// let resolved = resolve(window, &store, ResolveLimits::default()).await;
 /// let Content::Media(image) = &resolved.messages[0].contents()[0] else { unreachable!() };
