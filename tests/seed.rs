@@ -100,7 +100,7 @@ fn first_usage_example_of_the_design_runs() {
     assert_eq!(metadata["aux"].as_m().unwrap()["stopped"], AttributeValue::Bool(true));
     assert_eq!(metadata["timing"].as_m().unwrap()["playStart"], AttributeValue::N(now.to_string()));
 
-    // Get the last summary, for the prompt.
+    // The prompt uses the last summary.
     let last: Option<&BedrockMessage> = manager.last_summary();
     assert_eq!(last.unwrap().contents(), &"...".into());
 

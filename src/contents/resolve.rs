@@ -26,7 +26,7 @@ const MAX_BYTES: u64 = 96 << 20;
 ///
 /// ```
 /// use verbale::contents::{Blob, ContentStore, MemoryStore, Owner, resolve};
-/// use verbale::message::{Media, MediaKind};
+/// use verbale::message::{Media, MediaKind, Source};
 /// use verbale::{Content, MessageWrapper, MessagesManager, PlainMessage};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
@@ -37,7 +37,7 @@ const MAX_BYTES: u64 = 96 << 20;
 /// store.put(&photo, &Owner::new("CA1")?).await?;
 ///
 /// let mut manager = MessagesManager::<PlainMessage>::new();
-/// manager.add_user(Content::from(Media::from_content_id(MediaKind::Image, photo.id().to_string())))?;
+/// manager.add_user(Content::from(Media::new(MediaKind::Image, Source::ContentId(photo.id().to_string().into()))))?;
 /// let window = manager.messages().map(|message| message.message().clone());
 /// let (messages, problems) = resolve(window, &store).await;
 /// assert!(problems.is_empty());
