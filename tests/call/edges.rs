@@ -354,7 +354,7 @@ async fn the_rule_for_tools_stands_in_the_system_prompt() {
     let model = Scripted::default();
     let call = builder(&model).tool(Tool::raw(spec("quick"), quick)).open().unwrap();
     turn(&call, "Hello").await;
-    assert!(model.requests()[0].system[0].starts_with("Never"));
+    assert!(model.requests()[0].system[0].starts_with("The record of the call lists"));
     let model = Scripted::default();
     let call = builder(&model).open().unwrap();
     turn(&call, "Hello").await;
