@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{ID, PLAIN};
-use crate::exchange::export::{Losses, Lost};
+use crate::exchange::export::{Loss, Losses};
 use crate::exchange::json::Json;
 use crate::message::{Content, Document, Map, Media, MessageId, ResultContent, Source, Value};
 
@@ -14,22 +14,21 @@ pub(in crate::exchange) enum Naming {
     Unnamed,
 }
 
-/// Writes a content. Returns nothing for a tool call or a result, or for what only a newer version knows.
+/// Writes a content. Returns `None` for tool calls, results and contents of a newer version.
 pub(in crate::exchange) fn write<'a>(
     content: &'a Content,
     naming: Naming,
     of: MessageId,
     losses: &mut Losses,
 ) -> Option<Json<'a>> {
-    let lost = match content {
+    let loss = match content {
         Content::Text(text) => return Some(text_block(text.as_str())),
         Content::Media(media) => return Some(media_block(media, naming, of, losses)),
         Content::Document(document) => return Some(document_block(document, naming, of, losses)),
-        Content::ToolCall(_) => Lost::ToolCall,
-        Content::ToolResult(_) => Lost::ToolResult,
-        Content::Unknown(_) => Lost::Unknown,
+        Content::ToolCall(_) | Content::ToolResult(_) => Loss::ToolCall,
+        Content::Unknown(_) => Loss::Unknown,
     };
-    losses.note(of, lost);
+    losses.note(of, loss);
     None
 }
 
@@ -47,12 +46,13 @@ pub(in crate::exchange) fn write_of_result<'a>(
         ResultContent::Media(media) => media_block(media, Naming::Unnamed, of, losses),
         ResultContent::Document(document) => document_block(document, Naming::Unnamed, of, losses),
         ResultContent::Unknown(_) => {
-            losses.note(of, Lost::Unknown);
+            losses.note(of, Loss::Unknown);
             return None;
         }
     })
 }
 
+/// Writes a text with its `type`, as OpenAI and Anthropic have it too.
 pub(in crate::exchange) fn text_block<'a>(text: impl Into<Cow<'a, str>>) -> Json<'a> {
     Json::object([("type", Some("text".into())), ("text", Some(Json::text(text)))])
 }
@@ -64,7 +64,7 @@ fn media_block<'a>(media: &'a Media, naming: Naming, of: MessageId, losses: &mut
 fn document_block<'a>(document: &'a Document, naming: Naming, of: MessageId, losses: &mut Losses) -> Json<'a> {
     let mime_type = document.mime_type.as_deref();
     match &document.source {
-        // A text in a store, as it is read.
+        // A text in a content store is imported as such a document.
         Source::ContentId(id)
             if document.title.is_none()
                 && document.unknown.is_none()
@@ -89,7 +89,7 @@ fn named<'a>(kind: &'a str, naming: Naming, source: &Source) -> Json<'a> {
     Json::object([("type", Some(kind.into())), ("source", (naming == Naming::Named).then(|| name.into()))])
 }
 
-/// The entries of media but for the `type`.
+/// Returns the entries of media without the `type`.
 pub(in crate::exchange) fn media_entries<'a>(media: &'a Media, of: MessageId, losses: &mut Losses) -> Json<'a> {
     Json::object([
         source_entry(&media.source),
@@ -99,7 +99,7 @@ pub(in crate::exchange) fn media_entries<'a>(media: &'a Media, of: MessageId, lo
     ])
 }
 
-/// The entries of a document but for the `type`.
+/// Returns the entries of a document without the `type`.
 pub(in crate::exchange) fn document_entries<'a>(
     document: &'a Document,
     of: MessageId,
@@ -113,8 +113,8 @@ pub(in crate::exchange) fn document_entries<'a>(
     ])
 }
 
-/// The entry that says where data is.
-pub(in crate::exchange) fn source_entry(source: &Source) -> (&str, Option<Json<'_>>) {
+/// Returns the entry that locates the data.
+fn source_entry(source: &Source) -> (&str, Option<Json<'_>>) {
     match source {
         Source::Bytes(bytes) => ("data", Some(Json::Bytes(bytes))),
         Source::Url(url) => ("url", Some(url.into())),
@@ -124,8 +124,6 @@ pub(in crate::exchange) fn source_entry(source: &Source) -> (&str, Option<Json<'
 
 fn id_entry<'a>(unknown: Option<&'a Map>, of: MessageId, losses: &mut Losses) -> (&'a str, Option<Json<'a>>) {
     let id = unknown.and_then(|unknown| unknown.get(ID)).and_then(Value::as_str);
-    if unknown.map_or(0, |unknown| unknown.len()) > usize::from(id.is_some()) {
-        losses.note(of, Lost::Unknown);
-    }
+    losses.note_if(unknown.map_or(0, |unknown| unknown.len()) > usize::from(id.is_some()), of, Loss::Unknown);
     (ID, id.map(Json::from))
 }

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::formats::{self, S3};
 use crate::exchange::error::{ExchangeError, Problem};
-use crate::exchange::intake::{CallId, Intake, Tool};
+use crate::exchange::importer::{CallId, Importer, Tool};
 use crate::exchange::node::Node;
 use crate::exchange::{media, plain};
 use crate::message::{
@@ -75,10 +75,10 @@ struct InS3 {
     bucket_owner: Option<IgnoredAny>,
 }
 
-/// Reads a block. Returns no content for a cache point, which is the request's.
+/// Reads a block. Returns `None` for a cache point, which belongs to the request.
 pub(super) fn read<W: MessageWrapper>(
     node: &Node<'_, '_>,
-    intake: &mut Intake<W>,
+    importer: &mut Importer<W>,
 ) -> Result<Option<Content>, ExchangeError> {
     let (kind, node) = node.one_of(BLOCKS)?;
     Ok(Some(match kind {
@@ -86,7 +86,7 @@ pub(super) fn read<W: MessageWrapper>(
         "toolUse" => {
             let call: ToolUse<'_> = node.object()?;
             let input = plain::read(&node.under("input", call.input))?;
-            intake.call(&node, call.tool_use_id.0, call.name.0, input)?.into()
+            importer.call(&node, call.tool_use_id.0, call.name.0, input)?.into()
         }
         "toolResult" => {
             let result: ToolResult<'_> = node.object()?;
@@ -98,18 +98,13 @@ pub(super) fn read<W: MessageWrapper>(
                 Some(Status::Error) => Outcome::Failure(failure(&node, &contents)?),
                 Some(Status::Success) | None => Outcome::Success(contents),
             };
-            intake.result(&node, &result.tool_use_id.0, outcome)?.into()
+            importer.result(&node, &result.tool_use_id.0, outcome)?.into()
         }
-        kind => match part(kind, &node)? {
-            ResultContent::Text(text) => Content::Text(text),
-            ResultContent::Media(media) => Content::Media(media),
-            ResultContent::Document(document) => Content::Document(document),
-            ResultContent::Json(_) | ResultContent::Unknown(_) => return Ok(None),
-        },
+        kind => return Ok(media::content(part(kind, &node)?)),
     }))
 }
 
-/// Reads what a message and a result have in common.
+/// Reads a block that a message and a result have in common.
 fn part(kind: &str, node: &Node<'_, '_>) -> Result<ResultContent, ExchangeError> {
     Ok(match kind {
         "text" => ResultContent::Text(node.text()?),
@@ -125,7 +120,7 @@ fn part(kind: &str, node: &Node<'_, '_>) -> Result<ResultContent, ExchangeError>
 fn failure(node: &Node<'_, '_>, contents: &[ResultContent]) -> Result<ToolCallError, ExchangeError> {
     match contents {
         [ResultContent::Text(text)] => ToolCallError::new(text.clone()).map_err(|error| node.error(error)),
-        _ => Err(node.error(Problem::not_kept("an error that is told in anything but one text"))),
+        _ => Err(node.error(Problem::not_kept("a failed result that is not exactly one text"))),
     }
 }
 
@@ -145,7 +140,7 @@ fn read_document(node: &Node<'_, '_>) -> Result<Document, ExchangeError> {
 
 fn mime_type(node: &Node<'_, '_>, kind: Option<MediaKind>, file: &File<'_>) -> Result<Text, ExchangeError> {
     let mime_type = formats::mime_type(kind, &file.format).map(Text::from);
-    mime_type.ok_or_else(|| node.error(Problem::UnknownName { known: formats::known(kind) }))
+    mime_type.ok_or_else(|| node.error(Problem::unknown_name(&formats::known(kind))))
 }
 
 fn read_source(node: &Node<'_, '_>, file: &File<'_>) -> Result<Source, ExchangeError> {
@@ -159,10 +154,10 @@ fn read_source(node: &Node<'_, '_>, file: &File<'_>) -> Result<Source, ExchangeE
                 return Err(node.error(Problem::not_kept("the owner of a bucket")));
             }
             if !location.uri.starts_with(S3) {
-                return Err(node.invalid("the `uri` of an `s3Location` begins with s3://"));
+                return Err(node.invalid("the `uri` of an `s3Location` must begin with s3://"));
             }
             Ok(Source::Url(location.uri))
         }
-        _ => Err(node.error(Problem::not_kept("a document that is given as texts"))),
+        _ => Err(node.error(Problem::not_kept("a document made of texts"))),
     }
 }

@@ -1,50 +1,55 @@
-//! Writing the items of a list of messages.
+//! Writes the items of a list of messages.
 
 use std::collections::HashMap;
 
-use crate::exchange::export::{Losses, Lost, role_name};
+use super::inline;
+use crate::exchange::export::{Export, Loss, Losses, each_message, role_name};
 use crate::exchange::json::{self, Json};
 use crate::exchange::{block, failure};
+use crate::manager::MessagesManager;
 use crate::message::{
-    Content, MediaKind, Message, MessageId, Outcome, ResultContent, Role, Text, ToolCall, ToolCallId, ToolResult, Value,
+    Content, MediaKind, Message, MessageId, MessageWrapper, Outcome, ResultContent, Role, Text, ToolCall, ToolCallId,
+    ToolResult, Value,
 };
 
+/// Exports the conversation.
+///
+/// [Losses](Export::losses) are summaries, text that was not heard, the parts of merged messages, and bytes in data.
+pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
+    let mut losses = Losses::default();
+    let list = json::Items::default();
+    let mut items = Items { list, inline: inline::results(manager), role: None, continues: false };
+    each_message(manager, &mut losses, |message, contents, losses| items.write(message, &contents, losses));
+    let messages = Json::Written(items.list);
+    losses.into_export(Json::object([("messages", Some(messages)), ("version", Some("1.0".into()))]).to_string())
+}
+
 /// The items, written message by message.
-pub(super) struct Items<'m> {
+struct Items<'m> {
     list: json::Items,
+    /// The results that are written beside their calls.
     inline: HashMap<&'m ToolCallId, &'m ToolResult>,
-    /// Who spoke last.
+    /// The role of the last item.
     role: Option<Role>,
-    /// Whether the next item has to say that it continues the last one.
+    /// Whether the next item gets `continues`.
     continues: bool,
 }
 
-impl<'m> Items<'m> {
-    /// Writes `inline` results beside their calls.
-    pub fn new(inline: HashMap<&'m ToolCallId, &'m ToolResult>) -> Self {
-        Self { list: json::Items::default(), inline, role: None, continues: false }
-    }
-
-    pub fn into_list(self) -> json::Items {
-        self.list
-    }
-
+impl Items<'_> {
     /// Writes the heard contents of a message.
-    pub fn write(&mut self, message: &Message, contents: &[Content], losses: &mut Losses) {
+    fn write(&mut self, message: &Message, contents: &[Content], losses: &mut Losses) {
         let (of, role) = (message.id(), message.role());
-        let told: Vec<&Content> = contents.iter().filter(|content| losses.says_something(of, content)).collect();
-        if told.is_empty() {
+        let written: Vec<&Content> = contents.iter().filter(|content| losses.is_written(of, content)).collect();
+        if written.is_empty() {
             return;
         }
-        if message.parts().len() > 1 || message.parts().any(|part| part.confidence().is_some()) {
-            losses.note(of, Lost::Parts);
-        }
+        losses.note_parts(message);
         if self.role.replace(role) != Some(role) || !role.is_spoken() {
             self.continues = false;
         }
-        // A text right before a call is part of the call's item.
+        // A text directly before a call belongs to the item of the call.
         let mut before: Option<&Text> = None;
-        for content in told {
+        for content in written {
             if let (Some(before), None) = (before, content.as_tool_call()) {
                 self.text(role, before);
             }
@@ -77,7 +82,7 @@ impl<'m> Items<'m> {
     }
 
     fn call(&mut self, before: Option<&Text>, call: &ToolCall, of: MessageId, losses: &mut Losses) {
-        losses.note_some(of, Lost::Unknown, &call.unknown);
+        losses.note_if(call.unknown.is_some(), of, Loss::Unknown);
         let entries = Json::object([
             ("message", Some(before.map_or("", Text::as_str).into())),
             ("tool_name", Some(call.name().as_str().into())),
@@ -102,16 +107,16 @@ impl<'m> Items<'m> {
     }
 
     fn item(&mut self, kind: &str, role: Role, entries: Json<'_>) {
-        let behind =
+        let common =
             Json::object([("role", Some(role_name(role).into())), ("continues", self.continues.then(|| true.into()))]);
-        self.list.push(&Json::object([("type", Some(kind.into()))]).and(entries).and(behind));
-        // Spoken messages of one role are merged in any case.
+        self.list.push(&Json::object([("type", Some(kind.into()))]).and(entries).and(common));
+        // An import merges consecutive messages of a spoken role anyway.
         self.continues |= !role.is_spoken();
     }
 }
 
 fn outcome_entries<'a>(result: &'a ToolResult, of: MessageId, losses: &mut Losses) -> Json<'a> {
-    losses.note_some(of, Lost::Unknown, &result.unknown);
+    losses.note_if(result.unknown.is_some(), of, Loss::Unknown);
     let contents = match result.outcome() {
         Outcome::Success(contents) => contents,
         Outcome::Failure(error) => {
@@ -121,7 +126,7 @@ fn outcome_entries<'a>(result: &'a ToolResult, of: MessageId, losses: &mut Losse
     let (one, parts) = match contents.as_slice() {
         [] => (Json::Null, None),
         [ResultContent::Text(text)] => (text.into(), None),
-        // A text, or nothing, would be read in its place.
+        // An import would read a string as a text, and `null` as an empty result.
         [ResultContent::Json(value)] if !matches!(value, Value::Null | Value::String(_)) => {
             (losses.plain(of, value), None)
         }
