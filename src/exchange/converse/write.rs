@@ -17,12 +17,12 @@ const UNTITLED: &str = "document";
 ///
 /// The texts of the system messages at the start are `system`. Later ones are messages of role `system`. Consecutive
 /// messages of one role become one. A document without a title gets the name `document`. The export always leaves out
-/// ids of messages, times, marks, custom data, steps, and fakes. It repairs nothing; the
-/// [window](MessagesManager::to_raw) of a `BedrockMessage` is what Bedrock accepts.
+/// fakes, marks, custom data, steps, and the ids, times and confidence of messages and their parts. It repairs nothing;
+/// the [window](MessagesManager::to_raw) of a `BedrockMessage` is what Bedrock accepts.
 ///
-/// [Losses](Export::losses) are summaries; text that was not heard; the parts of merged messages; attachments that are not
-/// the user's, that are neither bytes nor at an `s3://` URL, or whose MIME type has no format in Converse; labels; the type
-/// of a failure and whether to retry; bytes in data.
+/// [Losses](Export::losses) are summaries; text that was not heard; attachments that are not the user's, that are neither
+/// bytes nor at an `s3://` URL, or whose MIME type has no format in Converse; labels; the type of a failure and whether to
+/// retry; bytes in data.
 pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     let mut losses = Losses::default();
     let (mut system, mut messages) = (Items::default(), Items::default());
@@ -30,7 +30,6 @@ pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     let mut turn: Option<(Role, Items)> = None;
     let mut is_start = true;
     each_message(manager, &mut losses, |message, contents, losses| {
-        losses.note_parts(message);
         is_start &= message.role() == Role::System;
         if is_start {
             return write_blocks(&mut system, message, &contents, losses);

@@ -19,19 +19,17 @@ use crate::message::{
 ///   An empty result is `""`.
 /// - The [role hint](crate::message::Decision::role_hint) of a message without calls and results is its role, unless the
 ///   hint is `tool`.
-/// - The export always leaves out ids of messages, times, marks, custom data, steps, and fakes.
+/// - The export always leaves out fakes, marks, custom data, steps, and the ids, times and confidence of messages and
+///   their parts.
 ///
-/// [Losses](Export::losses) are summaries; text that was not heard; the parts of merged messages; calls without a result;
-/// the order, if an assistant spoke after a call or a result came late; attachments that are not in the user's own
-/// messages, as in results; video, attachments that are neither bytes nor an image's URL, and audio that is neither
-/// `audio/wav` nor `audio/mpeg`; labels; that a result is data or a failure, because it is a text here; bytes in arguments.
+/// [Losses](Export::losses) are summaries; text that was not heard; calls without a result; the order, if an assistant
+/// spoke after a call or a result came late; attachments that are not in the user's own messages, as in results; video,
+/// attachments that are neither bytes nor an image's URL, and audio that is neither `audio/wav` nor `audio/mpeg`; labels;
+/// that a result is data or a failure, because it is a text here; bytes in arguments.
 pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     let mut losses = Losses::default();
     let mut chat = Chat::new(Fit::Conversation, manager.all().map(W::message));
-    each_message(manager, &mut losses, |message, contents, losses| {
-        losses.note_parts(message);
-        chat.write(message, &contents, losses);
-    });
+    each_message(manager, &mut losses, |message, contents, losses| chat.write(message, &contents, losses));
     losses.into_export(chat.items.to_list())
 }
 
@@ -41,7 +39,7 @@ pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
 /// is blank. Attachments that OpenAI does not accept become a text: `[image: not available to the model]`. The role hint
 /// applies as in [`export`].
 ///
-/// [Losses](Export::losses) are as in [`export`], without parts. The summary is among them: pass
+/// [Losses](Export::losses) are as in [`export`]. The summary is among them: pass
 /// [`last_summary`](MessagesManager::last_summary) to the model in an instruction of your own, marked as data.
 pub fn window<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     let mut losses = Losses::default();

@@ -22,7 +22,7 @@ pub(super) fn results<W: MessageWrapper>(manager: &MessagesManager<W>) -> HashMa
         if last.replace(role) != Some(role) && role != Role::User {
             (asked, from) = (Vec::new(), 0);
         }
-        // The heard contents hold all calls and results.
+        // Barge-in cuts only texts, never calls or results.
         for content in message.contents() {
             match content {
                 Content::ToolCall(tool_call) => asked.push(tool_call.id()),
