@@ -215,7 +215,9 @@ fn lines(c: &mut Criterion, manager: &Manager) {
     let mut group = c.benchmark_group("json_lines_in");
     group.throughput(size);
     group.bench_function("floor_value", |b| b.iter(|| read(&text)));
-    group.bench_function("verbale", |b| b.iter(|| json_lines::import::<PlainMessage>(&text, &ImportOptions::default()).unwrap()));
+    group.bench_function("verbale", |b| {
+        b.iter(|| json_lines::import::<PlainMessage>(&text, &ImportOptions::default()).unwrap())
+    });
     group.finish();
 }
 

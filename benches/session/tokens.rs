@@ -12,7 +12,9 @@ const TURNS: [u64; 4] = [10, 25, 50, 100];
 
 pub async fn print() {
     println!("tokens sent during a call; a token is four bytes of a request's body");
-    println!("turns   without summaries   with   of these for summaries   applied   ratio   per turn, without and with");
+    println!(
+        "turns   without summaries   with   of these for summaries   applied   ratio   per turn, without and with"
+    );
     let words = Arc::new(Words::new());
     for turns in TURNS {
         let [without, with] = [sent(&words, turns, false).await, sent(&words, turns, true).await];

@@ -1,7 +1,7 @@
 //! [`Failure`]: a failed tool call, in the formats whose results have a key `error`.
 
 use super::error::{ExchangeError, Problem};
-use super::export::{Losses, Loss};
+use super::export::{Loss, Losses};
 use super::json::Json;
 use super::node::Node;
 use crate::message::{MessageId, Outcome, ResultContent, Text, ToolCallError, is_blank};

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use verbale::clock::{ManualClock, SequentialIds};
-use verbale::exchange::{
-    ExchangeError, ImportOptions, Loss, anthropic, chat, converse, json_lines, openai, versioned,
-};
+use verbale::exchange::{ExchangeError, ImportOptions, Loss, anthropic, chat, converse, json_lines, openai, versioned};
 use verbale::{Contents, MessageWrapper, MessagesManager, PlainMessage, Role};
 
 pub type Manager = MessagesManager<PlainMessage>;
@@ -45,9 +43,7 @@ pub const ALL: &[Format] = &[
     Format {
         name: "chat",
         // The first of several conversations.
-        import: |json| {
-            Ok(chat::import(json, &options())?.into_iter().next().map_or_else(manager, |(_, first)| first))
-        },
+        import: |json| Ok(chat::import(json, &options())?.into_iter().next().map_or_else(manager, |(_, first)| first)),
         export: |manager| {
             let export = chat::export([("default", manager)]);
             export.losses.iter().all(|(_, loss)| *loss == Loss::Parts).then_some(export.text)

@@ -178,7 +178,7 @@ fn unsupported_content_is_reported_as_loss() {
         ])
     );
     use Loss::{Attachment, Failure, Label, Summary, Unheard, ValueType};
-    assert_eq!(losses, [Unheard, Summary, ValueType, Failure, Attachment, Label]);
+    assert_eq!(losses, [Unheard, Summary, ValueType, Failure, ValueType, Attachment, Label]);
     assert_eq!(openai::export(&conversation).losses[0], (conversation.meta_messages()[1].message().id(), Unheard));
     let back = import(&json).unwrap();
     assert_eq!(export(&back), (json, vec![]));

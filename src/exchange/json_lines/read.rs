@@ -155,9 +155,8 @@ impl<'a, W: MessageWrapper> Lines<'a, W> {
         match &self.part {
             Some(part) if part.head.id != head.id => self.add_part()?,
             Some(part) if part.head != head => {
-                return Err(
-                    node.invalid("lines with one `message_id` must have the same speaker, `timestamp` and `confidence`")
-                );
+                return Err(node
+                    .invalid("lines with one `message_id` must have the same speaker, `timestamp` and `confidence`"));
             }
             _ => {}
         }

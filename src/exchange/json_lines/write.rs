@@ -51,9 +51,7 @@ fn write_part(lines: &mut String, message: &Message, part: Part<'_>, contents: &
             Content::ToolCall(call) => line("invocation", tool_call(call, of, losses)),
             Content::ToolResult(answer) => line("result", result(answer, of, losses)),
             Content::Document(document) if role == Role::User => line("document", reference(document, of, losses)),
-            content => {
-                line(speaker, Json::object([("content", block::write(content, Naming::Unnamed, of, losses))]))
-            }
+            content => line(speaker, Json::object([("content", block::write(content, Naming::Unnamed, of, losses))])),
         }
     }
 }

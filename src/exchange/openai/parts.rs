@@ -10,8 +10,8 @@ use crate::exchange::export::{Loss, Losses};
 use crate::exchange::json::Json;
 use crate::exchange::media::{self, decode, located};
 use crate::exchange::node::Node;
-use crate::exchange::window::{Fit, is_web, known_image, unavailable};
 use crate::exchange::reason::JsonKind;
+use crate::exchange::window::{Fit, is_web, known_image, unavailable};
 use crate::message::{Content, Document, Map, Media, MediaKind, MessageId, Role, Source, Text, Value, is_blank};
 
 /// The key of the detail level of an image. Media keep it as an unknown entry.

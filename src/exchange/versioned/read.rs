@@ -104,7 +104,9 @@ impl Item<'_> {
             (None, Some(parts)) => Some(parts),
             (Some(result), Some(parts)) if result.is_empty() => Some(parts),
             (Some(_), Some(_)) => {
-                return Err(node.invalid("only one of `result` and `result_contents` can hold the result; the other must be null"));
+                return Err(node.invalid(
+                    "only one of `result` and `result_contents` can hold the result; the other must be null",
+                ));
             }
         };
         Failure { message: self.error.take(), kind: self.error_type.take(), retryable: self.retryable }
