@@ -6,7 +6,9 @@ use std::fmt;
 use super::json::Json;
 use super::plain;
 use crate::manager::MessagesManager;
-use crate::message::{Content, Contents, Message, MessageId, MessageWrapper, Role, RoleHint, Value};
+use crate::message::{
+    Content, Contents, Media, Message, MessageId, MessageWrapper, Role, RoleHint, ToolCallError, Value,
+};
 
 /// A conversation as text of a format, with everything that the format cannot express.
 ///
@@ -85,7 +87,6 @@ pub(super) const fn role_name(role: Role) -> &'static str {
 /// Returns the role of a message for a provider: the [hint](crate::message::Decision::role_hint) of its decision, if there
 /// is one and the message has neither tool calls nor results. No provider accepts plain text as that of a tool.
 pub(super) fn role_for_provider(message: &Message) -> Role {
-    let is_of_tools = |content: &Content| content.as_tool_call().is_some() || content.as_result().is_some();
     let hint = message.metadata().decision().and_then(|decision| decision.role_hint);
     match hint.filter(|_| !message.contents().iter().any(is_of_tools)) {
         Some(RoleHint::User) => Role::User,
@@ -93,6 +94,11 @@ pub(super) fn role_for_provider(message: &Message) -> Role {
         Some(RoleHint::System) => Role::System,
         Some(RoleHint::Tool) | None => message.role(),
     }
+}
+
+/// Returns whether a content is a tool call or a result.
+pub(super) fn is_of_tools(content: &Content) -> bool {
+    matches!(content, Content::ToolCall(_) | Content::ToolResult(_))
 }
 
 /// Collects the losses of an export.
@@ -111,6 +117,16 @@ impl Losses {
         if is_lost {
             self.note(message, loss);
         }
+    }
+
+    /// Notes the type and the retry flag of a failure, for a format that writes only its message.
+    pub fn note_failure(&mut self, message: MessageId, error: &ToolCallError) {
+        self.note_if(error.error_type().is_some() || error.retryable().is_some(), message, Loss::Failure);
+    }
+
+    /// Notes the labels of media that a format does not write.
+    pub fn note_labels(&mut self, message: MessageId, media: &Media) {
+        self.note_if(media.prompt_hint.is_some() || media.unknown.is_some(), message, Loss::Label);
     }
 
     /// Notes the ids, times and confidence of parts, for a format that writes a message as a whole.

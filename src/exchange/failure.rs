@@ -51,6 +51,6 @@ pub(super) fn entries<'a>(error: &'a ToolCallError, of: MessageId, losses: &mut 
     Json::object([
         ("error", Some(error.message().into())),
         ("error_type", error.error_type().map(Json::from)),
-        ("retryable", error.retryable().map(Json::from)),
+        ("retryable", error.retryable().map(Json::Bool)),
     ])
 }

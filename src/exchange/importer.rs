@@ -101,6 +101,12 @@ impl<W: MessageWrapper> Importer<W> {
     }
 }
 
+/// The `type` of an object, which decides how to read its other keys.
+#[derive(Deserialize)]
+pub(super) struct Typed<K> {
+    pub r#type: K,
+}
+
 /// The id of a tool call, written as text.
 #[derive(Deserialize)]
 #[serde(try_from = "Text")]

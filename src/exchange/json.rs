@@ -33,10 +33,6 @@ pub(crate) enum Json<'a> {
 }
 
 impl<'a> Json<'a> {
-    pub fn text(text: impl Into<Cow<'a, str>>) -> Self {
-        Self::Text(text.into())
-    }
-
     /// Returns an object of the entries that are `Some`.
     pub fn object<const N: usize>(entries: [(&'a str, Option<Json<'a>>); N]) -> Self {
         Self::Object(entries.into_iter().filter_map(|(key, value)| Some((key, value?))).collect())
@@ -125,27 +121,15 @@ impl fmt::Display for Base64<'_> {
     }
 }
 
-impl<'a> From<&'a str> for Json<'a> {
-    fn from(text: &'a str) -> Self {
-        Self::text(text)
+impl<'a, T: Into<Cow<'a, str>>> From<T> for Json<'a> {
+    fn from(text: T) -> Self {
+        Self::Text(text.into())
     }
 }
 
 impl<'a> From<&'a Text> for Json<'a> {
     fn from(text: &'a Text) -> Self {
-        Self::text(text.as_str())
-    }
-}
-
-impl From<String> for Json<'_> {
-    fn from(text: String) -> Self {
-        Self::text(text)
-    }
-}
-
-impl From<bool> for Json<'_> {
-    fn from(bool: bool) -> Self {
-        Self::Bool(bool)
+        text.as_str().into()
     }
 }
 

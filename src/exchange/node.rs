@@ -65,17 +65,17 @@ impl<'a> Node<'a, '_> {
         self.of_kind(JsonKind::Object)?.read()
     }
 
-    /// Reads this object, whose keys are `known`. Other keys may only hold `null` or an empty list, as clients of a
-    /// provider write them.
-    pub fn object_of<T: Deserialize<'a>>(&self, known: &'static [&'static str]) -> Result<T, ExchangeError> {
+    /// Reads this object, whose keys are `known`, separated by spaces. Other keys may only hold `null` or an empty list, as
+    /// clients of a provider write them.
+    pub fn object_of<T: Deserialize<'a>>(&self, known: &'static str) -> Result<T, ExchangeError> {
         self.entries(known)?;
         self.read()
     }
 
     /// Returns the only entry of this object. Its key is one of `known`.
-    pub fn one_of<'q>(&'q self, known: &'static [&'static str]) -> Result<(&'static str, Node<'a, 'q>), ExchangeError> {
+    pub fn one_of<'q>(&'q self, known: &'static str) -> Result<(&'static str, Node<'a, 'q>), ExchangeError> {
         let mut entries = self.entries(known)?.into_iter();
-        let (key, value) = self.need(known.first().copied().unwrap_or_default(), entries.next())?;
+        let (key, value) = self.need(known.split(' ').next().unwrap_or_default(), entries.next())?;
         match entries.next() {
             Some(_) => Err(self.invalid("expected one entry, found several")),
             None => Ok((key, self.under(key, value))),
@@ -83,27 +83,27 @@ impl<'a> Node<'a, '_> {
     }
 
     /// Returns the value under the last of the `known` keys of this object.
-    pub fn last_of<'q>(&'q self, known: &'static [&'static str]) -> Result<Node<'a, 'q>, ExchangeError> {
-        let key = known.last().copied().unwrap_or_default();
+    pub fn last_of<'q>(&'q self, known: &'static str) -> Result<Node<'a, 'q>, ExchangeError> {
+        let key = known.split(' ').next_back().unwrap_or_default();
         let value = self.entries(known)?.into_iter().find(|(found, _)| *found == key);
         Ok(self.under(key, self.need(key, value)?.1))
     }
 
     /// Returns the entries of this object under `known` keys.
-    fn entries(&self, known: &'static [&'static str]) -> Result<Vec<(&'static str, &'a RawValue)>, ExchangeError> {
+    fn entries(&self, known: &'static str) -> Result<Vec<(&'static str, &'a RawValue)>, ExchangeError> {
         // Read without a path, because an unknown key may be private.
         let Pairs(pairs) = serde_json::from_str(self.of_kind(JsonKind::Object)?.json)
             .map_err(|error| self.error_at(0, &self.path(), problem(&error, "")))?;
         let is_empty = |json: &str| json == "null" || json.strip_prefix('[').is_some_and(|rest| rest.trim() == "]");
         let mut entries: Vec<(&'static str, &'a RawValue)> = Vec::new();
         for (key, value) in pairs {
-            match known.iter().find(|name| **name == key) {
-                Some(name) if entries.iter().any(|(before, _)| before == name) => {
+            match known.split(' ').find(|name| *name == key) {
+                Some(name) if entries.iter().any(|(before, _)| *before == name) => {
                     return Err(self.error(Problem::repeated_key()));
                 }
                 Some(name) => entries.push((name, value)),
                 None if is_empty(value.get()) => {}
-                None => return Err(self.error(Problem::unknown_key(&known.join(", ")))),
+                None => return Err(self.error(Problem::unknown_key(&known.replace(' ', ", ")))),
             }
         }
         Ok(entries)

@@ -80,7 +80,7 @@ impl Serialize for Plain<'_> {
     }
 }
 
-/// Returns whether plain JSON expresses the whole value. It has no bytes.
+/// Returns whether plain JSON expresses the whole value. Only bytes have no plain form.
 pub(super) fn is_plain(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,

@@ -61,17 +61,15 @@ fn plain_name(expected: &str) -> &str {
 }
 
 fn found_kind(unexpected: &str) -> &'static str {
-    let kinds = [
-        ("null", "null"),
-        ("unit", "null"),
-        ("boolean", "true or false"),
-        ("integer", "a number"),
-        ("floating", "a number"),
-        ("string", "a string"),
-        ("sequence", "a list"),
-        ("map", "an object"),
-    ];
-    kinds.iter().find(|(prefix, _)| unexpected.starts_with(prefix)).map_or("another value", |(_, kind)| kind)
+    match unexpected.split([' ', '`']).next() {
+        Some("null" | "unit") => JsonKind::Null.name(),
+        Some("boolean") => JsonKind::Bool.name(),
+        Some("integer" | "floating") => JsonKind::Number.name(),
+        Some("string") => JsonKind::String.name(),
+        Some("sequence") => JsonKind::List.name(),
+        Some("map") => JsonKind::Object.name(),
+        _ => "another value",
+    }
 }
 
 /// The kinds of JSON values.

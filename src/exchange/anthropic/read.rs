@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::exchange::error::{ExchangeError, Problem};
-use crate::exchange::importer::{CallId, Importer, Spoken, Tool};
+use crate::exchange::importer::{CallId, Importer, Spoken, Tool, Typed};
 use crate::exchange::node::Node;
 use crate::exchange::options::ImportOptions;
 use crate::exchange::reason::JsonKind;
@@ -19,11 +19,6 @@ struct Message<'a> {
     role: Spoken,
     #[serde(borrow)]
     content: &'a RawValue,
-}
-
-#[derive(Deserialize)]
-struct Typed {
-    r#type: Kind,
 }
 
 /// A block. Its type decides which keys it may have.
@@ -102,7 +97,7 @@ fn add_instructions<W: MessageWrapper>(importer: &mut Importer<W>, node: &Node<'
 }
 
 fn add_message<W: MessageWrapper>(importer: &mut Importer<W>, node: &Node<'_, '_>) -> Result<(), ExchangeError> {
-    let message: Message<'_> = node.object_of(&["role", "content"])?;
+    let message: Message<'_> = node.object_of("role content")?;
     let role = message.role.into();
     let content = node.under("content", message.content);
     let contents = match content.kind() {
@@ -137,13 +132,12 @@ fn read_block<W: MessageWrapper>(node: &Node<'_, '_>, importer: &mut Importer<W>
 
 /// Reads a block with the keys of its type. A `cache_control` belongs to the request.
 fn block_of<'a>(node: &Node<'a, '_>) -> Result<Block<'a>, ExchangeError> {
-    let Typed { r#type: kind } = node.object()?;
-    node.object_of(match kind {
-        Kind::Text => &["type", "cache_control", "text"],
-        Kind::Image => &["type", "cache_control", "source"],
-        Kind::Document => &["type", "cache_control", "source", "title"],
-        Kind::ToolUse => &["type", "cache_control", "id", "name", "input"],
-        Kind::ToolResult => &["type", "cache_control", "tool_use_id", "content", "is_error"],
+    node.object_of(match node.object::<Typed<Kind>>()?.r#type {
+        Kind::Text => "type cache_control text",
+        Kind::Image => "type cache_control source",
+        Kind::Document => "type cache_control source title",
+        Kind::ToolUse => "type cache_control id name input",
+        Kind::ToolResult => "type cache_control tool_use_id content is_error",
     })
 }
 
@@ -184,7 +178,7 @@ fn part(node: &Node<'_, '_>, block: Block<'_>) -> Result<ResultContent, Exchange
 }
 
 fn read_source(node: &Node<'_, '_>) -> Result<(Source, Option<Text>), ExchangeError> {
-    let located: Located<'_> = node.object_of(&["type", "media_type", "data", "url"])?;
+    let located: Located<'_> = node.object_of("type media_type data url")?;
     let data = || Ok(node.under("data", node.need("data", located.data)?));
     let source = match located.r#type {
         SourceKind::Base64 => media::bytes(&data()?)?,

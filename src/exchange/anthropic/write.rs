@@ -115,8 +115,8 @@ fn result_block<'a>(result: &'a ToolResult, of: MessageId, losses: &mut Losses) 
             (parts, None)
         }
         Outcome::Failure(error) => {
-            losses.note_if(error.error_type().is_some() || error.retryable().is_some(), of, Loss::Failure);
-            (vec![text_block(error.message())], Some(true.into()))
+            losses.note_failure(of, error);
+            (vec![text_block(error.message())], Some(Json::Bool(true)))
         }
     };
     Json::object([
@@ -154,7 +154,7 @@ fn media_block<'a>(media: &'a Media, is_accepted: bool, of: MessageId, losses: &
         losses.note(of, Loss::Attachment);
         return unavailable(media.kind.as_str());
     };
-    losses.note_if(media.prompt_hint.is_some() || media.unknown.is_some(), of, Loss::Label);
+    losses.note_labels(of, media);
     Json::object([("type", Some("image".into())), ("source", Some(source))])
 }
 

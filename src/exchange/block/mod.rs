@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 pub(super) use write::{Naming, document_entries, media_entries, text_block, write, write_of_result};
 
 use super::error::ExchangeError;
+use super::importer::Typed;
 use super::media;
 use super::node::Node;
 use super::plain;
@@ -24,11 +25,6 @@ use crate::message::{Content, Document, Map, Media, MediaKind, ResultContent, So
 pub(super) const PLAIN: &str = "text/plain";
 /// The key of the id that a service gives to an attachment.
 const ID: &str = "id";
-
-#[derive(Deserialize)]
-struct Typed {
-    r#type: Kind,
-}
 
 #[derive(Deserialize, Clone, Copy)]
 #[serde(rename_all = "lowercase")]
@@ -49,13 +45,13 @@ pub(super) fn read(node: &Node<'_, '_>) -> Result<Content, ExchangeError> {
 
 /// Reads a part of the result of a tool.
 pub(super) fn read_of_result(node: &Node<'_, '_>) -> Result<ResultContent, ExchangeError> {
-    Ok(match node.object::<Typed>()?.r#type {
+    Ok(match node.object::<Typed<Kind>>()?.r#type {
         Kind::Text => read_text(node)?,
         Kind::Image => read_media(node, MediaKind::Image)?.into(),
         Kind::Audio => read_media(node, MediaKind::Audio)?.into(),
         Kind::Video => read_media(node, MediaKind::Video)?.into(),
         Kind::Document => read_document(node)?.into(),
-        Kind::Json => ResultContent::Json(plain::read(&node.last_of(&["type", "json"])?)?),
+        Kind::Json => ResultContent::Json(plain::read(&node.last_of("type json")?)?),
     })
 }
 
@@ -93,7 +89,7 @@ impl Block<'_> {
 
 /// Reads a text. Its MIME type is not kept, because the model gets only the text.
 fn read_text(node: &Node<'_, '_>) -> Result<ResultContent, ExchangeError> {
-    let block: Block<'_> = node.object_of(&["type", "text", "mime_type", "content_id"])?;
+    let block: Block<'_> = node.object_of("type text mime_type content_id")?;
     Ok(match (block.text.filter(|text| !text.is_empty() || block.content_id.is_none()), block.content_id) {
         (Some(text), _) => ResultContent::Text(text),
         // The text is in a content store.
@@ -106,8 +102,7 @@ fn read_text(node: &Node<'_, '_>) -> Result<ResultContent, ExchangeError> {
 
 /// Reads media, from a block or from an item of versioned JSON.
 pub(super) fn read_media(node: &Node<'_, '_>, kind: MediaKind) -> Result<Media, ExchangeError> {
-    const KEYS: &[&str] =
-        &["type", "source", "url", "data", "content_id", "mime_type", "prompt_hint", "id", "role", "continues"];
+    const KEYS: &str = "type source url data content_id mime_type prompt_hint id role continues";
     let mut block: Block<'_> = node.object_of(KEYS)?;
     let mut media = media::media(kind, block.source(node)?, block.mime_type.take(), block.prompt_hint.take());
     media.unknown = block.id(node)?;
@@ -116,8 +111,7 @@ pub(super) fn read_media(node: &Node<'_, '_>, kind: MediaKind) -> Result<Media, 
 
 /// Reads a document, from a block or from an item of versioned JSON.
 pub(super) fn read_document(node: &Node<'_, '_>) -> Result<Document, ExchangeError> {
-    const KEYS: &[&str] =
-        &["type", "source", "url", "data", "content_id", "mime_type", "title", "id", "role", "continues"];
+    const KEYS: &str = "type source url data content_id mime_type title id role continues";
     let mut block: Block<'_> = node.object_of(KEYS)?;
     let mut document = media::document(block.source(node)?, block.mime_type.take(), block.title.take());
     document.unknown = block.id(node)?;

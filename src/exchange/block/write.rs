@@ -1,7 +1,5 @@
 //! Writing contents as objects with `type`.
 
-use std::borrow::Cow;
-
 use super::{ID, PLAIN};
 use crate::exchange::export::{Loss, Losses};
 use crate::exchange::json::Json;
@@ -53,8 +51,8 @@ pub(in crate::exchange) fn write_of_result<'a>(
 }
 
 /// Writes a text with its `type`, as OpenAI and Anthropic have it too.
-pub(in crate::exchange) fn text_block<'a>(text: impl Into<Cow<'a, str>>) -> Json<'a> {
-    Json::object([("type", Some("text".into())), ("text", Some(Json::text(text)))])
+pub(in crate::exchange) fn text_block<'a>(text: impl Into<Json<'a>>) -> Json<'a> {
+    Json::object([("type", Some("text".into())), ("text", Some(text.into()))])
 }
 
 fn media_block<'a>(media: &'a Media, naming: Naming, of: MessageId, losses: &mut Losses) -> Json<'a> {

@@ -3,7 +3,7 @@
 use super::{INPUT_ID, MESSAGE_ID};
 use crate::clock::write_moment;
 use crate::exchange::block::{self, Naming};
-use crate::exchange::export::{Export, Loss, Losses, each_message};
+use crate::exchange::export::{Export, Loss, Losses, each_message, is_of_tools};
 use crate::exchange::json::{Items, Json};
 use crate::manager::MessagesManager;
 use crate::message::{Content, Message, MessageWrapper, Role, Timing, Value};
@@ -53,8 +53,4 @@ fn write(messages: &mut Items, conversation: &str, message: &Message, contents: 
         ("timestamp", Some(at.into())),
         ("metadata", (!metadata.is_empty()).then_some(Json::Object(metadata))),
     ]));
-}
-
-fn is_of_tools(content: &Content) -> bool {
-    content.as_tool_call().is_some() || content.as_result().is_some()
 }

@@ -15,21 +15,9 @@ use crate::message::{
     Content, Document, Media, MediaKind, MessageWrapper, Outcome, ResultContent, Source, Text, ToolCallError,
 };
 
-const BLOCKS: &[&str] = &[
-    "text",
-    "image",
-    "video",
-    "audio",
-    "document",
-    "toolUse",
-    "toolResult",
-    "cachePoint",
-    "reasoningContent",
-    "guardContent",
-    "citationsContent",
-    "searchResult",
-];
-const RESULT_BLOCKS: &[&str] = &["text", "json", "image", "video", "document", "searchResult"];
+const BLOCKS: &str = "text image video audio document toolUse toolResult cachePoint reasoningContent guardContent \
+                      citationsContent searchResult";
+const RESULT_BLOCKS: &str = "text json image video document searchResult";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -125,12 +113,12 @@ fn failure(node: &Node<'_, '_>, contents: &[ResultContent]) -> Result<ToolCallEr
 }
 
 fn read_media(node: &Node<'_, '_>, kind: MediaKind) -> Result<Media, ExchangeError> {
-    let file: File<'_> = node.object_of(&["format", "source"])?;
+    let file: File<'_> = node.object_of("format source")?;
     Ok(media::media(kind, read_source(node, &file)?, Some(mime_type(node, Some(kind), &file)?), None))
 }
 
 fn read_document(node: &Node<'_, '_>) -> Result<Document, ExchangeError> {
-    let file: File<'_> = node.object_of(&["format", "source", "name", "context", "citations"])?;
+    let file: File<'_> = node.object_of("format source name context citations")?;
     if file.context.is_some() || file.citations.is_some() {
         return Err(node.error(Problem::not_kept("the context or the citations of a document")));
     }
@@ -145,7 +133,7 @@ fn mime_type(node: &Node<'_, '_>, kind: Option<MediaKind>, file: &File<'_>) -> R
 
 fn read_source(node: &Node<'_, '_>, file: &File<'_>) -> Result<Source, ExchangeError> {
     let node = node.under("source", file.source);
-    let (kind, node) = node.one_of(&["bytes", "s3Location", "text", "content"])?;
+    let (kind, node) = node.one_of("bytes s3Location text content")?;
     match kind {
         "bytes" => media::bytes(&node),
         "s3Location" => {

@@ -39,7 +39,7 @@ pub fn import<W: MessageWrapper>(
 }
 
 fn add_instructions<W: MessageWrapper>(importer: &mut Importer<W>, node: &Node<'_, '_>) -> Result<(), ExchangeError> {
-    let add = |node: Node<'_, '_>| match node.one_of(&["text", "cachePoint", "guardContent"])? {
+    let add = |node: Node<'_, '_>| match node.one_of("text cachePoint guardContent")? {
         ("text", text) => importer.add(&node, Role::System, vec![text.text()?.into()]),
         ("cachePoint", _) => Ok(()),
         _ => Err(node.error(Problem::not_kept("`guardContent`"))),

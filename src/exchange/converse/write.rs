@@ -83,7 +83,7 @@ fn write_result<'a>(result: &'a ToolResult, of: MessageId, losses: &mut Losses) 
             (contents.iter().filter_map(|content| write_content(content, of, losses)).collect(), "success")
         }
         Outcome::Failure(error) => {
-            losses.note_if(error.error_type().is_some() || error.retryable().is_some(), of, Loss::Failure);
+            losses.note_failure(of, error);
             (Json::List(vec![wire::text(error.message())]), "error")
         }
     };
@@ -106,7 +106,7 @@ fn write_content<'a>(content: &'a ResultContent, of: MessageId, losses: &mut Los
 fn write_media<'a>(media: &'a Media, of: MessageId, losses: &mut Losses) -> Result<Json<'a>, Loss> {
     let format = format(Some(media.kind), media.mime_type.as_deref()).ok_or(Loss::Attachment)?;
     let source = write_source(&media.source).ok_or(Loss::Attachment)?;
-    losses.note_if(media.prompt_hint.is_some() || media.unknown.is_some(), of, Loss::Label);
+    losses.note_labels(of, media);
     Ok(wire::one(media.kind.as_str(), wire::file(format, None, Some(source))))
 }
 

@@ -46,24 +46,12 @@ impl Kind {
         }
     }
 
-    const fn keys(self) -> &'static [&'static str] {
+    const fn keys(self) -> &'static str {
         match self {
-            Self::User | Self::Assistant | Self::System => {
-                &["role", "content", "timestamp", "message_id", "confidence"]
-            }
-            Self::Document => &["role", "title", "content", "timestamp", "message_id", "confidence"],
-            Self::ToolCall => &["role", "identifier", "name", "arguments", "timestamp", "message_id", "confidence"],
-            Self::Result => &[
-                "role",
-                "invocation_id",
-                "content",
-                "error",
-                "error_type",
-                "retryable",
-                "timestamp",
-                "message_id",
-                "confidence",
-            ],
+            Self::User | Self::Assistant | Self::System => "role content timestamp message_id confidence",
+            Self::Document => "role title content timestamp message_id confidence",
+            Self::ToolCall => "role identifier name arguments timestamp message_id confidence",
+            Self::Result => "role invocation_id content error error_type retryable timestamp message_id confidence",
         }
     }
 }

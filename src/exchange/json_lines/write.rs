@@ -90,7 +90,7 @@ fn reference<'a>(document: &'a Document, of: MessageId, losses: &mut Losses) -> 
             let named = mime_type.filter(|mime_type| *mime_type != block::PLAIN);
             Json::object([
                 ("type", Some("text".into())),
-                (key, Some(Json::text(text))),
+                (key, Some(text.into())),
                 ("mime_type", named.map(Json::from)),
             ])
         }

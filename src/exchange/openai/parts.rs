@@ -7,6 +7,7 @@ use serde::Deserialize;
 use crate::exchange::block::text_block;
 use crate::exchange::error::{ExchangeError, Problem};
 use crate::exchange::export::{Loss, Losses};
+use crate::exchange::importer::Typed;
 use crate::exchange::json::Json;
 use crate::exchange::media::{self, decode, located};
 use crate::exchange::node::Node;
@@ -18,11 +19,6 @@ use crate::message::{Content, Document, Map, Media, MediaKind, MessageId, Role, 
 const DETAIL: &str = "detail";
 const WAV: &str = "audio/wav";
 const MP3: &str = "audio/mpeg";
-
-#[derive(Deserialize)]
-struct Part {
-    r#type: Kind,
-}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -77,12 +73,12 @@ pub(super) fn read(node: &Node<'_, '_>) -> Result<Vec<Content>, ExchangeError> {
 }
 
 fn read_part(node: &Node<'_, '_>) -> Result<Content, ExchangeError> {
-    match node.object::<Part>()?.r#type {
-        Kind::Text => Ok(Content::Text(node.last_of(&["type", "text"])?.text()?)),
-        Kind::Refusal => Ok(Content::Text(node.last_of(&["type", "refusal"])?.text()?)),
-        Kind::ImageUrl => image(&node.last_of(&["type", "image_url"])?),
-        Kind::InputAudio => audio(&node.last_of(&["type", "input_audio"])?),
-        Kind::File => file(&node.last_of(&["type", "file"])?),
+    match node.object::<Typed<Kind>>()?.r#type {
+        Kind::Text => Ok(Content::Text(node.last_of("type text")?.text()?)),
+        Kind::Refusal => Ok(Content::Text(node.last_of("type refusal")?.text()?)),
+        Kind::ImageUrl => image(&node.last_of("type image_url")?),
+        Kind::InputAudio => audio(&node.last_of("type input_audio")?),
+        Kind::File => file(&node.last_of("type file")?),
     }
 }
 
@@ -180,7 +176,7 @@ fn media_part<'a>(media: &'a Media, fit: Fit, of: MessageId, losses: &mut Losses
                 MP3 => "mp3",
                 _ => return None,
             };
-            losses.note_if(media.prompt_hint.is_some() || media.unknown.is_some(), of, Loss::Label);
+            losses.note_labels(of, media);
             let audio = Json::object([("data", Some(Json::Bytes(bytes))), ("format", Some(format.into()))]);
             Some(of_type("input_audio", audio))
         }

@@ -83,7 +83,7 @@ pub fn import<W: MessageWrapper>(
 }
 
 fn add_message<W: MessageWrapper>(importer: &mut Importer<W>, node: &Node<'_, '_>) -> Result<(), ExchangeError> {
-    let message: Message<'_> = node.object_of(&["role", "content", "name", "tool_calls", "tool_call_id", "refusal"])?;
+    let message: Message<'_> = node.object_of("role content name tool_calls tool_call_id refusal")?;
     let role = match message.role {
         Speaker::Tool => return add_result(importer, node, message),
         Speaker::System => Role::System,

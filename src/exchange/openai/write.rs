@@ -160,8 +160,7 @@ impl<'m> Chat<'m> {
 
 fn write_call<'a>(call: &'a ToolCall, of: MessageId, losses: &mut Losses) -> Json<'a> {
     let arguments = losses.plain(of, call.arguments()).to_string();
-    let function =
-        Json::object([("name", Some(call.name().as_str().into())), ("arguments", Some(Json::text(arguments)))]);
+    let function = Json::object([("name", Some(call.name().as_str().into())), ("arguments", Some(arguments.into()))]);
     Json::object([
         ("id", Some(call.id().as_str().into())),
         ("type", Some("function".into())),

@@ -37,23 +37,16 @@ struct Typed {
 }
 
 #[derive(Deserialize, Clone, Copy)]
+#[expect(clippy::enum_variant_names, reason = "the names of the format")]
 enum Kind {
-    #[serde(rename = "AgentMessage")]
-    Agent,
-    #[serde(rename = "TextMessage")]
-    Text,
-    #[serde(rename = "ToolCallMessage")]
-    Call,
-    #[serde(rename = "ToolResultMessage")]
-    Result,
-    #[serde(rename = "ImageMessage")]
-    Image,
-    #[serde(rename = "AudioMessage")]
-    Audio,
-    #[serde(rename = "VideoMessage")]
-    Video,
-    #[serde(rename = "DocumentMessage")]
-    Document,
+    AgentMessage,
+    TextMessage,
+    ToolCallMessage,
+    ToolResultMessage,
+    ImageMessage,
+    AudioMessage,
+    VideoMessage,
+    DocumentMessage,
 }
 
 /// A call with its result, or a result alone. The type decides which keys it may have.
@@ -73,23 +66,11 @@ struct Item<'a> {
     retryable: Option<bool>,
 }
 
-const TEXT: &[&str] = &["type", "role", "continues", "text"];
-const CALL: &[&str] = &[
-    "message",
-    "arguments",
-    "type",
-    "tool_name",
-    "tool_call_id",
-    "result",
-    "error",
-    "error_type",
-    "retryable",
-    "result_contents",
-    "role",
-    "continues",
-];
+const TEXT: &str = "type role continues text";
+const CALL: &str =
+    "message arguments type tool_name tool_call_id result error error_type retryable result_contents role continues";
 /// The keys that both calls and results have.
-const RESULT: &[&str] = CALL.split_at(2).1;
+const RESULT: &str = CALL.split_at("message arguments ".len()).1;
 
 impl Item<'_> {
     /// Returns the outcome of the call, or nothing if the item has none.
@@ -132,7 +113,7 @@ pub fn import<W: MessageWrapper>(
 ) -> Result<MessagesManager<W>, ExchangeError> {
     options.read(json.as_ref(), |node| {
         node.object::<Versioned>()?;
-        let messages = node.last_of(&["version", "messages"])?;
+        let messages = node.last_of("version messages")?;
         let importer = Importer::new(options);
         let mut items = Items { importer, answers: Vec::new(), instructions: Vec::new(), role: None };
         messages.each(|item| items.read(&item))?;
@@ -157,9 +138,9 @@ impl<W: MessageWrapper> Items<W> {
         let Typed { r#type: kind, role: speaker, continues } = node.object()?;
         let role = Role::from(speaker);
         let has_role = match kind {
-            Kind::Agent => role == Role::System,
-            Kind::Call => role == Role::Assistant,
-            Kind::Result => role == Role::User,
+            Kind::AgentMessage => role == Role::System,
+            Kind::ToolCallMessage => role == Role::Assistant,
+            Kind::ToolResultMessage => role == Role::User,
             _ => true,
         };
         if !has_role {
@@ -173,13 +154,13 @@ impl<W: MessageWrapper> Items<W> {
         }
         let media = |kind| Ok(block::read_media(node, kind)?.into());
         let content = match kind {
-            Kind::Agent | Kind::Text => node.last_of(TEXT)?.text()?.into(),
-            Kind::Image => media(MediaKind::Image)?,
-            Kind::Audio => media(MediaKind::Audio)?,
-            Kind::Video => media(MediaKind::Video)?,
-            Kind::Document => block::read_document(node)?.into(),
-            Kind::Call => return self.call(node),
-            Kind::Result => self.result(node)?,
+            Kind::AgentMessage | Kind::TextMessage => node.last_of(TEXT)?.text()?.into(),
+            Kind::ImageMessage => media(MediaKind::Image)?,
+            Kind::AudioMessage => media(MediaKind::Audio)?,
+            Kind::VideoMessage => media(MediaKind::Video)?,
+            Kind::DocumentMessage => block::read_document(node)?.into(),
+            Kind::ToolCallMessage => return self.call(node),
+            Kind::ToolResultMessage => self.result(node)?,
         };
         self.add(node, role, vec![content])
     }

@@ -107,8 +107,10 @@ impl Items<'_> {
     }
 
     fn item(&mut self, kind: &str, role: Role, entries: Json<'_>) {
-        let common =
-            Json::object([("role", Some(role_name(role).into())), ("continues", self.continues.then(|| true.into()))]);
+        let common = Json::object([
+            ("role", Some(role_name(role).into())),
+            ("continues", self.continues.then_some(Json::Bool(true))),
+        ]);
         self.list.push(&Json::object([("type", Some(kind.into()))]).and(entries).and(common));
         // An import merges consecutive messages of a spoken role anyway.
         self.continues |= !role.is_spoken();
