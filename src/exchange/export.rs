@@ -101,64 +101,73 @@ pub(super) fn is_of_tools(content: &Content) -> bool {
     matches!(content, Content::ToolCall(_) | Content::ToolResult(_))
 }
 
-/// Collects the losses of an export.
+/// Collects the losses of an export, message by message.
 #[derive(Debug, Default)]
-pub(super) struct Losses(Vec<(MessageId, Loss)>);
+pub(super) struct Losses {
+    list: Vec<(MessageId, Loss)>,
+    message: Option<MessageId>,
+}
 
 impl Losses {
-    /// Notes a loss of `message`, once.
-    pub fn note(&mut self, message: MessageId, loss: Loss) {
-        if !self.0.iter().rev().take_while(|(before, _)| *before == message).any(|(_, before)| *before == loss) {
-            self.0.push((message, loss));
+    /// Sets the message that the next losses belong to.
+    pub fn set_message(&mut self, message: MessageId) {
+        self.message = Some(message);
+    }
+
+    /// Notes a loss of the current message, once.
+    pub fn note(&mut self, loss: Loss) {
+        let Some(message) = self.message else { return };
+        if !self.list.iter().rev().take_while(|(before, _)| *before == message).any(|(_, before)| *before == loss) {
+            self.list.push((message, loss));
         }
     }
 
-    pub fn note_if(&mut self, is_lost: bool, message: MessageId, loss: Loss) {
+    pub fn note_if(&mut self, is_lost: bool, loss: Loss) {
         if is_lost {
-            self.note(message, loss);
+            self.note(loss);
         }
     }
 
     /// Notes the type and the retry flag of a failure, for a format that writes only its message.
-    pub fn note_failure(&mut self, message: MessageId, error: &ToolCallError) {
-        self.note_if(error.error_type().is_some() || error.retryable().is_some(), message, Loss::Failure);
+    pub fn note_failure(&mut self, error: &ToolCallError) {
+        self.note_if(error.error_type().is_some() || error.retryable().is_some(), Loss::Failure);
     }
 
     /// Notes the labels of media that a format does not write.
-    pub fn note_labels(&mut self, message: MessageId, media: &Media) {
-        self.note_if(media.prompt_hint.is_some() || media.unknown.is_some(), message, Loss::Label);
+    pub fn note_labels(&mut self, media: &Media) {
+        self.note_if(media.prompt_hint.is_some() || media.unknown.is_some(), Loss::Label);
     }
 
     /// Notes the ids, times and confidence of parts, for a format that writes a message as a whole.
     pub fn note_parts(&mut self, message: &Message) {
         let is_lost = message.parts().len() > 1 || message.parts().any(|part| part.confidence().is_some());
-        self.note_if(is_lost, message.id(), Loss::Parts);
+        self.note_if(is_lost, Loss::Parts);
     }
 
     /// Notes the summary, which no provider's window has a place for.
     pub fn note_summary<W: MessageWrapper>(&mut self, manager: &MessagesManager<W>) {
         if let Some(summary) = manager.last_summary() {
-            self.note(summary.id(), Loss::Summary);
+            self.set_message(summary.id());
+            self.note(Loss::Summary);
         }
     }
 
     /// Returns a value as plain JSON.
-    pub fn plain<'a>(&mut self, of: MessageId, value: &'a Value) -> Json<'a> {
-        self.note_if(!plain::is_plain(value), of, Loss::ValueType);
+    pub fn plain<'a>(&mut self, value: &'a Value) -> Json<'a> {
+        self.note_if(!plain::is_plain(value), Loss::ValueType);
         Json::Plain(value)
     }
 
-    /// Returns whether a content is to be written: blank text was not heard, and no format has the contents of a newer
-    /// version.
-    pub fn is_written(&mut self, of: MessageId, content: &Content) -> bool {
+    /// Returns whether to write a content. Blank text was not heard, and no format has the contents of a newer version.
+    pub fn is_written(&mut self, content: &Content) -> bool {
         let is_unknown = matches!(content, Content::Unknown(_));
-        self.note_if(is_unknown, of, Loss::Unknown);
+        self.note_if(is_unknown, Loss::Unknown);
         !is_unknown && !content.is_blank()
     }
 
     /// Returns the export of `text` with these losses.
     pub fn into_export(self, text: String) -> Export {
-        Export { text, losses: self.0 }
+        Export { text, losses: self.list }
     }
 }
 
@@ -169,13 +178,14 @@ pub(super) fn each_message<'a, W: MessageWrapper + 'a>(
     mut write: impl FnMut(&'a Message, Cow<'a, Contents>, &mut Losses),
 ) {
     for message in manager.all().map(W::message).filter(|message| !message.is_fake()) {
+        losses.set_message(message.id());
         if message.role() == Role::Summary {
-            losses.note(message.id(), Loss::Summary);
+            losses.note(Loss::Summary);
             continue;
         }
         let heard = message.heard_contents();
         let is_cut = matches!(&heard, Cow::Owned(heard) if heard != message.contents());
-        losses.note_if(is_cut, message.id(), Loss::Unheard);
+        losses.note_if(is_cut, Loss::Unheard);
         write(message, heard, losses);
     }
 }

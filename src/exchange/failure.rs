@@ -4,7 +4,7 @@ use super::error::{ExchangeError, Problem};
 use super::export::{Loss, Losses};
 use super::json::Json;
 use super::node::Node;
-use crate::message::{MessageId, Outcome, ResultContent, Text, ToolCallError, is_blank};
+use crate::message::{Outcome, ResultContent, Text, ToolCallError, is_blank};
 
 /// The values of `error`, `error_type` and `retryable`.
 pub(super) struct Failure {
@@ -46,8 +46,8 @@ impl Failure {
 }
 
 /// Returns the entries of a failed tool call.
-pub(super) fn entries<'a>(error: &'a ToolCallError, of: MessageId, losses: &mut Losses) -> Json<'a> {
-    losses.note_if(error.unknown.is_some(), of, Loss::Unknown);
+pub(super) fn entries<'a>(error: &'a ToolCallError, losses: &mut Losses) -> Json<'a> {
+    losses.note_if(error.unknown.is_some(), Loss::Unknown);
     Json::object([
         ("error", Some(error.message().into())),
         ("error_type", error.error_type().map(Json::from)),

@@ -137,7 +137,7 @@ fn confidence() -> impl Strategy<Value = Confidence> {
     ]
 }
 
-fn said_surely((role, contents, confidence): (Role, Vec<Content>, Option<Confidence>)) -> Op {
+fn say((role, contents, confidence): (Role, Vec<Content>, Option<Confidence>)) -> Op {
     let draft = Draft::new(role, contents);
     Op::Say(confidence.into_iter().fold(draft, Draft::with_confidence))
 }
@@ -148,7 +148,7 @@ fn op(tools: bool) -> impl Strategy<Value = Op> {
     let answers = collection::vec((any::<Index>(), outcome()), 1..4);
     let with_tools = if tools { 3 } else { 0 };
     prop_oneof![
-        8 => (role, collection::vec(content(), 1..3), option::weighted(0.2, confidence())).prop_map(said_surely),
+        8 => (role, collection::vec(content(), 1..3), option::weighted(0.2, confidence())).prop_map(say),
         with_tools => (calls, option::of(text())).prop_map(|(calls, after)| Op::Call(calls, after)),
         with_tools => (answers, option::of(text())).prop_map(|(answers, also)| Op::Answer(answers, also)),
         1 => (0usize..12).prop_map(Op::Hear),
@@ -266,7 +266,7 @@ pub fn parts(manager: &Manager) -> Vec<SaidPart> {
 }
 
 /// Returns each content with its role. Converse splits an instruction into its texts.
-fn each_said(records: &[Record]) -> Vec<(Role, Content)> {
+fn each_content(records: &[Record]) -> Vec<(Role, Content)> {
     let said = said(records).into_iter();
     said.flat_map(|(role, contents)| Vec::from(contents).into_iter().map(move |content| (role, content))).collect()
 }
@@ -296,7 +296,7 @@ proptest! {
             // Converse names a document without a title so.
             let is_renamed = !is_openai && export.text.contains(r#""name":"document""#);
             if !is_renamed && export.losses.iter().all(|(_, loss)| matches!(loss, Loss::Summary | Loss::Unheard)) {
-                prop_assert!(each_said(&back.records()) == each_said(&records), "{}", export.text);
+                prop_assert!(each_content(&back.records()) == each_content(&records), "{}", export.text);
             }
         }
     }

@@ -180,3 +180,14 @@ fn provider_messages_are_imported() {
     assert_eq!(said(&anthropic::import(text, &options()).unwrap()), expected);
     assert_eq!(said(&openai::import(text, &options()).unwrap()), expected);
 }
+
+#[test]
+fn json_lines_read_system_like_supervisor() {
+    let text = |role| {
+        format!(
+            r#"{{"role":"{role}","content":{{"type":"text","text":"Be brief."}},"timestamp":"2025-11-18T10:29:59Z"}}"#
+        )
+    };
+    assert_eq!(lines(&text("system")), vec![(Role::System, Contents::from("Be brief."))]);
+    assert_eq!(lines(&text("system")), lines(&text("supervisor")));
+}

@@ -1,4 +1,6 @@
-//! Size limits of imports.
+//! Size limits of imports, and the kinds of their errors.
+
+use std::error::Error;
 
 use verbale::exchange::{ErrorKind, ImportOptions, anthropic, chat, converse, json_lines, openai, versioned};
 use verbale::{Content, PlainMessage, ToolCall, Value};
@@ -57,4 +59,18 @@ fn every_format_refuses_text_over_the_limit() {
     ");
     let at_the_limit = options.with_max_bytes(2);
     assert!(openai::import::<PlainMessage>("[]", &at_the_limit).is_ok());
+}
+
+#[test]
+fn error_kinds_distinguish_causes() {
+    for (text, kind) in [
+        ("[", ErrorKind::Malformed),
+        (r#"[{"role":"robot","content":"Hi"}]"#, ErrorKind::Malformed),
+        (r#"[{"role":"user","content":"Hi","mood":"good"}]"#, ErrorKind::NotKept),
+        (r#"[{"role":"user","content":"Hi","name":"Mia"}]"#, ErrorKind::NotKept),
+        (r#"[{"role":"user","content":" "}]"#, ErrorKind::Refused),
+    ] {
+        let error = openai::import::<PlainMessage>(text, &options()).unwrap_err();
+        assert_eq!((error.kind(), error.source().is_some()), (kind, kind == ErrorKind::Refused), "{text}");
+    }
 }

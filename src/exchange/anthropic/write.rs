@@ -6,8 +6,8 @@ use crate::exchange::json::Json;
 use crate::exchange::window::{is_web, known_image, unavailable};
 use crate::manager::MessagesManager;
 use crate::message::{
-    Content, Document, Media, MediaKind, MessageId, MessageWrapper, Outcome, ResultContent, Role, Source, ToolCall,
-    ToolResult, Value, is_blank,
+    Content, Document, Media, MediaKind, MessageWrapper, Outcome, ResultContent, Role, Source, ToolCall, ToolResult,
+    Value, is_blank,
 };
 
 /// The text of the user message that precedes an assistant's at the start.
@@ -41,11 +41,12 @@ pub fn window<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     losses.note_summary(manager);
     let mut system = Vec::new();
     for message in manager.supervisors() {
+        losses.set_message(message.id());
         for content in message.contents() {
             match content {
                 Content::Text(text) => system.push(text_block(text.as_str())),
-                Content::Media(_) | Content::Document(_) => losses.note(message.id(), Loss::Attachment),
-                _ => losses.note(message.id(), Loss::Unknown),
+                Content::Media(_) | Content::Document(_) => losses.note(Loss::Attachment),
+                _ => losses.note(Loss::Unknown),
             }
         }
     }
@@ -59,8 +60,8 @@ pub fn window<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
         if turns.is_empty() && role == Role::Assistant {
             turns.push((Role::User, vec![(Order::Said, text_block(OPENER))]));
         }
-        let of = message.id();
-        let blocks = message.contents().iter().filter_map(|content| block(content, role, of, &mut losses));
+        losses.set_message(message.id());
+        let blocks = message.contents().iter().filter_map(|content| block(content, role, &mut losses));
         match turns.last_mut() {
             Some((last, before)) if *last == role => before.extend(blocks),
             _ => {
@@ -79,26 +80,26 @@ pub fn window<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     losses.into_export(Json::object([("system", system), ("messages", Some(messages))]).to_string())
 }
 
-fn block<'a>(content: &'a Content, role: Role, of: MessageId, losses: &mut Losses) -> Option<(Order, Json<'a>)> {
+fn block<'a>(content: &'a Content, role: Role, losses: &mut Losses) -> Option<(Order, Json<'a>)> {
     Some(match content {
         Content::Text(text) => (Order::Said, text_block(text.as_str())),
         // Anthropic accepts attachments only from the user.
-        Content::Media(media) => (Order::Said, media_block(media, role == Role::User, of, losses)),
-        Content::Document(document) => (Order::Said, document_block(document, role == Role::User, of, losses)),
-        Content::ToolCall(call) => (Order::Call, call_block(call, of, losses)),
-        Content::ToolResult(result) => (Order::Result, result_block(result, of, losses)),
+        Content::Media(media) => (Order::Said, media_block(media, role == Role::User, losses)),
+        Content::Document(document) => (Order::Said, document_block(document, role == Role::User, losses)),
+        Content::ToolCall(call) => (Order::Call, call_block(call, losses)),
+        Content::ToolResult(result) => (Order::Result, result_block(result, losses)),
         Content::Unknown(_) => {
-            losses.note(of, Loss::Unknown);
+            losses.note(Loss::Unknown);
             return None;
         }
     })
 }
 
-fn call_block<'a>(call: &'a ToolCall, of: MessageId, losses: &mut Losses) -> Json<'a> {
+fn call_block<'a>(call: &'a ToolCall, losses: &mut Losses) -> Json<'a> {
     let input = match call.arguments() {
         Value::Null => Json::object([]),
-        arguments @ Value::Map(_) => losses.plain(of, arguments),
-        other => Json::object([("arguments", Some(losses.plain(of, other)))]),
+        arguments @ Value::Map(_) => losses.plain(arguments),
+        other => Json::object([("arguments", Some(losses.plain(other)))]),
     };
     Json::object([
         ("type", Some("tool_use".into())),
@@ -108,14 +109,14 @@ fn call_block<'a>(call: &'a ToolCall, of: MessageId, losses: &mut Losses) -> Jso
     ])
 }
 
-fn result_block<'a>(result: &'a ToolResult, of: MessageId, losses: &mut Losses) -> Json<'a> {
+fn result_block<'a>(result: &'a ToolResult, losses: &mut Losses) -> Json<'a> {
     let (content, is_error) = match result.outcome() {
         Outcome::Success(contents) => {
-            let parts: Vec<_> = contents.iter().filter_map(|content| result_part(content, of, losses)).collect();
+            let parts: Vec<_> = contents.iter().filter_map(|content| result_part(content, losses)).collect();
             (parts, None)
         }
         Outcome::Failure(error) => {
-            losses.note_failure(of, error);
+            losses.note_failure(error);
             (vec![text_block(error.message())], Some(Json::Bool(true)))
         }
     };
@@ -127,23 +128,23 @@ fn result_block<'a>(result: &'a ToolResult, of: MessageId, losses: &mut Losses) 
     ])
 }
 
-fn result_part<'a>(content: &'a ResultContent, of: MessageId, losses: &mut Losses) -> Option<Json<'a>> {
+fn result_part<'a>(content: &'a ResultContent, losses: &mut Losses) -> Option<Json<'a>> {
     match content {
         ResultContent::Text(text) => (!is_blank(text)).then(|| text_block(text.as_str())),
         ResultContent::Json(value) => {
-            losses.note(of, Loss::ValueType);
-            Some(text_block(losses.plain(of, value).to_string()))
+            losses.note(Loss::ValueType);
+            Some(text_block(losses.plain(value).to_string()))
         }
-        ResultContent::Media(media) => Some(media_block(media, true, of, losses)),
-        ResultContent::Document(document) => Some(document_block(document, true, of, losses)),
+        ResultContent::Media(media) => Some(media_block(media, true, losses)),
+        ResultContent::Document(document) => Some(document_block(document, true, losses)),
         ResultContent::Unknown(_) => {
-            losses.note(of, Loss::Unknown);
+            losses.note(Loss::Unknown);
             None
         }
     }
 }
 
-fn media_block<'a>(media: &'a Media, is_accepted: bool, of: MessageId, losses: &mut Losses) -> Json<'a> {
+fn media_block<'a>(media: &'a Media, is_accepted: bool, losses: &mut Losses) -> Json<'a> {
     let source = match (&media.source, known_image(media)) {
         _ if !is_accepted || media.kind != MediaKind::Image => None,
         (Source::Bytes(bytes), Some(mime_type)) => Some(data_source("base64", mime_type.into(), Json::Bytes(bytes))),
@@ -151,14 +152,14 @@ fn media_block<'a>(media: &'a Media, is_accepted: bool, of: MessageId, losses: &
         _ => None,
     };
     let Some(source) = source else {
-        losses.note(of, Loss::Attachment);
+        losses.note(Loss::Attachment);
         return unavailable(media.kind.as_str());
     };
-    losses.note_labels(of, media);
+    losses.note_labels(media);
     Json::object([("type", Some("image".into())), ("source", Some(source))])
 }
 
-fn document_block<'a>(document: &'a Document, is_accepted: bool, of: MessageId, losses: &mut Losses) -> Json<'a> {
+fn document_block<'a>(document: &'a Document, is_accepted: bool, losses: &mut Losses) -> Json<'a> {
     const PDF: &str = "application/pdf";
     let known = document.known_type();
     let source = match (&document.source, known.as_deref()) {
@@ -172,10 +173,10 @@ fn document_block<'a>(document: &'a Document, is_accepted: bool, of: MessageId, 
         _ => None,
     };
     let Some(source) = source else {
-        losses.note(of, Loss::Attachment);
+        losses.note(Loss::Attachment);
         return unavailable("document");
     };
-    losses.note_if(document.unknown.is_some(), of, Loss::Label);
+    losses.note_if(document.unknown.is_some(), Loss::Label);
     let title = document.title.as_ref().filter(|title| !is_blank(title)).map(Json::from);
     Json::object([("type", Some("document".into())), ("source", Some(source)), ("title", title)])
 }

@@ -26,12 +26,11 @@ pub fn export<'a, W: MessageWrapper + 'a>(
 }
 
 fn write(messages: &mut Items, conversation: &str, message: &Message, contents: &[Content], losses: &mut Losses) {
-    let of = message.id();
     if message.role() == Role::System {
-        return losses.note(of, Loss::Instructions);
+        return losses.note(Loss::Instructions);
     }
-    let written: Vec<&Content> = contents.iter().filter(|content| losses.is_written(of, content)).collect();
-    let blocks = written.iter().filter_map(|content| block::write(content, Naming::Named, of, losses));
+    let written: Vec<&Content> = contents.iter().filter(|content| losses.is_written(content)).collect();
+    let blocks = written.iter().filter_map(|content| block::write(content, Naming::Named, losses));
     let blocks: Vec<Json<'_>> = blocks.collect();
     let content = match written.iter().filter(|content| !is_of_tools(content)).collect::<Vec<_>>().as_slice() {
         [] => return,
@@ -40,9 +39,9 @@ fn write(messages: &mut Items, conversation: &str, message: &Message, contents: 
     };
     losses.note_parts(message);
     let aux = message.metadata().aux();
-    let id = aux.get(MESSAGE_ID).and_then(Value::as_str).map_or_else(|| of.to_string().into(), Json::from);
+    let id = aux.get(MESSAGE_ID).and_then(Value::as_str).map_or_else(|| message.id().to_string().into(), Json::from);
     let metadata = aux.iter().filter(|(key, _)| *key != MESSAGE_ID && *key != INPUT_ID);
-    let metadata: Vec<_> = metadata.map(|(key, value)| (key.as_str(), losses.plain(of, value))).collect();
+    let metadata: Vec<_> = metadata.map(|(key, value)| (key.as_str(), losses.plain(value))).collect();
     let at = write_moment(message.metadata().timing(Timing::Creation).unwrap_or_default());
     messages.push(&Json::object([
         ("message_id", Some(id)),

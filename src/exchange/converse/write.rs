@@ -6,8 +6,7 @@ use crate::exchange::export::{Export, Loss, Losses, each_message, role_name};
 use crate::exchange::json::{Items, Json};
 use crate::manager::MessagesManager;
 use crate::message::{
-    Content, Document, Media, MediaKind, Message, MessageId, MessageWrapper, Outcome, ResultContent, Role, Source,
-    ToolResult,
+    Content, Document, Media, MediaKind, Message, MessageWrapper, Outcome, ResultContent, Role, Source, ToolResult,
 };
 
 /// The name of a document without a title. Converse requires one.
@@ -55,65 +54,64 @@ fn close(messages: &mut Items, turn: Option<(Role, Items)>) {
 }
 
 fn write_blocks(blocks: &mut Items, message: &Message, contents: &[Content], losses: &mut Losses) {
-    let of = message.id();
     for content in contents {
         let block = match content {
             // Converse accepts attachments only from the user.
             Content::Media(_) | Content::Document(_) if message.role() != Role::User => Err(Loss::Attachment),
             Content::Text(text) => Ok(wire::text(text)),
-            Content::Media(media) => write_media(media, of, losses),
-            Content::Document(document) => write_document(document, of, losses),
+            Content::Media(media) => write_media(media, losses),
+            Content::Document(document) => write_document(document, losses),
             Content::ToolCall(call) => {
-                let input = losses.plain(of, call.arguments());
+                let input = losses.plain(call.arguments());
                 Ok(wire::one("toolUse", wire::tool_use(call.id().as_str(), call.name().as_str(), input)))
             }
-            Content::ToolResult(result) => Ok(wire::one("toolResult", write_result(result, of, losses))),
+            Content::ToolResult(result) => Ok(wire::one("toolResult", write_result(result, losses))),
             Content::Unknown(_) => Err(Loss::Unknown),
         };
         match block {
             Ok(block) => blocks.push(&block),
-            Err(loss) => losses.note(of, loss),
+            Err(loss) => losses.note(loss),
         }
     }
 }
 
-fn write_result<'a>(result: &'a ToolResult, of: MessageId, losses: &mut Losses) -> Json<'a> {
+fn write_result<'a>(result: &'a ToolResult, losses: &mut Losses) -> Json<'a> {
     let (content, status) = match result.outcome() {
         Outcome::Success(contents) => {
-            (contents.iter().filter_map(|content| write_content(content, of, losses)).collect(), "success")
+            (contents.iter().filter_map(|content| write_content(content, losses)).collect(), "success")
         }
         Outcome::Failure(error) => {
-            losses.note_failure(of, error);
+            losses.note_failure(error);
             (Json::List(vec![wire::text(error.message())]), "error")
         }
     };
     wire::tool_result(result.tool_call_id().as_str(), content, Some(status))
 }
 
-fn write_content<'a>(content: &'a ResultContent, of: MessageId, losses: &mut Losses) -> Option<Json<'a>> {
+fn write_content<'a>(content: &'a ResultContent, losses: &mut Losses) -> Option<Json<'a>> {
     let block = match content {
         ResultContent::Text(text) => Ok(wire::text(text)),
-        ResultContent::Json(value) => Ok(wire::one("json", losses.plain(of, value))),
+        ResultContent::Json(value) => Ok(wire::one("json", losses.plain(value))),
         // A result has no block for audio.
         ResultContent::Media(media) if media.kind == MediaKind::Audio => Err(Loss::Attachment),
-        ResultContent::Media(media) => write_media(media, of, losses),
-        ResultContent::Document(document) => write_document(document, of, losses),
+        ResultContent::Media(media) => write_media(media, losses),
+        ResultContent::Document(document) => write_document(document, losses),
         ResultContent::Unknown(_) => Err(Loss::Unknown),
     };
-    block.map_err(|loss| losses.note(of, loss)).ok()
+    block.map_err(|loss| losses.note(loss)).ok()
 }
 
-fn write_media<'a>(media: &'a Media, of: MessageId, losses: &mut Losses) -> Result<Json<'a>, Loss> {
+fn write_media<'a>(media: &'a Media, losses: &mut Losses) -> Result<Json<'a>, Loss> {
     let format = format(Some(media.kind), media.mime_type.as_deref()).ok_or(Loss::Attachment)?;
     let source = write_source(&media.source).ok_or(Loss::Attachment)?;
-    losses.note_labels(of, media);
+    losses.note_labels(media);
     Ok(wire::one(media.kind.as_str(), wire::file(format, None, Some(source))))
 }
 
-fn write_document<'a>(document: &'a Document, of: MessageId, losses: &mut Losses) -> Result<Json<'a>, Loss> {
+fn write_document<'a>(document: &'a Document, losses: &mut Losses) -> Result<Json<'a>, Loss> {
     let format = format(None, document.mime_type.as_deref()).ok_or(Loss::Attachment)?;
     let source = write_source(&document.source).ok_or(Loss::Attachment)?;
-    losses.note_if(document.unknown.is_some(), of, Loss::Label);
+    losses.note_if(document.unknown.is_some(), Loss::Label);
     let name = document.title.as_deref().unwrap_or(UNTITLED);
     Ok(wire::one("document", wire::file(format, Some(name), Some(source))))
 }

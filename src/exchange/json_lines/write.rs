@@ -9,7 +9,7 @@ use crate::exchange::failure;
 use crate::exchange::json::Json;
 use crate::manager::MessagesManager;
 use crate::message::{
-    Content, Document, Message, MessageId, MessageWrapper, Outcome, Part, Role, Source, ToolCall, ToolResult, Value,
+    Content, Document, Message, MessageWrapper, Outcome, Part, Role, Source, ToolCall, ToolResult, Value,
 };
 
 /// Exports the conversation.
@@ -26,11 +26,11 @@ pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
 }
 
 fn write_part(lines: &mut String, message: &Message, part: Part<'_>, contents: &[Content], losses: &mut Losses) {
-    let (of, role) = (message.id(), message.role());
+    let role = message.role();
     let (at, id) = (write_moment(part.created_ms()), part.id().to_string());
     let confidence = part.confidence().map(|confidence| Value::from(confidence.number().clone()));
     let speaker = if role == Role::System { "supervisor" } else { role.as_str() };
-    let written: Vec<&Content> = contents.iter().filter(|content| losses.is_written(of, content)).collect();
+    let written: Vec<&Content> = contents.iter().filter(|content| losses.is_written(content)).collect();
     let mut line = |kind: &str, entries: Json<'_>| {
         let common = Json::object([
             ("timestamp", Some(at.as_str().into())),
@@ -43,34 +43,34 @@ fn write_part(lines: &mut String, message: &Message, part: Part<'_>, contents: &
     };
     if !role.is_spoken() && written.len() > 1 {
         // Separate lines would become several messages.
-        let blocks = written.iter().filter_map(|content| block::write(content, Naming::Unnamed, of, losses)).collect();
+        let blocks = written.iter().filter_map(|content| block::write(content, Naming::Unnamed, losses)).collect();
         return line(speaker, Json::object([("content", Some(blocks))]));
     }
     for content in written {
         match content {
-            Content::ToolCall(call) => line("invocation", tool_call(call, of, losses)),
-            Content::ToolResult(answer) => line("result", result(answer, of, losses)),
-            Content::Document(document) if role == Role::User => line("document", reference(document, of, losses)),
-            content => line(speaker, Json::object([("content", block::write(content, Naming::Unnamed, of, losses))])),
+            Content::ToolCall(call) => line("invocation", tool_call(call, losses)),
+            Content::ToolResult(answer) => line("result", result(answer, losses)),
+            Content::Document(document) if role == Role::User => line("document", reference(document, losses)),
+            content => line(speaker, Json::object([("content", block::write(content, Naming::Unnamed, losses))])),
         }
     }
 }
 
-fn tool_call<'a>(call: &'a ToolCall, of: MessageId, losses: &mut Losses) -> Json<'a> {
-    losses.note_if(call.unknown.is_some(), of, Loss::Unknown);
+fn tool_call<'a>(call: &'a ToolCall, losses: &mut Losses) -> Json<'a> {
+    losses.note_if(call.unknown.is_some(), Loss::Unknown);
     Json::object([
         ("identifier", Some(call.id().as_str().into())),
         ("name", Some(call.name().as_str().into())),
-        ("arguments", Some(losses.plain(of, call.arguments()))),
+        ("arguments", Some(losses.plain(call.arguments()))),
     ])
 }
 
-fn result<'a>(result: &'a ToolResult, of: MessageId, losses: &mut Losses) -> Json<'a> {
-    losses.note_if(result.unknown.is_some(), of, Loss::Unknown);
+fn result<'a>(result: &'a ToolResult, losses: &mut Losses) -> Json<'a> {
+    losses.note_if(result.unknown.is_some(), Loss::Unknown);
     let outcome = match result.outcome() {
-        Outcome::Failure(error) => failure::entries(error, of, losses),
+        Outcome::Failure(error) => failure::entries(error, losses),
         Outcome::Success(contents) => {
-            let mut blocks = contents.iter().filter_map(|content| block::write_of_result(content, of, losses));
+            let mut blocks = contents.iter().filter_map(|content| block::write_of_result(content, losses));
             let content = match contents.len() {
                 1 => blocks.next().unwrap_or(Json::List(Vec::new())),
                 _ => blocks.collect(),
@@ -82,11 +82,11 @@ fn result<'a>(result: &'a ToolResult, of: MessageId, losses: &mut Losses) -> Jso
 }
 
 /// Returns the entries of a document of the user.
-fn reference<'a>(document: &'a Document, of: MessageId, losses: &mut Losses) -> Json<'a> {
+fn reference<'a>(document: &'a Document, losses: &mut Losses) -> Json<'a> {
     let mime_type = document.mime_type.as_deref();
     let content = match document_text(document) {
         Some((key, text)) => {
-            losses.note_if(document.unknown.is_some(), of, Loss::Unknown);
+            losses.note_if(document.unknown.is_some(), Loss::Unknown);
             let named = mime_type.filter(|mime_type| *mime_type != block::PLAIN);
             Json::object([
                 ("type", Some("text".into())),
@@ -95,7 +95,7 @@ fn reference<'a>(document: &'a Document, of: MessageId, losses: &mut Losses) -> 
             ])
         }
         None => Json::object([("type", Some("document".into()))])
-            .and(block::document_entries(document, of, losses).without("title")),
+            .and(block::document_entries(document, losses).without("title")),
     };
     Json::object([("title", document.title.as_ref().map(Json::from)), ("content", Some(content))])
 }

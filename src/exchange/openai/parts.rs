@@ -13,7 +13,7 @@ use crate::exchange::media::{self, decode, located};
 use crate::exchange::node::Node;
 use crate::exchange::reason::JsonKind;
 use crate::exchange::window::{Fit, is_web, known_image, unavailable};
-use crate::message::{Content, Document, Map, Media, MediaKind, MessageId, Role, Source, Text, Value, is_blank};
+use crate::message::{Content, Document, Map, Media, MediaKind, Role, Source, Text, Value, is_blank};
 
 /// The key of the detail level of an image. Media keep it as an unknown entry.
 const DETAIL: &str = "detail";
@@ -128,31 +128,25 @@ pub(super) fn write(mut parts: Vec<Json<'_>>) -> Json<'_> {
 }
 
 /// Writes a part of a message of `role`. Returns `None` if OpenAI cannot express it.
-pub(super) fn part<'a>(
-    content: &'a Content,
-    role: Role,
-    fit: Fit,
-    of: MessageId,
-    losses: &mut Losses,
-) -> Option<Json<'a>> {
+pub(super) fn part<'a>(content: &'a Content, role: Role, fit: Fit, losses: &mut Losses) -> Option<Json<'a>> {
     let (written, kind) = match content {
         Content::Text(text) => return Some(text_block(text.as_str())),
-        Content::Media(media) => (media_part(media, fit, of, losses), media.kind.as_str()),
-        Content::Document(document) => (document_part(document, fit, of, losses), "document"),
+        Content::Media(media) => (media_part(media, fit, losses), media.kind.as_str()),
+        Content::Document(document) => (document_part(document, fit, losses), "document"),
         // Calls and results are not parts.
         Content::ToolCall(_) | Content::ToolResult(_) => return None,
         Content::Unknown(_) => {
-            losses.note(of, Loss::Unknown);
+            losses.note(Loss::Unknown);
             return None;
         }
     };
     // OpenAI accepts attachments only from the user.
     let written = written.filter(|_| role == Role::User);
-    losses.note_if(written.is_none(), of, Loss::Attachment);
+    losses.note_if(written.is_none(), Loss::Attachment);
     written.or_else(|| (fit == Fit::Window).then(|| unavailable(kind)))
 }
 
-fn media_part<'a>(media: &'a Media, fit: Fit, of: MessageId, losses: &mut Losses) -> Option<Json<'a>> {
+fn media_part<'a>(media: &'a Media, fit: Fit, losses: &mut Losses) -> Option<Json<'a>> {
     match (media.kind, &media.source) {
         (MediaKind::Image, source) => {
             let url = match (source, fit) {
@@ -167,7 +161,7 @@ fn media_part<'a>(media: &'a Media, fit: Fit, of: MessageId, losses: &mut Losses
             let detail = media.unknown.as_ref().and_then(|unknown| unknown.get(DETAIL)).and_then(Value::as_str);
             let others = media.unknown.as_ref().map_or(0, |unknown| unknown.len()) > usize::from(detail.is_some());
             let has_lost_type = media.mime_type.is_some() && !matches!(media.source, Source::Bytes(_));
-            losses.note_if(media.prompt_hint.is_some() || others || has_lost_type, of, Loss::Label);
+            losses.note_if(media.prompt_hint.is_some() || others || has_lost_type, Loss::Label);
             Some(of_type("image_url", Json::object([("url", Some(url)), (DETAIL, detail.map(Json::from))])))
         }
         (MediaKind::Audio, Source::Bytes(bytes)) if fit == Fit::Conversation || !bytes.is_empty() => {
@@ -176,7 +170,7 @@ fn media_part<'a>(media: &'a Media, fit: Fit, of: MessageId, losses: &mut Losses
                 MP3 => "mp3",
                 _ => return None,
             };
-            losses.note_labels(of, media);
+            losses.note_labels(media);
             let audio = Json::object([("data", Some(Json::Bytes(bytes))), ("format", Some(format.into()))]);
             Some(of_type("input_audio", audio))
         }
@@ -184,7 +178,7 @@ fn media_part<'a>(media: &'a Media, fit: Fit, of: MessageId, losses: &mut Losses
     }
 }
 
-fn document_part<'a>(document: &'a Document, fit: Fit, of: MessageId, losses: &mut Losses) -> Option<Json<'a>> {
+fn document_part<'a>(document: &'a Document, fit: Fit, losses: &mut Losses) -> Option<Json<'a>> {
     let Source::Bytes(bytes) = &document.source else { return None };
     let (data, title) = match (fit, &document.mime_type) {
         (Fit::Conversation, Some(mime_type)) => (Json::DataUrl(mime_type.as_str().into(), bytes), None),
@@ -195,7 +189,7 @@ fn document_part<'a>(document: &'a Document, fit: Fit, of: MessageId, losses: &m
             (Json::DataUrl("application/pdf".into(), bytes), Some("document.pdf".into()))
         }
     };
-    losses.note_if(document.unknown.is_some(), of, Loss::Label);
+    losses.note_if(document.unknown.is_some(), Loss::Label);
     let title =
         document.title.as_ref().filter(|title| !is_blank(title) || fit == Fit::Conversation).map(Json::from).or(title);
     Some(of_type("file", Json::object([("filename", title), ("file_data", Some(data))])))

@@ -74,23 +74,24 @@ impl<'m> Chat<'m> {
 
     /// Writes a message, then the results of its calls.
     fn write(&mut self, message: &Message, contents: &[Content], losses: &mut Losses) {
-        let (of, role) = (message.id(), role_for_provider(message));
+        losses.set_message(message.id());
+        let role = role_for_provider(message);
         let (mut said, mut calls): (Vec<Json<'_>>, Vec<&ToolCall>) = (Vec::new(), Vec::new());
         for content in contents {
             match content {
                 Content::ToolCall(call) if self.results.contains_key(call.id()) => calls.push(call),
-                Content::ToolCall(_) => losses.note(of, Loss::ToolCall),
+                Content::ToolCall(_) => losses.note(Loss::ToolCall),
                 Content::ToolResult(result) => {
                     // The result was written directly after its call.
                     let turn = self.written.get(result.tool_call_id());
                     if turn != Some(&self.turns) || !said.is_empty() {
-                        losses.note(of, if turn.is_none() { Loss::ToolCall } else { Loss::Order });
+                        losses.note(if turn.is_none() { Loss::ToolCall } else { Loss::Order });
                     }
                 }
                 content => {
-                    let part = parts::part(content, role, self.fit, of, losses);
+                    let part = parts::part(content, role, self.fit, losses);
                     if part.is_some() && !calls.is_empty() {
-                        losses.note(of, Loss::Order);
+                        losses.note(Loss::Order);
                     }
                     said.extend(part);
                 }
@@ -100,7 +101,7 @@ impl<'m> Chat<'m> {
             return;
         }
         self.turns += 1;
-        let written = calls.iter().map(|call| write_call(call, of, losses)).collect();
+        let written = calls.iter().map(|call| write_call(call, losses)).collect();
         self.items.push(&Json::object([
             ("role", Some(role_name(role).into())),
             ("content", Some(parts::write(said))),
@@ -109,15 +110,16 @@ impl<'m> Chat<'m> {
         let mut results: Vec<_> = calls.iter().filter_map(|call| self.results.get(call.id()).copied()).collect();
         results.sort_unstable_by_key(|(at, ..)| *at);
         for (_, of, result) in results {
+            losses.set_message(of);
             self.written.insert(result.tool_call_id(), self.turns);
-            self.items.push(&self.result(result, of, losses));
+            self.items.push(&self.result(result, losses));
         }
     }
 
-    fn result<'a>(&self, result: &'a ToolResult, of: MessageId, losses: &mut Losses) -> Json<'a> {
+    fn result<'a>(&self, result: &'a ToolResult, losses: &mut Losses) -> Json<'a> {
         let content = match result.outcome() {
             Outcome::Success(contents) => {
-                let parts = contents.iter().filter_map(|content| self.result_part(content, of, losses)).collect();
+                let parts = contents.iter().filter_map(|content| self.result_part(content, losses)).collect();
                 match parts::write(parts) {
                     // OpenAI refuses an empty list.
                     Json::Null => "".into(),
@@ -129,7 +131,7 @@ impl<'m> Chat<'m> {
                 }
             }
             Outcome::Failure(error) => {
-                losses.note(of, Loss::Failure);
+                losses.note(Loss::Failure);
                 error.message().into()
             }
         };
@@ -141,25 +143,25 @@ impl<'m> Chat<'m> {
     }
 
     /// Writes a part of a result, which is always a text.
-    fn result_part<'a>(&self, content: &'a ResultContent, of: MessageId, losses: &mut Losses) -> Option<Json<'a>> {
+    fn result_part<'a>(&self, content: &'a ResultContent, losses: &mut Losses) -> Option<Json<'a>> {
         let (kind, loss) = match content {
             ResultContent::Text(text) if self.fit == Fit::Window && is_blank(text) => return None,
             ResultContent::Text(text) => return Some(text_block(text.as_str())),
             ResultContent::Json(value) => {
-                losses.note(of, Loss::ValueType);
-                return Some(text_block(losses.plain(of, value).to_string()));
+                losses.note(Loss::ValueType);
+                return Some(text_block(losses.plain(value).to_string()));
             }
             ResultContent::Media(media) => (media.kind.as_str(), Loss::Attachment),
             ResultContent::Document(_) => ("document", Loss::Attachment),
             ResultContent::Unknown(_) => ("result", Loss::Unknown),
         };
-        losses.note(of, loss);
+        losses.note(loss);
         (self.fit == Fit::Window).then(|| unavailable(kind))
     }
 }
 
-fn write_call<'a>(call: &'a ToolCall, of: MessageId, losses: &mut Losses) -> Json<'a> {
-    let arguments = losses.plain(of, call.arguments()).to_string();
+fn write_call<'a>(call: &'a ToolCall, losses: &mut Losses) -> Json<'a> {
+    let arguments = losses.plain(call.arguments()).to_string();
     let function = Json::object([("name", Some(call.name().as_str().into())), ("arguments", Some(arguments.into()))]);
     Json::object([
         ("id", Some(call.id().as_str().into())),

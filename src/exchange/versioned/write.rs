@@ -8,8 +8,8 @@ use crate::exchange::json::{self, Json};
 use crate::exchange::{block, failure};
 use crate::manager::MessagesManager;
 use crate::message::{
-    Content, MediaKind, Message, MessageId, MessageWrapper, Outcome, ResultContent, Role, Text, ToolCall, ToolCallId,
-    ToolResult, Value,
+    Content, MediaKind, Message, MessageWrapper, Outcome, ResultContent, Role, Text, ToolCall, ToolCallId, ToolResult,
+    Value,
 };
 
 /// Exports the conversation.
@@ -38,8 +38,8 @@ struct Items<'m> {
 impl Items<'_> {
     /// Writes the heard contents of a message.
     fn write(&mut self, message: &Message, contents: &[Content], losses: &mut Losses) {
-        let (of, role) = (message.id(), message.role());
-        let written: Vec<&Content> = contents.iter().filter(|content| losses.is_written(of, content)).collect();
+        let role = message.role();
+        let written: Vec<&Content> = contents.iter().filter(|content| losses.is_written(content)).collect();
         if written.is_empty() {
             return;
         }
@@ -55,18 +55,18 @@ impl Items<'_> {
             }
             match content {
                 Content::Text(_) | Content::Unknown(_) => {}
-                Content::ToolCall(call) => self.call(before, call, of, losses),
-                Content::ToolResult(result) => self.result(result, of, losses),
+                Content::ToolCall(call) => self.call(before, call, losses),
+                Content::ToolResult(result) => self.result(result, losses),
                 Content::Media(media) => {
                     let kind = match media.kind {
                         MediaKind::Image => "ImageMessage",
                         MediaKind::Audio => "AudioMessage",
                         MediaKind::Video => "VideoMessage",
                     };
-                    self.item(kind, role, block::media_entries(media, of, losses));
+                    self.item(kind, role, block::media_entries(media, losses));
                 }
                 Content::Document(document) => {
-                    self.item("DocumentMessage", role, block::document_entries(document, of, losses));
+                    self.item("DocumentMessage", role, block::document_entries(document, losses));
                 }
             }
             before = content.as_text();
@@ -81,21 +81,21 @@ impl Items<'_> {
         self.item(kind, role, Json::object([("text", Some(text.into()))]));
     }
 
-    fn call(&mut self, before: Option<&Text>, call: &ToolCall, of: MessageId, losses: &mut Losses) {
-        losses.note_if(call.unknown.is_some(), of, Loss::Unknown);
+    fn call(&mut self, before: Option<&Text>, call: &ToolCall, losses: &mut Losses) {
+        losses.note_if(call.unknown.is_some(), Loss::Unknown);
         let entries = Json::object([
             ("message", Some(before.map_or("", Text::as_str).into())),
             ("tool_name", Some(call.name().as_str().into())),
             ("tool_call_id", Some(call.id().as_str().into())),
-            ("arguments", Some(losses.plain(of, call.arguments()))),
+            ("arguments", Some(losses.plain(call.arguments()))),
         ]);
         let result = self.inline.get(call.id()).copied();
-        let outcome = result.map_or_else(|| Json::object([]), |result| outcome_entries(result, of, losses));
+        let outcome = result.map_or_else(|| Json::object([]), |result| outcome_entries(result, losses));
         self.item("ToolCallMessage", Role::Assistant, entries.and(outcome));
         self.continues = true;
     }
 
-    fn result(&mut self, result: &ToolResult, of: MessageId, losses: &mut Losses) {
+    fn result(&mut self, result: &ToolResult, losses: &mut Losses) {
         if self.inline.contains_key(result.tool_call_id()) {
             return;
         }
@@ -103,7 +103,7 @@ impl Items<'_> {
             ("tool_name", Some(result.name().as_str().into())),
             ("tool_call_id", Some(result.tool_call_id().as_str().into())),
         ]);
-        self.item("ToolResultMessage", Role::User, entries.and(outcome_entries(result, of, losses)));
+        self.item("ToolResultMessage", Role::User, entries.and(outcome_entries(result, losses)));
     }
 
     fn item(&mut self, kind: &str, role: Role, entries: Json<'_>) {
@@ -117,23 +117,21 @@ impl Items<'_> {
     }
 }
 
-fn outcome_entries<'a>(result: &'a ToolResult, of: MessageId, losses: &mut Losses) -> Json<'a> {
-    losses.note_if(result.unknown.is_some(), of, Loss::Unknown);
+fn outcome_entries<'a>(result: &'a ToolResult, losses: &mut Losses) -> Json<'a> {
+    losses.note_if(result.unknown.is_some(), Loss::Unknown);
     let contents = match result.outcome() {
         Outcome::Success(contents) => contents,
         Outcome::Failure(error) => {
-            return Json::object([("result", Some(Json::Null))]).and(failure::entries(error, of, losses));
+            return Json::object([("result", Some(Json::Null))]).and(failure::entries(error, losses));
         }
     };
     let (one, parts) = match contents.as_slice() {
         [] => (Json::Null, None),
         [ResultContent::Text(text)] => (text.into(), None),
         // An import would read a string as a text, and `null` as an empty result.
-        [ResultContent::Json(value)] if !matches!(value, Value::Null | Value::String(_)) => {
-            (losses.plain(of, value), None)
-        }
+        [ResultContent::Json(value)] if !matches!(value, Value::Null | Value::String(_)) => (losses.plain(value), None),
         contents => {
-            let parts = contents.iter().filter_map(|content| block::write_of_result(content, of, losses)).collect();
+            let parts = contents.iter().filter_map(|content| block::write_of_result(content, losses)).collect();
             (Json::Null, Some(parts))
         }
     };
