@@ -1,4 +1,4 @@
-//! Writing contents as objects with `type`.
+//! Writes contents as objects with `type`.
 
 use super::{ID, PLAIN};
 use crate::exchange::export::{Loss, Losses};

@@ -1,4 +1,4 @@
-//! Reading the blocks of a message.
+//! Reads the blocks of a message.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Writing `system` and `messages`.
+//! Writes `system` and `messages`.
 
 use super::formats::{S3, format};
 use super::wire;
