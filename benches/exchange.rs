@@ -1,5 +1,5 @@
-//! A conversation of 1,000 turns with tool calls, out and in again in each format, beside bare `serde_json` on the same
-//! text: as its `Value`, and as plain structs, which keep no rules.
+//! Exports and imports a conversation of 1,000 turns with tool calls in each format. The baseline is `serde_json` on the
+//! same text, as its `Value` and as plain structs, which enforce no rules.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "not part of the library")]
 
@@ -8,7 +8,7 @@ mod workload;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use verbale::exchange::{chat, converse, json_lines, openai, versioned};
+use verbale::exchange::{ImportOptions, chat, converse, json_lines, openai, versioned};
 use verbale::{MessagesManager, PlainMessage, ToolCall, Value};
 use workload::Words;
 
@@ -16,7 +16,7 @@ const TURNS: u64 = 1_000;
 
 type Manager = MessagesManager<PlainMessage>;
 
-/// Every eighth answer calls a tool.
+/// Returns a conversation in which a tool is called every eighth turn.
 fn conversation() -> Manager {
     let words = Words::new();
     let mut manager = Manager::new();
@@ -34,7 +34,7 @@ fn conversation() -> Manager {
     manager
 }
 
-/// One format beside `serde_json`, `T` being the plain structs of it.
+/// Measures one format and its baselines. `T` is the plain structs of the format.
 fn format<T: Serialize + DeserializeOwned>(
     c: &mut Criterion,
     name: &str,
@@ -170,21 +170,21 @@ fn exchange(c: &mut Criterion) {
         "openai",
         &manager,
         |manager| openai::export(manager).text,
-        |text| openai::import(text).unwrap(),
+        |text| openai::import(text, &ImportOptions::default()).unwrap(),
     );
     format::<plain_converse::Request>(
         c,
         "converse",
         &manager,
         |manager| converse::export(manager).text,
-        |text| converse::import(text).unwrap(),
+        |text| converse::import(text, &ImportOptions::default()).unwrap(),
     );
     format::<plain_versioned::List>(
         c,
         "versioned",
         &manager,
         |manager| versioned::export(manager).text,
-        |text| versioned::import(text).unwrap(),
+        |text| versioned::import(text, &ImportOptions::default()).unwrap(),
     );
     // Without tools and instructions.
     format::<Vec<plain_chat::Message>>(
@@ -192,12 +192,12 @@ fn exchange(c: &mut Criterion) {
         "chat",
         &manager,
         |manager| chat::export([("default", manager)]).text,
-        |text| chat::import(text).unwrap().swap_remove(0).1,
+        |text| chat::import(text, &ImportOptions::default()).unwrap().swap_remove(0).1,
     );
     lines(c, &manager);
 }
 
-/// JSON Lines, of which `serde_json` reads and writes one after the other.
+/// Measures JSON Lines. The baseline reads and writes one line after another.
 fn lines(c: &mut Criterion, manager: &Manager) {
     let text = json_lines::export(manager).text;
     let read = |text: &str| text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -215,7 +215,9 @@ fn lines(c: &mut Criterion, manager: &Manager) {
     let mut group = c.benchmark_group("json_lines_in");
     group.throughput(size);
     group.bench_function("floor_value", |b| b.iter(|| read(&text)));
-    group.bench_function("verbale", |b| b.iter(|| json_lines::import::<PlainMessage>(&text).unwrap()));
+    group.bench_function("verbale", |b| {
+        b.iter(|| json_lines::import::<PlainMessage>(&text, &ImportOptions::default()).unwrap())
+    });
     group.finish();
 }
 

@@ -1,5 +1,5 @@
-//! WF: what a fork of a long conversation costs, in time and in bytes, beside a `clone` of the manager and a copy of
-//! the same strings in a plain `Vec`; and 10,000 forks that are alive at once. Bytes are the peak taken from the allocator.
+//! WF: the time and memory of a fork of a long conversation, and of 10,000 live forks. The baselines are a `clone` of the
+//! manager and a copy of the same strings in a plain `Vec`. Bytes are the peak taken from the allocator.
 
 #![allow(
     missing_docs,
@@ -31,11 +31,11 @@ type Manager = MessagesManager<PlainMessage>;
 
 struct Call {
     name: &'static str,
-    /// It was never forked.
+    /// A manager that was never forked.
     whole: Manager,
     forked: Manager,
     floor: Floor,
-    /// Where it forks, by the name of the place.
+    /// The names and messages of the places to fork at.
     places: [(&'static str, MessageId); 2],
 }
 
@@ -47,7 +47,7 @@ fn call(words: &Words, name: &'static str, summaries: bool) -> Call {
     let all = whole.meta_messages();
     let places = [("end", all.last().unwrap().id()), ("middle", all.get(all.len() / 2).unwrap().id())];
     let mut forked = whole.clone();
-    forked.fork(&places[0].1, "CA1").unwrap(); // the first one moves the list to where it can be shared
+    forked.fork(&places[0].1, "CA1").unwrap(); // the first fork moves the list into shared memory
     Call { name, forked, whole, floor, places }
 }
 
@@ -55,7 +55,7 @@ fn main() {
     let words = Words::new();
     let mut calls = [call(&words, "plain", false), call(&words, "with_summaries", true)];
 
-    println!("conversation    fork at     fork B    turn behind it B      clone B  deep copy B");
+    println!("conversation    fork at     fork B    turn after it B       clone B  deep copy B");
     for Call { name, whole, forked, floor, places } in &mut calls {
         let clone = bytes_of(|| whole.clone());
         let deep = bytes_of(|| floor.list.clone());
@@ -70,7 +70,7 @@ fn main() {
         }
     }
 
-    println!("\n10,000 live forks     seconds   B a fork");
+    println!("\n10,000 live forks     seconds   B per fork");
     report("generations", || generations(&words));
     let mut source = with_tool_calls();
     for (name, place) in [("of one, at its end", 3_999), ("of one, in the middle", 2_001)] {
@@ -100,7 +100,7 @@ fn main() {
     criterion.final_summary();
 }
 
-/// Each a fork of the last one, with a message of its own.
+/// Returns forks of forks. Each has one message of its own.
 fn generations(words: &Words) -> Vec<Manager> {
     let mut all = vec![Manager::new()];
     let mut at = all[0].add_user("Hello").unwrap().id();
@@ -114,7 +114,7 @@ fn generations(words: &Words) -> Vec<Manager> {
     all
 }
 
-/// 1,000 turns, each with a tool call.
+/// Returns a conversation of 1,000 turns, each with a tool call.
 fn with_tool_calls() -> Manager {
     let mut manager = Manager::new();
     for turn in 0..1_000 {

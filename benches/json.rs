@@ -1,4 +1,4 @@
-//! W5: a call of 1,000 turns to JSON and back, beside `serde_json` on a plain `Vec` of the same texts.
+//! W5: a call of 1,000 turns to JSON and back. The baseline is `serde_json` on a plain `Vec` of the same texts.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "not part of the library")]
 

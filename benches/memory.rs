@@ -1,5 +1,5 @@
-//! W3: what calls take in memory, beside a plain `Vec` that holds the same: resident bytes, each in a process of its
-//! own. Linux only.
+//! W3: the resident memory of calls, each measured in its own process. The baseline is a plain `Vec` of the same texts.
+//! Linux only.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, reason = "not part of the library")]
 
@@ -11,7 +11,7 @@ use std::{env, fs};
 use verbale::{MessagesManager, PlainMessage};
 use workload::{Conversation, Floor, Words, play};
 
-/// Calls, and turns of each; with summaries or without.
+/// The number of calls, the turns of each, and whether there are summaries.
 const CASES: [(u64, u64, bool); 3] = [(10_000, 40, true), (10_000, 40, false), (100, 10_000, false)];
 
 fn main() {

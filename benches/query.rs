@@ -1,5 +1,5 @@
-//! WQ: queries over 1,000 conversations of 100 turns, beside a plain scan over a `Vec` of (time, id, role, text) that
-//! gives the same answers. The calls overlap: one begins every 20 seconds, and a turn takes 6.
+//! WQ: queries over 1,000 conversations of 100 turns. The baseline is a scan over a `Vec` of (time, id, role, text) with
+//! the same results. The calls overlap: one begins every 20 seconds, and a turn takes 6 seconds.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "not part of the library")]
 
@@ -21,10 +21,10 @@ const TURNS: u64 = 100;
 const START_MS: i64 = 1_744_815_823_058;
 const BETWEEN_CALLS_MS: i64 = 20_000;
 const TURN_MS: i64 = 6_000;
-/// The needle that is said in one call alone.
+/// A word that occurs in only one call.
 const RARE: &str = "Reykjavík";
 
-/// Ids as the machine would give them out: a time, and a number that nobody could guess.
+/// Ids like those of `SystemIds`: a time and a random number.
 #[derive(Debug, Default)]
 struct TimedIds(AtomicU64);
 
@@ -68,7 +68,7 @@ fn name(call: usize) -> CallId {
     CallId::new(format!("call-{call:04}")).unwrap()
 }
 
-/// The same as a plain list, in the order in which it was said.
+/// Returns the same messages as a plain list, in order.
 fn plain(conversations: &Conversations) -> Vec<Said> {
     let mut said = Vec::new();
     for (call, conversation) in conversations.list().iter().enumerate() {
@@ -86,7 +86,7 @@ fn plain(conversations: &Conversations) -> Vec<Said> {
     said
 }
 
-/// What a service would write that keeps such a list: filter, sort, take. The answers are copies, for the list goes on.
+/// Filters, sorts and takes, as a service with such a list would. It copies the results, because the list keeps growing.
 fn scan(said: &[Said], recent: Option<usize>, is_asked_for: impl Fn(&Said) -> bool) -> Vec<Copied> {
     let mut found: Vec<&Said> = said.iter().filter(|said| is_asked_for(said)).collect();
     found.sort_by_key(|said| (said.at_ms, said.id));
@@ -154,7 +154,7 @@ fn queries(c: &mut Criterion) {
     for (what, query, scan) in cases {
         let (found, expected) = (conversations.query(&query).unwrap(), scan());
         let ids = found.iter().map(|found| u128::from(found.message.id()));
-        assert!(ids.eq(expected.iter().map(|said| said.1)), "{what} has two answers");
+        assert!(ids.eq(expected.iter().map(|said| said.1)), "the results of {what} differ");
 
         let mut group = c.benchmark_group(format!("query_{what}_{}_found", expected.len()));
         group.bench_function("floor", |b| b.iter(&scan));

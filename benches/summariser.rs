@@ -1,4 +1,4 @@
-//! The extractive summariser: what a summary of a call costs, and how that grows with the call.
+//! The cost of an extractive summary, and its growth with the length of the call.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing)]
 
@@ -28,7 +28,7 @@ const ASSISTANT: [&str; 3] = [
      an email about what else can be done.",
 ];
 
-/// `messages` messages; of ten, two are a tool call and its result.
+/// Returns a call of `messages` messages. Two of every ten are a tool call and its result.
 fn call(messages: usize) -> Summarizing {
     let mut manager = MessagesManager::<PlainMessage>::new();
     for turn in 0..messages / 10 {

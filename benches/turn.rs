@@ -1,6 +1,7 @@
-//! W1 and W2: what a turn costs, and how that grows with the call, beside a plain `Vec` that does the same work.
+//! W1 and W2: the cost of a turn, and its growth with the length of the call. The baseline is a plain `Vec` that does the
+//! same work.
 
-#![allow(missing_docs, reason = "criterion's macros write none")]
+#![allow(missing_docs, reason = "the macros of criterion generate undocumented items")]
 
 mod workload;
 

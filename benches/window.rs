@@ -1,4 +1,4 @@
-//! WB: reading the window, and the window as Bedrock messages, beside the SDK alone on ready texts.
+//! WB: reading the window, and converting it to Bedrock messages. The baseline is the SDK alone on prepared texts.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "not part of the library")]
 

@@ -1,10 +1,12 @@
-//! Forks: a call that is tried again another way, without a copy, and both ways in the log.
+//! Forks: a call continues in other ways, without a copy, and every way is in the log.
 //!
-//! `cargo run --example forks` needs no network: the log is a DynamoDB in this process.
+//! `cargo run --example forks` needs no network. The log is a DynamoDB in this process.
 
-#![expect(clippy::print_stdout, reason = "an example shows what it does")]
+mod shared;
 
 use std::error::Error;
+use std::io::{self, Write};
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,70 +17,81 @@ use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, WriterSettings};
 use verbale::{MessageId, MessageWrapper, MessagesManager, PlainMessage};
 
+const ABOUT: &str = "Forks a call twice, prints the three conversations, and restores each of them from the log";
+
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
+fn main() -> ExitCode {
+    shared::run(ABOUT, fork_a_call)
+}
+
 #[tokio::main]
-async fn main() -> Outcome<()> {
+async fn fork_a_call() -> Outcome<()> {
+    let mut out = io::stdout();
     let client = EmbeddedDynamo::in_memory()?.client(); // on AWS: dynamodb::log_client
     create_table(&client, &Table::default()).await?; // on AWS: infra/
     let log = Arc::new(DynamoLog::new(client));
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
     tokio::spawn(task.run());
-    let logged = |conversation: &Conversation| -> Outcome<()> {
+    let start_log = |conversation: &Conversation| -> Outcome<()> {
         let header = CallHeader::new(conversation.id().clone(), SystemClock.now_ms())?;
         conversation.log(writer.open(header)?);
         Ok(())
     };
 
     let call = Conversation::new(CallId::new("CA1")?);
-    logged(&call)?;
-    say(&call, "Good morning, I have a booking for Friday.", "Good morning! Shall I move it?")?;
+    start_log(&call)?;
+    add_turn(&call, "Good morning, I have a booking for Friday.", "Good morning! Shall I move it?")?;
     call.change(|manager| -> Outcome<()> {
         let summarizing = manager.summarizing().ok_or("there is nothing to summarise")?;
         manager.add_summary("The caller has a booking for Friday.", &summarizing)?;
         Ok(())
     })??;
-    let wish = say(&call, "Yes, to Saturday.", "Saturday is full. Sunday at noon?")?;
-    say(&call, "Then leave it as it is.", "It stays on Friday.")?;
+    let wish = add_turn(&call, "Yes, to Saturday.", "Saturday is full. Sunday at noon?")?;
+    add_turn(&call, "Then leave it as it is.", "It stays on Friday.")?;
 
-    println!("What if the caller had asked for something else? An edit of an earlier turn is a fork:");
+    writeln!(out, "What if the caller had asked for Sunday? Editing an earlier turn creates a fork.")?;
     let sunday = call.fork_edited(&wish, "Yes, to Sunday.", CallId::new("CA1-sunday")?)?;
-    logged(&sunday)?;
+    start_log(&sunday)?;
     sunday.add_assistant("Sunday at noon it is.")?;
 
-    println!("And if the assistant had offered Monday? A fork goes on behind a message:");
+    writeln!(out, "What if the assistant had offered Monday? A fork continues after a message.")?;
     let monday = call.fork(&wish, CallId::new("CA1-monday")?)?;
-    logged(&monday)?;
+    start_log(&monday)?;
     monday.add_assistant("Saturday is full. Monday at nine?")?;
-    call.add_user("Thank you, goodbye.")?; // no fork sees this
+    call.add_user("Thank you, goodbye.")?; // not visible to the forks
 
     for conversation in [&call, &sunday, &monday] {
-        println!("\n{}, {}", conversation.id(), shared_with(&call, conversation));
-        conversation.read(|manager| println!("{manager}"));
+        writeln!(out, "\n{}: {}", conversation.id(), shared_with(&call, conversation))?;
+        conversation.read(|manager| writeln!(out, "{manager}"))?;
     }
 
-    assert!(writer.flush(Duration::from_secs(5)).await.is_empty());
-    println!("\ncall        records  restored equal  left");
+    if !writer.flush(Duration::from_secs(5)).await.is_empty() {
+        return Err("the log did not store all messages in time".into());
+    }
+    writeln!(out, "\ncall        records  restored equal  forked from")?;
     for conversation in [&call, &sunday, &monday] {
         let records = log.read_call(conversation.id()).await?.records;
         let count = records.len();
         let restored = MessagesManager::<PlainMessage>::restore(records)?;
         let is_equal = conversation.read(|manager| *manager == restored);
         let lineage = restored.lineage();
-        let left = lineage.first().map_or("nobody", |forked_from| forked_from.conversation.as_str());
-        println!("{:<10} {count:>8}  {:<14}  {left}", conversation.id().as_str(), if is_equal { "yes" } else { "no" });
+        let source = lineage.first().map_or("-", |forked_from| forked_from.conversation.as_str());
+        let equal = if is_equal { "yes" } else { "no" };
+        writeln!(out, "{:<10} {count:>8}  {equal:<14}  {source}", conversation.id().as_str())?;
     }
+    writeln!(out, "\nLook at the shared texts: a fork keeps the texts of its source in memory only once.")?;
     Ok(())
 }
 
-/// A turn; gives the id of what the caller said.
-fn say(call: &Conversation, caller: &str, assistant: &str) -> Outcome<MessageId> {
+/// Adds a turn and returns the id of the caller's message.
+fn add_turn(call: &Conversation, caller: &str, assistant: &str) -> Outcome<MessageId> {
     let id = call.add_user(caller)?;
     call.add_assistant(assistant)?;
     Ok(id)
 }
 
-/// How many texts of a conversation are, in memory, those of another one.
+/// Returns how many texts a conversation shares in memory with its source.
 fn shared_with(source: &Conversation, conversation: &Conversation) -> String {
     let texts = |conversation: &Conversation| -> Vec<*const u8> {
         conversation.read(|manager| {
@@ -87,10 +100,6 @@ fn shared_with(source: &Conversation, conversation: &Conversation) -> String {
         })
     };
     let (ours, theirs) = (texts(source), texts(conversation));
-    format!(
-        "{} of its {} texts shared with {}",
-        theirs.iter().filter(|text| ours.contains(text)).count(),
-        theirs.len(),
-        source.id()
-    )
+    let shared = theirs.iter().filter(|text| ours.contains(text)).count();
+    format!("{shared} of {} texts shared with {}", theirs.len(), source.id())
 }

@@ -1,8 +1,11 @@
-//! Prompts as values: a conversation that is asked, continued, given a tool and another model, over a Bedrock in this
-//! process.
+//! Prompts as values: a conversation is asked, continued, and given a tool and another model.
 //!
-//! `cargo run --example prompts` needs no network. On AWS, only `model` is another one.
+//! `cargo run --example prompts` needs no network. Bedrock is a fake in this process. On AWS, only `model` changes.
 
+mod shared;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
 use std::time::Duration;
 
 use aws_sdk_bedrockruntime::Client;
@@ -15,7 +18,10 @@ use verbale::model::{Tool, ToolContext, ToolError};
 use verbale::testing::{FakeBedrock, ScriptedReply};
 use verbale::{Content, Message};
 
-/// What the model gives to the tool. The comment on the field reaches the model.
+const ABOUT: &str =
+    "Asks a fake Bedrock in five ways: a prompt, a tool, another model, wrong prompts, and a debug print";
+
+/// The arguments that the model passes to the tool. The comment on the field is part of the schema for the model.
 #[derive(Deserialize, JsonSchema)]
 struct Sailing {
     /// The port of departure.
@@ -37,24 +43,28 @@ async fn next_ferry(sailing: Sailing, _: ToolContext) -> Result<Departure, ToolE
     }
 }
 
+fn main() -> ExitCode {
+    shared::run(ABOUT, ask)
+}
+
 #[tokio::main(flavor = "current_thread")]
-#[expect(clippy::print_stdout, reason = "what the example is for")]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+async fn ask() -> Result<(), Box<dyn std::error::Error>> {
+    let mut out = io::stdout();
     let bedrock = FakeBedrock::new();
     let models = Models::default()
         .with("anthropic", "haiku", model(&bedrock, "eu.anthropic.claude-haiku-4-5-20251001-v1:0"))
         .with("anthropic", "sonnet", model(&bedrock, "eu.anthropic.claude-sonnet-5"))
         .with("amazon", "nova", model(&bedrock, "eu.amazon.nova-lite-v1:0"));
 
-    println!("A fresh conversation. Each value stays as it is, whatever grows from it:");
+    writeln!(out, "A new conversation. Each prompt is a value that never changes:")?;
     let clerk = Prompt::new(models).agent("You answer for Pellam Island Ferries.").assistant("Good morning!");
     let about_dogs = clerk.request("May my dog come along?");
-    let _about_cats = clerk.request("May my cat come along?"); // never applied: nobody hears of it
+    let _about_cats = clerk.request("May my cat come along?"); // never applied, so never sent
     bedrock.reply(ScriptedReply::text("Yes, on a lead."));
-    println!("  answer: {}", &*about_dogs.prompt().await?);
+    writeln!(out, "  answer: {}", &*about_dogs.prompt().await?)?;
     let conversation = clerk.conversation();
 
-    println!("\nA continuation with a tool, message by message:");
+    writeln!(out, "\nA continuation with a tool, message by message:")?;
     let ferry = Tool::new("next_ferry", "Finds the next ferry with free seats.", next_ferry)?;
     let with_tool = conversation.continuation().tool(ferry.with_timeout(Duration::from_secs(2)));
     let both =
@@ -63,35 +73,36 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     bedrock.reply(ScriptedReply::text("At 10:30, with 14 seats left. From Oslo there is none."));
     let mut run = with_tool.request("When is the next ferry, here and from Oslo?").apply()?.run();
     while let Some(message) = run.next().await {
-        println!("  {}", shown(&message?));
+        writeln!(out, "  {}", shown(&message?))?;
     }
 
-    println!("\nAnother model goes on where the first one stopped:");
+    writeln!(out, "\nAnother model continues the conversation:")?;
     bedrock.reply(ScriptedReply::text("It is booked."));
     let answer = conversation.continuation().provider("amazon").request("Book two seats, please.").prompt().await?;
     let config = conversation.config();
-    println!("  {} of {}: {}", config.model().unwrap_or("?"), config.provider().unwrap_or("?"), &*answer);
+    writeln!(out, "  {} of {}: {}", config.model().unwrap_or("?"), config.provider().unwrap_or("?"), &*answer)?;
 
-    println!("\nWhat contradicts itself is refused, and nothing of it is applied:");
+    writeln!(out, "\nContradictory prompts are refused and change nothing:")?;
     let before = count(conversation);
-    for wrong in [
+    for prompt in [
         conversation.continuation().request("Hello?").model("haiku").model("sonnet"),
         conversation.continuation().request("Hello?").provider("amazon").model("haiku"),
         conversation.continuation().request("Hello?").set("temperature", 2),
         conversation.continuation().request("Hello?").context(" "),
     ] {
-        match wrong.apply() {
-            Ok(_) => println!("  applied"),
-            Err(error) => println!("  {error}"),
+        match prompt.apply() {
+            Ok(_) => writeln!(out, "  applied")?,
+            Err(error) => writeln!(out, "  {error}")?,
         }
     }
-    println!("  messages before and after: {before} and {}", count(conversation));
+    writeln!(out, "  messages before and after: {before} and {}", count(conversation))?;
 
-    println!("\nThe conversation, as whoever debugs it sees it:");
-    conversation.read(|manager| println!("{manager}"));
+    writeln!(out, "\nThe conversation as a developer sees it:")?;
+    conversation.read(|manager| writeln!(out, "{manager}"))?;
     let requests = bedrock.requests();
-    let last = requests.last().map_or("nobody", |request| request.model_id());
-    println!("\nrequests {}, refused {}, the last one to {last}", requests.len(), bedrock.counters().refused);
+    let last = requests.last().map_or("none", |request| request.model_id());
+    writeln!(out, "\nrequests: {}, refused: {}, last model: {last}", requests.len(), bedrock.counters().refused)?;
+    writeln!(out, "\nLook at `ask` in this example: every prompt is built with methods that return a new value.")?;
     Ok(())
 }
 
@@ -103,14 +114,14 @@ fn count(conversation: &Conversation) -> usize {
     conversation.read(|manager| manager.meta_messages().len())
 }
 
-/// A message on a line.
+/// Returns a message as one line.
 fn shown(message: &Message) -> String {
     let contents = message.contents().iter().map(|content| match content {
         Content::Text(text) => format!("{:?}", text.as_str()),
-        Content::ToolCall(call) => format!("calls {} as {}", call.name(), call.id()),
+        Content::ToolCall(call) => format!("calls {} with id {}", call.name(), call.id()),
         Content::ToolResult(result) => match result.outcome() {
-            Outcome::Success(given) => {
-                format!("{} gives {}", result.tool_call_id(), given.iter().map(told).collect::<String>())
+            Outcome::Success(contents) => {
+                format!("{} returns {}", result.tool_call_id(), contents.iter().map(result_text).collect::<String>())
             }
             Outcome::Failure(error) => {
                 let kind = error.error_type().unwrap_or("an error");
@@ -122,9 +133,9 @@ fn shown(message: &Message) -> String {
     format!("{}: {}", message.role(), contents.collect::<Vec<_>>().join(", "))
 }
 
-/// Tools give text or JSON.
-fn told(given: &ResultContent) -> String {
-    match given {
+/// Returns the text or the JSON of a result.
+fn result_text(content: &ResultContent) -> String {
+    match content {
         ResultContent::Text(text) => text.as_str().to_owned(),
         ResultContent::Json(value) => serde_json::to_string(value).unwrap_or_default(),
         other => format!("{other:?}"),

@@ -1,7 +1,7 @@
-//! Holds the sources to the design: layers, where AWS and the clock may be named, the size of files.
+//! Checks the sources against the design: layers, modules that may use AWS and the clock, and the size of files.
 //!
-//! The sources are read as tokens, so that comments, documentation and texts name nothing. Code under `#[cfg(test)]`
-//! may import what it likes.
+//! The checks read tokens, so that comments, documentation and strings do not count. Code under `#[cfg(test)]` may import
+//! anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path as FilePath;
@@ -9,7 +9,7 @@ use std::{fs, io};
 
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 
-/// Who may import whom: from lower layers only, and from itself.
+/// The layers, from low to high. A module may import only from lower layers and from itself.
 const LAYERS: [&[&str]; 8] = [
     &["clock", "message"],
     &["manager", "policy", "contents"],
@@ -25,7 +25,7 @@ const LONGEST_FILE: usize = 500;
 const LONGEST_CODE: usize = 300;
 
 #[test]
-fn the_sources_keep_to_the_design() {
+fn sources_follow_the_design() {
     let root = FilePath::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut files = Vec::new();
     read_folder(&root, "", &mut files).unwrap();
@@ -48,7 +48,7 @@ fn read_folder(folder: &FilePath, prefix: &str, files: &mut Vec<(String, String)
     Ok(())
 }
 
-/// What is wrong with the files of `src/`, given as (path, source).
+/// Returns the violations in the files of `src/`, given as (path, source).
 fn violations(files: &[(&str, &str)]) -> Vec<String> {
     let mut found = Vec::new();
     let mut parsed = Vec::new();
@@ -75,7 +75,7 @@ fn violations(files: &[(&str, &str)]) -> Vec<String> {
     found
 }
 
-/// `["message", "value", "json"]` for `message/value/json.rs`; nothing for `lib.rs`.
+/// The path of a module: `["message", "value", "json"]` for `message/value/json.rs`, empty for `lib.rs`.
 type Module = Vec<String>;
 
 fn module_of(path: &str) -> Module {
@@ -86,13 +86,13 @@ fn module_of(path: &str) -> Module {
 fn size_and_opening(source: &str, is_test: bool) -> Vec<String> {
     let mut wrong = Vec::new();
     if !source.starts_with("//!") {
-        wrong.push("does not open with `//!`: what it owns, what it never touches".to_owned());
+        wrong.push("does not start with `//!`; state what it owns and what it never touches".to_owned());
     }
     let lines: Vec<&str> = source.lines().collect();
     if lines.len() > LONGEST_FILE {
         wrong.push(format!("has {} lines, more than {LONGEST_FILE}", lines.len()));
     }
-    // A test module in the file, not the mere mention of one in another file.
+    // Only an inline test module counts, not the declaration of one in another file.
     let is_cfg = |line: &str| line.starts_with("#[cfg(test)]") || line.starts_with("#[cfg(all(test,");
     let is_tests =
         |pair: &[&str]| matches!(pair, [cfg, item] if is_cfg(cfg) && item.contains("mod ") && item.ends_with('{'));
@@ -110,7 +110,7 @@ fn ports(home: &str, code: &Code) -> Vec<String> {
             wrong.push(format!("names {name}, which only {} may", AWS.join(", ")));
         }
         if (name == "getrandom" || name == "SystemTime::now") && home != "clock" {
-            wrong.push(format!("names {name}: time and randomness come in through `clock`"));
+            wrong.push(format!("names {name}; take time and randomness from `clock`"));
         }
     }
     wrong
@@ -118,7 +118,7 @@ fn ports(home: &str, code: &Code) -> Vec<String> {
 
 fn imports(home: &str, code: &Code, re_exports: &BTreeMap<String, String>) -> Vec<String> {
     let layer_of = |module: &str| LAYERS.iter().position(|layer| layer.contains(&module));
-    // A crate of its own, which sees only what is public.
+    // Binaries are separate crates, which see only public items.
     if home == "bin" || home == "main" {
         return Vec::new();
     }
@@ -143,17 +143,17 @@ fn imports(home: &str, code: &Code, re_exports: &BTreeMap<String, String>) -> Ve
     wrong
 }
 
-/// What the code of a file names, its tests aside.
+/// The names in the code of a file, without its tests.
 #[derive(Default)]
 struct Code {
     module: Module,
-    /// From the root of the crate: what `crate::` and `super::` lead to.
+    /// The targets of `crate::` and `super::` paths, from the root of the crate.
     paths: Vec<Module>,
-    /// All identifiers, and `SystemTime::now`.
+    /// All identifiers, plus `SystemTime::now`.
     names: BTreeSet<String>,
-    /// In the root: from a name to the module that it is re-exported from.
+    /// In the root: the module of each re-exported name.
     re_exports: BTreeMap<String, String>,
-    /// Declared here under `#[cfg(test)]`, in files of their own.
+    /// The modules declared under `#[cfg(test)]` in files of their own.
     test_modules: Vec<Module>,
 }
 
@@ -164,12 +164,12 @@ impl Code {
         code
     }
 
-    /// Reads `tokens`, which stand in `module`.
+    /// Reads the tokens of `module`.
     fn read(&mut self, module: &Module, tokens: &[TokenTree]) {
         let mut rest = tokens;
-        while let [first, behind @ ..] = rest {
-            rest = behind;
-            match (first, behind) {
+        while let [first, after @ ..] = rest {
+            rest = after;
+            match (first, after) {
                 (TokenTree::Punct(hash), [TokenTree::Group(attribute), item @ ..]) if hash.as_char() == '#' => {
                     if is_cfg_test(attribute) {
                         rest = self.skip_test_item(module, item);
@@ -182,23 +182,23 @@ impl Code {
                     rest = item;
                 }
                 (TokenTree::Ident(word), [TokenTree::Ident(from), ..]) if *word == "use" && module.is_empty() => {
-                    let (paths, behind) = paths(child(module, from), behind.get(1..).unwrap_or_default());
+                    let (paths, after) = paths(child(module, from), after.get(1..).unwrap_or_default());
                     let names =
                         paths.into_iter().filter_map(|path| Some((path.last()?.clone(), path.first()?.clone())));
                     self.re_exports.extend(names);
-                    rest = behind;
+                    rest = after;
                 }
-                (TokenTree::Ident(root), _) if (*root == "crate" || *root == "super") && is_path(behind) => {
+                (TokenTree::Ident(root), _) if (*root == "crate" || *root == "super") && is_path(after) => {
                     let base = if *root == "super" { parent(module) } else { Module::new() };
-                    let (paths, behind) = paths(base, behind);
+                    let (paths, after) = paths(base, after);
                     self.names.extend(paths.iter().flatten().cloned());
                     self.paths.extend(paths);
-                    rest = behind;
+                    rest = after;
                 }
                 (TokenTree::Ident(name), _) => {
                     self.names.insert(name.to_string());
                     if *name == "SystemTime"
-                        && let Some([TokenTree::Ident(method), ..]) = behind_colons(behind)
+                        && let Some([TokenTree::Ident(method), ..]) = after_colons(after)
                     {
                         self.names.insert(format!("{name}::{method}"));
                     }
@@ -209,7 +209,7 @@ impl Code {
         }
     }
 
-    /// What stands behind the item at the front of `tokens`, which is only there in tests.
+    /// Skips the test item at the start of `tokens` and returns the tokens after it.
     fn skip_test_item<'a>(&mut self, module: &Module, tokens: &'a [TokenTree]) -> &'a [TokenTree] {
         let is_end = |token: &TokenTree| match token {
             TokenTree::Punct(punct) => punct.as_char() == ';',
@@ -217,7 +217,7 @@ impl Code {
             _ => false,
         };
         let end = tokens.iter().position(is_end).map_or(tokens.len(), |end| end + 1);
-        let (item, behind) = tokens.split_at(end);
+        let (item, after) = tokens.split_at(end);
         for three in item.windows(3) {
             if let [TokenTree::Ident(word), TokenTree::Ident(name), TokenTree::Punct(_)] = three
                 && *word == "mod"
@@ -225,13 +225,13 @@ impl Code {
                 self.test_modules.push(child(module, name));
             }
         }
-        behind
+        after
     }
 }
 
-/// The paths that go on from `base`, and the tokens behind them. `tokens` starts with `::`, or there is no more.
+/// Returns the paths that continue `base`, and the tokens after them. `tokens` starts with `::` if the path continues.
 fn paths(base: Module, tokens: &[TokenTree]) -> (Vec<Module>, &[TokenTree]) {
-    match behind_colons(tokens) {
+    match after_colons(tokens) {
         Some([TokenTree::Ident(name), rest @ ..]) => paths(step(base, name), rest),
         Some([TokenTree::Punct(_), rest @ ..]) => (vec![child(&base, &"*")], rest),
         Some([TokenTree::Group(tree), rest @ ..]) if tree.delimiter() == Delimiter::Brace => {
@@ -269,10 +269,10 @@ fn trees(tokens: TokenStream) -> Vec<TokenTree> {
 }
 
 fn is_path(tokens: &[TokenTree]) -> bool {
-    behind_colons(tokens).is_some()
+    after_colons(tokens).is_some()
 }
 
-fn behind_colons(tokens: &[TokenTree]) -> Option<&[TokenTree]> {
+fn after_colons(tokens: &[TokenTree]) -> Option<&[TokenTree]> {
     match tokens {
         [TokenTree::Punct(one), TokenTree::Punct(two), rest @ ..] if one.as_char() == ':' && two.as_char() == ':' => {
             Some(rest)
@@ -281,7 +281,7 @@ fn behind_colons(tokens: &[TokenTree]) -> Option<&[TokenTree]> {
     }
 }
 
-/// `cfg(test)` and `cfg(all(test, …))`; what `any(test, …)` lets in is in the library too.
+/// Returns whether the attribute is `cfg(test)` or `cfg(all(test, …))`. Items under `any(test, …)` are also in the library.
 fn is_cfg_test(attribute: &Group) -> bool {
     let is_test = |one: &[TokenTree]| matches!(one, [TokenTree::Ident(name)] if *name == "test");
     let attribute = trees(attribute.stream());
@@ -297,7 +297,7 @@ fn is_cfg_test(attribute: &Group) -> bool {
 const ROOT: (&str, &str) =
     ("lib.rs", "//! .\npub mod message;\npub use message::{Role, Text};\npub use log::LogWriter;\n");
 
-/// The violations of one file beside a root that re-exports.
+/// Returns the violations of one file next to a root with re-exports.
 fn violations_of(path: &str, source: &str) -> Vec<String> {
     violations(&[ROOT, (path, &format!("//! .\n{source}"))])
 }
@@ -334,7 +334,7 @@ fn imports_from_higher_layers_and_siblings_are_caught() {
 }
 
 #[test]
-fn the_report_names_the_file_the_import_and_the_layers() {
+fn report_names_file_import_and_layers() {
     assert_eq!(
         violations_of("policy.rs", "use crate::{log::Queue, manager::Cut, Nobody};"),
         [
@@ -346,7 +346,7 @@ fn the_report_names_the_file_the_import_and_the_layers() {
 }
 
 #[test]
-fn what_the_design_allows_passes() {
+fn allowed_imports_pass() {
     for (path, source) in [
         ("manager/mod.rs", "use crate::message::{Text, value::{self, Map}}; use crate::clock::Clock; use crate::Role;"),
         ("manager/mod.rs", "mod list; pub(crate) use list::List; pub(in crate::manager) fn f() { self::list::g() }"),
@@ -366,7 +366,7 @@ fn what_the_design_allows_passes() {
 }
 
 #[test]
-fn a_file_of_tests_may_import_what_it_likes() {
+fn test_files_may_import_anything() {
     let tests = ("manager/tests.rs", "//! .\nuse crate::embedded::Engine;");
     let long = format!("//! .\n{}", "\n".repeat(400));
     let declared = |declaration: &str| {
@@ -378,7 +378,7 @@ fn a_file_of_tests_may_import_what_it_likes() {
 }
 
 #[test]
-fn aws_and_the_clock_are_caught_outside_their_places() {
+fn aws_and_clock_are_caught_outside_their_modules() {
     for (path, source) in [
         ("log/mod.rs", "use aws_sdk_dynamodb::Client;"),
         ("call/mod.rs", "fn f(client: &aws_sdk_bedrockruntime::Client) {}"),
@@ -390,7 +390,7 @@ fn aws_and_the_clock_are_caught_outside_their_places() {
 }
 
 #[test]
-fn long_files_and_files_without_an_opening_are_caught() {
+fn long_files_and_missing_module_docs_are_caught() {
     let lines = |code: usize, tests: usize| {
         let tests = format!("#[cfg(test)]\nmod tests {{\n{}}}\n", "\n".repeat(tests.saturating_sub(3)));
         format!("//! .\n#[cfg(test)]\nuse a::b;\n{}{tests}", "\n".repeat(code - 3))
@@ -399,6 +399,9 @@ fn long_files_and_files_without_an_opening_are_caught() {
     assert_eq!(wrong(&lines(300, 200)), Vec::<String>::new());
     assert_eq!(wrong(&lines(301, 10)), ["src/clock.rs has 301 lines without its tests, more than 300"]);
     assert_eq!(wrong(&lines(300, 201)), ["src/clock.rs has 501 lines, more than 500"]);
-    assert_eq!(wrong("fn f() {}"), ["src/clock.rs does not open with `//!`: what it owns, what it never touches"]);
+    assert_eq!(
+        wrong("fn f() {}"),
+        ["src/clock.rs does not start with `//!`; state what it owns and what it never touches"]
+    );
     assert_eq!(wrong("//! .\nfn f( {}").len(), 1);
 }

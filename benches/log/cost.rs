@@ -1,8 +1,8 @@
-//! Requests, bytes and write units a turn, beside one write unit for each started KB of each message's final record.
+//! Requests, bytes and write units per turn. The baseline is one write unit per started KB of each final record.
 //!
-//! A turn is in the log before the next one begins, as in a call, where seconds lie between them: the writer, which
-//! waits 200 ms for newer revisions, merges nothing over turns. The last message of a turn comes with the next one,
-//! when it has been played.
+//! Each turn is stored before the next one begins, because seconds pass between the turns of a call. The writer waits
+//! only 200 ms for newer revisions, so it never merges across turns. The last message of a turn is submitted with the
+//! next turn, after it was played.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ const IN_TIME: Duration = Duration::from_secs(60);
 pub type Manager = MessagesManager<PlainMessage>;
 
 pub async fn print() {
-    println!("W4: {CALLS} calls of {TURNS} turns, each turn's changes logged at its end");
+    println!("W4: {CALLS} calls of {TURNS} turns, changes are submitted at the end of each turn");
     println!("                                requests  bytes  write units   least  ratio   missed doubled stale");
     for summaries in [false, true] {
         logged(summaries).await;
@@ -69,7 +69,7 @@ async fn logged(summaries: bool) {
     let each = |sums: Sums| sums.0.map(|sum| sum / turns);
     let [opened, closed, messages] = [opened, closed, messages].map(each);
     let least = calls.iter().map(|(manager, _)| least_units(manager)).sum::<usize>() as f64 / turns;
-    let wrong = wrong(&log, &calls).await;
+    let wrong = count_errors(&log, &calls).await;
     let name = if summaries { "with summaries" } else { "without summaries" };
     println!(
         "{name:18} messages {:10.3} {:7.0} {:11.3} {least:8.3} {:6.3} {:8} {:7} {:5}",
@@ -86,7 +86,7 @@ async fn logged(summaries: bool) {
     read_back(&log).await;
 }
 
-/// A turn with what a service knows of it.
+/// Adds a turn with the custom data of a service.
 pub fn one_turn(manager: &mut Manager, words: &Words, call: u64, number: u64, summaries: bool) {
     turn(manager, words, call, number);
     let last = manager.meta_messages().last().map(|message| message.id());
@@ -108,14 +108,14 @@ pub fn call_id(call: u64) -> CallId {
     CallId::new(format!("01JRZJ166J2WRMF990535E{call:04}")).unwrap()
 }
 
-/// One for each started KB of each message, once.
+/// Returns the fewest possible write units: one per started KB of each message.
 fn least_units(manager: &Manager) -> usize {
     let items = to_items(&call_id(0), &manager.records()).unwrap();
     items.iter().map(|item| item_size(item).div_ceil(1_024)).sum()
 }
 
-/// Messages that the log misses, has twice, or has at an older revision or with other contents.
-async fn wrong(log: &DynamoLog, calls: &[(Manager, CallWriter)]) -> [usize; 3] {
+/// Counts the messages that the log lacks, holds twice, or holds with an older revision or other contents.
+async fn count_errors(log: &DynamoLog, calls: &[(Manager, CallWriter)]) -> [usize; 3] {
     let mut wrong = [0; 3];
     for (call, (manager, _)) in calls.iter().enumerate() {
         let records = log.read_call(&call_id(call as u64)).await.unwrap().records;

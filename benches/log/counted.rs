@@ -1,4 +1,4 @@
-//! What a client of the SDK sends, and the write units that DynamoDB says it took: counted in the client itself.
+//! Counts the requests of an SDK client, their bytes, and the write units that DynamoDB reports.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -13,21 +13,21 @@ use aws_sdk_dynamodb::operation::put_item::PutItemOutput;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemOutput;
 use aws_sdk_dynamodb::types::ConsumedCapacity;
 
-/// What went through a client.
+/// The traffic of a client.
 #[derive(Debug, Default)]
 pub struct Count {
     requests: AtomicU64,
     bytes: AtomicU64,
-    /// In thousandths, since DynamoDB may tell fractions.
+    /// In thousandths, because DynamoDB may report fractions.
     milli_units: AtomicU64,
 }
 
-/// Requests, bytes of their bodies, write units.
+/// Requests, bytes of their bodies, and write units.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sums(pub [f64; 3]);
 
 impl Count {
-    /// Since this was asked the last time.
+    /// Returns the counts since the last call of this method.
     pub fn take(&self) -> Sums {
         let take = |count: &AtomicU64| count.swap(0, Relaxed) as f64;
         Sums([take(&self.requests), take(&self.bytes), take(&self.milli_units) / 1_000.0])
@@ -37,7 +37,7 @@ impl Count {
 #[derive(Debug)]
 struct Counting(Arc<Count>);
 
-/// The same client, and what goes through it from now on.
+/// Returns a copy of the client and the counter of its traffic.
 pub fn counted(client: &Client) -> (Client, Arc<Count>) {
     let count = Arc::new(Count::default());
     let config = client.config().to_builder().interceptor(Counting(count.clone())).build();

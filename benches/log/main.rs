@@ -1,7 +1,7 @@
-//! W4: what the log costs through its background writer: requests, bytes and write units a turn, messages a second, and
-//! how long a turn hands over.
+//! W4: the cost of the log through its background writer: requests, bytes and write units per turn, messages per second,
+//! and the time of `submit`.
 //!
-//! `cargo bench --bench log`, with `cost`, `speed` or `submit` behind `--` for a part of it.
+//! Run `cargo bench --bench log`. Append `-- cost`, `-- speed` or `-- submit` to run one part.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, clippy::indexing_slicing, clippy::disallowed_methods)]
 
@@ -35,7 +35,7 @@ fn runtime() -> Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }
 
-/// Of a new embedded DynamoDB in memory, with the table.
+/// Returns a client of a new embedded DynamoDB in memory that has the table.
 async fn new_client() -> Client {
     let client = EmbeddedDynamo::in_memory().unwrap().client();
     create_table(&client, &Table::default()).await.unwrap();

@@ -1,4 +1,4 @@
-//! Messages a second through the writer, beside a bare loop of `PutItem` with the same items on the same client.
+//! Messages per second through the writer. The baseline is a loop of `PutItem` with the same items on the same client.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,11 +15,11 @@ use crate::workload::Words;
 const CALLS: u64 = 100;
 const RUNS: usize = 7;
 
-/// The middle one of several runs, in which each goes first in turn.
+/// Prints the median of several runs. The order alternates between runs.
 pub async fn print() {
     let words = Words::new();
-    println!("messages a second, {} messages of {CALLS} calls", 2 * CALLS * TURNS);
-    println!("at once   bare PutItem    writer   ratio of a run");
+    println!("messages per second, {} messages of {CALLS} calls", 2 * CALLS * TURNS);
+    println!("at once   bare PutItem    writer   ratio (range)");
     for parallel in [1, 8, 64] {
         let mut runs = Vec::new();
         for run in 0..RUNS {

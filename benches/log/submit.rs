@@ -1,4 +1,4 @@
-//! How long a turn hands over, whatever the log does.
+//! The time of `submit` for one turn, with a healthy log and with one that never answers.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -32,7 +32,7 @@ pub fn print() {
     );
 }
 
-/// Prints p50, p99, p99.9 and the longest, and gives them. A turn of all calls is stored before the next, if it can be.
+/// Prints and returns p50, p99, p99.9 and the maximum. With a healthy log, all calls store a turn before the next one.
 fn measured(name: &str, log: Arc<dyn CallLog>, settings: WriterSettings, is_healthy: bool) -> [f64; 4] {
     let runtime = crate::runtime();
     let (writer, task) = LogWriter::new(log, settings);
@@ -64,7 +64,7 @@ fn measured(name: &str, log: Arc<dyn CallLog>, settings: WriterSettings, is_heal
     parts
 }
 
-/// Takes everything and never answers.
+/// A log that accepts every request and never answers.
 struct Blackhole;
 
 impl CallLog for Blackhole {

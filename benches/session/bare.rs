@@ -1,4 +1,4 @@
-//! The floor: a `Vec` of the SDK's messages, and a loop over `ConverseStream`.
+//! The baseline: a `Vec` of SDK messages and a loop over `ConverseStream`.
 
 use std::time::Instant;
 
@@ -33,7 +33,7 @@ impl Bare {
                     first.get_or_insert_with(|| begun.elapsed());
                     text.push_str(delta.as_text().unwrap());
                 }
-                // Where the session ends its reply; the tokens come behind it.
+                // The session ends its reply here. The token usage follows.
                 ConverseStreamOutput::MessageStop(_) => {
                     self.messages.push(message(ConversationRole::Assistant, &[&text]));
                     whole = Some(begun.elapsed());
@@ -44,7 +44,7 @@ impl Bare {
         Taken { first: first.unwrap(), whole: whole.unwrap() }
     }
 
-    /// Forgets what a session summarises, so that requests are as long.
+    /// Drops the messages that a session summarises, so that requests have the same length.
     pub fn forget(&mut self) {
         if self.messages.len() > SUMMARISE_ABOVE {
             let old = self.messages.len() - 2 * KEEP_TURNS;

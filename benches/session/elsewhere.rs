@@ -1,11 +1,11 @@
-//! A log that is elsewhere, as DynamoDB is: it takes all records, and holds none in this process.
+//! A log outside this process, like DynamoDB: it accepts all records and keeps none in memory.
 
 use verbale::Record;
 use verbale::log::{
     CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogFuture, LoggedCall, MemoryLog, Put, WriterLease,
 };
 
-/// Its headers are kept, so that calls can be opened and closed.
+/// Keeps only the headers, so that calls can be opened and closed.
 #[derive(Debug, Default)]
 pub struct Elsewhere(MemoryLog);
 

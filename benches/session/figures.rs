@@ -1,15 +1,15 @@
-//! How times spread.
+//! Percentiles of measured times.
 
 use std::time::Duration;
 
-/// How long a turn took: to its first token, and to its end.
+/// The time of a turn to its first token and to its end.
 #[derive(Debug, Clone, Copy)]
 pub struct Taken {
     pub first: Duration,
     pub whole: Duration,
 }
 
-/// Times in order, in milliseconds.
+/// Sorted times, in milliseconds.
 pub struct Times(Vec<f64>);
 
 impl Times {
@@ -23,7 +23,7 @@ impl Times {
         Self(times)
     }
 
-    /// So much of them took no longer: 0.5 is half.
+    /// Returns the time that this fraction of the times does not exceed: 0.5 is the median.
     pub fn part(&self, part: f64) -> f64 {
         self.0[((self.0.len() - 1) as f64 * part) as usize]
     }

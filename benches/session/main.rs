@@ -1,7 +1,7 @@
-//! What a live call costs: its time beside a bare loop over `ConverseStream`, the tokens it sends, and a thousand at once.
+//! The cost of a live call: its overhead over a loop on `ConverseStream`, its tokens, and a thousand calls at once.
 //!
-//! `cargo bench --bench session`, with `many`, `overhead` or `tokens` behind `--` for a part of it. Client, session and
-//! the stand-in for Bedrock share the machine, and the process too: only what stands side by side here can be compared.
+//! Run `cargo bench --bench session`. Append `-- many`, `-- overhead` or `-- tokens` to run one part. Client, session and
+//! the fake Bedrock share one process, so compare figures only with those printed in the same run.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, clippy::indexing_slicing, clippy::disallowed_methods)]
 
@@ -21,7 +21,7 @@ fn main() {
     let asked: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     let is_asked = |part: &str| asked.is_empty() || asked.iter().any(|asked| asked == part);
     let threads = || Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    // The first one, for it measures the memory of the process.
+    // This part runs first, because it measures the memory of the process.
     if is_asked("many") {
         threads().block_on(many::print());
     }
@@ -29,7 +29,7 @@ fn main() {
         threads().block_on(overhead::print());
     }
     if is_asked("tokens") {
-        // Nothing is measured but tokens: no time need pass.
+        // This part measures only tokens, so the clock is paused.
         Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(tokens::print());
     }
 }

@@ -1,7 +1,7 @@
-//! A thousand live calls in one process: at the pace of calls, then as fast as they can.
+//! A thousand live calls in one process: first at the pace of real calls, then as fast as possible.
 //!
-//! Without sockets: the stand-in is the HTTP connector of the SDK. It works in the same process, so that its share of the
-//! time is counted too.
+//! There are no sockets, because the fake Bedrock is the HTTP connector of the SDK. It runs in the same process, so its
+//! time counts too.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,19 +18,19 @@ use crate::workload::Words;
 const CALLS: u64 = 1_000;
 const TURNS: u64 = 12;
 const PACE: Pace = Pace { first_token: Duration::from_millis(20), between_events: Duration::from_millis(2) };
-/// From one turn to the next.
+/// The time from one turn to the next.
 const EVERY: Duration = Duration::from_secs(3);
 
 pub async fn print() {
-    println!("{CALLS} calls at once, {TURNS} turns each, with summaries; the model's first token comes after 20 ms");
-    println!("                       turns/s   first token in ms: p50    p99     max   summaries   KB a call");
+    println!("{CALLS} calls at once, {TURNS} turns each, with summaries; the model's first token takes 20 ms");
+    println!("                       turns/s   first token in ms: p50    p99     max   summaries   KB per call");
     let words = Arc::new(Words::new());
     let turns = scene::turns(&words, PACE);
     let scribe = scene::summaries(&words, Duration::from_secs(1));
     let forgetting = tokio::spawn(forget([turns.clone(), scribe.clone()]));
     let models = Models::new(turns.sdk_config(), scribe.sdk_config());
     let log = scene::log();
-    // Whatever is made once is made.
+    // Warm up everything that is created once.
     let first = models.call(true).open().unwrap();
     scene::turn(&first, &scene::said(&words, 0, 0)).await;
 
@@ -38,7 +38,7 @@ pub async fn print() {
     let open = |call| Arc::new(models.call(true).log(log.open(scene::header(call)).unwrap()).open().unwrap());
     let calls: Vec<_> = (0..CALLS).map(open).collect();
     row("opened", None, &calls, before);
-    for (name, every, from) in [("one in three seconds", EVERY, 0), ("flat out", Duration::ZERO, TURNS)] {
+    for (name, every, from) in [("one per 3 seconds", EVERY, 0), ("flat out", Duration::ZERO, TURNS)] {
         let begun = Instant::now();
         let taken = played(&words, &calls, every, from).await;
         let speed = taken.len() as f64 / begun.elapsed().as_secs_f64();
@@ -62,7 +62,7 @@ fn row(name: &str, played: Option<(f64, Vec<Taken>)>, calls: &[Arc<CallSession>]
     println!("{name:20} {figures} {summaries:11} {kilobytes:11.1}");
 }
 
-/// The turns of all calls, which begin spread over the time of one.
+/// Plays a turn of all calls. Their starts are spread over the time of one turn.
 async fn played(words: &Arc<Words>, calls: &[Arc<CallSession>], every: Duration, from: u64) -> Vec<Taken> {
     let mut playing = JoinSet::new();
     for (number, call) in (0..).zip(calls) {
@@ -81,7 +81,7 @@ async fn played(words: &Arc<Words>, calls: &[Arc<CallSession>], every: Duration,
     playing.join_all().await.into_iter().flatten().collect()
 }
 
-/// A stand-in keeps what it was asked; that is no part of a call.
+/// Clears the requests that the fakes recorded, because they are not memory of a call.
 async fn forget(stand_ins: [FakeBedrock; 2]) {
     loop {
         sleep(Duration::from_millis(50)).await;
@@ -89,7 +89,7 @@ async fn forget(stand_ins: [FakeBedrock; 2]) {
     }
 }
 
-/// Linux only.
+/// Returns the resident memory of the process. Linux only.
 fn resident_bytes() -> u64 {
     let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
     pages.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 4_096

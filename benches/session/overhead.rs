@@ -1,4 +1,4 @@
-//! The time of a turn, beside a bare loop on the same server: one turn of each, then the other way round.
+//! The time of a turn, compared to a bare loop on the same server. Both run in alternating order.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,11 +13,11 @@ use crate::workload::Words;
 const CALLS: u64 = 8;
 const TURNS: u64 = 40;
 const PACE: Pace = Pace { first_token: Duration::from_millis(20), between_events: Duration::from_millis(2) };
-/// Turns follow each other at once here: a summary runs beside several.
+/// Turns follow each other immediately, so one summary overlaps several turns.
 const SUMMARY_AFTER: Duration = Duration::from_millis(300);
 
 pub async fn print() {
-    println!("a turn beside a bare loop, {} turns of each through a socket, in ms", CALLS * TURNS);
+    println!("time of a turn and of a bare loop, {} turns of each through a socket, in ms", CALLS * TURNS);
     println!("                     first token p50    p90   whole turn p50    p90   summaries");
     let words = Arc::new(Words::new());
     for summaries in [false, true] {
@@ -35,7 +35,7 @@ pub async fn print() {
             [later.part(0.5), later.part(0.9)]
         };
         let ([first, first_p90], [whole, whole_p90]) = (later(|taken| taken.first), later(|taken| taken.whole));
-        println!("  {:23}{first:9.3} {first_p90:6.3} {whole:16.3} {whole_p90:6.3}\n", "later by, in pairs");
+        println!("  {:23}{first:9.3} {first_p90:6.3} {whole:16.3} {whole_p90:6.3}\n", "difference of pairs");
     }
 }
 
@@ -53,7 +53,7 @@ fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1_000.0
 }
 
-/// The turns of the session, the ones of the bare loop, and how many summaries were applied.
+/// Returns the turns of the session and of the bare loop, and the number of applied summaries.
 async fn measured(words: &Arc<Words>, summaries: bool) -> (Vec<Taken>, Vec<Taken>, u32) {
     let turns = scene::turns(words, PACE);
     let scribe = scene::summaries(words, SUMMARY_AFTER);
@@ -87,7 +87,7 @@ async fn measured(words: &Arc<Words>, summaries: bool) -> (Vec<Taken>, Vec<Taken
 pub fn none_refused(stand_ins: [&FakeBedrock; 2]) {
     for bedrock in stand_ins {
         assert_eq!(bedrock.counters().refused, 0);
-        // Kept, they would grow over the run.
+        // Recorded requests would grow during the run.
         drop(bedrock.take_requests());
     }
 }

@@ -1,4 +1,4 @@
-//! What all parts share: what is said, a Bedrock that answers, and a live call in front of it.
+//! Shared by all parts: the texts, a fake Bedrock, and a live call that uses it.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -21,14 +21,14 @@ pub const MODEL_ID: &str = "eu.anthropic.claude-haiku-4-5-20251001-v1:0";
 pub const SYSTEM: &str = "You answer the phone of an internet provider. Be short and friendly.";
 const START_MS: i64 = 1_744_815_823_058;
 
-/// When a stand-in answers.
+/// The delays of a fake Bedrock.
 #[derive(Clone, Copy, Default)]
 pub struct Pace {
     pub first_token: Duration,
     pub between_events: Duration,
 }
 
-/// Answers with 25 words, three an event.
+/// Returns a fake that replies with 25 words, three per event.
 pub fn turns(words: &Arc<Words>, pace: Pace) -> FakeBedrock {
     let words = words.clone();
     FakeBedrock::answering(move |request| {
@@ -39,19 +39,19 @@ pub fn turns(words: &Arc<Words>, pace: Pace) -> FakeBedrock {
     })
 }
 
-/// Answers with a summary.
+/// Returns a fake that replies with a summary.
 pub fn summaries(words: &Arc<Words>, after: Duration) -> FakeBedrock {
     let words = words.clone();
     FakeBedrock::answering(move |_| ScriptedReply::text(words.summary()).first_token_after(after))
 }
 
-/// What the caller says in a turn.
+/// Returns the caller's texts of a turn.
 pub fn said(words: &Words, call: u64, turn: u64) -> Vec<&str> {
     let second = (turn % 8 == 7).then(|| words.text(call, 4 * turn + 1, 12));
     [words.text(call, 4 * turn, 12)].into_iter().chain(second).collect()
 }
 
-/// Clients of both, which calls share.
+/// The clients for turns and summaries, which all calls share.
 #[derive(Clone)]
 pub struct Models {
     pub turns: Client,
@@ -66,7 +66,7 @@ impl Models {
         }
     }
 
-    /// A call with summaries or without.
+    /// Builds a call with or without summaries.
     pub fn call(&self, summaries: bool) -> CallBuilder {
         let settings = || BedrockSettings::new(MODEL_ID);
         let summarizer = ModelSummarizer::new(BedrockModel::for_summaries(self.summaries.clone(), settings()));
@@ -86,7 +86,7 @@ pub fn system() -> SystemContentBlock {
     SystemContentBlock::Text(SYSTEM.to_owned())
 }
 
-/// To a log elsewhere, through its task.
+/// Returns a writer to a log outside this process.
 pub fn log() -> LogWriter {
     let (writer, task) = LogWriter::new(Arc::new(Elsewhere::default()), WriterSettings::default());
     tokio::spawn(task.run());
@@ -97,7 +97,7 @@ pub fn header(call: u64) -> CallHeader {
     CallHeader::new(CallId::new(format!("{call}")).unwrap(), START_MS).unwrap()
 }
 
-/// A turn of a live call, and how long it took.
+/// Plays a turn of a live call and returns its times.
 pub async fn turn(call: &CallSession, said: &[&str]) -> Taken {
     let begun = Instant::now();
     for said in said {

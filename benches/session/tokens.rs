@@ -1,4 +1,4 @@
-//! The tokens that a call sends, with summaries and without: a token is four bytes of a request's body.
+//! The tokens that a call sends, with and without summaries. A token is four bytes of a request's body.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,8 +11,10 @@ use crate::workload::Words;
 const TURNS: [u64; 4] = [10, 25, 50, 100];
 
 pub async fn print() {
-    println!("tokens sent over a call: four bytes of a request's body each");
-    println!("turns   without summaries   with   of these for summaries   applied   ratio   a turn, without and with");
+    println!("tokens sent during a call; a token is four bytes of a request's body");
+    println!(
+        "turns   without summaries   with   of these for summaries   applied   ratio   per turn, without and with"
+    );
     let words = Arc::new(Words::new());
     for turns in TURNS {
         let [without, with] = [sent(&words, turns, false).await, sent(&words, turns, true).await];
@@ -38,7 +40,7 @@ async fn sent(words: &Arc<Words>, turns: u64, summaries: bool) -> CallMetrics {
     let call = Models::new(model.sdk_config(), scribe.sdk_config()).call(summaries).open().unwrap();
     for turn in 0..turns {
         scene::turn(&call, &scene::said(words, 0, turn)).await;
-        // Seconds lie between two turns: a summary comes before the next.
+        // Seconds pass between two turns, so a summary finishes before the next turn.
         tokio::time::sleep(Duration::from_secs(3)).await;
     }
     assert_eq!((model.counters().refused, scribe.counters().refused), (0, 0));

@@ -1,7 +1,7 @@
-//! The text and the turns that all benchmarks share: deterministic, whatever the language of a peer.
+//! The texts and turns that all benchmarks share. They are deterministic, so that other languages can repeat them.
 //!
-//! A turn is 12 words of the caller, on every eighth turn 12 more that must merge, and 25 words of the assistant: about
-//! 249 bytes.
+//! A turn has 12 words of the caller and 25 words of the assistant, about 249 bytes. Every eighth turn has 12 more words of
+//! the caller, which must merge.
 
 #![allow(dead_code, reason = "each benchmark uses a part")]
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "not part of the library")]
@@ -15,7 +15,7 @@ const WORDS: &str = "the call is about my last order number and it did not come 
     connection okay wait sorry hello yes no maybe understand information technician invoice tomorrow question";
 const COUNT: usize = 65_536;
 
-/// The words of all texts, and where each begins.
+/// The words of all texts and their offsets.
 pub struct Words {
     text: String,
     starts: Vec<usize>,
@@ -40,7 +40,7 @@ impl Words {
         Self { text, starts }
     }
 
-    /// `n` words that depend on `call` and `i`.
+    /// Returns `n` words that depend on `call` and `i`.
     pub fn text(&self, call: u64, i: u64, n: usize) -> &str {
         let hash = (call.wrapping_mul(1_000_003).wrapping_add(i)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let first = (hash >> 40) as usize % (COUNT - n);
@@ -53,15 +53,15 @@ impl Words {
     }
 }
 
-/// The live messages above which a call is summarised, and the turns that stay.
+/// The number of live messages that triggers a summary, and the number of turns to keep.
 pub const SUMMARISE_ABOVE: usize = 20;
 pub const KEEP_TURNS: usize = 2;
 
-/// What a conversation must be able to do.
+/// The operations that a benchmark needs.
 pub trait Conversation {
     fn user(&mut self, text: &str);
     fn assistant(&mut self, text: &str);
-    /// Hands out the window, unread.
+    /// Creates the window without reading it.
     fn window(&self);
     fn summarise(&mut self, summary: &str);
     fn live(&self) -> usize;
@@ -109,7 +109,7 @@ impl<W: MessageWrapper> Conversation for MessagesManager<W> {
     }
 }
 
-/// The floor: the same strings with the same ids, times and summary ids, and no rules.
+/// The baseline: the same strings with the same ids, times and summary ids, without rules.
 #[derive(Default)]
 pub struct Floor {
     pub list: Vec<FloorMessage>,

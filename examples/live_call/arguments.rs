@@ -2,45 +2,45 @@
 
 use clap::Parser;
 
-/// Plays a live call: a greeting, tools, a caller who breaks in, summaries in the background, and the end.
+/// Plays a live call with a greeting, tools, a barge-in, and summaries in the background.
 ///
-/// The caller, the words of the model and their times are scripted; all between them is real: the session, the client
-/// of Bedrock with a Bedrock in this process, the log with a DynamoDB in this process. Fast, all waits are divided by
-/// 20, and the times that are shown are those of the call.
+/// The caller, the words of the model and their times are scripted. The rest is real: the session, the Bedrock client
+/// with a fake Bedrock in this process, and the log with a DynamoDB in this process. By default the call runs 20 times
+/// faster than real time. The printed times are those of the call.
 ///
-/// Shown are the time, who speaks, what, and what happens in between; then what is left of the call: the conversation,
-/// what it came to, and what the log holds of it.
+/// Prints the time, the speaker and the words of each turn, and the events between them. Then prints the conversation,
+/// its metrics, and what the log holds.
 #[derive(Debug, Clone, PartialEq, Parser)]
 #[command(name = "live_call", after_long_help = AFTER_HELP, verbatim_doc_comment)]
 pub struct Arguments {
-    /// Plays it as long as such a call takes, about two minutes.
+    /// Plays the call in real time, about two minutes.
     #[arg(long)]
     pub real_time: bool,
 
-    /// Asks this model at Amazon Bedrock, and takes what the caller says from the terminal.
+    /// Asks this model at Amazon Bedrock. You are the caller and type at the terminal.
     ///
-    /// A model id or an inference profile, such as eu.anthropic.claude-haiku-4-5-20251001-v1:0. Credentials and the
-    /// region are looked for where AWS's tools do: AWS_PROFILE, AWS_REGION, and so on. Each turn costs tokens.
+    /// MODEL is a model id or an inference profile, such as eu.anthropic.claude-haiku-4-5-20251001-v1:0. Credentials and
+    /// region come from the usual AWS settings, such as AWS_PROFILE and AWS_REGION. Each turn costs tokens.
     #[arg(long, value_name = "MODEL", conflicts_with = "real_time")]
     pub bedrock: Option<String>,
 }
 
 const AFTER_HELP: &str = "\
-At the terminal each line is what you say. While the assistant speaks, a line breaks in: it stops, and the model knows
-what you heard. An empty line hangs up; at the end of the input the assistant speaks to its end first.
+At the terminal, you say each line that you type. A line interrupts the assistant, and the model learns what you heard.
+An empty line hangs up. At the end of the input, the assistant finishes speaking first.
 
-Exit status: 0 played; 1 it could not be played to its end (told on one line); 2 wrong arguments.
+Exit status: 0 if the call was played, 1 if it failed (with one line on standard error), 2 if the arguments are wrong.
 
 Examples:
   cargo run --example live_call
   AWS_PROFILE=me AWS_REGION=eu-central-1 cargo run --example live_call -- \\
     --bedrock eu.anthropic.claude-haiku-4-5-20251001-v1:0";
 
-/// How many times faster than real time.
+/// The default speed, relative to real time.
 const FAST: u32 = 20;
 
 impl Arguments {
-    /// How many times faster than real time it is played.
+    /// Returns the speed of the call, relative to real time.
     pub fn speed(&self) -> u32 {
         if self.real_time || self.bedrock.is_some() { 1 } else { FAST }
     }
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_taken_or_refused() {
+    fn arguments_are_accepted_or_refused() {
         Arguments::command().debug_assert();
         assert_eq!(parsed(&[]), Ok((20, None)));
         assert_eq!(parsed(&["--real-time"]), Ok((1, None)));

@@ -1,4 +1,4 @@
-//! [`Bank`]: what the assistant is told, and the tools that it has.
+//! [`Bank`]: the instructions and the tools of the assistant.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,10 +18,10 @@ You answer the telephone of Pellam Bank. What you write is spoken: one to three 
 amounts in words. Balances and transfers come from the tools; you never guess an amount. Say a few words before you call \
 a tool, so that the caller knows what you do. Before a transfer, name the amount and both accounts, and ask for a yes.";
 
-/// How long the bank's computer takes.
+/// The time that a tool takes, in milliseconds.
 const TAKES_MS: u64 = 700;
 
-/// A bank of one customer with two accounts. Clones are the same bank.
+/// A bank with one customer and two accounts. Clones share the accounts.
 #[derive(Clone)]
 pub struct Bank {
     screen: Arc<Screen>,
@@ -46,7 +46,7 @@ struct BalanceOf {
 struct Transfer {
     from: Account,
     to: Account,
-    /// How much, in cents.
+    /// The amount in cents.
     #[schemars(range(min = 1))]
     cents: i64,
 }
@@ -57,12 +57,12 @@ impl Bank {
         Self { screen, pace, cents: Arc::new(Mutex::new(cents)) }
     }
 
-    /// Gives a call the tools of the bank.
+    /// Adds the tools of the bank to a call.
     pub fn install(self, call: CallBuilder) -> Result<CallBuilder, InvalidTool> {
         let bank = self.clone();
         let balance = Tool::new(
             "balance",
-            "How much is in an account of the caller, in cents.",
+            "Returns the balance of an account of the caller, in cents.",
             move |of: BalanceOf, _: ToolContext| {
                 let bank = bank.clone();
                 async move {
@@ -73,7 +73,7 @@ impl Bank {
         )?;
         let transfer = Tool::new(
             "transfer",
-            "Moves money between the accounts of the caller. Call it only when the caller has said yes.",
+            "Moves money between the accounts of the caller. Call it only after the caller said yes.",
             move |transfer: Transfer, _: ToolContext| {
                 let bank = self.clone();
                 async move {
@@ -87,7 +87,7 @@ impl Bank {
 
     async fn work(&self, tool: &str, arguments: &impl Serialize) {
         let arguments = serde_json::to_string(arguments).unwrap_or_default();
-        self.screen.note(&format!("the tool {tool} is called: {arguments}"));
+        self.screen.note(&format!("the model calls the tool {tool}: {arguments}"));
         self.pace.wait(TAKES_MS).await;
     }
 
@@ -95,7 +95,7 @@ impl Bank {
         self.cents.lock().unwrap_or_else(PoisonError::into_inner).get(&account).copied()
     }
 
-    /// The model chose the arguments: all of them are checked.
+    /// Moves money. Checks all arguments, because the model chose them.
     fn transfer(&self, Transfer { from, to, cents: amount }: &Transfer) -> Option<String> {
         let mut cents = self.cents.lock().unwrap_or_else(PoisonError::into_inner);
         let (left, more) = (cents.get(from)?.checked_sub(*amount)?, cents.get(to)?.checked_add(*amount)?);
@@ -109,5 +109,5 @@ impl Bank {
 }
 
 fn refused() -> ToolError {
-    ToolError::new("no such account, or not enough money in it").with_type("Refused")
+    ToolError::new("the account does not exist or has too little money").with_type("Refused")
 }

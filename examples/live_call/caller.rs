@@ -1,4 +1,4 @@
-//! [`Caller`]: who is at the other end of the line, as it was written or at the terminal.
+//! [`Caller`]: the person at the other end of the line, scripted or at the terminal.
 
 use std::future::pending;
 use std::io::BufRead;
@@ -8,10 +8,10 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use crate::pace::Pace;
 use crate::script::{CALL, Turn, When};
 
-/// What a caller does.
+/// An act of the caller.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Act {
-    /// Says something, which takes so long.
+    /// The caller speaks for `takes_ms` milliseconds.
     Says {
         words: String,
         takes_ms: u64,
@@ -19,25 +19,25 @@ pub enum Act {
     HangsUp,
 }
 
-/// Who is at the other end of the line.
+/// The person at the other end of the line.
 pub trait Caller {
-    /// What the caller does next, in the quiet.
+    /// Returns the next act, after the assistant finished.
     async fn speaks(&mut self) -> Act;
 
-    /// What the caller does while the assistant speaks, of whom so many words were heard: mostly nothing, and this never
-    /// comes back. Nothing is lost if it is dropped.
+    /// Returns the next act if the caller interrupts the assistant after `words_heard` words. Otherwise it never returns.
+    /// Dropping the future loses nothing.
     async fn breaks_in(&mut self, words_heard: usize) -> Act;
 }
 
-/// The caller of the script.
+/// The scripted caller.
 pub struct Scripted {
     turns: std::slice::Iter<'static, Turn>,
     pace: Pace,
 }
 
-/// How long a caller thinks before an answer.
+/// The time that a caller thinks before an answer, in milliseconds.
 const THINKS_MS: u64 = 600;
-/// A caller speaks as fast as the assistant.
+/// The caller speaks as fast as the assistant.
 const BYTES_PER_S: u64 = 15;
 
 impl Scripted {
@@ -67,7 +67,7 @@ impl Caller for Scripted {
     }
 }
 
-/// A caller whose words are typed, a line each.
+/// A caller whose words are typed, one line at a time.
 pub struct Typed(UnboundedReceiver<String>);
 
 impl Typed {
@@ -77,7 +77,7 @@ impl Typed {
 
     pub fn at_the_terminal() -> Self {
         let (lines, received) = unbounded_channel();
-        // Not a task: reading a terminal cannot be stopped, and the end of the process does not wait for a thread.
+        // A thread instead of a task, because a blocking read cannot be cancelled and would keep the runtime alive.
         std::thread::spawn(move || {
             let typed = std::io::stdin().lock().lines().map_while(Result::ok);
             typed.map_while(|line| lines.send(line).ok()).for_each(drop);
@@ -94,7 +94,7 @@ impl Caller for Typed {
     async fn breaks_in(&mut self, _words_heard: usize) -> Act {
         match self.0.recv().await {
             Some(line) => act(line),
-            // Whoever has nothing more to type may still listen.
+            // After the end of the input, the caller still listens.
             None => pending().await,
         }
     }

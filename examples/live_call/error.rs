@@ -1,4 +1,4 @@
-//! [`CallError`]: why a call could not be played to its end.
+//! [`CallError`]: the reasons why a call cannot be played to its end.
 
 use std::error::Error;
 use std::io;
@@ -12,51 +12,51 @@ use verbale::model::{Failure, InvalidTool};
 
 use crate::text::visible;
 
-/// Why a call could not be played to its end.
+/// The call could not be played to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    #[error("no AWS region is set: set AWS_REGION, or the region of your profile")]
+    #[error("no AWS region is set; set AWS_REGION or the region of your profile")]
     NoRegion,
     #[error(
-        "there are no AWS credentials: sign in (aws sso login), or set AWS_PROFILE, or AWS_ACCESS_KEY_ID and \
+        "no AWS credentials are set; sign in with `aws sso login`, or set AWS_PROFILE, or AWS_ACCESS_KEY_ID and \
          AWS_SECRET_ACCESS_KEY"
     )]
     NoCredentials(#[source] Box<dyn Error + Send + Sync>),
-    /// Asking again would bring the same.
-    #[error("the model gives no answer: {0}")]
+    /// A retry would fail in the same way.
+    #[error("the model did not reply: {0}")]
     Model(Failure),
-    #[error("the call does not begin")]
+    #[error("the call cannot be opened")]
     Open(#[from] OpenError),
-    #[error("nothing is said")]
+    #[error("the greeting cannot be spoken")]
     Say(#[from] SayError),
-    #[error("there is no reply")]
+    #[error("the reply cannot be started")]
     Reply(#[from] ReplyError),
-    #[error("the conversation takes no more")]
+    #[error("the conversation refused a message")]
     Manager(#[from] ManagerError),
-    #[error("a tool is not one")]
+    #[error("a tool is invalid")]
     Tool(#[from] InvalidTool),
     #[error(transparent)]
     Embedded(#[from] EmbeddedError),
-    #[error("the log has no table")]
+    #[error("the table of the log cannot be created")]
     Table(#[from] DynamoError),
     #[error("the log cannot be used")]
     Log(#[from] LogError),
-    #[error("a bug: the log does not hold what the manager holds")]
+    #[error("the log differs from the conversation; this is a bug")]
     NotEqual,
-    #[error("the runtime does not start")]
+    #[error("the async runtime cannot start")]
     Runtime(#[source] io::Error),
     #[error("the output cannot be written")]
     Output(#[from] io::Error),
 }
 
-/// An error and what caused it, on one line.
+/// Returns an error and its causes on one line.
 pub fn on_one_line(error: &dyn Error) -> String {
     let mut line = String::new();
     let mut next = Some(error);
     while let Some(error) = next {
-        // The SDK tells in lines where it has looked for credentials.
+        // The SDK lists on several lines where it looked for credentials.
         let text = error.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
-        // Many errors tell their source themselves.
+        // Many errors already contain their source.
         if !line.contains(&text) {
             if !line.is_empty() {
                 line.push_str(": ");

@@ -1,4 +1,4 @@
-//! [`Line`]: the telephone line. It speaks, and reports what was played, as a player behind a speech synthesis does.
+//! [`Line`]: the telephone line. It speaks and reports playback, like speech synthesis with a player.
 
 use verbale::call::{CallSession, Played, ReplyEnd, SpeechId, SpokenSentences};
 use verbale::model::Failure;
@@ -14,19 +14,19 @@ pub struct Line<'a> {
     pub pace: &'a Pace,
 }
 
-/// What is to be spoken.
+/// Words to speak.
 pub enum Speech {
-    /// All of it is there.
+    /// A complete text.
     Fixed(SpeechId, Option<String>),
-    /// It comes sentence by sentence.
+    /// A reply, sentence by sentence.
     Reply(SpokenSentences),
 }
 
-/// How fast it is spoken, in bytes of text a second: about 160 words a minute.
+/// The speed of speech, in bytes of text per second: about 160 words per minute.
 const BYTES_PER_S: u64 = 15;
 
 impl Line<'_> {
-    /// Speaks to the end, or until the caller does something, which it then gives.
+    /// Speaks to the end, or until the caller acts. Returns that act.
     pub async fn speak(&self, speech: &mut Speech, caller: &mut impl Caller) -> Option<Act> {
         let id = speech.id();
         let mut played = Vec::new();
@@ -56,7 +56,7 @@ impl Line<'_> {
         None
     }
 
-    /// The player stops, and says what it had played. Of a caller who has hung up, `close` will cut it off.
+    /// Stops the player and reports the words that it played. If the caller hung up, `close` cuts the speech off.
     fn cut_off(&self, speech: SpeechId, played: &[String], rest: &str, act: Act) -> Act {
         let unheard = if rest.is_empty() { String::new() } else { format!(", cut off: {}…", rest.trim()) };
         if act == Act::HangsUp {
@@ -74,7 +74,7 @@ impl Line<'_> {
 }
 
 impl Speech {
-    /// Why the model gave no answer, where it gave none.
+    /// Returns why the model did not reply, if it did not.
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             Self::Reply(reply) => match reply.end() {

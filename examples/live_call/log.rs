@@ -11,7 +11,7 @@ use verbale::log::{CallHeader, CallId, CallLog, CallWriter, LogError, LogWriter,
 use crate::error::CallError;
 use crate::pace::Pace;
 
-/// The log of the call. A service has one writer for all its calls.
+/// The log of the call. A service shares one writer among all its calls.
 pub struct Log {
     log: Arc<DynamoLog>,
     writer: LogWriter,
@@ -24,19 +24,19 @@ impl Log {
         create_table(&client, &Table::default()).await?;
         let log = Arc::new(DynamoLog::new(client));
         let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
-        // It ends with the last handle.
+        // The task ends after the last handle is dropped.
         tokio::spawn(task.run());
         let now_ms = pace.now_ms();
         let call_id = CallId::new(format!("live-{}", MessageId::from(SystemIds.next_id(now_ms))))?;
         Ok(Self { log, writer, header: CallHeader::new(call_id, now_ms)? })
     }
 
-    /// The way into the log, for the session.
-    pub fn begin(&self) -> Result<CallWriter, CallError> {
+    /// Opens the call in the log and returns its writer.
+    pub fn open_call(&self) -> Result<CallWriter, CallError> {
         Ok(self.writer.open(self.header.clone())?)
     }
 
-    /// What DynamoDB holds of the call.
+    /// Returns the call as DynamoDB holds it.
     pub async fn read_back(&self) -> Result<LoggedCall, LogError> {
         self.log.read_call(self.header.call_id()).await
     }

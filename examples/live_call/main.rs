@@ -1,8 +1,8 @@
-//! A live call, start to end: see `cargo run --example live_call -- --help`.
+//! A live call from start to end. Run `cargo run --example live_call -- --help`.
 //!
-//! Read `play.rs`, which tells the order of things in a call, and `line.rs`, which speaks and reports what was played.
-//! `models.rs` has the two ways to a model, `caller.rs` the two kinds of callers, `bank.rs` the tools, `log.rs` the log.
-//! `script.rs` is the call as it was written, `screen.rs` and `report.rs` show it.
+//! Start with `play.rs`, which runs a call, and `line.rs`, which speaks and reports playback. `models.rs` connects to a
+//! model, `caller.rs` has the scripted and the typed caller, `bank.rs` the tools, and `log.rs` the log. `script.rs` holds
+//! the scripted call. `screen.rs` and `report.rs` print it.
 
 mod arguments;
 mod bank;
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     match run(&Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // If that cannot be told, the status still says it.
+            // If standard error is closed, the exit status still reports the failure.
             let _ = writeln!(io::stderr(), "{}", on_one_line(&error));
             ExitCode::FAILURE
         }
@@ -54,7 +54,7 @@ fn run(arguments: &Arguments) -> Result<(), CallError> {
             Some(model) => {
                 let environment = aws_config::load_defaults(aws_config::BehaviorVersion::latest()).await;
                 let models = Models::at_aws(&environment, model).await?;
-                screen.note("say something: type it, and Enter. An empty line hangs up. While the assistant speaks, you break in");
+                screen.note("type what you say and press Enter; this interrupts the assistant; an empty line hangs up");
                 play(models, Typed::at_the_terminal(), screen, pace).await
             }
             None => play(Models::scripted(&pace), Scripted::new(pace.clone()), screen, pace).await,

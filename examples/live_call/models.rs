@@ -1,4 +1,4 @@
-//! [`Models`]: the two ways to a model, at AWS and in this process. All in front of the client is the same.
+//! [`Models`]: the model at AWS, or a fake in this process. Only the client differs.
 
 use aws_config::SdkConfig;
 use aws_sdk_bedrockruntime::Client;
@@ -11,19 +11,19 @@ use crate::error::CallError;
 use crate::pace::Pace;
 use crate::script;
 
-/// Who replies, and who summarises.
+/// The models for replies and for summaries.
 pub struct Models {
     pub turns: BedrockModel,
     pub summaries: ModelSummarizer<BedrockModel>,
-    /// The Bedrock in this process, where it is that.
+    /// The fake Bedrock, if there is one.
     pub bedrock: Option<FakeBedrock>,
 }
 
-/// What is spoken is short.
+/// The token limit of a reply. Spoken replies are short.
 const MAX_TOKENS: u32 = 300;
 
 impl Models {
-    /// A Bedrock in this process, which answers as it was written.
+    /// Returns models on a fake Bedrock that follows the script.
     pub fn scripted(pace: &Pace) -> Self {
         let pace = pace.clone();
         let bedrock = FakeBedrock::answering(move |request| script::answer(request, &pace));
@@ -32,15 +32,15 @@ impl Models {
         Self { bedrock: Some(bedrock), ..models }
     }
 
-    /// Amazon Bedrock, with what was found of the user's credentials and region.
+    /// Returns models on Amazon Bedrock, with the credentials and region of the user.
     ///
-    /// Errors: there are none. That is told before the call, in which it would be but an apology.
+    /// Returns an error if credentials or region are missing. During the call, the caller would only hear an apology.
     pub async fn at_aws(environment: &SdkConfig, model: &str) -> Result<Self, CallError> {
         if environment.region().is_none() {
             return Err(CallError::NoRegion);
         }
         let provider =
-            environment.credentials_provider().ok_or_else(|| CallError::NoCredentials("none is set".into()))?;
+            environment.credentials_provider().ok_or_else(|| CallError::NoCredentials("none are set".into()))?;
         provider.provide_credentials().await.map_err(|error| CallError::NoCredentials(error.into()))?;
         Ok(Self::of(turn_client(Builder::from(environment)), summary_client(Builder::from(environment)), model))
     }

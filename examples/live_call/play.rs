@@ -1,4 +1,4 @@
-//! [`play`]: the order of things in a call.
+//! [`play`]: runs a call from its greeting to its end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,35 +18,35 @@ use crate::pace::Pace;
 use crate::report::report;
 use crate::screen::{Screen, ShowsEvents};
 
-/// How long the end of the call waits for the log.
-const CLOSE_WITHIN: Duration = Duration::from_secs(10);
+/// The longest wait for the log at the end of the call.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Plays a call, and shows what is left of it.
+/// Plays a call and prints its report.
 pub async fn play(models: Models, mut caller: impl Caller, screen: Arc<Screen>, pace: Pace) -> Result<(), CallError> {
     let Models { turns, summaries, bedrock } = models;
     let log = Log::open(&pace).await?;
-    // So small that a short call has summaries too.
+    // A small window, so that a short call has summaries.
     let policy = Policy::default().with_messages(4..=10);
     let builder = CallSession::with_model(turns)
         .system(bank::SYSTEM)
         .summarizer(summaries)
         .config(|config| config.with_policy(policy))
         .observer(ShowsEvents(screen.clone()))
-        .log(log.begin()?)
+        .log(log.open_call()?)
         .clock(Arc::new(pace.clone()), Arc::new(SystemIds));
     let call = Bank::new(screen.clone(), pace.clone()).install(builder)?.open()?;
 
     let line = Line { call: &call, screen: &screen, pace: &pace };
-    let talked = talk(&line, &mut caller).await;
-    let reason = if talked.is_ok() { "hangup" } else { "model failed" };
-    let closed = call.close(reason, CLOSE_WITHIN).await?;
-    talked?;
-    screen.note("the caller has hung up; the call is closed");
-    let holds = log.read_back().await?;
-    report(&screen, &call, &closed, &holds, bedrock.as_ref()).await
+    let result = talk(&line, &mut caller).await;
+    let reason = if result.is_ok() { "hangup" } else { "model failed" };
+    let closed = call.close(reason, CLOSE_TIMEOUT).await?;
+    result?;
+    screen.note("the caller hung up; the call is closed");
+    let logged = log.read_back().await?;
+    report(&screen, &call, &closed, &logged, bedrock.as_ref()).await
 }
 
-/// Until the caller hangs up.
+/// Alternates between assistant and caller until the caller hangs up.
 async fn talk(line: &Line<'_>, caller: &mut impl Caller) -> Result<(), CallError> {
     let Line { call, screen, pace } = line;
     let mut speech = Speech::Fixed(call.say(bank::GREETING)?, Some(bank::GREETING.to_owned()));
@@ -57,13 +57,13 @@ async fn talk(line: &Line<'_>, caller: &mut impl Caller) -> Result<(), CallError
         };
         match speech.failure() {
             Some(failure) if is_final(failure) => return Err(CallError::Model(failure.clone())),
-            Some(failure) => screen.note(&format!("the model gave no answer: {failure}")),
+            Some(failure) => screen.note(&format!("the model did not reply: {failure}")),
             None => {}
         }
         let Act::Says { words, takes_ms } = act else { return Ok(()) };
         let started_ms = call.now_ms();
         screen.said("caller", &words);
-        // Where the caller broke in, the session knows it already, and ignores it.
+        // After a barge-in the session ignores this, because `cut_off` already reported it.
         call.caller_started_speaking(started_ms);
         pace.wait(takes_ms).await;
         call.caller_said(Utterance::new(words).with_times(started_ms, call.now_ms()))?;
@@ -71,7 +71,7 @@ async fn talk(line: &Line<'_>, caller: &mut impl Caller) -> Result<(), CallError
     }
 }
 
-/// Whether asking again would bring the same.
+/// Returns whether a retry would fail in the same way.
 fn is_final(failure: &Failure) -> bool {
     matches!(failure, Failure::Denied(_) | Failure::Refused(_) | Failure::Invalid(_) | Failure::Unreachable)
 }

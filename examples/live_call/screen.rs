@@ -1,4 +1,4 @@
-//! [`Screen`]: what happens in the call, a line each, for people.
+//! [`Screen`]: prints the events of a call, one line each.
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
@@ -9,7 +9,7 @@ use verbale::conversation::{CallEvent, Observer, SummaryOutcome};
 use crate::pace::Pace;
 use crate::text::visible;
 
-/// Shows a line for each thing that happens. Whatever was said is escaped.
+/// Prints one line for each event. Escapes the words of caller and model.
 pub struct Screen {
     pace: Pace,
     out: Mutex<Out>,
@@ -17,7 +17,7 @@ pub struct Screen {
 
 struct Out {
     writer: Box<dyn Write + Send>,
-    /// The first one. The call goes on all the same, and is logged to its end.
+    /// The first error. The call continues without output and is logged to its end.
     failed: Option<io::Error>,
 }
 
@@ -26,17 +26,17 @@ impl Screen {
         Self { pace, out: Mutex::new(Out { writer: Box::new(writer), failed: None }) }
     }
 
-    /// Somebody begins to say this.
+    /// Prints words that somebody begins to say.
     pub fn said(&self, who: &str, words: &str) {
         self.show(format_args!("{}  {who:<10} {}", self.time(), visible(words.trim())));
     }
 
-    /// Something happens beside what is said.
+    /// Prints an event.
     pub fn note(&self, text: &str) {
         self.show(format_args!("{}             -- {}", self.time(), visible(text)));
     }
 
-    /// Behind the call; line breaks and all, so nothing that was said.
+    /// Prints text as it is, with line breaks. Do not pass unescaped words of a call.
     pub fn show(&self, line: impl Display) {
         let mut out = self.lock();
         if out.failed.is_none() {
@@ -44,7 +44,7 @@ impl Screen {
         }
     }
 
-    /// Whether all of it could be shown. A reader that has seen enough, as `head` has, is no error.
+    /// Returns the first output error. A reader that closes the pipe, as `head` does, is not an error.
     pub fn finish(&self) -> io::Result<()> {
         match self.lock().failed.take() {
             Some(error) if error.kind() != ErrorKind::BrokenPipe => Err(error),
@@ -62,22 +62,22 @@ impl Screen {
     }
 }
 
-/// Of what happens inside the session, tools and summaries are shown.
+/// Prints the tools and summaries of a session.
 pub struct ShowsEvents(pub Arc<Screen>);
 
 impl Observer for ShowsEvents {
     fn observe(&self, event: &CallEvent) {
         match event {
             CallEvent::ToolFinished { outcome, after_ms, .. } => {
-                self.0.note(&format!("the tool is done: {outcome:?}, after {after_ms} ms"));
+                self.0.note(&format!("the tool finished: {outcome:?}, after {after_ms} ms"));
             }
             CallEvent::SummaryStarted { messages } => {
-                self.0.note(&format!("a summary of {messages} messages is begun; the call goes on"));
+                self.0.note(&format!("a summary of {messages} messages starts; the call continues"));
             }
             CallEvent::SummaryEnded { outcome: SummaryOutcome::Applied, usage, .. } => {
-                self.0.note(&format!("the summary is applied; it took {} tokens", usage.output_tokens));
+                self.0.note(&format!("the summary is applied; it has {} tokens", usage.output_tokens));
             }
-            CallEvent::SummaryEnded { outcome, .. } => self.0.note(&format!("no summary of the model: {outcome:?}")),
+            CallEvent::SummaryEnded { outcome, .. } => self.0.note(&format!("the model wrote no summary: {outcome:?}")),
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! The call as it was written: what the caller says and when, and what the model answers.
+//! The scripted call: the words and times of the caller, and the replies of the model.
 
 use std::num::NonZeroUsize;
 
@@ -8,25 +8,25 @@ use verbale::testing::{ReceivedRequest, ScriptedReply};
 
 use crate::pace::Pace;
 
-/// What the caller says, and what comes of it.
+/// A turn: the words of the caller and the reply.
 pub struct Turn {
     pub when: When,
     pub says: &'static str,
     answer: Answer,
 }
 
-/// When the caller says it.
+/// The time at which the caller speaks.
 #[derive(Debug, Clone, Copy)]
 pub enum When {
-    /// Once the assistant has ended.
+    /// After the assistant finished.
     Quiet,
-    /// While the assistant speaks, behind so many words.
+    /// While the assistant speaks, after this number of words.
     Heard(usize),
 }
 
 enum Answer {
     Says(&'static str),
-    /// It calls a tool, and says more when that is done.
+    /// The model calls a tool and says more after its result.
     Calls {
         says: &'static str,
         id: &'static str,
@@ -112,18 +112,18 @@ pub const CALL: [Turn; 10] = [
     },
 ];
 
-/// Of the first part of the call.
+/// The summary of the first part of the call.
 const FIRST_MINUTES: &str = "\
 The caller says she is Nadia Okonjo. Her savings account held 3,100.00 euros. She asked what was booked on her current \
 account last week and broke in at the 64 euros of Pellam Island Ferries on Monday.";
 
-/// They replace the first ones.
+/// The summary that replaces the first one.
 const LATER_MINUTES: &str = "\
 The caller says she is Nadia Okonjo; her savings account held 3,100.00 euros. She says she never took the ferry that was \
 booked for 64 euros on Monday (Pellam Island Ferries): it is examined, up to ten days, the answer goes to her new e-mail \
 address, nadia at okonjo dot example.";
 
-/// What the Bedrock in this process answers.
+/// Returns the scripted reply to a request.
 pub fn answer(request: &ReceivedRequest, pace: &Pace) -> ScriptedReply {
     if !request.is_streaming() {
         let has_earlier = request.last_text().is_some_and(|call| call.contains("savings account held"));
@@ -134,7 +134,7 @@ pub fn answer(request: &ReceivedRequest, pace: &Pace) -> ScriptedReply {
         Some(reply) => reply,
         None => ScriptedReply::text("I am sorry, I did not follow."),
     };
-    // Slower than most models, so that there is something left to be stopped when the caller breaks in.
+    // Slower than most models, so that the barge-in stops a reply that is still being generated.
     reply.words_per_piece(NonZeroUsize::MIN).first_token_after(pace.real(450)).between_events(pace.real(180))
 }
 

@@ -1,4 +1,4 @@
-//! The call with a caller at the terminal and a Bedrock behind a socket: the same way that leads to AWS.
+//! Calls with a typed caller and a fake Bedrock on a socket, through the same client as for AWS.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -42,12 +42,12 @@ fn environment(server: &FakeBedrockServer) -> SdkConfig {
         .region(Region::new("eu-central-1"))
         .endpoint_url(server.endpoint_url())
         .credentials_provider(SharedCredentialsProvider::new(Credentials::for_tests()))
-        // Without the proxies of the environment.
+        // Ignores the proxies of the environment.
         .http_client(aws_smithy_http_client::Builder::new().build_http())
         .build()
 }
 
-/// A call of somebody who types these lines at once, then only listens.
+/// Plays a call whose caller types these lines immediately and then listens.
 async fn typed(bedrock: &FakeBedrock, lines: &[&str]) -> (Result<(), CallError>, String) {
     let server = bedrock.serve().await.unwrap();
     let models = Models::at_aws(&environment(&server), MODEL).await.unwrap();
@@ -61,7 +61,7 @@ async fn typed(bedrock: &FakeBedrock, lines: &[&str]) -> (Result<(), CallError>,
 }
 
 #[tokio::test]
-async fn a_typed_call_goes_through_a_socket() {
+async fn typed_call_works_through_a_socket() {
     let bedrock = FakeBedrock::new();
     bedrock.reply(ScriptedReply::text("I look. ").tool_call(
         "call_1",
@@ -72,14 +72,14 @@ async fn a_typed_call_goes_through_a_socket() {
     let (played, shown) = typed(&bedrock, &["How much is \u{1b}[2J there?\u{202e}"]).await;
     played.unwrap();
     for line in [
-        // Typed while the greeting was not even begun.
+        // The line was typed before the greeting began.
         "-- the caller breaks in; 0 words were heard",
         r"caller     How much is \u{1b}[2J there?\u{202e}",
-        r#"-- the tool balance is called: {"account":"current"}"#,
-        "-- the tool is done: Succeeded",
+        r#"-- the model calls the tool balance: {"account":"current"}"#,
+        "-- the tool finished: Succeeded",
         "assistant  It holds one thousand two hundred and forty euros.",
         "header        ended by hangup",
-        "equal to what the manager holds: yes",
+        "equal to the conversation: yes",
     ] {
         assert!(shown.contains(line), "{line} in {shown}");
     }
@@ -90,7 +90,7 @@ async fn a_typed_call_goes_through_a_socket() {
 }
 
 #[tokio::test]
-async fn an_empty_line_hangs_up_at_once() {
+async fn empty_line_hangs_up_immediately() {
     let bedrock = FakeBedrock::new();
     let (played, shown) = typed(&bedrock, &["", "nobody hears this"]).await;
     played.unwrap();
@@ -100,38 +100,41 @@ async fn an_empty_line_hangs_up_at_once() {
 }
 
 #[tokio::test]
-async fn what_keeps_the_model_from_answering_is_told_on_one_line() {
+async fn final_model_failure_is_reported_on_one_line() {
     let bedrock = FakeBedrock::new();
     bedrock.reply(ScriptedReply::refused(BedrockException::AccessDenied));
     let (played, _) = typed(&bedrock, &["Hello"]).await;
     let line = on_one_line(&played.unwrap_err());
-    let told = "the model gives no answer: the model cannot be used; check credentials, access and model id: ";
-    assert!(line.starts_with(told) && line.contains("AccessDeniedException") && !line.contains('\n'), "{line}");
+    let expected = "the model did not reply: the model cannot be used; check credentials, access and model id: ";
+    assert!(line.starts_with(expected) && line.contains("AccessDeniedException") && !line.contains('\n'), "{line}");
 }
 
 #[tokio::test]
-async fn a_passing_failure_is_an_apology_and_the_call_goes_on() {
+async fn transient_failure_leads_to_apology_and_call_continues() {
     let bedrock = FakeBedrock::answering(|_| ScriptedReply::refused(BedrockException::Throttling));
     let (played, shown) = typed(&bedrock, &["Hello"]).await;
     played.unwrap();
     assert!(shown.contains("assistant  I am sorry, something went wrong."), "{shown}");
-    assert!(shown.contains("-- the model gave no answer: the model's provider has too many requests"), "{shown}");
+    assert!(shown.contains("-- the model did not reply: the model's provider has too many requests"), "{shown}");
 }
 
 #[tokio::test]
-async fn what_is_missing_of_the_environment_is_told_before_the_call() {
+async fn missing_aws_settings_are_reported_before_the_call() {
     let region = Region::new("eu-central-1");
-    for (environment, told) in [
-        (SdkConfig::builder().build(), "no AWS region is set: set AWS_REGION"),
-        (SdkConfig::builder().region(region).build(), "there are no AWS credentials: sign in (aws sso login), or set"),
+    for (environment, expected) in [
+        (SdkConfig::builder().build(), "no AWS region is set; set AWS_REGION"),
+        (
+            SdkConfig::builder().region(region).build(),
+            "no AWS credentials are set; sign in with `aws sso login`, or set",
+        ),
     ] {
         let line = on_one_line(&Models::at_aws(&environment, MODEL).await.err().unwrap());
-        assert!(line.starts_with(told) && !line.contains('\n'), "{line}");
+        assert!(line.starts_with(expected) && !line.contains('\n'), "{line}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_scripted_caller_breaks_in_once() {
+async fn scripted_caller_breaks_in_once() {
     let mut caller = Scripted::new(Pace::starting_now(1));
     for _ in 0..3 {
         assert!(matches!(caller.speaks().await, Act::Says { .. }));

@@ -190,7 +190,7 @@ fn tool_reference(tool: &ToolReference) -> Json<'_> {
 }
 
 fn citations_config(config: &CitationsConfig) -> Json<'_> {
-    wire::one("enabled", config.enabled.into())
+    wire::one("enabled", Json::Bool(config.enabled))
 }
 
 fn citations_block(block: &CitationsContentBlock) -> Json<'_> {

@@ -1,4 +1,4 @@
-//! [`Export`]: a conversation as text, and what the text could not say.
+//! [`Export`]: a conversation as text, and the losses of the text.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,70 +6,50 @@ use std::fmt;
 use super::json::Json;
 use super::plain;
 use crate::manager::MessagesManager;
-use crate::message::{Content, Contents, Message, MessageId, MessageWrapper, Role, RoleHint, Value};
+use crate::message::{
+    Content, Contents, Media, Message, MessageId, MessageWrapper, Role, RoleHint, ToolCallError, Value,
+};
 
-/// A conversation as text of a format, and what the format has no words for.
+/// A conversation as text of a format, with everything that the format cannot express.
 ///
-/// Nothing is left out silently: what the documentation of a format does not say to be left out always is in `losses`.
+/// The documentation of a format lists what it always leaves out. Everything else that is left out is in `losses`.
+/// `Debug` prints the size of the text, not the words.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Export {
     /// The text.
     pub text: String,
-    /// The losses, in the order of the messages.
-    pub losses: Vec<Loss>,
+    /// The losses, each with the id of its message, in the order of the messages.
+    pub losses: Vec<(MessageId, Loss)>,
 }
 
-/// The size of the text, not the words.
 impl fmt::Debug for Export {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Export({} bytes, {:?})", self.text.len(), self.losses)
     }
 }
 
-/// A part of a message that an exported text lacks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Loss {
-    /// The message.
-    pub message: MessageId,
-    /// The kind of loss.
-    pub what: Lost,
-}
-
-impl fmt::Display for Loss {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "of message {}: {}", self.message, self.what)
-    }
-}
-
-/// The kinds of losses.
+/// Something that an exported text lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Lost {
+pub enum Loss {
     /// A summary.
     Summary,
     /// System instructions.
     Instructions,
-    /// Words that were generated and not heard.
+    /// Text that was generated and not heard.
     Unheard,
-    /// An image, sound or video.
-    Media,
-    /// A document.
-    Document,
-    /// A MIME type, a title or a label of media or a document.
+    /// An image, audio, a video or a document.
+    Attachment,
+    /// A MIME type, a title or a label of an attachment.
     Label,
-    /// A tool call.
+    /// A tool call or its result.
     ToolCall,
-    /// The result of a tool call.
-    ToolResult,
     /// That a tool call failed, the type of its failure, or whether to retry.
     Failure,
-    /// That a part of a result is data: it is written as a text.
-    ResultJson,
-    /// That a value in data is bytes.
-    Value,
-    /// The ids and times of the parts of a merged message, or the confidence of one.
+    /// The type of a value: data is written as text, or bytes as base64.
+    ValueType,
+    /// The ids and times of the parts of a merged message, or the confidence of a part.
     Parts,
     /// The order in which things were said.
     Order,
@@ -77,20 +57,17 @@ pub enum Lost {
     Unknown,
 }
 
-impl fmt::Display for Lost {
+impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Summary => "a summary",
             Self::Instructions => "system instructions",
-            Self::Unheard => "what was not heard",
-            Self::Media => "an image, sound or video",
-            Self::Document => "a document",
+            Self::Unheard => "text that was not heard",
+            Self::Attachment => "an image, audio, a video or a document",
             Self::Label => "a MIME type, a title or a label",
-            Self::ToolCall => "a tool call",
-            Self::ToolResult => "the result of a tool call",
-            Self::Failure => "what is known of a failed tool call",
-            Self::ResultJson => "that a result is data",
-            Self::Value => "bytes in data",
+            Self::ToolCall => "a tool call or its result",
+            Self::Failure => "details of a failed tool call",
+            Self::ValueType => "the type of a value",
             Self::Parts => "the ids, times and confidence of its parts",
             Self::Order => "the order in which things were said",
             Self::Unknown => "a content of a newer version",
@@ -98,7 +75,7 @@ impl fmt::Display for Lost {
     }
 }
 
-/// The name of a role, as providers have it.
+/// Returns the name of a role that all providers share.
 pub(super) const fn role_name(role: Role) -> &'static str {
     match role {
         Role::User => "user",
@@ -107,10 +84,9 @@ pub(super) const fn role_name(role: Role) -> &'static str {
     }
 }
 
-/// The role that a provider's message has: the [hint](crate::message::Decision::role_hint) of its decision, where there
-/// is one and the message holds neither tool calls nor results. No provider takes words as those of a tool.
+/// Returns the role of a message for a provider: the [hint](crate::message::Decision::role_hint) of its decision, if there
+/// is one and the message has neither tool calls nor results. No provider accepts plain text as that of a tool.
 pub(super) fn role_for_provider(message: &Message) -> Role {
-    let is_of_tools = |content: &Content| content.as_tool_call().is_some() || content.as_result().is_some();
     let hint = message.metadata().decision().and_then(|decision| decision.role_hint);
     match hint.filter(|_| !message.contents().iter().any(is_of_tools)) {
         Some(RoleHint::User) => Role::User,
@@ -120,65 +96,96 @@ pub(super) fn role_for_provider(message: &Message) -> Role {
     }
 }
 
-/// Collects what is lost.
+/// Returns whether a content is a tool call or a result.
+pub(super) fn is_of_tools(content: &Content) -> bool {
+    matches!(content, Content::ToolCall(_) | Content::ToolResult(_))
+}
+
+/// Collects the losses of an export, message by message.
 #[derive(Debug, Default)]
-pub(super) struct Losses(Vec<Loss>);
+pub(super) struct Losses {
+    list: Vec<(MessageId, Loss)>,
+    message: Option<MessageId>,
+}
 
 impl Losses {
-    /// Takes note that `what` of `message` is not said; once is enough.
-    pub fn note(&mut self, message: MessageId, what: Lost) {
-        let loss = Loss { message, what };
-        if !self.0.iter().rev().take_while(|before| before.message == message).any(|before| *before == loss) {
-            self.0.push(loss);
+    /// Sets the message that the next losses belong to.
+    pub fn set_message(&mut self, message: MessageId) {
+        self.message = Some(message);
+    }
+
+    /// Notes a loss of the current message, once.
+    pub fn note(&mut self, loss: Loss) {
+        let Some(message) = self.message else { return };
+        if !self.list.iter().rev().take_while(|(before, _)| *before == message).any(|(_, before)| *before == loss) {
+            self.list.push((message, loss));
         }
     }
 
-    /// A value as plain JSON.
-    pub fn plain<'a>(&mut self, of: MessageId, value: &'a Value) -> Json<'a> {
-        if !plain::is_plain(value) {
-            self.note(of, Lost::Value);
+    pub fn note_if(&mut self, is_lost: bool, loss: Loss) {
+        if is_lost {
+            self.note(loss);
         }
+    }
+
+    /// Notes the type and the retry flag of a failure, for a format that writes only its message.
+    pub fn note_failure(&mut self, error: &ToolCallError) {
+        self.note_if(error.error_type().is_some() || error.retryable().is_some(), Loss::Failure);
+    }
+
+    /// Notes the labels of media that a format does not write.
+    pub fn note_labels(&mut self, media: &Media) {
+        self.note_if(media.prompt_hint.is_some() || media.unknown.is_some(), Loss::Label);
+    }
+
+    /// Notes the ids, times and confidence of parts, for a format that writes a message as a whole.
+    pub fn note_parts(&mut self, message: &Message) {
+        let is_lost = message.parts().len() > 1 || message.parts().any(|part| part.confidence().is_some());
+        self.note_if(is_lost, Loss::Parts);
+    }
+
+    /// Notes the summary, which no provider's window has a place for.
+    pub fn note_summary<W: MessageWrapper>(&mut self, manager: &MessagesManager<W>) {
+        if let Some(summary) = manager.last_summary() {
+            self.set_message(summary.id());
+            self.note(Loss::Summary);
+        }
+    }
+
+    /// Returns a value as plain JSON.
+    pub fn plain<'a>(&mut self, value: &'a Value) -> Json<'a> {
+        self.note_if(!plain::is_plain(value), Loss::ValueType);
         Json::Plain(value)
     }
 
-    /// Notes a loss if `untold` is present.
-    pub fn note_some<T>(&mut self, of: MessageId, what: Lost, untold: &Option<T>) {
-        if untold.is_some() {
-            self.note(of, what);
-        }
+    /// Returns whether to write a content. Blank text was not heard, and no format has the contents of a newer version.
+    pub fn is_written(&mut self, content: &Content) -> bool {
+        let is_unknown = matches!(content, Content::Unknown(_));
+        self.note_if(is_unknown, Loss::Unknown);
+        !is_unknown && !content.is_blank()
     }
 
-    /// Whether a content says something. Blank is what was not heard, and no format has a newer writer's contents.
-    pub fn says_something(&mut self, of: MessageId, content: &Content) -> bool {
-        if matches!(content, Content::Unknown(_)) {
-            self.note(of, Lost::Unknown);
-            return false;
-        }
-        !content.is_blank()
-    }
-
-    /// The text of an export, with these losses.
-    pub fn beside(self, text: String) -> Export {
-        Export { text, losses: self.0 }
+    /// Returns the export of `text` with these losses.
+    pub fn into_export(self, text: String) -> Export {
+        Export { text, losses: self.list }
     }
 }
 
-/// Calls `each` for each message that somebody said or instructed, with its contents as they were heard: not for fakes,
-/// and not for summaries, which are lost.
-pub(super) fn each_said<'a, W: MessageWrapper + 'a>(
+/// Calls `write` for each message with its heard contents, except for fakes and for summaries, which are lost.
+pub(super) fn each_message<'a, W: MessageWrapper + 'a>(
     manager: &'a MessagesManager<W>,
     losses: &mut Losses,
-    mut each: impl FnMut(&'a Message, Cow<'a, Contents>, &mut Losses),
+    mut write: impl FnMut(&'a Message, Cow<'a, Contents>, &mut Losses),
 ) {
     for message in manager.all().map(W::message).filter(|message| !message.is_fake()) {
+        losses.set_message(message.id());
         if message.role() == Role::Summary {
-            losses.note(message.id(), Lost::Summary);
+            losses.note(Loss::Summary);
             continue;
         }
         let heard = message.heard_contents();
-        if matches!(&heard, Cow::Owned(heard) if heard != message.contents()) {
-            losses.note(message.id(), Lost::Unheard);
-        }
-        each(message, heard, losses);
+        let is_cut = matches!(&heard, Cow::Owned(heard) if heard != message.contents());
+        losses.note_if(is_cut, Loss::Unheard);
+        write(message, heard, losses);
     }
 }

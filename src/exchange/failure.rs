@@ -1,10 +1,10 @@
 //! [`Failure`]: a failed tool call, in the formats whose results have a key `error`.
 
-use super::error::ExchangeError;
-use super::export::{Losses, Lost};
+use super::error::{ExchangeError, Problem};
+use super::export::{Loss, Losses};
 use super::json::Json;
 use super::node::Node;
-use crate::message::{MessageId, Outcome, ResultContent, Text, ToolCallError, is_blank};
+use crate::message::{Outcome, ResultContent, Text, ToolCallError, is_blank};
 
 /// The values of `error`, `error_type` and `retryable`.
 pub(super) struct Failure {
@@ -16,41 +16,41 @@ pub(super) struct Failure {
 impl Failure {
     /// Returns the outcome of a call with these contents, or nothing if there are neither contents nor an error.
     ///
-    /// The contents of a failed call are appended to its message, because the model gets nothing but the message.
+    /// The contents of a failed call are appended to its message, because the model gets only the message.
     pub fn outcome(
         self,
         node: &Node<'_, '_>,
         contents: Option<Vec<ResultContent>>,
     ) -> Result<Option<Outcome>, ExchangeError> {
         let Some(message) = self.message else {
-            let is_alone = self.kind.is_some() || self.retryable.is_some();
-            node.need("error", (!is_alone).then_some(()))?;
+            let has_details = self.kind.is_some() || self.retryable.is_some();
+            node.need("error", (!has_details).then_some(()))?;
             return Ok(contents.map(Outcome::Success));
         };
-        let mut told = message.as_str().to_owned();
+        let mut whole = message.as_str().to_owned();
         for content in contents.into_iter().flatten() {
             let more = match content {
                 ResultContent::Text(text) => text.as_str().to_owned(),
                 ResultContent::Json(value) => Json::Plain(&value).to_string(),
-                _ => return Err(node.error(super::Problem::not_kept("media or a document beside an error"))),
+                _ => return Err(node.error(Problem::not_kept("media or a document beside an error"))),
             };
             if !is_blank(&more) && more != message.as_str() {
-                told.push('\n');
-                told.push_str(&more);
+                whole.push('\n');
+                whole.push_str(&more);
             }
         }
-        let error = ToolCallError::new(told).map_err(|error| node.error(error))?;
+        let error = ToolCallError::new(whole).map_err(|error| node.error(error))?;
         let error = self.kind.into_iter().fold(error, ToolCallError::with_type);
         Ok(Some(Outcome::Failure(self.retryable.into_iter().fold(error, ToolCallError::with_retryable))))
     }
 }
 
-/// The entries of a failed tool call.
-pub(super) fn entries<'a>(error: &'a ToolCallError, of: MessageId, losses: &mut Losses) -> Json<'a> {
-    losses.note_some(of, Lost::Unknown, &error.unknown);
+/// Returns the entries of a failed tool call.
+pub(super) fn entries<'a>(error: &'a ToolCallError, losses: &mut Losses) -> Json<'a> {
+    losses.note_if(error.unknown.is_some(), Loss::Unknown);
     Json::object([
         ("error", Some(error.message().into())),
         ("error_type", error.error_type().map(Json::from)),
-        ("retryable", error.retryable().map(Json::from)),
+        ("retryable", error.retryable().map(Json::Bool)),
     ])
 }

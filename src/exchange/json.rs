@@ -1,4 +1,4 @@
-//! [`Json`]: what an exporter writes, as `serde_json` serialises it.
+//! [`Json`]: the JSON that an exporter writes.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use super::plain::Plain;
 use crate::message::{Text, Value};
 
-/// A JSON value that borrows its words from a message.
+/// A JSON value that borrows its text from a message.
 pub(crate) enum Json<'a> {
     Null,
     Bool(bool),
@@ -22,22 +22,18 @@ pub(crate) enum Json<'a> {
     DataUrl(Cow<'a, str>, &'a [u8]),
     /// A value as plain JSON.
     Plain(&'a Value),
-    /// JSON of elsewhere: documents of the SDK.
+    /// JSON from elsewhere: documents of the SDK.
     #[cfg_attr(not(feature = "bedrock"), expect(dead_code, reason = "only `bedrock/` has such JSON"))]
     Other(serde_json::Value),
     List(Vec<Json<'a>>),
-    /// The items of a list that were written before.
+    /// A list whose items are already written.
     Written(Items),
-    /// Entries in the order in which they are written.
+    /// Entries in the order of writing.
     Object(Vec<(&'a str, Json<'a>)>),
 }
 
 impl<'a> Json<'a> {
-    pub fn text(text: impl Into<Cow<'a, str>>) -> Self {
-        Self::Text(text.into())
-    }
-
-    /// An object without the entries that are `None`.
+    /// Returns an object of the entries that are `Some`.
     pub fn object<const N: usize>(entries: [(&'a str, Option<Json<'a>>); N]) -> Self {
         Self::Object(entries.into_iter().filter_map(|(key, value)| Some((key, value?))).collect())
     }
@@ -53,7 +49,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// This object without an entry.
+    /// Removes an entry of this object.
     pub fn without(self, key: &str) -> Self {
         match self {
             Self::Object(entries) => Self::Object(entries.into_iter().filter(|(other, _)| *other != key).collect()),
@@ -62,7 +58,7 @@ impl<'a> Json<'a> {
     }
 }
 
-/// Serialising never fails: keys are texts, and numbers are JSON.
+/// Serialising never fails, because keys are strings and numbers are JSON.
 impl fmt::Display for Json<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&serde_json::to_string(self).map_err(|_| fmt::Error)?)
@@ -95,7 +91,7 @@ impl Serialize for Json<'_> {
     }
 }
 
-/// The items of a list, written one after the other.
+/// The items of a list, written one after another.
 #[derive(Default)]
 pub(crate) struct Items(String);
 
@@ -116,7 +112,7 @@ impl Items {
     }
 }
 
-/// Shows bytes in base64.
+/// Displays bytes in base64.
 pub(super) struct Base64<'a>(pub &'a [u8]);
 
 impl fmt::Display for Base64<'_> {
@@ -125,27 +121,15 @@ impl fmt::Display for Base64<'_> {
     }
 }
 
-impl<'a> From<&'a str> for Json<'a> {
-    fn from(text: &'a str) -> Self {
-        Self::text(text)
+impl<'a, T: Into<Cow<'a, str>>> From<T> for Json<'a> {
+    fn from(text: T) -> Self {
+        Self::Text(text.into())
     }
 }
 
 impl<'a> From<&'a Text> for Json<'a> {
     fn from(text: &'a Text) -> Self {
-        Self::text(text.as_str())
-    }
-}
-
-impl From<String> for Json<'_> {
-    fn from(text: String) -> Self {
-        Self::text(text)
-    }
-}
-
-impl From<bool> for Json<'_> {
-    fn from(bool: bool) -> Self {
-        Self::Bool(bool)
+        text.as_str().into()
     }
 }
 

@@ -1,19 +1,19 @@
-//! Conversations in the formats of others, in and out.
+//! Imports and exports conversations in formats of other systems.
 //!
-//! Owns the formats and their importers, which read text that may be broken, hostile and private.
+//! Owns the formats and their importers, which read text that may be broken, hostile and private. Never does I/O.
 //!
-//! - **In.** An importer returns a [`MessagesManager`](crate::MessagesManager) with all its rules: messages of one role in
-//!   a row are merged, a fake user message comes first if an assistant begins, blank texts are left out, and the call can
-//!   continue. A value that cannot be kept is an [`ExchangeError`], which names the place and quotes nothing.
-//! - **Out.** An exporter returns an [`Export`]: the text, and the losses. It writes the whole list, also the messages that
-//!   a summary covers. Of an assistant message it writes the heard part. Fakes are left out.
-//! - **There and back.** An imported export says the same as the conversation. Exporting it again gives the same text.
-//!   Only [`json_lines`] keeps the id, the time and the confidence of each [part](crate::message::Part).
-//! - **Windows.** For OpenAI and Anthropic, `window` writes what the model gets now, as
-//!   [`to_raw`](crate::MessagesManager::to_raw) gives it for Bedrock. `export` and `window` of OpenAI, and `window` of
-//!   Anthropic heed the [role hint](crate::message::Decision::role_hint) of a decision; Converse and the other formats have
-//!   no place for it.
-//! - **Limits.** Importing takes linear time. [`ImportOptions`] limits the size of a text.
+//! - **Import.** An importer returns a [`MessagesManager`](crate::MessagesManager) that follows all its rules: consecutive
+//!   messages of one role are merged, a fake user message comes first if an assistant begins, blank texts are left out,
+//!   and the call can continue. A value that cannot be kept is an [`ExchangeError`], which names the place and quotes
+//!   nothing.
+//! - **Export.** An exporter returns an [`Export`]: the text and its losses. It writes the whole list, including the
+//!   messages that a summary covers. It writes only the heard part of an assistant message. It leaves fakes out.
+//! - **Round trip.** An imported export holds the same conversation, and exporting it again yields the same text. Only
+//!   [`json_lines`] keeps the id, the time and the confidence of each [part](crate::message::Part).
+//! - **Windows.** For OpenAI and Anthropic, `window` writes the messages that the model gets now, as
+//!   [`to_raw`](crate::MessagesManager::to_raw) does for Bedrock. OpenAI's `export` and both `window`s use the
+//!   [role hint](crate::message::Decision::role_hint) of a decision; the other formats have no place for it.
+//! - **Limits.** An import takes linear time. [`ImportOptions`] limits the size of a text.
 
 mod aliases;
 pub mod anthropic;
@@ -23,7 +23,7 @@ pub mod converse;
 mod error;
 mod export;
 mod failure;
-mod intake;
+mod importer;
 pub(crate) mod json;
 pub mod json_lines;
 mod media;
@@ -31,10 +31,10 @@ mod node;
 pub mod openai;
 mod options;
 mod plain;
+mod reason;
 pub mod versioned;
 mod window;
-mod wrong;
 
-pub use error::{ExchangeError, Place, Problem};
-pub use export::{Export, Loss, Lost};
+pub use error::{ErrorKind, ExchangeError};
+pub use export::{Export, Loss};
 pub use options::ImportOptions;

@@ -1,15 +1,15 @@
-//! [`ImportOptions`]: time, ids and limits of an import.
+//! [`ImportOptions`]: the clock, the ids and the size limit of an import.
 
 use std::sync::Arc;
 
-use super::error::{ExchangeError, Place, Problem};
-use super::node::Node;
+use super::error::{ErrorKind, ExchangeError, Problem};
+use super::node::{Node, position};
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
 
-/// Time, ids and limits of an import.
+/// The clock, the ids and the size limit of an import. By default: the system's clock, random ids, and 64 MiB.
 ///
-/// An import takes time linear in the size of the text. Its memory is a few times that of the text, and up to 20 times
-/// for lists of small numbers in the arguments of a tool: so the size is limited.
+/// An import takes time linear in the size of the text. It needs a few times the memory of the text, and up to 20 times
+/// for lists of small numbers in the arguments of a tool. The limit bounds both.
 #[derive(Debug, Clone)]
 pub struct ImportOptions {
     pub(super) clock: Arc<dyn Clock>,
@@ -18,38 +18,31 @@ pub struct ImportOptions {
 }
 
 impl ImportOptions {
-    /// The default limit for the size of a text: 64 MiB.
-    pub const MAX_BYTES: usize = 64 * 1024 * 1024;
-
-    /// The same with a clock for messages that bring no time along.
+    /// Sets the sources of times and ids for messages that bring none.
     #[must_use]
-    pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
-        Self { clock, ..self }
+    pub fn with_clock(self, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
+        Self { clock, ids, ..self }
     }
 
-    /// The same with ids for messages that bring none along.
-    #[must_use]
-    pub fn with_ids(self, ids: Arc<dyn IdSource>) -> Self {
-        Self { ids, ..self }
-    }
-
-    /// The same with another limit for the size of a text, in bytes.
+    /// Sets the largest size of a text, in bytes.
     #[must_use]
     pub fn with_max_bytes(self, max_bytes: usize) -> Self {
         Self { max_bytes, ..self }
     }
 
-    /// The bytes as text, without a byte order mark.
+    /// Returns the bytes as text without a byte order mark.
     pub(super) fn text<'a>(&self, bytes: &'a [u8]) -> Result<&'a str, ExchangeError> {
         let max = self.max_bytes;
-        let at = |line, column, problem| ExchangeError::new(Place { path: "$".to_owned(), line, column }, problem);
         if bytes.len() > max {
-            return Err(at(1, 1, Problem::TooLarge { bytes: bytes.len(), max }));
+            let reason = format!(
+                "the text has {} bytes, more than the limit of {max}; split it or raise `ImportOptions::with_max_bytes`",
+                bytes.len()
+            );
+            return Err(ExchangeError::new("$", (1, 1), Problem::new(ErrorKind::TooLarge, reason)));
         }
         let text = std::str::from_utf8(bytes).map_err(|error| {
-            let good = String::from_utf8_lossy(bytes.get(..error.valid_up_to()).unwrap_or_default());
-            let last = good.rsplit('\n').next().unwrap_or_default();
-            at(good.split('\n').count(), last.chars().count() + 1, Problem::NotUtf8)
+            let valid = String::from_utf8_lossy(bytes.get(..error.valid_up_to()).unwrap_or_default());
+            ExchangeError::new("$", position(&valid, valid.len()), Problem::malformed("the text is not UTF-8"))
         })?;
         Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
     }
@@ -65,9 +58,8 @@ impl ImportOptions {
     }
 }
 
-/// The time and the randomness of the machine, and [`MAX_BYTES`](Self::MAX_BYTES).
 impl Default for ImportOptions {
     fn default() -> Self {
-        Self { clock: Arc::new(SystemClock), ids: Arc::new(SystemIds), max_bytes: Self::MAX_BYTES }
+        Self { clock: Arc::new(SystemClock), ids: Arc::new(SystemIds), max_bytes: 64 * 1024 * 1024 }
     }
 }

@@ -6,12 +6,12 @@ use serde_json::value::RawValue;
 
 use super::error::{ExchangeError, Problem};
 use super::node::{Node, Pairs};
-use super::wrong::{JsonKind, problem};
+use super::reason::{JsonKind, problem};
 use crate::message::{List, MAX_DEPTH, Map, MessageError, Value};
 
 /// Reads the value of a node.
 ///
-/// Returns an error if a [`Value`] cannot hold the number, if the value nests too deep, or if an object has a key twice.
+/// Returns an error if a [`Value`] cannot hold a number, if the value nests too deeply, or if an object repeats a key.
 pub(super) fn read(node: &Node<'_, '_>) -> Result<Value, ExchangeError> {
     parse(node.json()).map_err(|problem| node.error(problem))
 }
@@ -22,7 +22,7 @@ pub(super) fn parse(json: &str) -> Result<Value, Problem> {
     read_below(json.get(), MAX_DEPTH)
 }
 
-/// The entries of an object of values.
+/// Reads the entries of an object.
 pub(super) fn entries(node: &Node<'_, '_>) -> Result<Map, ExchangeError> {
     node.object::<&RawValue>()?;
     read_entries(node.json(), MAX_DEPTH).map_err(|problem| node.error(problem))
@@ -48,19 +48,19 @@ fn read_below(json: &str, depth: u8) -> Result<Value, Problem> {
 fn read_entries(json: &str, depth: u8) -> Result<Map, Problem> {
     let Pairs(pairs) = from_str(json)?;
     let entries = pairs.into_iter().map(|(key, value)| Ok((key, read_below(value.get(), depth)?)));
-    Map::from_pairs(entries.collect::<Result<_, Problem>>()?).ok_or(Problem::RepeatedKey)
+    Map::from_pairs(entries.collect::<Result<_, Problem>>()?).ok_or_else(Problem::repeated_key)
 }
 
 fn from_str<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, Problem> {
     serde_json::from_str(json).map_err(|error| problem(&error, ""))
 }
 
-/// Reads a present value as `Some`, also where it is `null`.
+/// Reads a value that is present as `Some`, even if it is `null`.
 pub(super) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     Deserialize::deserialize(deserializer).map(Some)
 }
 
-/// A value as plain JSON: bytes become base64.
+/// Serialises a value as plain JSON. Bytes become base64.
 pub(super) struct Plain<'a>(pub &'a Value);
 
 impl Serialize for Plain<'_> {
@@ -80,7 +80,7 @@ impl Serialize for Plain<'_> {
     }
 }
 
-/// Whether plain JSON says all of a value.
+/// Returns whether plain JSON expresses the whole value. Only bytes have no plain form.
 pub(super) fn is_plain(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,

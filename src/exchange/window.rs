@@ -1,4 +1,4 @@
-//! Rules that the windows for OpenAI and Anthropic share: which media these providers take.
+//! The attachments that both OpenAI and Anthropic accept in a window.
 
 use super::block::text_block;
 use super::json::Json;
@@ -11,18 +11,18 @@ pub(super) enum Fit {
     Window,
 }
 
-/// A text in place of media or a document that the provider does not take.
+/// Returns the text that replaces an attachment that the provider does not accept.
 pub(super) fn unavailable(kind: &str) -> Json<'static> {
     text_block(format!("[{kind}: not available to the model]"))
 }
 
-/// The MIME type of an image that the providers take.
+/// Returns the MIME type of an image that the providers accept.
 pub(super) fn known_image(media: &Media) -> Option<String> {
-    const TAKEN: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-    media.known_type().map(|known| known.to_string()).filter(|known| TAKEN.contains(&known.as_str()))
+    const ACCEPTED: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+    media.known_type().map(|known| known.to_string()).filter(|known| ACCEPTED.contains(&known.as_str()))
 }
 
-/// Whether a provider can fetch the URL.
+/// Returns whether a provider can fetch the URL.
 pub(super) fn is_web(url: &str) -> bool {
     ["https://", "http://"].iter().any(|scheme| url.starts_with(scheme))
 }

@@ -1,4 +1,4 @@
-//! Real conversations with tools: in, out, and in again.
+//! Recorded conversations with tools, imported and exported through every format.
 
 use std::path::Path;
 
@@ -14,11 +14,11 @@ use crate::formats::{self, Manager, said};
 
 const MODEL_ID: &str = "eu.anthropic.claude-haiku-4-5-20251001-v1:0";
 
-/// The recordings beside the project; none, with a word about it, where they are not there.
+/// Returns the recordings beside the project. Prints a note and returns none if the folder does not exist.
 pub fn recordings() -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/tau-airline");
     let Ok(files) = std::fs::read_dir(&folder) else {
-        println!("skipped: there is no {}", folder.display());
+        println!("skipped: {} does not exist", folder.display());
         return Vec::new();
     };
     let mut paths: Vec<_> = files.map(|file| file.unwrap().path()).collect();
@@ -31,11 +31,11 @@ pub fn recordings() -> Vec<(String, String)> {
 }
 
 pub fn import(text: &str) -> Manager {
-    openai::import_with(text, &formats::options()).unwrap()
+    openai::import(text, &formats::options()).unwrap()
 }
 
 #[test]
-fn each_says_what_the_recording_says() {
+fn export_equals_recording() {
     for (name, text) in recordings() {
         let recorded: Json = serde_json::from_str(&text).unwrap();
         let manager = import(&text);
@@ -64,7 +64,7 @@ fn each_says_what_the_recording_says() {
 }
 
 #[test]
-fn each_comes_back_through_every_format() {
+fn recordings_survive_every_format() {
     for (name, text) in recordings() {
         let first = import(&text);
         for format in formats::ALL {
@@ -77,27 +77,27 @@ fn each_comes_back_through_every_format() {
 }
 
 #[test]
-fn nothing_is_lost_and_every_pair_is_intact() {
+fn round_trips_keep_every_tool_pair() {
     for (name, text) in recordings() {
         let recorded: Json = serde_json::from_str(&text).unwrap();
         let calls =
             recorded["messages"].as_array().unwrap().iter().filter_map(|message| message["tool_calls"].as_array());
         let calls: usize = calls.map(Vec::len).sum();
         let first = import(&text);
-        for manager in [import(&openai::export(&first).text), converse_again(&first)] {
+        for manager in [import(&openai::export(&first).text), through_converse(&first)] {
             assert_eq!(manager.open_tool_calls().len(), 0, "{name}");
             assert_eq!(pairs(&manager), calls, "{name}");
         }
     }
 }
 
-fn converse_again(manager: &Manager) -> Manager {
+fn through_converse(manager: &Manager) -> Manager {
     let export = converse::export(manager);
     assert_eq!(export.losses, []);
-    converse::import_with(export.text, &formats::options()).unwrap()
+    converse::import(export.text, &formats::options()).unwrap()
 }
 
-/// Calls in the window whose result stands in the next message.
+/// Counts the calls in the window whose result is in the next message.
 fn pairs(manager: &Manager) -> usize {
     let window: Vec<_> = manager.messages().collect();
     let next = window.iter().skip(1);
@@ -116,11 +116,11 @@ fn pairs(manager: &Manager) -> usize {
 }
 
 #[test]
-fn bedrock_takes_each() {
+fn bedrock_accepts_imported_recordings() {
     for (name, text) in recordings() {
-        let manager: MessagesManager<BedrockMessage> = openai::import(&text).unwrap();
+        let manager: MessagesManager<BedrockMessage> = openai::import(&text, &formats::options()).unwrap();
         let exported = converse::export(&manager);
-        let again: MessagesManager<BedrockMessage> = converse::import(&exported.text).unwrap();
+        let again: MessagesManager<BedrockMessage> = converse::import(&exported.text, &formats::options()).unwrap();
         for manager in [manager, again] {
             let request = ConverseRequest::new(MODEL_ID).messages(manager.to_raw().unwrap()).tools(tools(&manager));
             assert_eq!(validate(&request.into_input().unwrap(), &Profile::for_model(MODEL_ID)), [], "{name}");
@@ -142,16 +142,16 @@ fn tools(manager: &MessagesManager<BedrockMessage>) -> ToolConfiguration {
 }
 
 #[test]
-fn converse_is_what_the_sdk_sends() {
+fn converse_export_equals_sdk_request() {
     let mut compared = 0;
     for (name, text) in recordings() {
-        let manager: MessagesManager<BedrockMessage> = openai::import(&text).unwrap();
+        let manager: MessagesManager<BedrockMessage> = openai::import(&text, &formats::options()).unwrap();
         let exported: Json = serde_json::from_str(&converse::export(&manager).text).unwrap();
         let exported = exported["messages"].as_array().unwrap();
         let window: Vec<_> = manager.messages().collect();
         assert_eq!(exported.len(), window.len(), "{name}");
         for (exported, message) in exported.iter().zip(&window) {
-            // Bedrock refuses a blank text, also in a result: there the SDK is given `{}`.
+            // Bedrock refuses blank text in results too, so the SDK gets `{}` instead.
             if !message.contents().iter().any(has_blank_result) {
                 assert_eq!(*exported, to_json(&message.to_raw().unwrap()), "{name}");
                 compared += 1;

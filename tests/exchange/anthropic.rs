@@ -1,19 +1,19 @@
 //! Anthropic's Messages.
 
 use serde_json::{Value as Json, json};
-use verbale::exchange::{Lost, anthropic};
+use verbale::exchange::{Loss, anthropic};
 use verbale::message::{Document, Media, MediaKind, Outcome, Source, ToolCallError};
 use verbale::{Content, Contents, Role, ToolCall, Value};
 
 use crate::formats::{Manager, manager, options, said};
 
 fn import(json: &Json) -> Result<Manager, String> {
-    anthropic::import_with(json.to_string(), &options()).map_err(|error| error.to_string())
+    anthropic::import(json.to_string(), &options()).map_err(|error| error.to_string())
 }
 
-fn window(manager: &Manager) -> (Json, Vec<Lost>) {
+fn window(manager: &Manager) -> (Json, Vec<Loss>) {
     let window = anthropic::window(manager);
-    (serde_json::from_str(&window.text).unwrap(), window.losses.iter().map(|loss| loss.what).collect())
+    (serde_json::from_str(&window.text).unwrap(), window.losses.iter().map(|(_, loss)| *loss).collect())
 }
 
 fn png() -> Json {
@@ -21,7 +21,7 @@ fn png() -> Json {
 }
 
 #[test]
-fn conversation_with_tools_goes_in_and_its_window_comes_out() {
+fn imported_request_comes_back_as_window() {
     let request = json!({
         "model": "claude-haiku-4-5",
         "max_tokens": 200,
@@ -81,12 +81,12 @@ fn conversation_with_tools_goes_in_and_its_window_comes_out() {
 #[test]
 fn numbers_stay_exact() {
     let text = r#"{"messages":[{"role":"user","content":[{"type":"text","text":"Hi"}]},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{"n":[12345678901234567890123.5,1E40,0.1,18446744073709551615]}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"ok"}]}]}]}"#;
-    let manager: Manager = anthropic::import_with(text, &options()).unwrap();
+    let manager: Manager = anthropic::import(text, &options()).unwrap();
     assert_eq!(anthropic::window(&manager).text, text);
 }
 
 #[test]
-fn window_tells_of_what_anthropic_does_not_take() {
+fn window_replaces_unaccepted_content_and_reports_losses() {
     let mut conversation = manager();
     let call = ToolCall::new("a", "f", Value::from(7)).unwrap();
     conversation.add_system("Be brief.").unwrap();
@@ -109,11 +109,11 @@ fn window_tells_of_what_anthropic_does_not_take() {
             ]},
         ])
     );
-    assert_eq!(losses, [Lost::ResultJson, Lost::Media, Lost::Document]);
+    assert_eq!(losses, [Loss::ValueType, Loss::Attachment]);
 }
 
 #[test]
-fn other_ways_to_say_it_are_understood() {
+fn equivalent_forms_are_imported() {
     let bare = json!([
         {"content": [{"text": "Hi", "type": "text"}], "role": "user", "id": null},
         {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": null}]},
@@ -141,9 +141,9 @@ fn other_ways_to_say_it_are_understood() {
 }
 
 #[test]
-fn error_names_path_and_quotes_nothing() {
+fn errors_name_path_and_quote_nothing() {
     let user = |block: Json| json!({"messages": [{"role": "user", "content": [block]}]});
-    let mut told = Vec::new();
+    let mut errors = Vec::new();
     for json in [
         json!({"messages": "secret"}),
         json!({"system": 7, "messages": []}),
@@ -164,24 +164,24 @@ fn error_names_path_and_quotes_nothing() {
         user(json!({"type": "tool_result", "tool_use_id": "a", "content": "secret"})),
         user(json!({"type": "tool_result", "tool_use_id": "a", "is_error": true})),
     ] {
-        told.push(import(&json).unwrap_err());
+        errors.push(import(&json).unwrap_err());
     }
-    let told = told.join("\n");
-    assert!(!told.contains("secret"), "{told}");
-    insta::assert_snapshot!(told, @r"
-    $.messages (line 1, column 13): a list belongs here, not a string
-    $.system (line 1, column 25): a string or a list of blocks belongs here, not a number
-    $.system[0] (line 1, column 26): neither instructions nor results hold calls or results
-    $[0].role (line 1, column 36): this name is not known here; known are `user` or `assistant`
-    $[0].content (line 1, column 13): a list belongs here, not a number
+    let errors = errors.join("\n");
+    assert!(!errors.contains("secret"), "{errors}");
+    insta::assert_snapshot!(errors, @r"
+    $.messages (line 1, column 13): expected a list, found a string
+    $.system (line 1, column 25): expected a string or a list of blocks, found a number
+    $.system[0] (line 1, column 26): instructions and results cannot hold tool calls or results
+    $[0].role (line 1, column 36): the name is unknown; use one of `user` or `assistant`
+    $[0].content (line 1, column 13): expected a list, found a number
     $[0] (line 1, column 2): the conversation refuses the message
-    $[0] (line 1, column 2): a key is not known here, and its value would be lost; known are role, content
-    $.messages[0].content[0].type (line 1, column 63): this name is not known here; known are `text`, `image`, `document`, `tool_use`, `tool_result`
-    $.messages[0].content[0] (line 1, column 26): a key is not known here, and its value would be lost; known are type, cache_control, text
-    $.messages[0].content[0] (line 1, column 26): a key is not known here, and its value would be lost; known are type, cache_control, text
+    $[0] (line 1, column 2): an unknown key cannot be kept; remove it (known keys: role, content)
+    $.messages[0].content[0].type (line 1, column 63): the name is unknown; use one of `text`, `image`, `document`, `tool_use`, `tool_result`
+    $.messages[0].content[0] (line 1, column 26): an unknown key cannot be kept; remove it (known keys: type, cache_control, text)
+    $.messages[0].content[0] (line 1, column 26): an unknown key cannot be kept; remove it (known keys: type, cache_control, text)
     $.messages[0].content[0] (line 1, column 26): the key `source` is missing
-    $.messages[0].content[0].source (line 1, column 36): a key is not known here, and its value would be lost; known are type, media_type, data, url
-    $.messages[0].content[0].source.data (line 1, column 44): bytes belong here, in base64
+    $.messages[0].content[0].source (line 1, column 36): an unknown key cannot be kept; remove it (known keys: type, media_type, data, url)
+    $.messages[0].content[0].source.data (line 1, column 44): expected bytes in base64
     $.messages[0].content[0].name (line 1, column 66): a tool name has 1 to 64 characters of [a-zA-Z0-9_-]; this one has 11 bytes
     $.messages[0].content[0] (line 1, column 26): the key `input` is missing
     $.messages[0] (line 1, column 14): the conversation refuses the message

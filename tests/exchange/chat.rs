@@ -4,7 +4,7 @@ use std::error::Error;
 
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
-use verbale::exchange::{ExchangeError, Export, Lost, chat};
+use verbale::exchange::{ExchangeError, Export, Loss, chat};
 use verbale::message::{Media, MediaKind, Source};
 use verbale::{Content, Contents, MessageId, MessageWrapper, PlainMessage, Record, Role, Timing, ToolCall, Value};
 
@@ -14,7 +14,7 @@ use crate::random::{Manager, conversation};
 type Conversations = Vec<(String, Manager)>;
 
 fn imported(json: &str) -> Result<Conversations, ExchangeError> {
-    chat::import_with::<PlainMessage>(json, &options())
+    chat::import::<PlainMessage>(json, &options())
 }
 
 fn read(json: &Json) -> Result<Conversations, ExchangeError> {
@@ -34,7 +34,7 @@ fn message(id: &str, conversation: &str, role: &str, content: impl Into<Json>, s
         "timestamp": format!("2024-03-15T10:30:{second:02}Z")})
 }
 
-/// What is said, the fakes aside: by which id, in which role, when.
+/// Returns the id, role, contents and time of each message except fakes.
 fn messages(manager: &Manager) -> Vec<(MessageId, Role, Contents, Option<i64>)> {
     let messages = manager.meta_messages().iter().map(PlainMessage::message).filter(|message| !message.is_fake());
     let parts = |message: &verbale::Message| {
@@ -43,13 +43,13 @@ fn messages(manager: &Manager) -> Vec<(MessageId, Role, Contents, Option<i64>)> 
     messages.map(parts).collect()
 }
 
-fn words(manager: &Manager) -> Vec<String> {
-    let texts = |message: &PlainMessage| message.contents().texts().map(|text| text.to_string()).collect::<String>();
-    manager.meta_messages().iter().map(texts).collect()
+fn texts(manager: &Manager) -> Vec<String> {
+    let text = |message: &PlainMessage| message.contents().texts().map(|text| text.to_string()).collect::<String>();
+    manager.meta_messages().iter().map(text).collect()
 }
 
 #[test]
-fn messages_of_several_conversations_go_in_and_come_out() {
+fn several_conversations_round_trip() {
     let id = "01JRZJ166J2WRMF990535EVSQS";
     let mut first = message(id, "default", "user", "What's the weather today?", 1);
     first["metadata"] = json!({"confidence": 0.93, "tokens": {"input": 7}});
@@ -72,9 +72,9 @@ fn messages_of_several_conversations_go_in_and_come_out() {
     let records = default.records();
     assert_eq!((records[0].id().to_string().as_str(), records.len()), (id, 3));
     assert_eq!(records[0].metadata().aux().get("confidence"), Some(&Value::try_from(0.93).unwrap()));
-    assert_eq!(records[1].metadata().aux().get(chat::MESSAGE_ID), Some(&Value::from("m-2")));
+    assert_eq!(records[1].metadata().aux().get("chatMessageId"), Some(&Value::from("m-2")));
     assert_eq!(default.messages().count(), 2);
-    assert_eq!(words(other)[..2], ["...", "Hello!"]);
+    assert_eq!(texts(other)[..2], ["...", "Hello!"]);
     assert_eq!(other.records()[2].contents().len(), 5);
     assert_eq!(written(&conversations), json);
     assert!(exported(&conversations).losses.is_empty());
@@ -85,32 +85,32 @@ fn messages_of_several_conversations_go_in_and_come_out() {
 }
 
 #[test]
-fn messages_stand_in_the_order_of_their_times_then_of_their_ids() {
+fn messages_are_ordered_by_time_then_id() {
     let json = json!([
         message("c", "default", "user", "4", 2), message("b", "default", "assistant", "2", 1),
         message("a", "default", "user", "1", 1), message("10", "default", "user", "3", 2),
         {"role": "user", "content": "0", "timestamp": "2024-03-15T11:29:59+01:00"},
     ]);
     let conversations = read(&json).unwrap();
-    assert_eq!(words(&conversations[0].1), ["0", "1", "2", "3", "4"]);
+    assert_eq!(texts(&conversations[0].1), ["0", "1", "2", "3", "4"]);
     assert_eq!(conversations[0].1.messages().count(), 3);
     assert_eq!(conversations[0].0, "default");
 }
 
 #[test]
-fn an_id_stays_with_its_message_where_a_fake_opens() {
+fn message_keeps_its_id_after_opening_fake() {
     let id = "01JRZJ166J2WRMF990535EVSQS";
     let conversations = read(&json!([message(id, "default", "assistant", "Hello!", 1)])).unwrap();
     let records = conversations[0].1.records();
     assert!(records[0].is_fake() && records[0].id() == MessageId::from(0));
     assert_eq!(records[1].id().to_string(), id);
-    // Not as it is written by those who keep to the letter.
+    // A lowercase ULID is not canonical, so it is kept as text.
     let conversations = read(&json!([message(&id.to_lowercase(), "default", "user", "Hello!", 1)])).unwrap();
     assert_eq!(written(&conversations)[0]["message_id"], json!(id.to_lowercase()));
 }
 
 #[test]
-fn what_chat_messages_cannot_say_is_a_loss() {
+fn unsupported_content_is_reported_as_loss() {
     let mut manager = Manager::new();
     let instructions = manager.add_system("Be brief.").unwrap().id();
     manager.add_user("Pay").unwrap().set_data("bytes", Value::from(vec![1])).unwrap();
@@ -119,14 +119,14 @@ fn what_chat_messages_cannot_say_is_a_loss() {
     let answer = manager.add_assistant([Content::from("One moment."), call.clone().into()]).unwrap().id();
     let result = manager.add_user(call.success(["paid"])).unwrap().id();
     let export = chat::export([("c", &manager)]);
-    let losses: Vec<_> = export.losses.iter().map(|loss| (loss.message, loss.what)).collect();
+    let losses = export.losses;
     assert_eq!(
         losses,
         [
-            (instructions, Lost::Instructions),
-            (asked, Lost::Value),
-            (answer, Lost::ToolCall),
-            (result, Lost::ToolResult)
+            (instructions, Loss::Instructions),
+            (asked, Loss::ValueType),
+            (answer, Loss::ToolCall),
+            (result, Loss::ToolCall)
         ]
     );
     let json: Json = serde_json::from_str(&export.text).unwrap();
@@ -135,7 +135,15 @@ fn what_chat_messages_cannot_say_is_a_loss() {
 }
 
 #[test]
-fn error_names_path_and_quotes_nothing() {
+fn merged_message_reports_its_parts() {
+    let mut manager = Manager::new();
+    let merged = manager.add_user("Hi, there").unwrap().id();
+    manager.add_user("are you there?").unwrap();
+    assert_eq!(chat::export([("c", &manager)]).losses, [(merged, Loss::Parts)]);
+}
+
+#[test]
+fn errors_name_path_and_quote_nothing() {
     let of = |key: &str, value: Option<Json>| {
         let mut message = message("secret", "secret", "user", "secret", 1);
         let entries = message.as_object_mut().unwrap();
@@ -145,7 +153,7 @@ fn error_names_path_and_quotes_nothing() {
         }
         json!([message])
     };
-    let mut told = Vec::new();
+    let mut errors = Vec::new();
     for json in [
         json!("secret"),
         json!({"secret": []}),
@@ -172,40 +180,40 @@ fn error_names_path_and_quotes_nothing() {
             message("a", "c", "user", "3", 2)
         ]),
     ] {
-        told.push(read(&json).unwrap_err());
+        errors.push(read(&json).unwrap_err());
     }
     let twice = r#"[{"role":"user","content":"a","timestamp":"2024-03-15T10:30:00Z","metadata":{"a":1,"a":2}}]"#;
-    told.push(imported(twice).unwrap_err());
-    let all: String = told.iter().map(|error| format!("{error:?} {:?}", error.source())).collect();
+    errors.push(imported(twice).unwrap_err());
+    let all: String = errors.iter().map(|error| format!("{error:?} {:?}", error.source())).collect();
     assert!(!all.contains("secret"), "{all}");
-    let told: Vec<String> = told.iter().map(ToString::to_string).collect();
-    insta::assert_snapshot!(told.join("\n"), @r"
-    $ (line 1, column 1): a list of messages, an object with `messages`, or a message belongs here, not a string
-    $ (line 1, column 9): a key is not known here, and its value would be lost; known are `modality_type`, `input_id`, `message_id`, `conversation_id`, `role`, `content`, `timestamp`, `metadata`
-    $.messages[0] (line 1, column 14): an object belongs here, not a string
+    let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    insta::assert_snapshot!(errors.join("\n"), @r"
+    $ (line 1, column 1): expected a list of messages, an object with `messages`, or a message, found a string
+    $ (line 1, column 9): an unknown key cannot be kept; remove it (known keys: `modality_type`, `input_id`, `message_id`, `conversation_id`, `role`, `content`, `timestamp`, `metadata`)
+    $.messages[0] (line 1, column 14): expected an object, found a string
     $[0] (line 1, column 105): the key `role` is missing
-    $[0].role (line 1, column 85): this name is not known here; known are `user` or `assistant`
+    $[0].role (line 1, column 85): the name is unknown; use one of `user` or `assistant`
     $[0] (line 1, column 100): the key `content` is missing
-    $[0].content (line 1, column 13): a text or a list of blocks belongs here, not a number
+    $[0].content (line 1, column 13): expected a text or a list of blocks, found a number
     $[0] (line 1, column 2): the conversation refuses the message
     $[0].content[0] (line 1, column 30): the key `type` is missing
-    $[0].content[0].type (line 1, column 29): this name is not known here; known are `text`, `image`, `audio`, `video`, `document`, `json`
-    $[0].content[0] (line 1, column 14): only the result of a tool holds `json`
-    $[0].content[0] (line 1, column 14): the data belongs here, under one of `url`, `data` and `content_id`
-    $[0].content[0] (line 1, column 14): the data belongs here, under one of `url`, `data` and `content_id`
-    $[0].timestamp (line 1, column 105): a moment as in RFC 3339 belongs here, such as 2025-11-18T10:30:00Z
-    $[0].modality_type (line 1, column 94): this name is not known here; known are `chat`
-    $[0].metadata (line 1, column 82): an object belongs here, not a list
-    $[0].metadata (line 1, column 82): a `chatMessageId` or `chatInputId` in metadata cannot be kept; take it out first
-    $[0].message_id (line 1, column 62): a string belongs here, not a number
-    $[0] (line 1, column 92): a key is not known here, and its value would be lost; known are `modality_type`, `input_id`, `message_id`, `conversation_id`, `role`, `content`, `timestamp`, `metadata`
-    $[2] (line 1, column 210): another message of the conversation has this `message_id`
+    $[0].content[0].type (line 1, column 29): the name is unknown; use one of `text`, `image`, `audio`, `video`, `document`, `json`
+    $[0].content[0] (line 1, column 14): only the result of a tool can hold `json`
+    $[0].content[0] (line 1, column 14): expected the data under one of `url`, `data` and `content_id`
+    $[0].content[0] (line 1, column 14): expected the data under one of `url`, `data` and `content_id`
+    $[0].timestamp (line 1, column 105): expected a time in RFC 3339, such as 2025-11-18T10:30:00Z
+    $[0].modality_type (line 1, column 94): the name is unknown; use one of `chat`
+    $[0].metadata (line 1, column 82): expected an object, found a list
+    $[0].metadata (line 1, column 82): a `chatMessageId` or `chatInputId` in metadata cannot be kept; remove it
+    $[0].message_id (line 1, column 62): expected a string, found a number
+    $[0] (line 1, column 92): an unknown key cannot be kept; remove it (known keys: `modality_type`, `input_id`, `message_id`, `conversation_id`, `role`, `content`, `timestamp`, `metadata`)
+    $[2] (line 1, column 210): another message of the conversation has the same `message_id`
     $[0].metadata (line 1, column 77): a key appears twice in one object
     ");
 }
 
 #[test]
-fn a_conversation_of_a_year_fits_with_ids_of_elsewhere() {
+fn thousands_of_messages_keep_foreign_ids() {
     let uuid = |number: usize| format!("6f9619ff-8b86-d011-b42d-{number:012}");
     let said =
         "I would like to know whether the ferry on Friday takes bicycles, and how much that costs for two adults. ";
@@ -221,7 +229,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_conversations_come_back_message_by_message(
+    fn any_conversations_round_trip_message_by_message(
         first in conversation(false), second in conversation(true), data in crate::random::value(),
     ) {
         let restored = |records: Vec<Record>| {
@@ -247,7 +255,7 @@ proptest! {
 }
 
 #[test]
-fn media_of_an_assistant_come_back() {
+fn assistant_media_round_trip() {
     let mut manager = Manager::new();
     manager.add_user("Show me").unwrap();
     let image = Media::new(MediaKind::Image, Source::Bytes(vec![1, 2, 3].into())).with_mime_type("image/png");

@@ -2,23 +2,23 @@
 
 use serde_json::{Value as Json, json};
 use verbale::bedrock::to_json;
-use verbale::exchange::{Lost, converse};
+use verbale::exchange::{Loss, converse};
 use verbale::message::{Document, Media, MediaKind, Outcome, ResultContent, Source, ToolCallError};
 use verbale::{BedrockMessage, Content, Heard, HeardSource, MessageWrapper, MessagesManager, Role, ToolCall, Value};
 
 use crate::formats::{Manager, manager, options, said};
 
 fn import(json: &Json) -> Result<Manager, String> {
-    converse::import_with(json.to_string(), &options()).map_err(|error| error.to_string())
+    converse::import(json.to_string(), &options()).map_err(|error| error.to_string())
 }
 
-fn export(manager: &Manager) -> (Json, Vec<Lost>) {
+fn export(manager: &Manager) -> (Json, Vec<Loss>) {
     let export = converse::export(manager);
-    (serde_json::from_str(&export.text).unwrap(), export.losses.iter().map(|loss| loss.what).collect())
+    (serde_json::from_str(&export.text).unwrap(), export.losses.iter().map(|(_, loss)| *loss).collect())
 }
 
 fn full() -> Json {
-    // They begin as such files do: a `BedrockMessage` looks.
+    // The bytes begin like real files, because a `BedrockMessage` checks them.
     let [png, gif, pdf] = ["iVBORw0KGgo=", "R0lGODlhAQ==", "JVBERi0xLjQ="].map(|base64| json!({"bytes": base64}));
     let bytes = json!({"bytes": "aGk="});
     let in_s3 = json!({"s3Location": {"uri": "s3://bucket/key"}});
@@ -51,7 +51,7 @@ fn full() -> Json {
 }
 
 #[test]
-fn all_that_both_have_goes_there_and_back() {
+fn shared_content_round_trips() {
     let json = full();
     let manager = import(&json).unwrap();
     assert_eq!(export(&manager), (json.clone(), vec![]));
@@ -64,18 +64,18 @@ fn all_that_both_have_goes_there_and_back() {
 }
 
 #[test]
-fn it_is_what_the_sdk_sends() {
+fn export_equals_sdk_request() {
     let mut json = full();
-    // A `BedrockMessage` tells sound as a text.
+    // A `BedrockMessage` replaces audio by a text.
     json["messages"][0]["content"].as_array_mut().unwrap().remove(3);
-    let manager: MessagesManager<BedrockMessage> = converse::import(json.to_string()).unwrap();
+    let manager: MessagesManager<BedrockMessage> = converse::import(json.to_string(), &options()).unwrap();
     let sent: Vec<Json> = manager.messages().map(|message| to_json(&message.to_raw().unwrap())).collect();
     let spoken = json["messages"].as_array().unwrap().iter().filter(|message| message["role"] != "system");
     assert_eq!(sent, spoken.cloned().collect::<Vec<_>>());
 }
 
 #[test]
-fn converse_takes_what_is_written() {
+fn export_follows_converse_rules() {
     let mut conversation = manager();
     let image = || Media::new(MediaKind::Image, Source::Bytes(b"hi".as_slice().into())).with_mime_type("image/png");
     conversation.add_system(image()).unwrap();
@@ -93,17 +93,17 @@ fn converse_takes_what_is_written() {
         json,
         json!({"messages": [
             {"role": "user", "content": [{"text": "Hi"}]},
-            // Two of one role, or images of anyone but the user, are refused.
+            // Converse refuses consecutive messages of one role, and images that are not the user's.
             {"role": "assistant", "content": [{"text": "I am"}, {"text": "Hello?"}]},
             {"role": "system", "content": [{"text": "Be brief."}]},
         ]})
     );
-    assert_eq!(losses, [Lost::Media, Lost::Unheard, Lost::Media, Lost::Media]);
+    assert_eq!(losses, [Loss::Attachment, Loss::Unheard, Loss::Attachment, Loss::Attachment]);
     assert_eq!(export(&import(&json).unwrap()), (json, vec![]));
 }
 
 #[test]
-fn other_ways_to_say_it_are_understood() {
+fn equivalent_forms_are_imported() {
     let bare = json!([
         {"content": [{"cachePoint": {"type": "default"}}, {"text": "Hi"}], "role": "user"},
         {"role": "assistant", "content": [{"toolUse": {"input": 7, "name": "f", "toolUseId": "a"}}]},
@@ -125,7 +125,7 @@ fn other_ways_to_say_it_are_understood() {
 }
 
 #[test]
-fn what_cannot_be_said_is_told() {
+fn unsupported_content_is_reported_as_loss() {
     let mut conversation = manager();
     conversation.add_system("Brief.").unwrap();
     conversation
@@ -162,13 +162,13 @@ fn what_cannot_be_said_is_told() {
             ]},
         ]})
     );
-    use Lost::{Document as Doc, Failure, Label, Media as Med, Unheard, Value as Val};
-    assert_eq!(losses, [Unheard, Val, Failure, Med, Doc, Label]);
+    use Loss::{Attachment, Failure, Label, Unheard, ValueType};
+    assert_eq!(losses, [Unheard, ValueType, Failure, Attachment, Label]);
     assert_eq!(export(&import(&json).unwrap()), (json, vec![]));
 }
 
 #[test]
-fn error_names_path_and_quotes_nothing() {
+fn errors_name_path_and_quote_nothing() {
     let user = |block: Json| json!({"messages": [{"role": "user", "content": [block]}]});
     let result = |status: &str, content: Json| {
         json!([
@@ -176,7 +176,7 @@ fn error_names_path_and_quotes_nothing() {
             {"role": "user", "content": [{"toolResult": {"toolUseId": "a", "status": status, "content": content}}]},
         ])
     };
-    let mut told = Vec::new();
+    let mut errors = Vec::new();
     for json in [
         json!({}),
         json!({"messages": {}}),
@@ -199,29 +199,29 @@ fn error_names_path_and_quotes_nothing() {
         result("maybe", json!([])),
         json!({"system": [{"guardContent": {}}], "messages": []}),
     ] {
-        told.push(import(&json).unwrap_err());
+        errors.push(import(&json).unwrap_err());
     }
-    insta::assert_snapshot!(told.join("\n"), @r"
+    insta::assert_snapshot!(errors.join("\n"), @r"
     $ (line 1, column 2): the key `messages` is missing
-    $.messages (line 1, column 13): a list belongs here, not an object
-    $[0].role (line 1, column 28): this name is not known here; known are `user`, `assistant`, `system`
+    $.messages (line 1, column 13): expected a list, found an object
+    $[0].role (line 1, column 28): the name is unknown; use one of `user`, `assistant`, `system`
     $[0] (line 1, column 2): the conversation refuses the message
     $[0] (line 1, column 16): the key `content` is missing
-    $[0].content (line 1, column 13): a list belongs here, not a string
+    $[0].content (line 1, column 13): expected a list, found a string
     $.messages[0].content[0] (line 1, column 26): the key `text` is missing
-    $.messages[0].content[0] (line 1, column 26): a key is not known here, and its value would be lost; known are text, image, video, audio, document, toolUse, toolResult, cachePoint, reasoningContent, guardContent, citationsContent, searchResult
-    $.messages[0].content[0] (line 1, column 26): this holds one thing
-    $.messages[0].content[0].reasoningContent (line 1, column 46): `reasoningContent` cannot be kept; take it out first
+    $.messages[0].content[0] (line 1, column 26): an unknown key cannot be kept; remove it (known keys: text, image, video, audio, document, toolUse, toolResult, cachePoint, reasoningContent, guardContent, citationsContent, searchResult)
+    $.messages[0].content[0] (line 1, column 26): expected one entry, found several
+    $.messages[0].content[0].reasoningContent (line 1, column 46): `reasoningContent` cannot be kept; remove it
     $.messages[0].content[0].image (line 1, column 50): the key `source` is missing
-    $.messages[0].content[0].image.source.bytes (line 1, column 69): bytes belong here, in base64
-    $.messages[0].content[0].image.source.s3Location (line 1, column 74): the owner of a bucket cannot be kept; take it out first
-    $.messages[0].content[0].document.source.text (line 1, column 82): a document that is given as texts cannot be kept; take it out first
+    $.messages[0].content[0].image.source.bytes (line 1, column 69): expected bytes in base64
+    $.messages[0].content[0].image.source.s3Location (line 1, column 74): the owner of a bucket cannot be kept; remove it
+    $.messages[0].content[0].document.source.text (line 1, column 82): a document made of texts cannot be kept; remove it
     $.messages[0].content[0].toolResult (line 1, column 40): no tool call with this id precedes the result
     $.messages[0] (line 1, column 14): the conversation refuses the message
-    $[1].content[0].toolResult (line 1, column 113): an error that is told in anything but one text cannot be kept; take it out first
+    $[1].content[0].toolResult (line 1, column 113): a failed result that is not exactly one text cannot be kept; remove it
     $[1].content[0].toolResult (line 1, column 113): the message of a tool call's error is blank; say what went wrong
-    $[1].content[0].toolResult.status (line 1, column 142): this name is not known here; known are `success` or `error`
-    $.system[0] (line 1, column 26): `guardContent` cannot be kept; take it out first
+    $[1].content[0].toolResult.status (line 1, column 142): the name is unknown; use one of `success` or `error`
+    $.system[0] (line 1, column 26): `guardContent` cannot be kept; remove it
     ");
     let data = result("success", json!([{"json": {"a": 1}}]));
     let expected = Outcome::Success(vec![ResultContent::Json(Value::map([("a", 1)]).unwrap())]);

@@ -1,4 +1,4 @@
-//! Whatever a text is: an error, which quotes nothing, or a valid conversation.
+//! Any text becomes a valid conversation or an error that quotes nothing.
 
 use std::collections::HashSet;
 use std::error::Error;
@@ -12,7 +12,7 @@ use verbale::{Content, Message, MessageWrapper, MessagesManager, PlainMessage, R
 use crate::airline;
 use crate::formats::{self, Format, Manager, said};
 
-/// Stands in the texts, and must not stand in an error.
+/// A word of the texts that no error may contain.
 const MARKER: &str = "zebracrossing";
 
 fn config(cases: u32) -> ProptestConfig {
@@ -20,21 +20,21 @@ fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases: config.cases.max(cases), failure_persistence: None, ..config }
 }
 
-/// An importer is given a text.
-fn give(format: &Format, text: &[u8]) {
+/// Imports a text and checks the conversation or the error.
+fn check(format: &Format, text: &[u8]) {
     match (format.import)(text) {
         Err(error) => assert_quotes_nothing(&error, format.name),
         Ok(manager) => assert_valid(format, &manager),
     }
 }
 
-fn give_all(text: &[u8]) {
-    formats::ALL.iter().for_each(|format| give(format, text));
+fn check_all(text: &[u8]) {
+    formats::ALL.iter().for_each(|format| check(format, text));
 }
 
 fn assert_quotes_nothing(error: &(dyn Error + 'static), format: &str) {
-    let told = format!("{error} {error:?}");
-    assert!(!told.contains(MARKER) && told.is_ascii() && told.len() < 1_000, "{format}: {told}");
+    let shown = format!("{error} {error:?}");
+    assert!(!shown.contains(MARKER) && shown.is_ascii() && shown.len() < 1_000, "{format}: {shown}");
     if let Some(source) = error.source() {
         assert_quotes_nothing(source, format);
     }
@@ -79,7 +79,7 @@ static REAL: LazyLock<Vec<(usize, Vec<u8>)>> = LazyLock::new(|| {
         .collect()
 });
 
-/// For formats that have no words for tools and instructions.
+/// A conversation for formats without tools and instructions.
 const SPOKEN: &str = r#"[{"role":"user","content":[{"type":"text","text":"flight"},
     {"type":"image_url","image_url":{"url":"data:image/png;base64,aGk="}}]},{"role":"assistant","content":"flight"},
     {"role":"user","content":"flight"},{"role":"assistant","content":"flight"}]"#;
@@ -172,34 +172,34 @@ proptest! {
     #![proptest_config(config(512))]
 
     #[test]
-    fn random_bytes(text in prop::collection::vec(any::<u8>(), 0..200)) {
-        give_all(&text);
+    fn random_bytes_are_safe(text in prop::collection::vec(any::<u8>(), 0..200)) {
+        check_all(&text);
     }
 
     #[test]
-    fn random_text(text in r#"([\[\]{},:0-9.eE"\\-]|\PC|true|null|\{"role":"user","content":"|"\},|\{"version":"1.0",)*"#) {
-        give_all(text.as_bytes());
+    fn random_text_is_safe(text in r#"([\[\]{},:0-9.eE"\\-]|\PC|true|null|\{"role":"user","content":"|"\},|\{"version":"1.0",)*"#) {
+        check_all(text.as_bytes());
     }
 
     #[test]
-    fn real_conversations_that_are_damaged(base in any::<Index>(), damages in prop::collection::vec(damage(), 1..4)) {
+    fn damaged_recordings_are_safe(base in any::<Index>(), damages in prop::collection::vec(damage(), 1..4)) {
         let (format, text) = &REAL[base.index(REAL.len())];
         let mut text = text.clone();
         damages.iter().for_each(|damage| damage.apply(&mut text));
-        give(&formats::ALL[*format], &text);
+        check(&formats::ALL[*format], &text);
     }
 
     #[test]
-    fn messages_in_any_order(picks in prop::collection::vec((any::<Index>(), any::<Index>()), 0..12)) {
-        // Of one real conversation each: results before calls, calls twice, results twice, nobody's.
+    fn shuffled_messages_are_safe(picks in prop::collection::vec((any::<Index>(), any::<Index>()), 0..12)) {
+        // Shuffling one recording per format yields early, repeated and missing calls and results.
         for (index, format) in formats::ALL.iter().enumerate() {
             let (_, text) = REAL.iter().rfind(|(of, _)| *of == index).unwrap();
-            give(format, &shuffled(text, &picks));
+            check(format, &shuffled(text, &picks));
         }
     }
 }
 
-/// The text with spans between commas and braces swapped.
+/// Returns the text with messages or lines moved and repeated.
 fn shuffled(text: &[u8], picks: &[(Index, Index)]) -> Vec<u8> {
     let text = std::str::from_utf8(text).unwrap();
     let Ok(mut json) = serde_json::from_str::<serde_json::Value>(text) else {
@@ -235,23 +235,23 @@ fn longest_list(json: &mut serde_json::Value) -> Option<&mut Vec<serde_json::Val
 }
 
 #[test]
-fn depth_bombs_and_huge_numbers() {
+fn deep_nesting_and_huge_numbers_are_safe() {
     for open in ["[", "{\"a\":", "{\"messages\":[", "[{\"content\":", "{\"messages\":{\"role\":"] {
-        give_all(open.repeat(200_000).as_bytes());
-        give_all(format!("{}{}", open.repeat(100), "]}".repeat(100)).as_bytes());
+        check_all(open.repeat(200_000).as_bytes());
+        check_all(format!("{}{}", open.repeat(100), "]}".repeat(100)).as_bytes());
     }
     for number in [&"9".repeat(400), "1e400", "-1e-400", "1e99999999999999999999", &format!("0.{}1", "0".repeat(400))] {
-        give_all(number.as_bytes());
+        check_all(number.as_bytes());
         for (format, text) in REAL.iter() {
             let text = String::from_utf8(text.clone()).unwrap().replace("2.5", number);
-            give(&formats::ALL[*format], text.as_bytes());
+            check(&formats::ALL[*format], text.as_bytes());
         }
     }
 }
 
 #[test]
-fn nothing_at_all() {
+fn empty_texts_are_safe() {
     for text in ["", " ", "[]", "{}", "null", "{\"messages\":[]}", "\u{feff}[]", "\n\n"] {
-        give_all(text.as_bytes());
+        check_all(text.as_bytes());
     }
 }

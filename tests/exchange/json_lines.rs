@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use proptest::prelude::*;
-use verbale::exchange::{ExchangeError, Lost, json_lines};
+use verbale::exchange::{ExchangeError, Loss, json_lines};
 use verbale::message::{Document, Draft, Media, MediaKind, Source, ToolCallError};
 use verbale::{Attribute, Content, Contents, MessageWrapper, PlainMessage, Record, Role, Timing, ToolCall, Value};
 
@@ -17,7 +17,7 @@ const LINES: &str = r#"{"role":"supervisor","content":{"type":"text","text":"Be 
 "#;
 
 fn imported(lines: &str) -> Result<Manager, ExchangeError> {
-    json_lines::import_with::<PlainMessage>(lines, &options())
+    json_lines::import::<PlainMessage>(lines, &options())
 }
 
 fn exported(manager: &Manager) -> String {
@@ -29,7 +29,7 @@ fn creation(record: &Record) -> i64 {
 }
 
 #[test]
-fn a_conversation_goes_in_and_comes_out() {
+fn conversation_round_trips() {
     let manager = imported(LINES).unwrap();
     assert_eq!(without_ids(&exported(&manager)), LINES);
     assert_eq!(manager.meta_messages().len(), 4);
@@ -38,7 +38,7 @@ fn a_conversation_goes_in_and_comes_out() {
 }
 
 #[test]
-fn merged_messages_are_lines_with_their_own_id_time_and_confidence() {
+fn merged_parts_keep_id_time_and_confidence() {
     let clock = clock();
     let mut manager = Manager::with_clock(clock.clone(), ids());
     let said = |text: &str, id: &str| Draft::new(Role::User, text).with_id(id.parse().unwrap());
@@ -69,14 +69,14 @@ fn merged_messages_are_lines_with_their_own_id_time_and_confidence() {
 }
 
 #[test]
-fn lines_of_one_id_agree() {
+fn lines_of_one_id_must_agree() {
     let line = |id: &str, more: &str| {
         format!(r#"{{"role":"user","content":{{"type":"text","text":"secret"}},"message_id":"{id}",{more}}}"#)
     };
     const ID: &str = "01JRZJ166J2WRMF990535EVSQS";
     const AT: &str = r#""timestamp":"2025-11-18T10:30:00Z""#;
     let first = line(ID, AT);
-    let told: Vec<String> = [
+    let errors: Vec<String> = [
         first.replace(":00Z", ":01Z"),
         first.replace("user", "assistant"),
         line(ID, &format!(r#"{AT},"confidence":0.5"#)),
@@ -88,19 +88,19 @@ fn lines_of_one_id_agree() {
     .iter()
     .map(|bad| imported(&format!("{first}\n{bad}\n")).unwrap_err().to_string())
     .collect();
-    insta::assert_snapshot!(told.join("\n"), @r"
-    $ (line 2, column 1): lines with one `message_id` need the same speaker, `timestamp` and `confidence`
-    $ (line 2, column 1): lines with one `message_id` need the same speaker, `timestamp` and `confidence`
-    $ (line 2, column 1): lines with one `message_id` need the same speaker, `timestamp` and `confidence`
+    insta::assert_snapshot!(errors.join("\n"), @r"
+    $ (line 2, column 1): lines with one `message_id` must have the same speaker, `timestamp` and `confidence`
+    $ (line 2, column 1): lines with one `message_id` must have the same speaker, `timestamp` and `confidence`
+    $ (line 2, column 1): lines with one `message_id` must have the same speaker, `timestamp` and `confidence`
     $ (line 3, column 1): the conversation refuses the message
     $.message_id (line 2, column 75): a message id is a ULID: 26 characters of Crockford's base 32
     $.confidence (line 2, column 148): a confidence is a decimal number from 0 to 1; divide a percentage by 100
-    $.confidence (line 2, column 148): a number belongs here, not a string
+    $.confidence (line 2, column 148): expected a number, found a string
     ");
 }
 
 #[test]
-fn what_follows_in_one_role_is_one_message() {
+fn consecutive_lines_of_one_role_are_merged() {
     let lines = LINES.replace("assistant", "user").replace("supervisor", "assistant");
     let manager = imported(&format!("\n{lines}\r\n\n")).unwrap();
     let records = manager.records();
@@ -115,7 +115,7 @@ fn what_follows_in_one_role_is_one_message() {
 }
 
 #[test]
-fn the_document_s_tool_call_reads_with_an_assistant_that_says_nothing() {
+fn assistant_line_without_content_adds_nothing() {
     let lines = r#"
 {"role": "user", "content": {"type": "text", "text": "What's the weather in SF?"}, "timestamp": "2025-11-18T10:30:00Z"}
 {"role": "assistant", "timestamp": "2025-11-18T10:30:01Z"}
@@ -144,7 +144,7 @@ fn the_document_s_tool_call_reads_with_an_assistant_that_says_nothing() {
 }
 
 #[test]
-fn documents_results_and_instructions_in_parts_have_their_lines() {
+fn documents_results_and_instructions_are_written_as_lines() {
     let mut manager = imported(LINES).unwrap();
     let text = Document::new(Source::Bytes("Be kind.".as_bytes().into())).with_mime_type("text/plain");
     let kept = Document::new(Source::ContentId("sha256:ab".into())).with_mime_type("text/markdown");
@@ -177,16 +177,16 @@ fn documents_results_and_instructions_in_parts_have_their_lines() {
 }
 
 #[test]
-fn moments_with_an_offset_are_read() {
+fn times_with_an_offset_are_read() {
     let line =
         r#"{"role":"user","content":{"type":"text","text":"Hi"},"timestamp":"2025-11-18T12:30:00.123456+02:00"}"#;
     assert_eq!(creation(&imported(line).unwrap().records()[0]), 1_763_461_800_123);
 }
 
 #[test]
-fn error_names_line_and_path_and_quotes_nothing() {
+fn errors_name_line_and_path_and_quote_nothing() {
     const AT: &str = r#","timestamp":"2025-11-18T10:30:00Z"}"#;
-    let mut told = Vec::new();
+    let mut errors = Vec::new();
     for bad in [
         r#"{"role":"user","content":"secret""#,
         r#"{"role":"secret","content":{"type":"text","text":"secret"}"#,
@@ -212,27 +212,27 @@ fn error_names_line_and_path_and_quotes_nothing() {
         r#"{"role":"result","invocation_id":"known","retryable":true"#,
     ] {
         let call = r#"{"role":"invocation","identifier":"known","name":"f","arguments":{},"timestamp":"2025-11-18T10:30:00Z"}"#;
-        told.push(imported(&format!("{call}\n\n{bad}{AT}\n")).unwrap_err());
+        errors.push(imported(&format!("{call}\n\n{bad}{AT}\n")).unwrap_err());
     }
     let said = r#"{"role":"user","content":{"type":"text","text":"secret"}"#;
     for line in [format!("{said}}}"), format!(r#"{said},"timestamp":"secret"}}"#), format!("{said}{AT} secret")] {
-        told.push(imported(&line).unwrap_err());
+        errors.push(imported(&line).unwrap_err());
     }
-    told.push(json_lines::import::<PlainMessage>(b"\n\xff\n").unwrap_err());
-    let all: String = told.iter().map(|error| format!("{error:?} {:?}", error.source())).collect();
+    errors.push(json_lines::import::<PlainMessage>(b"\n\xff\n", &options()).unwrap_err());
+    let all: String = errors.iter().map(|error| format!("{error:?} {:?}", error.source())).collect();
     assert!(!all.contains("secret"), "{all}");
-    let told: Vec<String> = told.iter().map(ToString::to_string).collect();
-    insta::assert_snapshot!(told.join("\n"), @r"
-    $.content (line 3, column 26): an object belongs here, not a string
-    $.role (line 3, column 16): this name is not known here; known are `user`, `assistant`, `supervisor`, `document`, `invocation`, `result`
-    $.role (line 3, column 9): a string belongs here, not a list
+    let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    insta::assert_snapshot!(errors.join("\n"), @r"
+    $.content (line 3, column 26): expected an object, found a string
+    $.role (line 3, column 16): the name is unknown; use one of `user`, `assistant`, `supervisor`, `system`, `document`, `invocation`, `result`
+    $.role (line 3, column 9): expected a string, found a list
     $ (line 3, column 78): the key `role` is missing
     $ (line 3, column 1): the key `content` is missing
     $.content (line 3, column 26): the key `text` is missing
-    $.content.text (line 3, column 48): a string belongs here, not a number
-    $.content.type (line 3, column 41): this name is not known here; known are `text`, `image`, `audio`, `video`, `document`, `json`
+    $.content.text (line 3, column 48): expected a string, found a number
+    $.content.type (line 3, column 41): the name is unknown; use one of `text`, `image`, `audio`, `video`, `document`, `json`
     $ (line 3, column 1): the conversation refuses the message
-    $ (line 3, column 1): a key is not known here, and its value would be lost; known are role, content, timestamp, message_id, confidence
+    $ (line 3, column 1): an unknown key cannot be kept; remove it (known keys: role, content, timestamp, message_id, confidence)
     $ (line 3, column 21): a key appears twice in one object
     $.content.text (line 3, column 55): the text is not JSON: unexpected end of hex escape
     $ (line 3, column 1): the key `content` is missing
@@ -243,17 +243,17 @@ fn error_names_line_and_path_and_quotes_nothing() {
     $.arguments (line 3, column 62): a key appears twice in one object
     $ (line 3, column 1): no tool call with this id precedes the result
     $ (line 3, column 1): the key `content` is missing
-    $ (line 3, column 1): media or a document beside an error cannot be kept; take it out first
+    $ (line 3, column 1): media or a document beside an error cannot be kept; remove it
     $ (line 3, column 1): the key `error` is missing
     $ (line 1, column 57): the key `timestamp` is missing
-    $.timestamp (line 1, column 78): a moment as in RFC 3339 belongs here, such as 2025-11-18T10:30:00Z
+    $.timestamp (line 1, column 78): expected a time in RFC 3339, such as 2025-11-18T10:30:00Z
     $ (line 1, column 94): the text is not JSON: trailing characters
     $ (line 2, column 1): the text is not UTF-8
     ");
 }
 
 #[test]
-fn a_failed_result_may_say_its_error_twice() {
+fn repeated_error_text_is_kept_once() {
     let lines = r#"{"role":"invocation","identifier":"a","name":"f","arguments":{},"timestamp":"2025-11-18T10:30:00Z"}
 {"role":"result","invocation_id":"a","content":{"type":"text","text":"no answer"},"error":"no answer","timestamp":"2025-11-18T10:30:00Z"}"#;
     let manager = imported(lines).unwrap();
@@ -266,15 +266,15 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_conversation_comes_back_and_stays(records in conversation(true)) {
+    fn any_conversation_round_trips(records in conversation(true)) {
         let manager = Manager::restore(records.clone()).unwrap();
         let export = json_lines::export(&manager);
-        for loss in &export.losses {
-            prop_assert!(matches!(loss.what, Lost::Summary | Lost::Unheard), "{loss}");
+        for (_, loss) in &export.losses {
+            prop_assert!(matches!(loss, Loss::Summary | Loss::Unheard), "{loss}");
         }
         let again = imported(&export.text).unwrap();
         prop_assert_eq!(parts(&again), parts(&manager), "{}", export.text);
-        // Its id is made again.
+        // A fake gets a new id.
         let has_fake = records.iter().any(|record| record.is_fake());
         if export.losses.is_empty() && !has_fake && records.iter().all(|record| record.heard().is_none()) {
             prop_assert!(again == manager, "{}", export.text);

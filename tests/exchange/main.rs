@@ -1,7 +1,7 @@
-//! Conversations in the formats of others.
+//! Imports and exports in every format of `exchange`.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test may panic")]
-#![allow(clippy::print_stdout, reason = "what is skipped is told")]
+#![allow(clippy::print_stdout, reason = "skipped tests print a note")]
 
 mod airline;
 mod anthropic;

@@ -1,23 +1,23 @@
 //! OpenAI's chat messages.
 
 use serde_json::{Value as Json, json};
-use verbale::exchange::{Loss, Lost, openai};
+use verbale::exchange::{Loss, openai};
 use verbale::message::{Document, Media, MediaKind, ResultContent, Source, ToolCallError};
 use verbale::{Content, Heard, HeardSource, MessageWrapper, Role, ToolCall, Value};
 
 use crate::formats::{Manager, manager, options, said};
 
 fn import(json: &Json) -> Result<Manager, String> {
-    openai::import_with(json.to_string(), &options()).map_err(|error| error.to_string())
+    openai::import(json.to_string(), &options()).map_err(|error| error.to_string())
 }
 
-fn export(manager: &Manager) -> (Json, Vec<Lost>) {
+fn export(manager: &Manager) -> (Json, Vec<Loss>) {
     let export = openai::export(manager);
-    (serde_json::from_str(&export.text).unwrap(), export.losses.iter().map(|loss| loss.what).collect())
+    (serde_json::from_str(&export.text).unwrap(), export.losses.iter().map(|(_, loss)| *loss).collect())
 }
 
-/// What is exported, imported and exported again is the same, and so is what was said.
-fn comes_back(manager: &Manager) {
+/// Asserts that an import of the export equals the conversation and exports to the same text.
+fn assert_round_trips(manager: &Manager) {
     let (json, losses) = export(manager);
     assert_eq!(losses, []);
     let back = import(&json).unwrap();
@@ -26,7 +26,7 @@ fn comes_back(manager: &Manager) {
 }
 
 #[test]
-fn a_conversation_with_tools_goes_there_and_back() {
+fn conversation_with_tools_round_trips() {
     let json = json!([
         {"role": "system", "content": "You are an airline."},
         {"role": "assistant", "content": "Good morning."},
@@ -57,11 +57,11 @@ fn a_conversation_with_tools_goes_there_and_back() {
     assert_eq!(arguments, "[1.5,-2,1E40,12345678901234567890123]");
     *arguments = json[7]["tool_calls"][0]["function"]["arguments"].clone();
     assert_eq!(exported, json);
-    comes_back(&manager);
+    assert_round_trips(&manager);
 }
 
 #[test]
-fn parts_go_there_and_back() {
+fn parts_round_trip() {
     let json = json!([
         {"role": "user", "content": [
             {"type": "text", "text": "Look,"},
@@ -82,11 +82,11 @@ fn parts_go_there_and_back() {
     let image = Media::new(MediaKind::Image, Source::Url("https://example.com/i.png".into()));
     assert!(said(&manager)[0].1[2] == Content::from(image));
     assert_eq!(export(&manager), (json, vec![]));
-    comes_back(&manager);
+    assert_round_trips(&manager);
 }
 
 #[test]
-fn other_ways_to_say_it_are_understood() {
+fn equivalent_forms_are_imported() {
     let json = json!({"model": "m", "messages": [
         {"content": [{"text": "Brief.", "type": "text"}], "role": "developer"},
         {"role": "user", "content": "Hi"},
@@ -110,11 +110,11 @@ fn other_ways_to_say_it_are_understood() {
         {"role": "tool", "tool_call_id": "a-2", "content": "once more"},
     ]);
     assert_eq!(export(&manager), (expected, vec![]));
-    comes_back(&manager);
+    assert_round_trips(&manager);
 }
 
 #[test]
-fn export_writes_complete_pairs_only() {
+fn export_holds_only_complete_pairs() {
     let mut conversation = manager();
     let call = |id: &str| ToolCall::new(id, "f", Value::Null).unwrap();
     conversation.add_user("Hi").unwrap();
@@ -136,13 +136,12 @@ fn export_writes_complete_pairs_only() {
     ]);
     assert_eq!(export(&conversation).0, expected);
     let losses = openai::export(&conversation).losses;
-    let losses: Vec<_> = losses.iter().map(|loss| (loss.message, loss.what)).collect();
-    assert_eq!(losses, [(ids[1], Lost::Order), (ids[2], Lost::Order), (ids[3], Lost::ToolCall)]);
-    comes_back(&import(&expected).unwrap());
+    assert_eq!(losses, [(ids[1], Loss::Order), (ids[2], Loss::Order), (ids[3], Loss::ToolCall)]);
+    assert_round_trips(&import(&expected).unwrap());
 }
 
 #[test]
-fn what_cannot_be_said_is_told() {
+fn unsupported_content_is_reported_as_loss() {
     let mut conversation = manager();
     let call = |id: &str| ToolCall::new(id, "f", Value::from(vec![1])).unwrap();
     conversation.add_user("Hi").unwrap();
@@ -178,16 +177,15 @@ fn what_cannot_be_said_is_told() {
             {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:;base64,aGk="}}]},
         ])
     );
-    use Lost::{Document as Doc, Failure, Label, Media as Med, ResultJson, Summary, Unheard, Value as Val};
-    assert_eq!(losses, [Unheard, Summary, Val, Failure, ResultJson, Med, Doc, Label]);
-    let Loss { message, what, .. } = openai::export(&conversation).losses[0];
-    assert_eq!((message, what), (conversation.meta_messages()[1].message().id(), Unheard));
+    use Loss::{Attachment, Failure, Label, Summary, Unheard, ValueType};
+    assert_eq!(losses, [Unheard, Summary, ValueType, Failure, ValueType, Attachment, Label]);
+    assert_eq!(openai::export(&conversation).losses[0], (conversation.meta_messages()[1].message().id(), Unheard));
     let back = import(&json).unwrap();
     assert_eq!(export(&back), (json, vec![]));
 }
 
 #[test]
-fn openai_takes_what_is_written() {
+fn export_follows_openai_rules() {
     let mut conversation = manager();
     let call = |id: &str| ToolCall::new(id, "f", Value::Null).unwrap();
     let image = || Media::new(MediaKind::Image, Source::Bytes(b"hi".as_slice().into()));
@@ -204,19 +202,19 @@ fn openai_takes_what_is_written() {
             {"role": "system", "content": "Look at"},
             {"role": "user", "content": "Hi"},
             {"role": "assistant", "content": null, "tool_calls": [call("a"), call("b")]},
-            // Neither a list of nothing nor an image, which only users send.
+            // OpenAI refuses empty lists, and images that are not the user's.
             {"role": "tool", "tool_call_id": "a", "content": ""},
             {"role": "tool", "tool_call_id": "b", "content": ""},
         ])
     );
-    assert_eq!(losses, [Lost::Media; 3]);
+    assert_eq!(losses, [Loss::Attachment; 3]);
     let marked = format!("\u{feff}{json}");
-    let back = openai::import_with(marked, &options()).unwrap();
+    let back = openai::import(marked, &options()).unwrap();
     assert_eq!(export(&back), (json, vec![]));
 }
 
 #[test]
-fn error_names_path_and_quotes_nothing() {
+fn errors_name_path_and_quote_nothing() {
     let call = json!({"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}});
     let asked = json!({"role": "assistant", "content": null, "tool_calls": [call]});
     let answer = json!({"role": "tool", "tool_call_id": "a", "content": "x"});
@@ -226,7 +224,7 @@ fn error_names_path_and_quotes_nothing() {
         message[key] = value;
         message
     };
-    let mut told = Vec::new();
+    let mut errors = Vec::new();
     for json in [
         json!(7),
         json!({"n": 1}),
@@ -251,35 +249,35 @@ fn error_names_path_and_quotes_nothing() {
         with_part(json!({"type": "image_url", "image_url": {"url": "data:image/png,x"}})),
         json!([{"role": "assistant", "tool_calls": [{"id": "a b", "function": {"name": "f", "arguments": ""}}]}]),
     ] {
-        told.push(import(&json).unwrap_err());
+        errors.push(import(&json).unwrap_err());
     }
     let arguments =
         json!([{"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "{\"a\":"}}]}]);
-    told.push(import(&arguments).unwrap_err());
+    errors.push(import(&arguments).unwrap_err());
     let twice = r#"[{"role":"user","content":[{"type":"text","text":"a","text":"b"}]}]"#;
-    told.push(openai::import_with::<verbale::PlainMessage>(twice, &options()).unwrap_err().to_string());
-    insta::assert_snapshot!(told.join("\n"), @r"
-    $ (line 1, column 1): an object belongs here, not a number
+    errors.push(openai::import::<verbale::PlainMessage>(twice, &options()).unwrap_err().to_string());
+    insta::assert_snapshot!(errors.join("\n"), @r"
+    $ (line 1, column 1): expected an object, found a number
     $ (line 1, column 7): the key `messages` is missing
-    $[0].role (line 1, column 31): this name is not known here; known are `developer`, `system`, `user`, `assistant`, `tool`
+    $[0].role (line 1, column 31): the name is unknown; use one of `developer`, `system`, `user`, `assistant`, `tool`
     $[0] (line 1, column 16): the key `role` is missing
     $[0] (line 1, column 2): the key `content` is missing
-    $[0].content (line 1, column 13): a string or a list of parts belongs here, not a number
+    $[0].content (line 1, column 13): expected a string or a list of parts, found a number
     $[0] (line 1, column 2): the conversation refuses the message
-    $[0] (line 1, column 2): a key is not known here, and its value would be lost; known are role, content, name, tool_calls, tool_call_id, refusal
-    $[0] (line 1, column 2): the name of a participant cannot be kept; take it out first
-    $[0] (line 1, column 2): only assistant messages have `tool_calls` or a `refusal`
-    $[0] (line 1, column 2): only tool messages have a `tool_call_id`
+    $[0] (line 1, column 2): an unknown key cannot be kept; remove it (known keys: role, content, name, tool_calls, tool_call_id, refusal)
+    $[0] (line 1, column 2): the name of a participant cannot be kept; remove it
+    $[0] (line 1, column 2): only assistant messages can have `tool_calls` or a `refusal`
+    $[0] (line 1, column 2): only tool messages can have a `tool_call_id`
     $[0] (line 1, column 2): no tool call with this id precedes the result
     $[0] (line 1, column 2): no tool call with this id precedes the result
     $[2] (line 1, column 172): the conversation refuses the message
     $[1] (line 1, column 123): the conversation refuses the message
     $[3] (line 1, column 293): the conversation refuses the message
-    $[1] (line 1, column 123): `name` is that of another tool than was called
-    $[0].content[0].type (line 1, column 31): this name is not known here; known are `text`, `refusal`, `image_url`, `input_audio`, `file`
+    $[1] (line 1, column 123): `name` differs from the name of the called tool
+    $[0].content[0].type (line 1, column 31): the name is unknown; use one of `text`, `refusal`, `image_url`, `input_audio`, `file`
     $[0].content[0] (line 1, column 14): the key `text` is missing
-    $[0].content[0].file (line 1, column 22): a file that only its own service has cannot be kept; take it out first
-    $[0].content[0].image_url (line 1, column 27): a `data:` URL is in base64 here
+    $[0].content[0].file (line 1, column 22): a file stored at OpenAI cannot be kept; remove it
+    $[0].content[0].image_url (line 1, column 27): a `data:` URL must be in base64
     $[0].tool_calls[0].id (line 1, column 86): a tool call id has 1 to 64 characters of [a-zA-Z0-9_-]; this one has 3 bytes
     $[0].tool_calls[0].function.arguments (line 1, column 61): the text is not JSON: EOF while parsing a value
     $[0].content[0] (line 1, column 28): a key appears twice in one object

@@ -1,4 +1,4 @@
-//! Random conversations: the worst that callers, models and tools can say, media, late results, barge-ins, summaries.
+//! Random conversations with hostile texts, media, late results, barge-ins and summaries.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::{collection, option};
 use verbale::clock::{ManualClock, SequentialIds};
-use verbale::exchange::{Lost, converse, openai};
+use verbale::exchange::{Loss, converse, openai};
 use verbale::message::{
     Confidence, Document, Draft, Media, MediaKind, Number, Outcome, ResultContent, Source, ToolCallError, ToolCallId,
     ToolName,
@@ -16,14 +16,16 @@ use verbale::{
     ToolCall, ToolResult, Value,
 };
 
+use crate::formats::options;
+
 pub type Manager = MessagesManager<PlainMessage>;
 
 #[derive(Debug, Clone)]
 enum Op {
     Say(Draft),
-    /// The assistant calls tools, with words before, between and behind: an answer with as many calls as there are values.
+    /// The assistant calls one tool per value, with text before, between and after the calls.
     Call(Vec<(Option<String>, Value)>, Option<String>),
-    /// Some of the open calls get their results, in any order, among words.
+    /// Some open calls get their results, in any order, with text.
     Answer(Vec<(Index, Outcome)>, Option<String>),
     /// The caller breaks in.
     Hear(usize),
@@ -52,7 +54,7 @@ fn number() -> impl Strategy<Value = Number> {
     ]
 }
 
-/// What plain JSON can say.
+/// Returns any value that plain JSON can express.
 pub fn value() -> impl Strategy<Value = Value> {
     let key = prop_oneof!["[a-z]{1,4}", Just("$bytes".to_owned()), Just(String::new()), any::<String>()];
     let leaf = prop_oneof![
@@ -118,7 +120,7 @@ fn result_content() -> impl Strategy<Value = ResultContent> {
 fn outcome() -> impl Strategy<Value = Outcome> {
     let contents = prop_oneof![3 => collection::vec(result_content(), 1), 1 => collection::vec(result_content(), 0..4)];
     let error = (text(), option::of("Timeout|é"), option::of(any::<bool>())).prop_filter_map(
-        "an error says something",
+        "an error has a message",
         |(message, kind, retryable)| {
             let error = ToolCallError::new(message).ok()?;
             let error = kind.into_iter().fold(error, ToolCallError::with_type);
@@ -135,7 +137,7 @@ fn confidence() -> impl Strategy<Value = Confidence> {
     ]
 }
 
-fn said_surely((role, contents, confidence): (Role, Vec<Content>, Option<Confidence>)) -> Op {
+fn say((role, contents, confidence): (Role, Vec<Content>, Option<Confidence>)) -> Op {
     let draft = Draft::new(role, contents);
     Op::Say(confidence.into_iter().fold(draft, Draft::with_confidence))
 }
@@ -146,8 +148,8 @@ fn op(tools: bool) -> impl Strategy<Value = Op> {
     let answers = collection::vec((any::<Index>(), outcome()), 1..4);
     let with_tools = if tools { 3 } else { 0 };
     prop_oneof![
-        8 => (role, collection::vec(content(), 1..3), option::weighted(0.2, confidence())).prop_map(said_surely),
-        with_tools => (calls, option::of(text())).prop_map(|(calls, behind)| Op::Call(calls, behind)),
+        8 => (role, collection::vec(content(), 1..3), option::weighted(0.2, confidence())).prop_map(say),
+        with_tools => (calls, option::of(text())).prop_map(|(calls, after)| Op::Call(calls, after)),
         with_tools => (answers, option::of(text())).prop_map(|(answers, also)| Op::Answer(answers, also)),
         1 => (0usize..12).prop_map(Op::Hear),
         1 => Just(Op::Summarise),
@@ -155,7 +157,7 @@ fn op(tools: bool) -> impl Strategy<Value = Op> {
     ]
 }
 
-/// Any conversation. With no tools there are neither calls nor results in it.
+/// Returns any conversation, with or without tool calls and results.
 pub fn conversation(tools: bool) -> impl Strategy<Value = Vec<Record>> {
     collection::vec(op(tools), 0..16).prop_map(|ops| {
         let mut play = Play::new();
@@ -181,11 +183,11 @@ impl Play {
         Self { manager, clock, calls: 0, open: Vec::new() }
     }
 
-    /// What is refused, such as what says nothing, leaves no trace.
+    /// Applies a step. A refused step, such as a blank message, leaves no trace.
     fn step(&mut self, op: Op) {
         match op {
             Op::Say(draft) => drop(self.manager.add(draft)),
-            Op::Call(parts, behind) => {
+            Op::Call(parts, after) => {
                 let mut contents = Contents::default();
                 for (before, arguments) in parts {
                     self.calls += 1;
@@ -195,7 +197,7 @@ impl Play {
                     contents.extend(before.map(Content::from));
                     contents.extend([call.into()]);
                 }
-                contents.extend(behind.map(Content::from));
+                contents.extend(after.map(Content::from));
                 self.manager.add_assistant(contents).unwrap();
             }
             Op::Answer(answers, also) => {
@@ -226,7 +228,7 @@ impl Play {
     }
 }
 
-/// What was said, and by whom, in order: what is told in several messages of one role counts as one, as in the window.
+/// Returns the roles and heard contents in order. Consecutive messages of one role count as one, as in the window.
 pub fn said(records: &[Record]) -> Vec<(Role, Contents)> {
     let mut said: Vec<(Role, Contents)> = Vec::new();
     for record in records.iter().filter(|record| record.role() != Role::Summary && !record.is_fake()) {
@@ -244,7 +246,7 @@ pub fn said(records: &[Record]) -> Vec<(Role, Contents)> {
 /// A part: its id, its time, its confidence, its speaker and the contents that were heard.
 pub type SaidPart = (MessageId, i64, Option<Confidence>, Role, Contents);
 
-/// Each part of which something was heard.
+/// Returns each part of which something was heard.
 pub fn parts(manager: &Manager) -> Vec<SaidPart> {
     let messages = manager.meta_messages().iter().map(PlainMessage::message);
     let mut parts = Vec::new();
@@ -263,8 +265,8 @@ pub fn parts(manager: &Manager) -> Vec<SaidPart> {
     parts
 }
 
-/// Each content that was said, and by whom: in Converse, each text of an instruction is one.
-fn each_said(records: &[Record]) -> Vec<(Role, Content)> {
+/// Returns each content with its role. Converse splits an instruction into its texts.
+fn each_content(records: &[Record]) -> Vec<(Role, Content)> {
     let said = said(records).into_iter();
     said.flat_map(|(role, contents)| Vec::from(contents).into_iter().map(move |content| (role, content))).collect()
 }
@@ -272,29 +274,29 @@ fn each_said(records: &[Record]) -> Vec<(Role, Content)> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(500) })]
 
-    /// Also what loses something on its way out comes back as it went.
+    /// An export with losses also imports as it was written.
     #[test]
-    fn what_was_exported_is_imported_and_exported_again(records in conversation(true)) {
+    fn exports_round_trip(records in conversation(true)) {
         let manager = Manager::restore(records.clone()).unwrap();
         let (openai, converse) = (openai::export(&manager), converse::export(&manager));
         for (export, back) in [
-            (&openai, openai::import::<PlainMessage>(&openai.text)),
-            (&converse, converse::import(&converse.text)),
+            (&openai, openai::import::<PlainMessage>(&openai.text, &options())),
+            (&converse, converse::import(&converse.text, &options())),
         ] {
             let back = back.unwrap_or_else(|error| panic!("{error}\n{}", export.text));
             let is_openai = std::ptr::eq(export, &openai);
             let again = if is_openai { openai::export(&back) } else { converse::export(&back) };
             prop_assert_eq!(&again.losses, &vec![], "{}", export.text);
             let third = if is_openai {
-                openai::export(&openai::import::<PlainMessage>(&again.text).unwrap())
+                openai::export(&openai::import::<PlainMessage>(&again.text, &options()).unwrap())
             } else {
-                converse::export(&converse::import::<PlainMessage>(&again.text).unwrap())
+                converse::export(&converse::import::<PlainMessage>(&again.text, &options()).unwrap())
             };
             prop_assert_eq!(&third, &again);
-            // Converse calls a document without a title so.
+            // Converse names a document without a title so.
             let is_renamed = !is_openai && export.text.contains(r#""name":"document""#);
-            if !is_renamed && export.losses.iter().all(|loss| matches!(loss.what, Lost::Summary | Lost::Unheard)) {
-                prop_assert!(each_said(&back.records()) == each_said(&records), "{}", export.text);
+            if !is_renamed && export.losses.iter().all(|(_, loss)| matches!(loss, Loss::Summary | Loss::Unheard)) {
+                prop_assert!(each_content(&back.records()) == each_content(&records), "{}", export.text);
             }
         }
     }

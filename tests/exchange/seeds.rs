@@ -1,4 +1,4 @@
-//! The payloads of the documents that the formats come from, as they are written there.
+//! Payloads copied from the documents that define the formats.
 
 use serde_json::{Value as Json, json};
 use verbale::exchange::{anthropic, chat, json_lines, openai, versioned};
@@ -7,26 +7,26 @@ use verbale::{Content, Contents, MessageWrapper, Role, Timing, ToolCall, Value};
 
 use crate::formats::{Manager, options, said, without_ids};
 
-/// The time at which everything here is imported.
+/// The time of every import in this file.
 const NOW_MS: i64 = 1_744_815_823_058;
 
 fn lines(lines: &str) -> Vec<(Role, Contents)> {
-    said(&json_lines::import_with(lines, &options()).unwrap())
+    said(&json_lines::import(lines, &options()).unwrap())
 }
 
 fn chats(json: &str) -> Vec<(String, Manager)> {
-    chat::import_with(json, &options()).unwrap()
+    chat::import(json, &options()).unwrap()
 }
 
 #[test]
-fn lines_take_a_text_that_is_in_a_content_store() {
+fn json_lines_accept_text_in_content_store() {
     let text = r#"{"role": "user", "content": {"type": "text", "text": "Explain photosynthesis."}, "timestamp": "2025-11-18T10:30:00Z"}
 {"role": "assistant", "content": {"type": "text", "content_id": "sha256:a1b2c3..."}, "timestamp": "2025-11-18T10:30:15Z"}"#;
     let stored = Document::new(Source::ContentId("sha256:a1b2c3...".into())).with_mime_type("text/plain");
     let expected: Vec<(Role, Contents)> =
         vec![(Role::User, "Explain photosynthesis.".into()), (Role::Assistant, stored.into())];
     assert_eq!(lines(text), expected);
-    let manager: Manager = json_lines::import_with(text, &options()).unwrap();
+    let manager: Manager = json_lines::import(text, &options()).unwrap();
     let export = json_lines::export(&manager);
     assert_eq!(export.losses, []);
     let written: Vec<Json> =
@@ -36,27 +36,27 @@ fn lines_take_a_text_that_is_in_a_content_store() {
 }
 
 #[test]
-fn lines_take_a_text_with_an_empty_place_and_an_id() {
+fn json_lines_accept_empty_text_with_content_id() {
     let text = r#"{"role":"supervisor","content":{"type":"text","text":"","mime_type":"text/plain","content_id":"sha256:a1b2c3d4..."},"timestamp":"2025-11-18T10:30:00Z"}"#;
     let stored = Document::new(Source::ContentId("sha256:a1b2c3d4...".into())).with_mime_type("text/plain");
     assert_eq!(lines(text), vec![(Role::System, Contents::from(stored))]);
 }
 
 #[test]
-fn lines_take_markdown_as_its_words() {
+fn json_lines_accept_markdown_as_text() {
     let text = r#"{"role":"user","content":{"type":"text","text":"What is **2 + 2**?","mime_type":"text/markdown"},"timestamp":"2025-11-18T10:30:00Z"}"#;
     assert_eq!(lines(text), vec![(Role::User, Contents::from("What is **2 + 2**?"))]);
 }
 
 #[test]
-fn lines_take_an_image_with_data_and_content_id() {
+fn json_lines_accept_image_with_data_and_content_id() {
     let text = r#"{"role":"user","content":{"type":"image","data":"aGk=","mime_type":"image/png","content_id":"sha256:abc123..."},"timestamp":"2025-11-18T10:30:00Z"}"#;
     let image = Media::new(MediaKind::Image, Source::Bytes(b"hi".as_slice().into())).with_mime_type("image/png");
     assert_eq!(lines(text), vec![(Role::User, Contents::from(image))]);
 }
 
 #[test]
-fn failed_result_keeps_its_content_behind_the_error() {
+fn failed_result_appends_content_to_error() {
     let text = r#"{"role":"invocation","identifier":"call_123","name":"get_weather","arguments":{},"timestamp":"2025-11-18T10:30:00Z"}
 {"role":"result","invocation_id":"call_123","content":{"type":"text","text":"Oslo: 4 degrees"},"error":"Bergen did not answer","timestamp":"2025-11-18T10:30:00Z"}"#;
     let call = ToolCall::new("call_123", "get_weather", Value::map::<&str, Value>([]).unwrap()).unwrap();
@@ -67,16 +67,16 @@ fn failed_result_keeps_its_content_behind_the_error() {
 }
 
 #[test]
-fn media_keep_the_id_that_a_service_gives_them() {
+fn media_keep_their_service_id() {
     let text = r#"{"role":"user","content":{"type":"image","url":"https://example.com/hat.jpg","mime_type":"image/jpeg","prompt_hint":"girl wearing a hat","id":"media-1"},"timestamp":"2025-11-18T10:30:00Z"}"#;
-    let manager: Manager = json_lines::import_with(text, &options()).unwrap();
+    let manager: Manager = json_lines::import(text, &options()).unwrap();
     let export = json_lines::export(&manager);
     assert_eq!((without_ids(&export.text).trim_end(), export.losses.as_slice()), (text, [].as_slice()));
     assert_eq!(Manager::restore(manager.records()).unwrap(), manager);
 }
 
 #[test]
-fn a_submit_without_a_timestamp_is_a_message_of_now() {
+fn input_without_timestamp_gets_current_time() {
     let text = r#"{
   "role": "user",
   "content": [
@@ -92,7 +92,7 @@ fn a_submit_without_a_timestamp_is_a_message_of_now() {
 }
 
 #[test]
-fn an_event_brings_its_time_around_its_message() {
+fn event_time_applies_to_its_message() {
     let text = r#"{
   "scheduled_time": "2024-03-15T10:30:00Z",
   "modality": "chat",
@@ -107,7 +107,7 @@ fn an_event_brings_its_time_around_its_message() {
 }
 
 #[test]
-fn inputs_are_ordered_by_their_input_ids_and_keep_them() {
+fn inputs_are_ordered_by_input_id_and_keep_it() {
     let input = |id: &str, content: &str| {
         json!({"modality_type": "chat", "timestamp": "2024-03-15T10:30:00Z", "input_id": id, "role": "user",
             "content": content, "conversation_id": "default"})
@@ -134,7 +134,7 @@ fn messages_without_times_keep_their_order() {
 }
 
 #[test]
-fn versioned_example_is_taken_as_written() {
+fn versioned_example_round_trips() {
     let text = r#"{
     "messages": [
         {
@@ -165,18 +165,29 @@ fn versioned_example_is_taken_as_written() {
     ],
     "version": "1.0"
 }"#;
-    let manager: Manager = versioned::import_with(text, &options()).unwrap();
+    let manager: Manager = versioned::import(text, &options()).unwrap();
     let written: Json = serde_json::from_str(&versioned::export(&manager).text).unwrap();
     assert_eq!(written, serde_json::from_str::<Json>(text).unwrap());
 }
 
 #[test]
-fn a_message_as_a_provider_has_it_is_taken() {
+fn provider_messages_are_imported() {
     let text = r#"[{
        "role": "user",
        "content": "Explain photosynthesis."
    }]"#;
     let expected = vec![(Role::User, Contents::from("Explain photosynthesis."))];
-    assert_eq!(said(&anthropic::import_with(text, &options()).unwrap()), expected);
-    assert_eq!(said(&openai::import_with(text, &options()).unwrap()), expected);
+    assert_eq!(said(&anthropic::import(text, &options()).unwrap()), expected);
+    assert_eq!(said(&openai::import(text, &options()).unwrap()), expected);
+}
+
+#[test]
+fn json_lines_read_system_like_supervisor() {
+    let text = |role| {
+        format!(
+            r#"{{"role":"{role}","content":{{"type":"text","text":"Be brief."}},"timestamp":"2025-11-18T10:29:59Z"}}"#
+        )
+    };
+    assert_eq!(lines(&text("system")), vec![(Role::System, Contents::from("Be brief."))]);
+    assert_eq!(lines(&text("system")), lines(&text("supervisor")));
 }

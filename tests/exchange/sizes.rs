@@ -1,11 +1,13 @@
-//! What an import takes in size: its own exports, whatever they hold, up to a limit that it names.
+//! Size limits of imports, and the kinds of their errors.
 
-use verbale::exchange::{ImportOptions, Problem, anthropic, chat, converse, json_lines, openai, versioned};
+use std::error::Error;
+
+use verbale::exchange::{ErrorKind, ImportOptions, anthropic, chat, converse, json_lines, openai, versioned};
 use verbale::{Content, PlainMessage, ToolCall, Value};
 
 use crate::formats::{self, Manager, manager, options, said};
 
-/// Turns of parallel calls with small arguments: the densest that a conversation is.
+/// Returns a conversation of parallel calls with small arguments, which have the densest JSON.
 fn calls(turns: usize, parallel: usize) -> Manager {
     let mut manager = manager();
     for turn in 0..turns {
@@ -25,7 +27,7 @@ fn calls(turns: usize, parallel: usize) -> Manager {
 }
 
 #[test]
-fn own_exports_of_parallel_calls_are_imported() {
+fn exports_of_parallel_calls_are_imported() {
     let manager = calls(100, 10);
     for format in formats::ALL {
         let Some(text) = (format.export)(&manager) else { continue };
@@ -34,27 +36,41 @@ fn own_exports_of_parallel_calls_are_imported() {
         assert_eq!((format.export)(&again), Some(text), "{}", format.name);
     }
     let window = anthropic::window(&manager).text;
-    let again: Manager = anthropic::import_with(&window, &options()).unwrap();
+    let again: Manager = anthropic::import(&window, &options()).unwrap();
     assert_eq!(anthropic::window(&again).text, window);
 }
 
 #[test]
-fn a_text_over_the_limit_is_refused_by_every_format() {
+fn every_format_refuses_text_over_the_limit() {
     let options = ImportOptions::default().with_max_bytes(3);
     let text = "[[[]]]";
     let refused = |error: Option<verbale::exchange::ExchangeError>| {
         let error = error.unwrap();
-        assert_eq!(*error.problem(), Problem::TooLarge { bytes: 6, max: 3 });
+        assert_eq!(error.kind(), ErrorKind::TooLarge);
         error.to_string()
     };
-    refused(anthropic::import_with::<PlainMessage>(text, &options).err());
-    refused(chat::import_with::<PlainMessage>(text, &options).err());
-    refused(converse::import_with::<PlainMessage>(text, &options).err());
-    refused(json_lines::import_with::<PlainMessage>(text, &options).err());
-    refused(versioned::import_with::<PlainMessage>(text, &options).err());
-    insta::assert_snapshot!(refused(openai::import_with::<PlainMessage>(text, &options).err()), @r"
-    $ (line 1, column 1): the text has 6 bytes, more than 3; split it, or raise `ImportOptions::with_max_bytes`
+    refused(anthropic::import::<PlainMessage>(text, &options).err());
+    refused(chat::import::<PlainMessage>(text, &options).err());
+    refused(converse::import::<PlainMessage>(text, &options).err());
+    refused(json_lines::import::<PlainMessage>(text, &options).err());
+    refused(versioned::import::<PlainMessage>(text, &options).err());
+    insta::assert_snapshot!(refused(openai::import::<PlainMessage>(text, &options).err()), @r"
+    $ (line 1, column 1): the text has 6 bytes, more than the limit of 3; split it or raise `ImportOptions::with_max_bytes`
     ");
     let at_the_limit = options.with_max_bytes(2);
-    assert!(openai::import_with::<PlainMessage>("[]", &at_the_limit).is_ok());
+    assert!(openai::import::<PlainMessage>("[]", &at_the_limit).is_ok());
+}
+
+#[test]
+fn error_kinds_distinguish_causes() {
+    for (text, kind) in [
+        ("[", ErrorKind::Malformed),
+        (r#"[{"role":"robot","content":"Hi"}]"#, ErrorKind::Malformed),
+        (r#"[{"role":"user","content":"Hi","mood":"good"}]"#, ErrorKind::NotKept),
+        (r#"[{"role":"user","content":"Hi","name":"Mia"}]"#, ErrorKind::NotKept),
+        (r#"[{"role":"user","content":" "}]"#, ErrorKind::Refused),
+    ] {
+        let error = openai::import::<PlainMessage>(text, &options()).unwrap_err();
+        assert_eq!((error.kind(), error.source().is_some()), (kind, kind == ErrorKind::Refused), "{text}");
+    }
 }

@@ -1,10 +1,10 @@
-//! The versioned JSON of a list of messages.
+//! Versioned JSON.
 
 use std::error::Error;
 
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
-use verbale::exchange::{ExchangeError, Export, Lost, versioned};
+use verbale::exchange::{ExchangeError, Export, Loss, versioned};
 use verbale::message::{Draft, ResultContent, ToolCallError};
 use verbale::{Content, PlainMessage, Role, ToolCall, Value};
 
@@ -12,7 +12,7 @@ use crate::formats::options;
 use crate::random::{Manager, conversation, said};
 
 fn imported(text: &str) -> Result<Manager, ExchangeError> {
-    versioned::import_with::<PlainMessage>(text, &options())
+    versioned::import::<PlainMessage>(text, &options())
 }
 
 fn read(json: &Json) -> Result<Manager, ExchangeError> {
@@ -23,7 +23,7 @@ fn written(manager: &Manager) -> Json {
     serde_json::from_str(&versioned::export(manager).text).unwrap()
 }
 
-/// As it stands in the format's own document.
+/// The example in the document that defines the format.
 fn example() -> Json {
     json!({
         "messages": [
@@ -39,7 +39,7 @@ fn example() -> Json {
 }
 
 #[test]
-fn the_document_s_example_goes_in_and_comes_out() {
+fn example_of_the_format_round_trips() {
     let manager = read(&example()).unwrap();
     let call = ToolCall::new("call_123", "get_weather", Value::map([("location", "Paris")]).unwrap()).unwrap();
     let expected: Vec<(Role, verbale::Contents)> = vec![
@@ -56,7 +56,7 @@ fn the_document_s_example_goes_in_and_comes_out() {
 }
 
 #[test]
-fn a_failed_call_and_calls_of_several_rounds_read_as_they_were_made() {
+fn failed_call_and_calls_of_several_rounds_round_trip() {
     let call = |id: &str, result: Json, error: Json| {
         json!({"type": "ToolCallMessage", "message": "", "tool_name": "pay", "tool_call_id": id, "arguments": {},
             "result": result, "error": error, "role": "assistant"})
@@ -75,7 +75,7 @@ fn a_failed_call_and_calls_of_several_rounds_read_as_they_were_made() {
 }
 
 #[test]
-fn several_calls_at_once_with_words_around_come_back() {
+fn parallel_calls_among_texts_round_trip() {
     let mut manager = Manager::new();
     manager.add_user("Move it, and pay").unwrap();
     let find = ToolCall::new("a", "find", Value::map([("id", 7)]).unwrap()).unwrap();
@@ -105,7 +105,7 @@ fn several_calls_at_once_with_words_around_come_back() {
 }
 
 #[test]
-fn a_result_that_comes_late_or_never_keeps_its_place() {
+fn late_and_missing_results_keep_their_place() {
     let mut manager = Manager::new();
     manager.add_user("Pay").unwrap();
     let [late, never] = ["late", "never"].map(|id| ToolCall::new(id, "pay", Value::Null).unwrap());
@@ -134,31 +134,31 @@ fn a_result_that_comes_late_or_never_keeps_its_place() {
 }
 
 #[test]
-fn bytes_in_arguments_and_what_was_not_heard_are_losses() {
+fn bytes_and_unheard_text_are_losses() {
     let mut manager = Manager::new();
     manager.add_user("Pay").unwrap();
     let call = ToolCall::new("a", "pay", Value::from(b"hi".as_slice())).unwrap();
     let id = manager.add_assistant([Content::from("One moment."), call.into()]).unwrap().id();
     let heard = verbale::Heard::bytes(3, verbale::HeardSource::Estimate);
     manager.entry(&id).unwrap().set_heard(heard).unwrap();
-    let losses: Vec<_> = versioned::export(&manager).losses.iter().map(|loss| (loss.message, loss.what)).collect();
-    assert_eq!(losses, [(id, Lost::Unheard), (id, Lost::Value)]);
+    let losses = versioned::export(&manager).losses;
+    assert_eq!(losses, [(id, Loss::Unheard), (id, Loss::ValueType)]);
 }
 
 #[test]
-fn parts_of_merged_messages_and_confidences_are_losses() {
+fn merged_parts_and_confidences_are_losses() {
     let mut manager = Manager::new();
     let merged = manager.add_user("Hi, there").unwrap().id();
     manager.add_user("are you there?").unwrap();
     manager.add_assistant("Yes.").unwrap();
     let sure = Draft::new(Role::User, "Good").with_confidence(0.93_f32.try_into().unwrap());
     let sure = manager.add(sure).unwrap().id();
-    let losses: Vec<_> = versioned::export(&manager).losses.iter().map(|loss| (loss.message, loss.what)).collect();
-    assert_eq!(losses, [(merged, Lost::Parts), (sure, Lost::Parts)]);
+    let losses = versioned::export(&manager).losses;
+    assert_eq!(losses, [(merged, Loss::Parts), (sure, Loss::Parts)]);
 }
 
 #[test]
-fn error_names_path_and_quotes_nothing() {
+fn errors_name_path_and_quote_nothing() {
     let call = |key: &str, value: Option<Json>| {
         let mut json = example();
         let entries = json["messages"][3].as_object_mut().unwrap();
@@ -169,7 +169,7 @@ fn error_names_path_and_quotes_nothing() {
         json
     };
     let of = |item: Json| json!({"version": "1.0", "messages": [item]});
-    let mut told = Vec::new();
+    let mut errors = Vec::new();
     for json in [
         json!({"messages": [], "version": "2.0"}),
         json!({"messages": []}),
@@ -197,36 +197,36 @@ fn error_names_path_and_quotes_nothing() {
         of(json!({"type": "TextMessage", "text": "secret", "role": "user", "continues": true})),
         of(json!({"type": "ToolResultMessage", "tool_name": "f", "tool_call_id": "a", "result": 1, "role": "user"})),
     ] {
-        told.push(read(&json).unwrap_err());
+        errors.push(read(&json).unwrap_err());
     }
-    let all: String = told.iter().map(|error| format!("{error:?} {:?}", error.source())).collect();
+    let all: String = errors.iter().map(|error| format!("{error:?} {:?}", error.source())).collect();
     assert!(!all.contains("secret"), "{all}");
-    let told: Vec<String> = told.iter().map(ToString::to_string).collect();
-    insta::assert_snapshot!(told.join("\n"), @r"
-    $.version (line 1, column 30): this name is not known here; known are `1.0`
+    let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    insta::assert_snapshot!(errors.join("\n"), @r"
+    $.version (line 1, column 30): the name is unknown; use one of `1.0`
     $ (line 1, column 15): the key `version` is missing
     $ (line 1, column 1): the key `messages` is missing
-    $.version (line 1, column 26): a string belongs here, not a number
-    $.messages (line 1, column 13): a list belongs here, not an object
+    $.version (line 1, column 26): expected a string, found a number
+    $.messages (line 1, column 13): expected a list, found an object
     $.messages[0] (line 1, column 30): the key `type` is missing
-    $.messages[0] (line 1, column 14): an object belongs here, not a list
-    $.messages[0].type (line 1, column 29): this name is not known here; known are `AgentMessage`, `TextMessage`, `ToolCallMessage`, `ToolResultMessage`, `ImageMessage`, `AudioMessage`, `VideoMessage`, `DocumentMessage`
+    $.messages[0] (line 1, column 14): expected an object, found a list
+    $.messages[0].type (line 1, column 29): the name is unknown; use one of `AgentMessage`, `TextMessage`, `ToolCallMessage`, `ToolResultMessage`, `ImageMessage`, `AudioMessage`, `VideoMessage`, `DocumentMessage`
     $.messages[0] (line 1, column 51): the key `role` is missing
-    $.messages[0].role (line 1, column 29): this name is not known here; known are `user`, `assistant`, `system`
+    $.messages[0].role (line 1, column 29): the name is unknown; use one of `user`, `assistant`, `system`
     $.messages[0] (line 1, column 14): the key `text` is missing
-    $.messages[0] (line 1, column 14): a key is not known here, and its value would be lost; known are type, role, continues, text
-    $.messages[0] (line 1, column 14): an item of this `type` has another `role`
+    $.messages[0] (line 1, column 14): an unknown key cannot be kept; remove it (known keys: type, role, continues, text)
+    $.messages[0] (line 1, column 14): an item of this `type` cannot have this `role`
     $.messages[0] (line 1, column 14): the conversation refuses the message
     $.messages[0] (line 1, column 14): the conversation refuses the message
     $.messages[3] (line 1, column 250): the key `tool_name` is missing
     $.messages[3] (line 1, column 250): the key `tool_call_id` is missing
     $.messages[3] (line 1, column 250): the key `arguments` is missing
     $.messages[3].tool_name (line 1, column 429): a tool name has 1 to 64 characters of [a-zA-Z0-9_-]; this one has 8 bytes
-    $.messages[3] (line 1, column 250): a result is one of `result` and `result_contents`: the other is null
-    $.messages[0] (line 1, column 14): the data belongs here, under one of `url`, `data` and `content_id`
-    $.messages[0].data (line 1, column 22): bytes belong here, in base64
-    $.messages[0] (line 1, column 14): a key is not known here, and its value would be lost; known are type, source, url, data, content_id, mime_type, prompt_hint, id, role, continues
-    $.messages[0] (line 1, column 14): `continues` needs a message of the same role right before it
+    $.messages[3] (line 1, column 250): only one of `result` and `result_contents` can hold the result; the other must be null
+    $.messages[0] (line 1, column 14): expected the data under one of `url`, `data` and `content_id`
+    $.messages[0].data (line 1, column 22): expected bytes in base64
+    $.messages[0] (line 1, column 14): an unknown key cannot be kept; remove it (known keys: type, source, url, data, content_id, mime_type, prompt_hint, id, role, continues)
+    $.messages[0] (line 1, column 14): `continues` needs an item of the same role directly before it
     $.messages[0] (line 1, column 14): no tool call with this id precedes the result
     ");
 }
@@ -235,19 +235,19 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_conversation_comes_back_and_stays(records in conversation(true)) {
+    fn any_conversation_round_trips(records in conversation(true)) {
         let manager = Manager::restore(records.clone()).unwrap();
         let export = versioned::export(&manager);
-        for loss in &export.losses {
-            prop_assert!(matches!(loss.what, Lost::Summary | Lost::Unheard | Lost::Parts), "{loss}");
+        for (_, loss) in &export.losses {
+            prop_assert!(matches!(loss, Loss::Summary | Loss::Unheard | Loss::Parts), "{loss}");
         }
         let again = imported(&export.text).unwrap();
         prop_assert_eq!(said(&again.records()), said(&records), "{}", export.text);
         let second = versioned::export(&again);
         let third = versioned::export(&imported(&second.text).unwrap());
         prop_assert_eq!(&second.text, &third.text);
-        // Parts are lost one by one: what was a message of its own may be merged when it is read again.
-        let others = |export: &Export| export.losses.iter().filter(|loss| loss.what != Lost::Parts).count();
+        // An import may merge messages that were separate, so the lost parts differ.
+        let others = |export: &Export| export.losses.iter().filter(|(_, loss)| *loss != Loss::Parts).count();
         prop_assert_eq!(others(&second), others(&third));
     }
 }

@@ -1,10 +1,10 @@
-//! The window for OpenAI and Anthropic: what these providers refuse is never in it.
+//! The windows for OpenAI and Anthropic never hold anything that these providers refuse.
 
 use std::collections::HashSet;
 
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
-use verbale::exchange::{Lost, anthropic, openai};
+use verbale::exchange::{Loss, anthropic, openai};
 use verbale::message::{Decision, Draft, RoleHint};
 use verbale::{Role, ToolCall, Value};
 
@@ -15,8 +15,8 @@ fn is_blank(text: &str) -> bool {
     text.trim().is_empty()
 }
 
-/// What OpenAI refuses: calls without results right behind them, other results, empty lists and texts.
-fn assert_openai_takes(messages: &Json) {
+/// Asserts the rules of OpenAI: each call is directly followed by its result, and no list or text is empty.
+fn assert_openai_accepts(messages: &Json) {
     let mut open: HashSet<String> = HashSet::new();
     for message in messages.as_array().unwrap() {
         let role = message["role"].as_str().unwrap();
@@ -49,9 +49,9 @@ fn assert_openai_takes(messages: &Json) {
     assert!(open.is_empty(), "{messages:#}");
 }
 
-/// What Anthropic refuses: roles that do not alternate, an assistant first, results anywhere but in front of the message
-/// behind their calls, texts that are blank, inputs that are no objects.
-fn assert_anthropic_takes(request: &Json) {
+/// Asserts the rules of Anthropic: roles alternate, the user is first, results open the message after their calls, no text
+/// is blank, and each input is an object.
+fn assert_anthropic_accepts(request: &Json) {
     let mut asked: HashSet<&str> = HashSet::new();
     for (index, message) in request["messages"].as_array().unwrap().iter().enumerate() {
         let role = if index % 2 == 0 { "user" } else { "assistant" };
@@ -75,12 +75,12 @@ fn assert_anthropic_takes(request: &Json) {
     assert!(asked.is_empty(), "{request:#}");
 }
 
-fn assert_both_take(manager: &Manager) {
+fn assert_both_accept(manager: &Manager) {
     let (openai, anthropic) = (openai::window(manager), anthropic::window(manager));
-    assert_openai_takes(&serde_json::from_str(&openai.text).unwrap());
-    assert_anthropic_takes(&serde_json::from_str(&anthropic.text).unwrap());
-    openai::import_with::<verbale::PlainMessage>(&openai.text, &options()).unwrap();
-    anthropic::import_with::<verbale::PlainMessage>(&anthropic.text, &options()).unwrap();
+    assert_openai_accepts(&serde_json::from_str(&openai.text).unwrap());
+    assert_anthropic_accepts(&serde_json::from_str(&anthropic.text).unwrap());
+    openai::import::<verbale::PlainMessage>(&openai.text, &options()).unwrap();
+    anthropic::import::<verbale::PlainMessage>(&anthropic.text, &options()).unwrap();
 }
 
 proptest! {
@@ -88,11 +88,11 @@ proptest! {
 
     #[test]
     fn windows_are_valid(records in conversation(true)) {
-        assert_both_take(&Manager::restore(records).unwrap());
+        assert_both_accept(&Manager::restore(records).unwrap());
     }
 
     #[test]
-    fn windows_are_valid_whatever_is_hinted(
+    fn windows_with_any_role_hints_are_valid(
         hints in prop::collection::vec((any::<bool>(), 0..5_usize, "[a-z]{1,3}"), 0..12),
     ) {
         let mut manager = manager();
@@ -108,12 +108,12 @@ proptest! {
                 manager.add_user(call.success(["ok"])).unwrap();
             }
         }
-        assert_both_take(&manager);
+        assert_both_accept(&manager);
     }
 }
 
 #[test]
-fn window_is_what_the_model_gets_now() {
+fn window_equals_current_messages() {
     let mut manager = manager();
     manager.add_system("Be brief.").unwrap();
     manager.add_user("Hi").unwrap();
@@ -126,8 +126,8 @@ fn window_is_what_the_model_gets_now() {
     manager.add_user("Hello?").unwrap();
     manager.add_user(call.success(["until six"])).unwrap();
     let openai = openai::window(&manager);
-    let losses: Vec<_> = openai.losses.iter().map(|loss| (loss.message, loss.what)).collect();
-    assert_eq!(losses, [(summary, Lost::Summary)]);
+    let losses = openai.losses;
+    assert_eq!(losses, [(summary, Loss::Summary)]);
     let call = json!({"id": "a", "type": "function", "function": {"name": "hours", "arguments": "null"}});
     assert_eq!(
         serde_json::from_str::<Json>(&openai.text).unwrap(),
@@ -143,7 +143,7 @@ fn window_is_what_the_model_gets_now() {
 }
 
 #[test]
-fn role_hint_is_the_role_where_the_provider_has_it() {
+fn role_hint_becomes_the_role() {
     let mut manager = manager();
     let mut add = |role, text: &str, hint| {
         let decision = Decision { role_hint: Some(hint), ..Decision::default() };

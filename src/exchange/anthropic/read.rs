@@ -1,13 +1,13 @@
-//! Reading `system` and `messages`.
+//! Reads `system` and `messages`.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::exchange::error::{ExchangeError, Problem};
-use crate::exchange::intake::{CallId, Intake, Spoken, Tool};
+use crate::exchange::importer::{CallId, Importer, Spoken, Tool, Typed};
 use crate::exchange::node::Node;
 use crate::exchange::options::ImportOptions;
-use crate::exchange::wrong::JsonKind;
+use crate::exchange::reason::JsonKind;
 use crate::exchange::{media, plain};
 use crate::manager::MessagesManager;
 use crate::message::{
@@ -21,12 +21,7 @@ struct Message<'a> {
     content: &'a RawValue,
 }
 
-#[derive(Deserialize)]
-struct Typed {
-    r#type: Kind,
-}
-
-/// A block, whose keys depend on its type.
+/// A block. Its type decides which keys it may have.
 #[derive(Deserialize)]
 struct Block<'a> {
     r#type: Kind,
@@ -71,43 +66,55 @@ enum SourceKind {
     Text,
 }
 
-pub(super) fn conversation<W: MessageWrapper>(
-    node: &Node<'_, '_>,
+/// Imports the conversation of a request: an object with `messages` and maybe `system`, or the list of messages alone.
+/// Other keys of the object are skipped.
+///
+/// - `system` is a string or a list of texts. Each becomes a system message.
+/// - A `content` is a string or a list of blocks: `text`, `image`, `document`, `tool_use` and `tool_result`. A `source` is
+///   `base64`, `url`, or, for a document, `text`. A `cache_control` belongs to the request and is skipped.
+/// - A `tool_result` with `is_error` holds texts, which become the message of the error. A call whose id belongs to an
+///   answered call gets another id: `call_1-2`.
+///
+/// Returns an error if the text is not of this form, if it holds something that cannot be kept, such as `thinking`,
+/// citations or a file stored at Anthropic, or if the conversation refuses a message: a result before its call, a second
+/// result, a blank message.
+pub fn import<W: MessageWrapper>(
+    json: impl AsRef<[u8]>,
     options: &ImportOptions,
 ) -> Result<MessagesManager<W>, ExchangeError> {
-    Intake::request(options, node, add_instructions, add)
+    Importer::import_request(json.as_ref(), options, add_instructions, add_message)
 }
 
-fn add_instructions<W: MessageWrapper>(intake: &mut Intake<W>, node: &Node<'_, '_>) -> Result<(), ExchangeError> {
+fn add_instructions<W: MessageWrapper>(importer: &mut Importer<W>, node: &Node<'_, '_>) -> Result<(), ExchangeError> {
     for instruction in parts(node)? {
         match instruction {
             ResultContent::Text(text) if is_blank(&text) => {}
-            ResultContent::Text(text) => intake.add(node, Role::System, vec![text.into()])?,
-            _ => return Err(node.invalid("`system` holds texts")),
+            ResultContent::Text(text) => importer.add(node, Role::System, vec![text.into()])?,
+            _ => return Err(node.invalid("`system` can hold only texts")),
         }
     }
     Ok(())
 }
 
-fn add<W: MessageWrapper>(intake: &mut Intake<W>, node: &Node<'_, '_>) -> Result<(), ExchangeError> {
-    let message: Message<'_> = node.object_of(&["role", "content"])?;
+fn add_message<W: MessageWrapper>(importer: &mut Importer<W>, node: &Node<'_, '_>) -> Result<(), ExchangeError> {
+    let message: Message<'_> = node.object_of("role content")?;
     let role = message.role.into();
     let content = node.under("content", message.content);
     let contents = match content.kind() {
         JsonKind::String => vec![Content::Text(content.text()?)],
-        _ => content.each(|block| read_block(&block, intake))?,
+        _ => content.each(|block| read_block(&block, importer))?,
     };
-    intake.add(node, role, contents)
+    importer.add(node, role, contents)
 }
 
-fn read_block<W: MessageWrapper>(node: &Node<'_, '_>, intake: &mut Intake<W>) -> Result<Content, ExchangeError> {
+fn read_block<W: MessageWrapper>(node: &Node<'_, '_>, importer: &mut Importer<W>) -> Result<Content, ExchangeError> {
     let block = block_of(node)?;
     match block.r#type {
         Kind::ToolUse => {
             let (CallId(id), Tool(name)) = (node.need("id", block.id)?, node.need("name", block.name)?);
             let input = node.need("input", block.input)?;
             let input = plain::read(&node.under("input", input))?;
-            Ok(intake.call(node, id, name, input)?.into())
+            Ok(importer.call(node, id, name, input)?.into())
         }
         Kind::ToolResult => {
             let CallId(id) = node.need("tool_use_id", block.tool_use_id)?;
@@ -115,26 +122,22 @@ fn read_block<W: MessageWrapper>(node: &Node<'_, '_>, intake: &mut Intake<W>) ->
             let contents = contents.transpose()?.unwrap_or_default();
             let outcome =
                 if block.is_error == Some(true) { failure(node, contents)? } else { Outcome::Success(contents) };
-            Ok(intake.result(node, &id, outcome)?.into())
+            Ok(importer.result(node, &id, outcome)?.into())
         }
-        Kind::Text | Kind::Image | Kind::Document => Ok(match part(node, block)? {
-            ResultContent::Text(text) => Content::Text(text),
-            ResultContent::Media(media) => Content::Media(media),
-            ResultContent::Document(document) => Content::Document(document),
-            ResultContent::Json(_) | ResultContent::Unknown(_) => return Err(node.invalid("this is no content")),
-        }),
+        Kind::Text | Kind::Image | Kind::Document => {
+            media::content(part(node, block)?).ok_or_else(|| node.invalid("a message cannot hold this block"))
+        }
     }
 }
 
-/// Reads a block with the keys of its type. A `cache_control` is the request's.
+/// Reads a block with the keys of its type. A `cache_control` belongs to the request.
 fn block_of<'a>(node: &Node<'a, '_>) -> Result<Block<'a>, ExchangeError> {
-    let Typed { r#type: kind } = node.object()?;
-    node.object_of(match kind {
-        Kind::Text => &["type", "cache_control", "text"],
-        Kind::Image => &["type", "cache_control", "source"],
-        Kind::Document => &["type", "cache_control", "source", "title"],
-        Kind::ToolUse => &["type", "cache_control", "id", "name", "input"],
-        Kind::ToolResult => &["type", "cache_control", "tool_use_id", "content", "is_error"],
+    node.object_of(match node.object::<Typed<Kind>>()?.r#type {
+        Kind::Text => "type cache_control text",
+        Kind::Image => "type cache_control source",
+        Kind::Document => "type cache_control source title",
+        Kind::ToolUse => "type cache_control id name input",
+        Kind::ToolResult => "type cache_control tool_use_id content is_error",
     })
 }
 
@@ -169,13 +172,13 @@ fn part(node: &Node<'_, '_>, block: Block<'_>) -> Result<ResultContent, Exchange
             media::document(source, mime_type, block.title).into()
         }
         Kind::ToolUse | Kind::ToolResult => {
-            return Err(node.invalid("neither instructions nor results hold calls or results"));
+            return Err(node.invalid("instructions and results cannot hold tool calls or results"));
         }
     })
 }
 
 fn read_source(node: &Node<'_, '_>) -> Result<(Source, Option<Text>), ExchangeError> {
-    let located: Located<'_> = node.object_of(&["type", "media_type", "data", "url"])?;
+    let located: Located<'_> = node.object_of("type media_type data url")?;
     let data = || Ok(node.under("data", node.need("data", located.data)?));
     let source = match located.r#type {
         SourceKind::Base64 => media::bytes(&data()?)?,

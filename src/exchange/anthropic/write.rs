@@ -1,16 +1,16 @@
-//! Writing the window as `system` and `messages`.
+//! Writes the window as `system` and `messages`.
 
 use crate::exchange::block::text_block;
-use crate::exchange::export::{Export, Losses, Lost, role_for_provider};
+use crate::exchange::export::{Export, Loss, Losses, role_for_provider};
 use crate::exchange::json::Json;
 use crate::exchange::window::{is_web, known_image, unavailable};
 use crate::manager::MessagesManager;
 use crate::message::{
-    Content, Document, Media, MediaKind, MessageId, MessageWrapper, Outcome, ResultContent, Role, Source, ToolCall,
-    ToolResult, Value, is_blank,
+    Content, Document, Media, MediaKind, MessageWrapper, Outcome, ResultContent, Role, Source, ToolCall, ToolResult,
+    Value, is_blank,
 };
 
-/// A user message that opens the window where an assistant would.
+/// The text of the user message that precedes an assistant's at the start.
 const OPENER: &str = "...";
 
 /// The order of blocks in a message: results first, calls last.
@@ -23,19 +23,30 @@ enum Order {
 
 type Blocks<'a> = Vec<(Order, Json<'a>)>;
 
-pub(super) fn window<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
+/// Writes the [window](MessagesManager::messages), which is what the model gets now, as `system` and `messages` of a
+/// request.
+///
+/// - `system` holds all system instructions, in order.
+/// - Roles alternate and a user message is first. Results open the user message after their calls, and nothing follows
+///   calls in a message. No text is blank. Arguments that are not an object become `{"arguments": …}`, as for Bedrock.
+/// - Attachments that Anthropic does not accept become a text: `[audio: not available to the model]`.
+/// - The [role hint](crate::message::Decision::role_hint) of a message without calls and results is its role if the hint
+///   is `user` or `assistant`.
+///
+/// [Losses](Export::losses) are the summary; attachments that are left out; labels; the type of data, which is text here;
+/// the type of a failure. Pass the [summary](MessagesManager::last_summary) to the model in an instruction of your own,
+/// marked as data.
+pub fn window<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     let mut losses = Losses::default();
-    if let Some(summary) = manager.last_summary() {
-        losses.note(summary.id(), Lost::Summary);
-    }
+    losses.note_summary(manager);
     let mut system = Vec::new();
     for message in manager.system_messages() {
+        losses.set_message(message.id());
         for content in message.contents() {
             match content {
                 Content::Text(text) => system.push(text_block(text.as_str())),
-                Content::Document(_) => losses.note(message.id(), Lost::Document),
-                Content::Media(_) => losses.note(message.id(), Lost::Media),
-                _ => losses.note(message.id(), Lost::Unknown),
+                Content::Media(_) | Content::Document(_) => losses.note(Loss::Attachment),
+                _ => losses.note(Loss::Unknown),
             }
         }
     }
@@ -49,8 +60,8 @@ pub(super) fn window<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export 
         if turns.is_empty() && role == Role::Assistant {
             turns.push((Role::User, vec![(Order::Said, text_block(OPENER))]));
         }
-        let of = message.id();
-        let blocks = message.contents().iter().filter_map(|content| block(content, role, of, &mut losses));
+        losses.set_message(message.id());
+        let blocks = message.contents().iter().filter_map(|content| block(content, role, &mut losses));
         match turns.last_mut() {
             Some((last, before)) if *last == role => before.extend(blocks),
             _ => {
@@ -66,29 +77,29 @@ pub(super) fn window<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export 
     });
     let messages = messages.collect();
     let system = (!system.is_empty()).then_some(Json::List(system));
-    losses.beside(Json::object([("system", system), ("messages", Some(messages))]).to_string())
+    losses.into_export(Json::object([("system", system), ("messages", Some(messages))]).to_string())
 }
 
-fn block<'a>(content: &'a Content, role: Role, of: MessageId, losses: &mut Losses) -> Option<(Order, Json<'a>)> {
+fn block<'a>(content: &'a Content, role: Role, losses: &mut Losses) -> Option<(Order, Json<'a>)> {
     Some(match content {
         Content::Text(text) => (Order::Said, text_block(text.as_str())),
-        // Only the user sends images and documents.
-        Content::Media(media) => (Order::Said, media_block(media, role == Role::User, of, losses)),
-        Content::Document(document) => (Order::Said, document_block(document, role == Role::User, of, losses)),
-        Content::ToolCall(call) => (Order::Call, call_block(call, of, losses)),
-        Content::ToolResult(result) => (Order::Result, result_block(result, of, losses)),
+        // Anthropic accepts attachments only from the user.
+        Content::Media(media) => (Order::Said, media_block(media, role == Role::User, losses)),
+        Content::Document(document) => (Order::Said, document_block(document, role == Role::User, losses)),
+        Content::ToolCall(call) => (Order::Call, call_block(call, losses)),
+        Content::ToolResult(result) => (Order::Result, result_block(result, losses)),
         Content::Unknown(_) => {
-            losses.note(of, Lost::Unknown);
+            losses.note(Loss::Unknown);
             return None;
         }
     })
 }
 
-fn call_block<'a>(call: &'a ToolCall, of: MessageId, losses: &mut Losses) -> Json<'a> {
+fn call_block<'a>(call: &'a ToolCall, losses: &mut Losses) -> Json<'a> {
     let input = match call.arguments() {
         Value::Null => Json::object([]),
-        arguments @ Value::Map(_) => losses.plain(of, arguments),
-        other => Json::object([("arguments", Some(losses.plain(of, other)))]),
+        arguments @ Value::Map(_) => losses.plain(arguments),
+        other => Json::object([("arguments", Some(losses.plain(other)))]),
     };
     Json::object([
         ("type", Some("tool_use".into())),
@@ -98,17 +109,15 @@ fn call_block<'a>(call: &'a ToolCall, of: MessageId, losses: &mut Losses) -> Jso
     ])
 }
 
-fn result_block<'a>(result: &'a ToolResult, of: MessageId, losses: &mut Losses) -> Json<'a> {
+fn result_block<'a>(result: &'a ToolResult, losses: &mut Losses) -> Json<'a> {
     let (content, is_error) = match result.outcome() {
         Outcome::Success(contents) => {
-            let told: Vec<_> = contents.iter().filter_map(|content| result_part(content, of, losses)).collect();
-            (told, None)
+            let parts: Vec<_> = contents.iter().filter_map(|content| result_part(content, losses)).collect();
+            (parts, None)
         }
         Outcome::Failure(error) => {
-            if error.error_type().is_some() || error.retryable().is_some() {
-                losses.note(of, Lost::Failure);
-            }
-            (vec![text_block(error.message())], Some(true.into()))
+            losses.note_failure(error);
+            (vec![text_block(error.message())], Some(Json::Bool(true)))
         }
     };
     Json::object([
@@ -119,73 +128,61 @@ fn result_block<'a>(result: &'a ToolResult, of: MessageId, losses: &mut Losses) 
     ])
 }
 
-fn result_part<'a>(content: &'a ResultContent, of: MessageId, losses: &mut Losses) -> Option<Json<'a>> {
+fn result_part<'a>(content: &'a ResultContent, losses: &mut Losses) -> Option<Json<'a>> {
     match content {
         ResultContent::Text(text) => (!is_blank(text)).then(|| text_block(text.as_str())),
         ResultContent::Json(value) => {
-            losses.note(of, Lost::ResultJson);
-            Some(text_block(losses.plain(of, value).to_string()))
+            losses.note(Loss::ValueType);
+            Some(text_block(losses.plain(value).to_string()))
         }
-        ResultContent::Media(media) => Some(media_block(media, true, of, losses)),
-        ResultContent::Document(document) => Some(document_block(document, true, of, losses)),
+        ResultContent::Media(media) => Some(media_block(media, true, losses)),
+        ResultContent::Document(document) => Some(document_block(document, true, losses)),
         ResultContent::Unknown(_) => {
-            losses.note(of, Lost::Unknown);
+            losses.note(Loss::Unknown);
             None
         }
     }
 }
 
-fn media_block<'a>(media: &'a Media, is_taken: bool, of: MessageId, losses: &mut Losses) -> Json<'a> {
+fn media_block<'a>(media: &'a Media, is_accepted: bool, losses: &mut Losses) -> Json<'a> {
     let source = match (&media.source, known_image(media)) {
-        _ if !is_taken || media.kind != MediaKind::Image => None,
-        (Source::Bytes(bytes), Some(mime_type)) => Some(base64(mime_type, bytes)),
+        _ if !is_accepted || media.kind != MediaKind::Image => None,
+        (Source::Bytes(bytes), Some(mime_type)) => Some(data_source("base64", mime_type.into(), Json::Bytes(bytes))),
         (Source::Url(url), _) if is_web(url) => Some(by_url(url)),
         _ => None,
     };
     let Some(source) = source else {
-        losses.note(of, Lost::Media);
+        losses.note(Loss::Attachment);
         return unavailable(media.kind.as_str());
     };
-    if media.prompt_hint.is_some() || media.unknown.is_some() {
-        losses.note(of, Lost::Label);
-    }
+    losses.note_labels(media);
     Json::object([("type", Some("image".into())), ("source", Some(source))])
 }
 
-fn document_block<'a>(document: &'a Document, is_taken: bool, of: MessageId, losses: &mut Losses) -> Json<'a> {
+fn document_block<'a>(document: &'a Document, is_accepted: bool, losses: &mut Losses) -> Json<'a> {
     const PDF: &str = "application/pdf";
     let known = document.known_type();
     let source = match (&document.source, known.as_deref()) {
-        _ if !is_taken => None,
-        (Source::Bytes(bytes), Some(PDF)) => Some(base64(PDF.to_owned(), bytes)),
+        _ if !is_accepted => None,
+        (Source::Bytes(bytes), Some(PDF)) => Some(data_source("base64", PDF.into(), Json::Bytes(bytes))),
         (Source::Url(url), Some(PDF)) if is_web(url) => Some(by_url(url)),
         (Source::Bytes(bytes), Some("text/plain")) => {
-            let words = std::str::from_utf8(bytes).ok().filter(|words| !is_blank(words));
-            words.map(|words| {
-                Json::object([
-                    ("type", Some("text".into())),
-                    ("media_type", Some("text/plain".into())),
-                    ("data", Some(words.into())),
-                ])
-            })
+            let text = std::str::from_utf8(bytes).ok().filter(|text| !is_blank(text));
+            text.map(|text| data_source("text", "text/plain".into(), text.into()))
         }
         _ => None,
     };
     let Some(source) = source else {
-        losses.note(of, Lost::Document);
+        losses.note(Loss::Attachment);
         return unavailable("document");
     };
-    losses.note_some(of, Lost::Label, &document.unknown);
+    losses.note_if(document.unknown.is_some(), Loss::Label);
     let title = document.title.as_ref().filter(|title| !is_blank(title)).map(Json::from);
     Json::object([("type", Some("document".into())), ("source", Some(source)), ("title", title)])
 }
 
-fn base64(mime_type: String, bytes: &[u8]) -> Json<'_> {
-    Json::object([
-        ("type", Some("base64".into())),
-        ("media_type", Some(mime_type.into())),
-        ("data", Some(Json::Bytes(bytes))),
-    ])
+fn data_source<'a>(kind: &'a str, mime_type: Json<'a>, data: Json<'a>) -> Json<'a> {
+    Json::object([("type", Some(kind.into())), ("media_type", Some(mime_type)), ("data", Some(data))])
 }
 
 fn by_url(url: &str) -> Json<'_> {

@@ -1,10 +1,10 @@
-//! A content as an object with `type`, in the formats that leave it open how it looks.
+//! A content as an object with `type`, for the formats that do not define one of their own.
 //!
-//! | `type` | beside it |
+//! | `type` | further keys |
 //! | --- | --- |
-//! | `text` | `text`, or `content_id` where the words are in a content store |
-//! | `image`, `audio`, `video` | one of `url`, `data` (base64) and `content_id`; `mime_type`, `prompt_hint`, `id` where known |
-//! | `document` | the same, with `title` in place of `prompt_hint` |
+//! | `text` | `text`, or `content_id` if the text is in a content store |
+//! | `image`, `audio`, `video` | one of `url`, `data` (base64) and `content_id`; `mime_type`, `prompt_hint` and `id` if known |
+//! | `document` | the same, with `title` instead of `prompt_hint` |
 //! | `json`, in results only | `json` |
 
 mod write;
@@ -15,20 +15,16 @@ use serde_json::value::RawValue;
 pub(super) use write::{Naming, document_entries, media_entries, text_block, write, write_of_result};
 
 use super::error::ExchangeError;
+use super::importer::Typed;
 use super::media;
 use super::node::Node;
 use super::plain;
 use crate::message::{Content, Document, Map, Media, MediaKind, ResultContent, Source, Text, Value};
 
-/// The MIME type of a text that names none.
+/// The MIME type of a text without one.
 pub(super) const PLAIN: &str = "text/plain";
-/// The key of an id that a service gives to media.
+/// The key of the id that a service gives to an attachment.
 const ID: &str = "id";
-
-#[derive(Deserialize)]
-struct Typed {
-    r#type: Kind,
-}
 
 #[derive(Deserialize, Clone, Copy)]
 #[serde(rename_all = "lowercase")]
@@ -41,31 +37,25 @@ enum Kind {
     Json,
 }
 
-/// Reads a content.
+/// Reads a content of a message.
 pub(super) fn read(node: &Node<'_, '_>) -> Result<Content, ExchangeError> {
-    Ok(match read_of_result(node)? {
-        ResultContent::Text(text) => Content::Text(text),
-        ResultContent::Media(media) => Content::Media(media),
-        ResultContent::Document(document) => Content::Document(document),
-        ResultContent::Json(_) | ResultContent::Unknown(_) => {
-            return Err(node.invalid("only the result of a tool holds `json`"));
-        }
-    })
+    let content = media::content(read_of_result(node)?);
+    content.ok_or_else(|| node.invalid("only the result of a tool can hold `json`"))
 }
 
 /// Reads a part of the result of a tool.
 pub(super) fn read_of_result(node: &Node<'_, '_>) -> Result<ResultContent, ExchangeError> {
-    Ok(match node.object::<Typed>()?.r#type {
+    Ok(match node.object::<Typed<Kind>>()?.r#type {
         Kind::Text => read_text(node)?,
         Kind::Image => read_media(node, MediaKind::Image)?.into(),
         Kind::Audio => read_media(node, MediaKind::Audio)?.into(),
         Kind::Video => read_media(node, MediaKind::Video)?.into(),
         Kind::Document => read_document(node)?.into(),
-        Kind::Json => ResultContent::Json(plain::read(&node.last_of(&["type", "json"])?)?),
+        Kind::Json => ResultContent::Json(plain::read(&node.last_of("type json")?)?),
     })
 }
 
-/// A content, whose keys depend on its type.
+/// A content. Its type decides which keys it may have.
 #[derive(Deserialize)]
 struct Block<'a> {
     text: Option<Text>,
@@ -80,29 +70,29 @@ struct Block<'a> {
 }
 
 impl Block<'_> {
-    /// Where the data is. Beside the data, a `content_id` is that of the data.
+    /// Takes the source of the data. A `content_id` beside the data is that of the data.
     fn source(&mut self, node: &Node<'_, '_>) -> Result<Source, ExchangeError> {
         match (self.url.take(), self.data, self.content_id.take()) {
             (Some(url), None, None) => Ok(Source::Url(url)),
             (None, Some(data), _) => media::bytes(&node.under("data", data)),
             (None, None, Some(id)) => Ok(Source::ContentId(id)),
-            _ => Err(node.invalid("the data belongs here, under one of `url`, `data` and `content_id`")),
+            _ => Err(node.invalid("expected the data under one of `url`, `data` and `content_id`")),
         }
     }
 
-    /// The id of the service, which is kept as what a newer version may know.
+    /// Takes the id that the service gave, which is kept as an unknown entry.
     fn id(&mut self, node: &Node<'_, '_>) -> Result<Option<Map>, ExchangeError> {
         let entries = self.id.take().map(|id| [(ID.to_owned(), Value::String(id))].into());
         entries.map(Map::new).transpose().map_err(|error| node.error(error))
     }
 }
 
-/// Reads a text. Its MIME type is not kept: the model gets the words.
+/// Reads a text. Its MIME type is not kept, because the model gets only the text.
 fn read_text(node: &Node<'_, '_>) -> Result<ResultContent, ExchangeError> {
-    let block: Block<'_> = node.object_of(&["type", "text", "mime_type", "content_id"])?;
+    let block: Block<'_> = node.object_of("type text mime_type content_id")?;
     Ok(match (block.text.filter(|text| !text.is_empty() || block.content_id.is_none()), block.content_id) {
         (Some(text), _) => ResultContent::Text(text),
-        // A text that is in a store has none in its place.
+        // The text is in a content store.
         (None, id) => {
             let mime_type = block.mime_type.unwrap_or_else(|| PLAIN.into());
             media::document(Source::ContentId(node.need("text", id)?), Some(mime_type), None).into()
@@ -110,20 +100,18 @@ fn read_text(node: &Node<'_, '_>) -> Result<ResultContent, ExchangeError> {
     })
 }
 
-/// Reads media, which may also be an item of a list of messages.
+/// Reads media, from a block or from an item of versioned JSON.
 pub(super) fn read_media(node: &Node<'_, '_>, kind: MediaKind) -> Result<Media, ExchangeError> {
-    const KEYS: &[&str] =
-        &["type", "source", "url", "data", "content_id", "mime_type", "prompt_hint", "id", "role", "continues"];
+    const KEYS: &str = "type source url data content_id mime_type prompt_hint id role continues";
     let mut block: Block<'_> = node.object_of(KEYS)?;
     let mut media = media::media(kind, block.source(node)?, block.mime_type.take(), block.prompt_hint.take());
     media.unknown = block.id(node)?;
     Ok(media)
 }
 
-/// Reads a document, which may also be an item of a list of messages.
+/// Reads a document, from a block or from an item of versioned JSON.
 pub(super) fn read_document(node: &Node<'_, '_>) -> Result<Document, ExchangeError> {
-    const KEYS: &[&str] =
-        &["type", "source", "url", "data", "content_id", "mime_type", "title", "id", "role", "continues"];
+    const KEYS: &str = "type source url data content_id mime_type title id role continues";
     let mut block: Block<'_> = node.object_of(KEYS)?;
     let mut document = media::document(block.source(node)?, block.mime_type.take(), block.title.take());
     document.unknown = block.id(node)?;

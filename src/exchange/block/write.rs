@@ -1,11 +1,9 @@
-//! Writing contents as objects with `type`.
-
-use std::borrow::Cow;
+//! Writes contents as objects with `type`.
 
 use super::{ID, PLAIN};
-use crate::exchange::export::{Losses, Lost};
+use crate::exchange::export::{Loss, Losses};
 use crate::exchange::json::Json;
-use crate::message::{Content, Document, Map, Media, MessageId, ResultContent, Source, Value};
+use crate::message::{Content, Document, Map, Media, ResultContent, Source, Value};
 
 /// Whether blocks name their `source`: `url`, `base64` or `content_id`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,57 +12,48 @@ pub(in crate::exchange) enum Naming {
     Unnamed,
 }
 
-/// Writes a content. Returns nothing for a tool call or a result, or for what only a newer version knows.
-pub(in crate::exchange) fn write<'a>(
-    content: &'a Content,
-    naming: Naming,
-    of: MessageId,
-    losses: &mut Losses,
-) -> Option<Json<'a>> {
-    let lost = match content {
+/// Writes a content. Returns `None` for tool calls, results and contents of a newer version.
+pub(in crate::exchange) fn write<'a>(content: &'a Content, naming: Naming, losses: &mut Losses) -> Option<Json<'a>> {
+    let loss = match content {
         Content::Text(text) => return Some(text_block(text.as_str())),
-        Content::Media(media) => return Some(media_block(media, naming, of, losses)),
-        Content::Document(document) => return Some(document_block(document, naming, of, losses)),
-        Content::ToolCall(_) => Lost::ToolCall,
-        Content::ToolResult(_) => Lost::ToolResult,
-        Content::Unknown(_) => Lost::Unknown,
+        Content::Media(media) => return Some(media_block(media, naming, losses)),
+        Content::Document(document) => return Some(document_block(document, naming, losses)),
+        Content::ToolCall(_) | Content::ToolResult(_) => Loss::ToolCall,
+        Content::Unknown(_) => Loss::Unknown,
     };
-    losses.note(of, lost);
+    losses.note(loss);
     None
 }
 
 /// Writes a part of the result of a tool.
-pub(in crate::exchange) fn write_of_result<'a>(
-    content: &'a ResultContent,
-    of: MessageId,
-    losses: &mut Losses,
-) -> Option<Json<'a>> {
+pub(in crate::exchange) fn write_of_result<'a>(content: &'a ResultContent, losses: &mut Losses) -> Option<Json<'a>> {
     Some(match content {
         ResultContent::Text(text) => text_block(text.as_str()),
         ResultContent::Json(value) => {
-            Json::object([("type", Some("json".into())), ("json", Some(losses.plain(of, value)))])
+            Json::object([("type", Some("json".into())), ("json", Some(losses.plain(value)))])
         }
-        ResultContent::Media(media) => media_block(media, Naming::Unnamed, of, losses),
-        ResultContent::Document(document) => document_block(document, Naming::Unnamed, of, losses),
+        ResultContent::Media(media) => media_block(media, Naming::Unnamed, losses),
+        ResultContent::Document(document) => document_block(document, Naming::Unnamed, losses),
         ResultContent::Unknown(_) => {
-            losses.note(of, Lost::Unknown);
+            losses.note(Loss::Unknown);
             return None;
         }
     })
 }
 
-pub(in crate::exchange) fn text_block<'a>(text: impl Into<Cow<'a, str>>) -> Json<'a> {
-    Json::object([("type", Some("text".into())), ("text", Some(Json::text(text)))])
+/// Writes a text with its `type`, as OpenAI and Anthropic have it too.
+pub(in crate::exchange) fn text_block<'a>(text: impl Into<Json<'a>>) -> Json<'a> {
+    Json::object([("type", Some("text".into())), ("text", Some(text.into()))])
 }
 
-fn media_block<'a>(media: &'a Media, naming: Naming, of: MessageId, losses: &mut Losses) -> Json<'a> {
-    named(media.kind.as_str(), naming, &media.source).and(media_entries(media, of, losses))
+fn media_block<'a>(media: &'a Media, naming: Naming, losses: &mut Losses) -> Json<'a> {
+    named(media.kind.as_str(), naming, &media.source).and(media_entries(media, losses))
 }
 
-fn document_block<'a>(document: &'a Document, naming: Naming, of: MessageId, losses: &mut Losses) -> Json<'a> {
+fn document_block<'a>(document: &'a Document, naming: Naming, losses: &mut Losses) -> Json<'a> {
     let mime_type = document.mime_type.as_deref();
     match &document.source {
-        // A text in a store, as it is read.
+        // A text in a content store is imported as such a document.
         Source::ContentId(id)
             if document.title.is_none()
                 && document.unknown.is_none()
@@ -76,7 +65,7 @@ fn document_block<'a>(document: &'a Document, naming: Naming, of: MessageId, los
                 ("mime_type", mime_type.filter(|mime_type| *mime_type != PLAIN).map(Json::from)),
             ])
         }
-        source => named("document", naming, source).and(document_entries(document, of, losses)),
+        source => named("document", naming, source).and(document_entries(document, losses)),
     }
 }
 
@@ -89,32 +78,28 @@ fn named<'a>(kind: &'a str, naming: Naming, source: &Source) -> Json<'a> {
     Json::object([("type", Some(kind.into())), ("source", (naming == Naming::Named).then(|| name.into()))])
 }
 
-/// The entries of media but for the `type`.
-pub(in crate::exchange) fn media_entries<'a>(media: &'a Media, of: MessageId, losses: &mut Losses) -> Json<'a> {
+/// Returns the entries of media without the `type`.
+pub(in crate::exchange) fn media_entries<'a>(media: &'a Media, losses: &mut Losses) -> Json<'a> {
     Json::object([
         source_entry(&media.source),
         ("mime_type", media.mime_type.as_ref().map(Json::from)),
         ("prompt_hint", media.prompt_hint.as_ref().map(Json::from)),
-        id_entry(media.unknown.as_ref(), of, losses),
+        id_entry(media.unknown.as_ref(), losses),
     ])
 }
 
-/// The entries of a document but for the `type`.
-pub(in crate::exchange) fn document_entries<'a>(
-    document: &'a Document,
-    of: MessageId,
-    losses: &mut Losses,
-) -> Json<'a> {
+/// Returns the entries of a document without the `type`.
+pub(in crate::exchange) fn document_entries<'a>(document: &'a Document, losses: &mut Losses) -> Json<'a> {
     Json::object([
         source_entry(&document.source),
         ("mime_type", document.mime_type.as_ref().map(Json::from)),
         ("title", document.title.as_ref().map(Json::from)),
-        id_entry(document.unknown.as_ref(), of, losses),
+        id_entry(document.unknown.as_ref(), losses),
     ])
 }
 
-/// The entry that says where data is.
-pub(in crate::exchange) fn source_entry(source: &Source) -> (&str, Option<Json<'_>>) {
+/// Returns the entry that locates the data.
+fn source_entry(source: &Source) -> (&str, Option<Json<'_>>) {
     match source {
         Source::Bytes(bytes) => ("data", Some(Json::Bytes(bytes))),
         Source::Url(url) => ("url", Some(url.into())),
@@ -122,10 +107,8 @@ pub(in crate::exchange) fn source_entry(source: &Source) -> (&str, Option<Json<'
     }
 }
 
-fn id_entry<'a>(unknown: Option<&'a Map>, of: MessageId, losses: &mut Losses) -> (&'a str, Option<Json<'a>>) {
+fn id_entry<'a>(unknown: Option<&'a Map>, losses: &mut Losses) -> (&'a str, Option<Json<'a>>) {
     let id = unknown.and_then(|unknown| unknown.get(ID)).and_then(Value::as_str);
-    if unknown.map_or(0, |unknown| unknown.len()) > usize::from(id.is_some()) {
-        losses.note(of, Lost::Unknown);
-    }
+    losses.note_if(unknown.map_or(0, |unknown| unknown.len()) > usize::from(id.is_some()), Loss::Unknown);
     (ID, id.map(Json::from))
 }

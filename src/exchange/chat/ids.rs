@@ -1,41 +1,34 @@
-//! [`KnownIds`]: ids that messages bring along.
+//! [`KnownIds`]: ids that messages bring.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::clock::IdSource;
 use crate::message::MessageId;
 
-/// Ids that messages bring along, and others for those that bring none.
+/// Yields the ids that messages bring, and new ones for messages that bring none.
 #[derive(Debug)]
 pub(super) struct KnownIds {
-    next: Mutex<Option<Next>>,
+    /// The id of the next message, and whether a fake message comes before it.
+    next: Mutex<(Option<MessageId>, bool)>,
     others: Arc<dyn IdSource>,
-}
-
-#[derive(Debug)]
-struct Next {
-    id: MessageId,
-    is_behind_fake: bool,
 }
 
 impl KnownIds {
     pub fn new(others: Arc<dyn IdSource>) -> Self {
-        Self { next: Mutex::new(None), others }
+        Self { next: Mutex::default(), others }
     }
 
-    /// The next message has this id, or none of its own; a fake, which has none, may come before it.
-    pub fn set(&self, id: Option<MessageId>, is_behind_fake: bool) {
-        *self.next.lock().unwrap_or_else(PoisonError::into_inner) = id.map(|id| Next { id, is_behind_fake });
+    /// Sets the id of the next message, if it has one. A fake message, which has none, may come before it.
+    pub fn set(&self, id: Option<MessageId>, has_fake_before: bool) {
+        *self.next.lock().unwrap_or_else(PoisonError::into_inner) = (id, has_fake_before);
     }
 }
 
 impl IdSource for KnownIds {
     fn next_id(&self, now_ms: i64) -> u128 {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(next) = next.as_mut().filter(|next| next.is_behind_fake) {
-            next.is_behind_fake = false;
-            return self.others.next_id(now_ms);
-        }
-        next.take().map_or_else(|| self.others.next_id(now_ms), |next| next.id.into())
+        let (id, has_fake_before) = &mut *next;
+        let id = if std::mem::take(has_fake_before) { None } else { id.take() };
+        id.map_or_else(|| self.others.next_id(now_ms), u128::from)
     }
 }

@@ -1,4 +1,4 @@
-//! Reading chat messages.
+//! Reads chat messages.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -11,10 +11,10 @@ use super::ids::KnownIds;
 use super::{DEFAULT_CONVERSATION, INPUT_ID, MESSAGE_ID};
 use crate::clock::{IdSource, ManualClock};
 use crate::exchange::error::{ExchangeError, Problem};
-use crate::exchange::intake::{Moment, Spoken};
+use crate::exchange::importer::{Moment, Spoken};
 use crate::exchange::node::Node;
 use crate::exchange::options::ImportOptions;
-use crate::exchange::wrong::JsonKind;
+use crate::exchange::reason::JsonKind;
 use crate::exchange::{block, plain};
 use crate::manager::MessagesManager;
 use crate::message::{Content, Map, MessageId, MessageWrapper, Role};
@@ -27,7 +27,7 @@ struct Messages<'a> {
     messages: Option<&'a RawValue>,
 }
 
-/// An event that submits a message, as a service schedules it.
+/// An event of a service that submits a message at a scheduled time.
 #[derive(Deserialize)]
 struct Event<'a> {
     #[serde(borrow)]
@@ -60,30 +60,34 @@ enum Modality {
     Chat,
 }
 
-/// A message with what orders it.
+/// A message with its place in the order.
 struct Listed<'a, 'p> {
     conversation: Cow<'a, str>,
     at_ms: i64,
-    /// Nothing where the message has no time: then it keeps its place.
+    /// The id, if the message has a time. Otherwise the message keeps its place.
     order: Option<Cow<'a, str>>,
     index: usize,
     node: Node<'a, 'p>,
     message: Message<'a>,
 }
 
-/// Reads the whole text: a list of messages, an object that has it under `messages`, or one message.
-pub(super) fn conversations<W: MessageWrapper>(
-    node: &Node<'_, '_>,
+/// Imports the conversations of chat messages, in the order of their ids. The text is a list, an object that has the list
+/// under `messages` and whose other keys are skipped, or one message.
+///
+/// Returns an error if a message lacks a key or has an unknown one, if a role or the type of a block is unknown, if an id
+/// appears twice in one conversation, or if a message is blank.
+pub fn import<W: MessageWrapper>(
+    json: impl AsRef<[u8]>,
     options: &ImportOptions,
 ) -> Result<Conversations<W>, ExchangeError> {
-    match node.kind() {
+    options.read(json.as_ref(), |node| match node.kind() {
         JsonKind::List => list(node.items()?, options),
         JsonKind::Object => match node.object::<Messages<'_>>()?.messages {
             Some(messages) => list(node.under("messages", messages).items()?, options),
-            None => list(std::iter::once(*node), options),
+            None => list(std::iter::once(node), options),
         },
         _ => Err(node.wrong_kind("a list of messages, an object with `messages`, or a message")),
-    }
+    })
 }
 
 fn list<'a: 'p, 'p, W: MessageWrapper>(
@@ -91,7 +95,7 @@ fn list<'a: 'p, 'p, W: MessageWrapper>(
     options: &ImportOptions,
 ) -> Result<Conversations<W>, ExchangeError> {
     let now_ms = options.clock.now_ms();
-    let listed = nodes.enumerate().map(|(index, node)| look_at(node, index, now_ms));
+    let listed = nodes.enumerate().map(|(index, node)| read_message(node, index, now_ms));
     let mut listed: Vec<Listed<'_, '_>> = listed.collect::<Result<_, _>>()?;
     refuse_repeated_ids(&listed)?;
     listed.sort_by(|a, b| {
@@ -110,7 +114,7 @@ fn list<'a: 'p, 'p, W: MessageWrapper>(
     Ok(conversations.into_iter().map(|(id, conversation)| (id, conversation.manager)).collect())
 }
 
-fn look_at<'a: 'p, 'p>(node: Node<'a, 'p>, index: usize, now_ms: i64) -> Result<Listed<'a, 'p>, ExchangeError> {
+fn read_message<'a: 'p, 'p>(node: Node<'a, 'p>, index: usize, now_ms: i64) -> Result<Listed<'a, 'p>, ExchangeError> {
     let event: Event<'_> = node.object()?;
     let message: Message<'_> = match event.data {
         Some(data) => node.under("data", data).object()?,
@@ -133,7 +137,7 @@ fn refuse_repeated_ids(listed: &[Listed<'_, '_>]) -> Result<(), ExchangeError> {
     let mut seen = HashSet::new();
     for Listed { conversation, node, message, .. } in listed {
         if message.message_id.as_ref().is_some_and(|id| !id.is_empty() && !seen.insert((conversation, id))) {
-            return Err(node.invalid("another message of the conversation has this `message_id`"));
+            return Err(node.invalid("another message of the conversation has the same `message_id`"));
         }
     }
     Ok(())
@@ -159,15 +163,15 @@ impl<W: MessageWrapper> Conversation<W> {
         let mut data = message
             .metadata
             .map_or_else(|| Ok(Map::default()), |metadata| entries(&node.under("metadata", metadata)))?;
-        // An input without an id of its own is known by that of the input.
+        // Without a `message_id`, the `input_id` is the id.
         let (id, input) = match (message.message_id.filter(|id| !id.is_empty()), message.input_id) {
             (Some(id), input) => (Some(id), input),
             (None, input) => (input, None),
         };
         let own: Option<MessageId> =
             id.as_ref().and_then(|id| id.parse().ok().filter(|own: &MessageId| own.to_string() == *id));
-        let foreign = id.filter(|_| own.is_none());
-        for (key, id) in [(MESSAGE_ID, foreign), (INPUT_ID, input)] {
+        let other = id.filter(|_| own.is_none());
+        for (key, id) in [(MESSAGE_ID, other), (INPUT_ID, input)] {
             if let Some(id) = id {
                 data.insert(key.to_owned(), id.into_owned().into());
             }

@@ -1,43 +1,47 @@
-//! Writing chat messages.
+//! Writes chat messages.
 
 use super::{INPUT_ID, MESSAGE_ID};
 use crate::clock::write_moment;
 use crate::exchange::block::{self, Naming};
-use crate::exchange::export::{Export, Losses, Lost, each_said};
+use crate::exchange::export::{Export, Loss, Losses, each_message, is_of_tools};
 use crate::exchange::json::{Items, Json};
 use crate::manager::MessagesManager;
 use crate::message::{Content, Message, MessageWrapper, Role, Timing, Value};
 
-/// Writes all messages of all conversations.
-pub(super) fn conversations<'a, W: MessageWrapper + 'a>(
+/// Exports the messages of conversations, each with its id, as one list.
+///
+/// The export always leaves out marks, decisions, fakes, and all times but the first. [Losses](Export::losses) are
+/// instructions, summaries, tool calls and their results; text that was not heard; the parts of merged messages; bytes in
+/// custom data.
+pub fn export<'a, W: MessageWrapper + 'a>(
     conversations: impl IntoIterator<Item = (&'a str, &'a MessagesManager<W>)>,
 ) -> Export {
     let (mut messages, mut losses) = (Items::default(), Losses::default());
     for (id, manager) in conversations {
-        each_said(manager, &mut losses, |message, contents, losses| {
+        each_message(manager, &mut losses, |message, contents, losses| {
             write(&mut messages, id, message, &contents, losses);
         });
     }
-    losses.beside(messages.to_list())
+    losses.into_export(messages.to_list())
 }
 
 fn write(messages: &mut Items, conversation: &str, message: &Message, contents: &[Content], losses: &mut Losses) {
-    let of = message.id();
     if message.role() == Role::System {
-        return losses.note(of, Lost::Instructions);
+        return losses.note(Loss::Instructions);
     }
-    let told: Vec<&Content> = contents.iter().filter(|content| losses.says_something(of, content)).collect();
-    let blocks = told.iter().filter_map(|content| block::write(content, Naming::Named, of, losses));
+    let written: Vec<&Content> = contents.iter().filter(|content| losses.is_written(content)).collect();
+    let blocks = written.iter().filter_map(|content| block::write(content, Naming::Named, losses));
     let blocks: Vec<Json<'_>> = blocks.collect();
-    let content = match told.iter().filter(|content| !is_of_tools(content)).collect::<Vec<_>>().as_slice() {
+    let content = match written.iter().filter(|content| !is_of_tools(content)).collect::<Vec<_>>().as_slice() {
         [] => return,
         [Content::Text(text)] => text.into(),
         _ => Json::List(blocks),
     };
+    losses.note_parts(message);
     let aux = message.metadata().aux();
-    let id = aux.get(MESSAGE_ID).and_then(Value::as_str).map_or_else(|| of.to_string().into(), Json::from);
+    let id = aux.get(MESSAGE_ID).and_then(Value::as_str).map_or_else(|| message.id().to_string().into(), Json::from);
     let metadata = aux.iter().filter(|(key, _)| *key != MESSAGE_ID && *key != INPUT_ID);
-    let metadata: Vec<_> = metadata.map(|(key, value)| (key.as_str(), losses.plain(of, value))).collect();
+    let metadata: Vec<_> = metadata.map(|(key, value)| (key.as_str(), losses.plain(value))).collect();
     let at = write_moment(message.metadata().timing(Timing::Creation).unwrap_or_default());
     messages.push(&Json::object([
         ("message_id", Some(id)),
@@ -48,8 +52,4 @@ fn write(messages: &mut Items, conversation: &str, message: &Message, contents: 
         ("timestamp", Some(at.into())),
         ("metadata", (!metadata.is_empty()).then_some(Json::Object(metadata))),
     ]));
-}
-
-fn is_of_tools(content: &Content) -> bool {
-    content.as_tool_call().is_some() || content.as_result().is_some()
 }

@@ -1,4 +1,4 @@
-//! Reading the blocks of a message.
+//! Reads the blocks of a message.
 
 use std::borrow::Cow;
 
@@ -8,28 +8,16 @@ use serde_json::value::RawValue;
 
 use super::formats::{self, S3};
 use crate::exchange::error::{ExchangeError, Problem};
-use crate::exchange::intake::{CallId, Intake, Tool};
+use crate::exchange::importer::{CallId, Importer, Tool};
 use crate::exchange::node::Node;
 use crate::exchange::{media, plain};
 use crate::message::{
     Content, Document, Media, MediaKind, MessageWrapper, Outcome, ResultContent, Source, Text, ToolCallError,
 };
 
-const BLOCKS: &[&str] = &[
-    "text",
-    "image",
-    "video",
-    "audio",
-    "document",
-    "toolUse",
-    "toolResult",
-    "cachePoint",
-    "reasoningContent",
-    "guardContent",
-    "citationsContent",
-    "searchResult",
-];
-const RESULT_BLOCKS: &[&str] = &["text", "json", "image", "video", "document", "searchResult"];
+const BLOCKS: &str = "text image video audio document toolUse toolResult cachePoint reasoningContent guardContent \
+                      citationsContent searchResult";
+const RESULT_BLOCKS: &str = "text json image video document searchResult";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -75,10 +63,10 @@ struct InS3 {
     bucket_owner: Option<IgnoredAny>,
 }
 
-/// Reads a block. Returns no content for a cache point, which is the request's.
+/// Reads a block. Returns `None` for a cache point, which belongs to the request.
 pub(super) fn read<W: MessageWrapper>(
     node: &Node<'_, '_>,
-    intake: &mut Intake<W>,
+    importer: &mut Importer<W>,
 ) -> Result<Option<Content>, ExchangeError> {
     let (kind, node) = node.one_of(BLOCKS)?;
     Ok(Some(match kind {
@@ -86,7 +74,7 @@ pub(super) fn read<W: MessageWrapper>(
         "toolUse" => {
             let call: ToolUse<'_> = node.object()?;
             let input = plain::read(&node.under("input", call.input))?;
-            intake.call(&node, call.tool_use_id.0, call.name.0, input)?.into()
+            importer.call(&node, call.tool_use_id.0, call.name.0, input)?.into()
         }
         "toolResult" => {
             let result: ToolResult<'_> = node.object()?;
@@ -98,18 +86,13 @@ pub(super) fn read<W: MessageWrapper>(
                 Some(Status::Error) => Outcome::Failure(failure(&node, &contents)?),
                 Some(Status::Success) | None => Outcome::Success(contents),
             };
-            intake.result(&node, &result.tool_use_id.0, outcome)?.into()
+            importer.result(&node, &result.tool_use_id.0, outcome)?.into()
         }
-        kind => match part(kind, &node)? {
-            ResultContent::Text(text) => Content::Text(text),
-            ResultContent::Media(media) => Content::Media(media),
-            ResultContent::Document(document) => Content::Document(document),
-            ResultContent::Json(_) | ResultContent::Unknown(_) => return Ok(None),
-        },
+        kind => return Ok(media::content(part(kind, &node)?)),
     }))
 }
 
-/// Reads what a message and a result have in common.
+/// Reads a block that a message and a result have in common.
 fn part(kind: &str, node: &Node<'_, '_>) -> Result<ResultContent, ExchangeError> {
     Ok(match kind {
         "text" => ResultContent::Text(node.text()?),
@@ -125,17 +108,17 @@ fn part(kind: &str, node: &Node<'_, '_>) -> Result<ResultContent, ExchangeError>
 fn failure(node: &Node<'_, '_>, contents: &[ResultContent]) -> Result<ToolCallError, ExchangeError> {
     match contents {
         [ResultContent::Text(text)] => ToolCallError::new(text.clone()).map_err(|error| node.error(error)),
-        _ => Err(node.error(Problem::not_kept("an error that is told in anything but one text"))),
+        _ => Err(node.error(Problem::not_kept("a failed result that is not exactly one text"))),
     }
 }
 
 fn read_media(node: &Node<'_, '_>, kind: MediaKind) -> Result<Media, ExchangeError> {
-    let file: File<'_> = node.object_of(&["format", "source"])?;
+    let file: File<'_> = node.object_of("format source")?;
     Ok(media::media(kind, read_source(node, &file)?, Some(mime_type(node, Some(kind), &file)?), None))
 }
 
 fn read_document(node: &Node<'_, '_>) -> Result<Document, ExchangeError> {
-    let file: File<'_> = node.object_of(&["format", "source", "name", "context", "citations"])?;
+    let file: File<'_> = node.object_of("format source name context citations")?;
     if file.context.is_some() || file.citations.is_some() {
         return Err(node.error(Problem::not_kept("the context or the citations of a document")));
     }
@@ -145,12 +128,12 @@ fn read_document(node: &Node<'_, '_>) -> Result<Document, ExchangeError> {
 
 fn mime_type(node: &Node<'_, '_>, kind: Option<MediaKind>, file: &File<'_>) -> Result<Text, ExchangeError> {
     let mime_type = formats::mime_type(kind, &file.format).map(Text::from);
-    mime_type.ok_or_else(|| node.error(Problem::UnknownName { known: formats::known(kind) }))
+    mime_type.ok_or_else(|| node.error(Problem::unknown_name(&formats::known(kind))))
 }
 
 fn read_source(node: &Node<'_, '_>, file: &File<'_>) -> Result<Source, ExchangeError> {
     let node = node.under("source", file.source);
-    let (kind, node) = node.one_of(&["bytes", "s3Location", "text", "content"])?;
+    let (kind, node) = node.one_of("bytes s3Location text content")?;
     match kind {
         "bytes" => media::bytes(&node),
         "s3Location" => {
@@ -159,10 +142,10 @@ fn read_source(node: &Node<'_, '_>, file: &File<'_>) -> Result<Source, ExchangeE
                 return Err(node.error(Problem::not_kept("the owner of a bucket")));
             }
             if !location.uri.starts_with(S3) {
-                return Err(node.invalid("the `uri` of an `s3Location` begins with s3://"));
+                return Err(node.invalid("the `uri` of an `s3Location` must begin with s3://"));
             }
             Ok(Source::Url(location.uri))
         }
-        _ => Err(node.error(Problem::not_kept("a document that is given as texts"))),
+        _ => Err(node.error(Problem::not_kept("a document made of texts"))),
     }
 }

@@ -1,11 +1,11 @@
-//! Which MIME type each `format` of Converse is.
+//! The MIME types of the `format`s of Converse.
 
 use crate::message::MediaKind;
 
-/// Where Bedrock reads data from by itself.
+/// The scheme of URLs that Bedrock reads by itself.
 pub(super) const S3: &str = "s3://";
 
-/// Of several formats that are one MIME type, the first is written.
+/// Formats with their MIME types. If several formats have one MIME type, the first is written.
 type Formats = &'static [(&'static str, &'static str)];
 
 const IMAGE: Formats = &[("png", "image/png"), ("jpeg", "image/jpeg"), ("gif", "image/gif"), ("webp", "image/webp")];
@@ -49,7 +49,7 @@ const DOCUMENT: Formats = &[
     ("xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
 ];
 
-/// Media of a kind; or, without one, a document.
+/// Returns the formats of media of a kind, or of documents for `None`.
 fn formats(kind: Option<MediaKind>) -> Formats {
     match kind {
         Some(MediaKind::Image) => IMAGE,
@@ -59,18 +59,18 @@ fn formats(kind: Option<MediaKind>) -> Formats {
     }
 }
 
-/// The MIME type of a format.
+/// Returns the MIME type of a format.
 pub(super) fn mime_type(kind: Option<MediaKind>, format: &str) -> Option<&'static str> {
     formats(kind).iter().find(|(known, _)| *known == format).map(|(_, mime_type)| *mime_type)
 }
 
-/// The formats of a kind, for an error.
+/// Returns the names of the formats of a kind, for an error.
 pub(super) fn known(kind: Option<MediaKind>) -> String {
     formats(kind).iter().map(|(format, _)| *format).collect::<Vec<_>>().join(", ")
 }
 
-/// The format of a MIME type.
+/// Returns the format of a MIME type.
 pub(crate) fn format(kind: Option<MediaKind>, mime_type: Option<&str>) -> Option<&'static str> {
-    let told = mime_type?;
-    formats(kind).iter().find(|(_, known)| *known == told).map(|(format, _)| *format)
+    let mime_type = mime_type?;
+    formats(kind).iter().find(|(_, known)| *known == mime_type).map(|(format, _)| *format)
 }

@@ -1,11 +1,11 @@
-//! Reading `system` and `messages`.
+//! Reads `system` and `messages`.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::blocks;
 use crate::exchange::error::{ExchangeError, Problem};
-use crate::exchange::intake::{Intake, Speaker};
+use crate::exchange::importer::{Importer, Speaker};
 use crate::exchange::node::Node;
 use crate::exchange::options::ImportOptions;
 use crate::manager::MessagesManager;
@@ -19,26 +19,36 @@ struct Message<'a> {
     content: &'a RawValue,
 }
 
-pub(super) fn conversation<W: MessageWrapper>(
-    node: &Node<'_, '_>,
+/// Imports the conversation of a Converse request: an object with `messages` and maybe `system`, or the list of messages
+/// alone. Other keys of the object are skipped.
+///
+/// - Each text of `system`, and each message of role `system`, becomes a system message.
+/// - Blocks are `text`, `image`, `video`, `audio`, `document`, `toolUse` and `toolResult`. Their `format` becomes a MIME
+///   type. A `source` is bytes in base64 or an `s3Location`. A `cachePoint` belongs to the request and is skipped.
+/// - A `toolResult` with the `status` `error` holds one text. A call whose id belongs to an answered call gets another id:
+///   `call_1-2`.
+///
+/// Returns an error if the text is not of this form, if it holds something that cannot be kept, such as
+/// `reasoningContent`, `citationsContent`, the owner of a bucket or the context of a document, or if the conversation
+/// refuses a message: a result before its call, a second result, a blank message.
+pub fn import<W: MessageWrapper>(
+    json: impl AsRef<[u8]>,
     options: &ImportOptions,
 ) -> Result<MessagesManager<W>, ExchangeError> {
-    let system = |intake: &mut Intake<W>, system: &Node<'_, '_>| {
-        system.each(|instruction| add_instruction(intake, &instruction)).map(drop)
-    };
-    Intake::request(options, node, system, add)
+    Importer::import_request(json.as_ref(), options, add_instructions, add_message)
 }
 
-fn add_instruction<W: MessageWrapper>(intake: &mut Intake<W>, node: &Node<'_, '_>) -> Result<(), ExchangeError> {
-    match node.one_of(&["text", "cachePoint", "guardContent"])? {
-        ("text", text) => intake.add(node, Role::System, vec![text.text()?.into()]),
+fn add_instructions<W: MessageWrapper>(importer: &mut Importer<W>, node: &Node<'_, '_>) -> Result<(), ExchangeError> {
+    let add = |node: Node<'_, '_>| match node.one_of("text cachePoint guardContent")? {
+        ("text", text) => importer.add(&node, Role::System, vec![text.text()?.into()]),
         ("cachePoint", _) => Ok(()),
         _ => Err(node.error(Problem::not_kept("`guardContent`"))),
-    }
+    };
+    node.each(add).map(drop)
 }
 
-fn add<W: MessageWrapper>(intake: &mut Intake<W>, node: &Node<'_, '_>) -> Result<(), ExchangeError> {
+fn add_message<W: MessageWrapper>(importer: &mut Importer<W>, node: &Node<'_, '_>) -> Result<(), ExchangeError> {
     let message: Message<'_> = node.object()?;
-    let blocks = node.under("content", message.content).each(|block| blocks::read(&block, intake))?;
-    intake.add(node, message.role.into(), blocks.into_iter().flatten().collect())
+    let blocks = node.under("content", message.content).each(|block| blocks::read(&block, importer))?;
+    importer.add(node, message.role.into(), blocks.into_iter().flatten().collect())
 }

@@ -1,6 +1,6 @@
-//! Messages and blocks of Converse as JSON: the one place that spells their keys.
+//! Messages and blocks of Converse as JSON. Only this file spells their keys.
 //!
-//! [`super::write`] fills them from contents, and `bedrock` from the types of the SDK. Entries that are `None` are left out.
+//! [`super::write`] builds them from contents, and `bedrock` from the types of the SDK. Entries that are `None` are left out.
 
 use crate::exchange::json::Json;
 
@@ -8,7 +8,7 @@ pub(crate) fn message<'a>(role: &'a str, content: Json<'a>) -> Json<'a> {
     Json::object([("role", Some(role.into())), ("content", Some(content))])
 }
 
-/// A union, such as a block or a source: an object with one key.
+/// Returns a union, such as a block or a source: an object with one key.
 pub(crate) fn one<'a>(kind: &'a str, value: Json<'a>) -> Json<'a> {
     Json::object([(kind, Some(value))])
 }
@@ -17,7 +17,7 @@ pub(crate) fn text(text: &str) -> Json<'_> {
     one("text", text.into())
 }
 
-/// Media or a document.
+/// Returns the value of a media or document block.
 pub(crate) fn file<'a>(format: &'a str, name: Option<&'a str>, source: Option<Json<'a>>) -> Json<'a> {
     Json::object([("format", Some(format.into())), ("name", name.map(Json::from)), ("source", source)])
 }

@@ -1,27 +1,36 @@
-//! Writing `system` and `messages`.
+//! Writes `system` and `messages`.
 
 use super::formats::{S3, format};
 use super::wire;
-use crate::exchange::export::{Export, Losses, Lost, each_said, role_name};
+use crate::exchange::export::{Export, Loss, Losses, each_message, role_name};
 use crate::exchange::json::{Items, Json};
 use crate::manager::MessagesManager;
 use crate::message::{
-    Content, Document, Media, MediaKind, Message, MessageId, MessageWrapper, Outcome, ResultContent, Role, Source,
-    ToolResult,
+    Content, Document, Media, MediaKind, Message, MessageWrapper, Outcome, ResultContent, Role, Source, ToolResult,
 };
 
-/// Converse knows no document without a name.
+/// The name of a document without a title. Converse requires one.
 const UNTITLED: &str = "document";
 
-pub(super) fn conversation<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
+/// Exports the conversation as `system` and `messages` of Converse.
+///
+/// The texts of the system messages at the start are `system`. Later ones are messages of role `system`. Consecutive
+/// messages of one role become one. A document without a title gets the name `document`. The export always leaves out
+/// fakes, marks, custom data, steps, and the ids, times and confidence of messages and their parts. It repairs nothing;
+/// the [window](MessagesManager::to_raw) of a `BedrockMessage` is what Bedrock accepts.
+///
+/// [Losses](Export::losses) are summaries; text that was not heard; attachments that are not the user's, that are neither
+/// bytes nor at an `s3://` URL, or whose MIME type has no format in Converse; labels; the type of a failure and whether to
+/// retry; bytes in data.
+pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     let mut losses = Losses::default();
     let (mut system, mut messages) = (Items::default(), Items::default());
-    // Converse refuses two messages of one role in a row.
+    // Converse refuses two consecutive messages of one role.
     let mut turn: Option<(Role, Items)> = None;
-    let mut is_opening = true;
-    each_said(manager, &mut losses, |message, contents, losses| {
-        is_opening &= message.role() == Role::System;
-        if is_opening {
+    let mut is_start = true;
+    each_message(manager, &mut losses, |message, contents, losses| {
+        is_start &= message.role() == Role::System;
+        if is_start {
             return write_blocks(&mut system, message, &contents, losses);
         }
         let role = message.role();
@@ -36,7 +45,7 @@ pub(super) fn conversation<W: MessageWrapper>(manager: &MessagesManager<W>) -> E
     });
     close(&mut messages, turn);
     let system = Some(system).filter(|system| !system.is_empty()).map(Json::Written);
-    losses.beside(Json::object([("system", system), ("messages", Some(Json::Written(messages)))]).to_string())
+    losses.into_export(Json::object([("system", system), ("messages", Some(Json::Written(messages)))]).to_string())
 }
 
 fn close(messages: &mut Items, turn: Option<(Role, Items)>) {
@@ -45,75 +54,69 @@ fn close(messages: &mut Items, turn: Option<(Role, Items)>) {
 }
 
 fn write_blocks(blocks: &mut Items, message: &Message, contents: &[Content], losses: &mut Losses) {
-    let of = message.id();
     for content in contents {
         let block = match content {
-            // Converse takes attachments from the user only.
-            Content::Media(_) if message.role() != Role::User => Err(Lost::Media),
-            Content::Document(_) if message.role() != Role::User => Err(Lost::Document),
+            // Converse accepts attachments only from the user.
+            Content::Media(_) | Content::Document(_) if message.role() != Role::User => Err(Loss::Attachment),
             Content::Text(text) => Ok(wire::text(text)),
-            Content::Media(media) => write_media(media, of, losses),
-            Content::Document(document) => write_document(document, of, losses),
+            Content::Media(media) => write_media(media, losses),
+            Content::Document(document) => write_document(document, losses),
             Content::ToolCall(call) => {
-                let input = losses.plain(of, call.arguments());
+                let input = losses.plain(call.arguments());
                 Ok(wire::one("toolUse", wire::tool_use(call.id().as_str(), call.name().as_str(), input)))
             }
-            Content::ToolResult(result) => Ok(wire::one("toolResult", write_result(result, of, losses))),
-            Content::Unknown(_) => Err(Lost::Unknown),
+            Content::ToolResult(result) => Ok(wire::one("toolResult", write_result(result, losses))),
+            Content::Unknown(_) => Err(Loss::Unknown),
         };
         match block {
             Ok(block) => blocks.push(&block),
-            Err(lost) => losses.note(of, lost),
+            Err(loss) => losses.note(loss),
         }
     }
 }
 
-fn write_result<'a>(result: &'a ToolResult, of: MessageId, losses: &mut Losses) -> Json<'a> {
+fn write_result<'a>(result: &'a ToolResult, losses: &mut Losses) -> Json<'a> {
     let (content, status) = match result.outcome() {
         Outcome::Success(contents) => {
-            (contents.iter().filter_map(|content| write_content(content, of, losses)).collect(), "success")
+            (contents.iter().filter_map(|content| write_content(content, losses)).collect(), "success")
         }
         Outcome::Failure(error) => {
-            if error.error_type().is_some() || error.retryable().is_some() {
-                losses.note(of, Lost::Failure);
-            }
+            losses.note_failure(error);
             (Json::List(vec![wire::text(error.message())]), "error")
         }
     };
     wire::tool_result(result.tool_call_id().as_str(), content, Some(status))
 }
 
-fn write_content<'a>(content: &'a ResultContent, of: MessageId, losses: &mut Losses) -> Option<Json<'a>> {
+fn write_content<'a>(content: &'a ResultContent, losses: &mut Losses) -> Option<Json<'a>> {
     let block = match content {
         ResultContent::Text(text) => Ok(wire::text(text)),
-        ResultContent::Json(value) => Ok(wire::one("json", losses.plain(of, value))),
-        // A result has no block for sound.
-        ResultContent::Media(media) if media.kind == MediaKind::Audio => Err(Lost::Media),
-        ResultContent::Media(media) => write_media(media, of, losses),
-        ResultContent::Document(document) => write_document(document, of, losses),
-        ResultContent::Unknown(_) => Err(Lost::Unknown),
+        ResultContent::Json(value) => Ok(wire::one("json", losses.plain(value))),
+        // A result has no block for audio.
+        ResultContent::Media(media) if media.kind == MediaKind::Audio => Err(Loss::Attachment),
+        ResultContent::Media(media) => write_media(media, losses),
+        ResultContent::Document(document) => write_document(document, losses),
+        ResultContent::Unknown(_) => Err(Loss::Unknown),
     };
-    block.map_err(|lost| losses.note(of, lost)).ok()
+    block.map_err(|loss| losses.note(loss)).ok()
 }
 
-fn write_media<'a>(media: &'a Media, of: MessageId, losses: &mut Losses) -> Result<Json<'a>, Lost> {
-    let format = format(Some(media.kind), media.mime_type.as_deref()).ok_or(Lost::Media)?;
-    let source = write_source(&media.source).ok_or(Lost::Media)?;
-    if media.prompt_hint.is_some() || media.unknown.is_some() {
-        losses.note(of, Lost::Label);
-    }
+fn write_media<'a>(media: &'a Media, losses: &mut Losses) -> Result<Json<'a>, Loss> {
+    let format = format(Some(media.kind), media.mime_type.as_deref()).ok_or(Loss::Attachment)?;
+    let source = write_source(&media.source).ok_or(Loss::Attachment)?;
+    losses.note_labels(media);
     Ok(wire::one(media.kind.as_str(), wire::file(format, None, Some(source))))
 }
 
-fn write_document<'a>(document: &'a Document, of: MessageId, losses: &mut Losses) -> Result<Json<'a>, Lost> {
-    let format = format(None, document.mime_type.as_deref()).ok_or(Lost::Document)?;
-    let source = write_source(&document.source).ok_or(Lost::Document)?;
-    losses.note_some(of, Lost::Label, &document.unknown);
+fn write_document<'a>(document: &'a Document, losses: &mut Losses) -> Result<Json<'a>, Loss> {
+    let format = format(None, document.mime_type.as_deref()).ok_or(Loss::Attachment)?;
+    let source = write_source(&document.source).ok_or(Loss::Attachment)?;
+    losses.note_if(document.unknown.is_some(), Loss::Label);
     let name = document.title.as_deref().unwrap_or(UNTITLED);
     Ok(wire::one("document", wire::file(format, Some(name), Some(source))))
 }
 
-/// Where Bedrock finds data.
+/// Returns the source of data that Bedrock can read.
 fn write_source(source: &Source) -> Option<Json<'_>> {
     match source {
         Source::Bytes(bytes) => Some(wire::bytes(bytes)),

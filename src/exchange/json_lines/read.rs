@@ -1,4 +1,4 @@
-//! Reading lines.
+//! Reads lines.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use crate::clock::ManualClock;
 use crate::exchange::block;
 use crate::exchange::error::ExchangeError;
 use crate::exchange::failure::Failure;
-use crate::exchange::intake::{CallId, Intake, Moment, OwnId, Tool};
+use crate::exchange::importer::{CallId, Importer, Moment, OwnId, Tool};
 use crate::exchange::node::Node;
 use crate::exchange::options::ImportOptions;
-use crate::exchange::wrong::JsonKind;
+use crate::exchange::reason::JsonKind;
 use crate::exchange::{media, plain};
 use crate::manager::MessagesManager;
 use crate::message::{
@@ -29,8 +29,10 @@ struct Typed {
 enum Kind {
     User,
     Assistant,
+    #[serde(rename = "supervisor", alias = "system")]
     System,
     Document,
+    #[serde(rename = "invocation")]
     ToolCall,
     Result,
 }
@@ -44,29 +46,17 @@ impl Kind {
         }
     }
 
-    const fn keys(self) -> &'static [&'static str] {
+    const fn keys(self) -> &'static str {
         match self {
-            Self::User | Self::Assistant | Self::System => {
-                &["role", "content", "timestamp", "message_id", "confidence"]
-            }
-            Self::Document => &["role", "title", "content", "timestamp", "message_id", "confidence"],
-            Self::ToolCall => &["role", "identifier", "name", "arguments", "timestamp", "message_id", "confidence"],
-            Self::Result => &[
-                "role",
-                "invocation_id",
-                "content",
-                "error",
-                "error_type",
-                "retryable",
-                "timestamp",
-                "message_id",
-                "confidence",
-            ],
+            Self::User | Self::Assistant | Self::System => "role content timestamp message_id confidence",
+            Self::Document => "role title content timestamp message_id confidence",
+            Self::ToolCall => "role identifier name arguments timestamp message_id confidence",
+            Self::Result => "role invocation_id content error error_type retryable timestamp message_id confidence",
         }
     }
 }
 
-/// A line, whose keys depend on its role.
+/// A line. Its role decides which keys it may have.
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
 struct Line<'a> {
@@ -79,13 +69,13 @@ struct Line<'a> {
     name: Option<Tool>,
     #[serde(default, deserialize_with = "plain::present")]
     arguments: Option<&'a RawValue>,
-    tool_call_id: Option<CallId>,
+    invocation_id: Option<CallId>,
     error: Option<Text>,
     error_type: Option<Text>,
     retryable: Option<bool>,
 }
 
-/// What lines of one part have in common.
+/// The values that all lines of one part share.
 #[derive(PartialEq)]
 struct Head {
     role: Role,
@@ -94,7 +84,7 @@ struct Head {
     confidence: Option<Confidence>,
 }
 
-/// A part of a message. Its next line may follow.
+/// A part of a message. More of its lines may follow.
 struct Part<'a> {
     node: Node<'a, 'a>,
     head: Head,
@@ -117,25 +107,31 @@ fn read_confidence(node: &Node<'_, '_>) -> Result<Confidence, ExchangeError> {
     node.json().parse().map_err(|error: MessageError| node.error(error))
 }
 
-/// Reads all lines of a text.
-pub(super) fn lines<W: MessageWrapper>(
-    text: &str,
+/// Imports the conversation of lines in this format, with their times. Empty lines are skipped.
+///
+/// Returns an error if a line is not JSON, has an unknown role, lacks a key or has an unknown one, if a `message_id`
+/// appears in lines that are not consecutive, if lines with one `message_id` differ in their speaker, time or confidence,
+/// if a line holds something that cannot be kept, such as an image beside an error, or if the conversation refuses a
+/// message: a blank one, or a result without a call.
+pub fn import<W: MessageWrapper>(
+    lines: impl AsRef<[u8]>,
     options: &ImportOptions,
 ) -> Result<MessagesManager<W>, ExchangeError> {
+    let text = options.text(lines.as_ref())?;
     let clock = ManualClock::new(0);
-    let mut lines = Lines { intake: Intake::with_clock(options, Arc::new(clock.clone())), clock, part: None };
+    let mut lines = Lines { importer: Importer::with_clock(options, Arc::new(clock.clone())), clock, part: None };
     for line in text.split('\n').filter(|line| !line.trim().is_empty()) {
         lines.read(Node::parse(text, line)?)?;
     }
     lines.add_part()?;
-    Ok(lines.intake.into_manager())
+    Ok(lines.importer.into_manager())
 }
 
-/// The lines that were read.
+/// The lines read so far.
 struct Lines<'a, W> {
-    intake: Intake<W>,
+    importer: Importer<W>,
     clock: ManualClock,
-    /// The part of the last line, if that has an id.
+    /// The part of the last line, if the line has an id.
     part: Option<Part<'a>>,
 }
 
@@ -147,9 +143,8 @@ impl<'a, W: MessageWrapper> Lines<'a, W> {
         match &self.part {
             Some(part) if part.head.id != head.id => self.add_part()?,
             Some(part) if part.head != head => {
-                return Err(
-                    node.invalid("lines with one `message_id` need the same speaker, `timestamp` and `confidence`")
-                );
+                return Err(node
+                    .invalid("lines with one `message_id` must have the same speaker, `timestamp` and `confidence`"));
             }
             _ => {}
         }
@@ -159,13 +154,13 @@ impl<'a, W: MessageWrapper> Lines<'a, W> {
         if has_id { Ok(()) } else { self.add_part() }
     }
 
-    /// Adds the part before, which is complete.
+    /// Adds the last part, which is complete.
     fn add_part(&mut self) -> Result<(), ExchangeError> {
         let Some(Part { node, head, contents }) = self.part.take() else { return Ok(()) };
         self.clock.set(head.at_ms);
         let mut draft = Draft::new(head.role, contents);
         (draft.id, draft.confidence) = (head.id, head.confidence);
-        self.intake.add_draft(&node, draft)
+        self.importer.add_draft(&node, draft)
     }
 
     /// Reads the contents of a line, if it has any.
@@ -182,14 +177,14 @@ impl<'a, W: MessageWrapper> Lines<'a, W> {
                 let (CallId(id), Tool(name)) =
                     (node.need("identifier", line.identifier)?, node.need("name", line.name)?);
                 let arguments = node.under("arguments", node.need("arguments", line.arguments)?);
-                vec![self.intake.call(node, id, name, plain::read(&arguments)?)?.into()]
+                vec![self.importer.call(node, id, name, plain::read(&arguments)?)?.into()]
             }
             Kind::Result => {
-                let CallId(id) = node.need("invocation_id", line.tool_call_id)?;
+                let CallId(id) = node.need("invocation_id", line.invocation_id)?;
                 let contents = content.map(|content| one_or_more(&content, block::read_of_result)).transpose()?;
                 let failure = Failure { message: line.error, kind: line.error_type, retryable: line.retryable };
                 let outcome = failure.outcome(node, contents)?;
-                vec![self.intake.result(node, &id, node.need("content", outcome)?)?.into()]
+                vec![self.importer.result(node, &id, node.need("content", outcome)?)?.into()]
             }
             Kind::Assistant if content.is_none() => return Ok(None),
             Kind::User | Kind::Assistant | Kind::System => one_or_more(&node.need("content", content)?, block::read)?,
@@ -205,7 +200,7 @@ fn one_or_more<T>(
     if node.kind() == JsonKind::List { node.each(|item| read(&item)) } else { Ok(vec![read(node)?]) }
 }
 
-/// Reads the content of a document's line: a document, or a text that is one.
+/// Reads the content of a `document` line: a document, or a text that becomes one.
 fn read_document(node: &Node<'_, '_>, title: Option<Text>) -> Result<Document, ExchangeError> {
     #[derive(Deserialize)]
     struct Typed {
@@ -217,10 +212,10 @@ fn read_document(node: &Node<'_, '_>, title: Option<Text>) -> Result<Document, E
             let mime_type = node.object::<Typed>()?.mime_type.unwrap_or_else(|| block::PLAIN.into());
             media::document(Source::Bytes(text.as_bytes().into()), Some(mime_type), None)
         }
-        _ => return Err(node.invalid("a document is a text or a document")),
+        _ => return Err(node.invalid("a document line can hold only a text or a document")),
     };
     if document.title.is_some() && title.is_some() {
-        return Err(node.invalid("a document has one `title`"));
+        return Err(node.invalid("a document can have only one `title`"));
     }
     document.title = document.title.or(title);
     Ok(document)

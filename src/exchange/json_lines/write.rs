@@ -1,68 +1,76 @@
-//! Writing the lines of a message: those of each part have its id, time and confidence.
+//! Writes the lines of a message. The lines of each part have its id, time and confidence.
 
 use std::borrow::Cow;
 
 use crate::clock::write_moment;
 use crate::exchange::block::{self, Naming};
-use crate::exchange::export::{Losses, Lost};
+use crate::exchange::export::{Export, Loss, Losses, each_message};
 use crate::exchange::failure;
 use crate::exchange::json::Json;
-use crate::message::{Content, Document, Message, MessageId, Outcome, Part, Role, Source, ToolCall, ToolResult, Value};
+use crate::manager::MessagesManager;
+use crate::message::{
+    Content, Document, Message, MessageWrapper, Outcome, Part, Role, Source, ToolCall, ToolResult, Value,
+};
 
-/// Writes the lines of the heard contents of a message.
-pub(super) fn message(lines: &mut String, message: &Message, contents: &[Content], losses: &mut Losses) {
-    for (part, contents) in message.heard_parts(contents) {
-        write_part(lines, message, part, contents, losses);
-    }
+/// Exports the conversation.
+///
+/// [Losses](Export::losses) are summaries, text that was not heard, and bytes in data.
+pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
+    let (mut lines, mut losses) = (String::new(), Losses::default());
+    each_message(manager, &mut losses, |message, contents, losses| {
+        for (part, contents) in message.heard_parts(&contents) {
+            write_part(&mut lines, message, part, contents, losses);
+        }
+    });
+    losses.into_export(lines)
 }
 
 fn write_part(lines: &mut String, message: &Message, part: Part<'_>, contents: &[Content], losses: &mut Losses) {
-    let (of, role) = (message.id(), message.role());
+    let role = message.role();
     let (at, id) = (write_moment(part.created_ms()), part.id().to_string());
     let confidence = part.confidence().map(|confidence| Value::from(confidence.number().clone()));
-    let told: Vec<&Content> = contents.iter().filter(|content| losses.says_something(of, content)).collect();
+    let speaker = if role == Role::System { "supervisor" } else { role.as_str() };
+    let written: Vec<&Content> = contents.iter().filter(|content| losses.is_written(content)).collect();
     let mut line = |kind: &str, entries: Json<'_>| {
-        let behind = Json::object([
+        let common = Json::object([
             ("timestamp", Some(at.as_str().into())),
             ("message_id", Some(id.as_str().into())),
             ("confidence", confidence.as_ref().map(Json::Plain)),
         ]);
-        let line = Json::object([("role", Some(kind.into()))]).and(entries).and(behind);
+        let line = Json::object([("role", Some(kind.into()))]).and(entries).and(common);
         lines.push_str(&line.to_string());
         lines.push('\n');
     };
-    if !role.is_spoken() && told.len() > 1 {
-        // In lines of their own they would be several messages.
-        let blocks = told.iter().filter_map(|content| block::write(content, Naming::Unnamed, of, losses)).collect();
-        return line(role.as_str(), Json::object([("content", Some(blocks))]));
+    if !role.is_spoken() && written.len() > 1 {
+        // Separate lines would become several messages.
+        let blocks = written.iter().filter_map(|content| block::write(content, Naming::Unnamed, losses)).collect();
+        return line(speaker, Json::object([("content", Some(blocks))]));
     }
-    for content in told {
+    for content in written {
         match content {
-            Content::ToolCall(call) => line("invocation", tool_call(call, of, losses)),
-            Content::ToolResult(answer) => line("result", result(answer, of, losses)),
-            Content::Document(document) if role == Role::User => line("document", reference(document, of, losses)),
-            content => {
-                line(role.as_str(), Json::object([("content", block::write(content, Naming::Unnamed, of, losses))]))
-            }
+            Content::ToolCall(call) => line("invocation", tool_call(call, losses)),
+            Content::ToolResult(answer) => line("result", result(answer, losses)),
+            Content::Document(document) if role == Role::User => line("document", reference(document, losses)),
+            content => line(speaker, Json::object([("content", block::write(content, Naming::Unnamed, losses))])),
         }
     }
 }
 
-fn tool_call<'a>(call: &'a ToolCall, of: MessageId, losses: &mut Losses) -> Json<'a> {
-    losses.note_some(of, Lost::Unknown, &call.unknown);
+fn tool_call<'a>(call: &'a ToolCall, losses: &mut Losses) -> Json<'a> {
+    losses.note_if(call.unknown.is_some(), Loss::Unknown);
     Json::object([
         ("identifier", Some(call.id().as_str().into())),
         ("name", Some(call.name().as_str().into())),
-        ("arguments", Some(losses.plain(of, call.arguments()))),
+        ("arguments", Some(losses.plain(call.arguments()))),
     ])
 }
 
-fn result<'a>(result: &'a ToolResult, of: MessageId, losses: &mut Losses) -> Json<'a> {
-    losses.note_some(of, Lost::Unknown, &result.unknown);
+fn result<'a>(result: &'a ToolResult, losses: &mut Losses) -> Json<'a> {
+    losses.note_if(result.unknown.is_some(), Loss::Unknown);
     let outcome = match result.outcome() {
-        Outcome::Failure(error) => failure::entries(error, of, losses),
+        Outcome::Failure(error) => failure::entries(error, losses),
         Outcome::Success(contents) => {
-            let mut blocks = contents.iter().filter_map(|content| block::write_of_result(content, of, losses));
+            let mut blocks = contents.iter().filter_map(|content| block::write_of_result(content, losses));
             let content = match contents.len() {
                 1 => blocks.next().unwrap_or(Json::List(Vec::new())),
                 _ => blocks.collect(),
@@ -73,27 +81,27 @@ fn result<'a>(result: &'a ToolResult, of: MessageId, losses: &mut Losses) -> Jso
     Json::object([("invocation_id", Some(result.tool_call_id().as_str().into()))]).and(outcome)
 }
 
-/// A document of the user's.
-fn reference<'a>(document: &'a Document, of: MessageId, losses: &mut Losses) -> Json<'a> {
+/// Returns the entries of a document of the user.
+fn reference<'a>(document: &'a Document, losses: &mut Losses) -> Json<'a> {
     let mime_type = document.mime_type.as_deref();
-    let content = match words(document) {
-        Some((key, words)) => {
-            losses.note_some(of, Lost::Unknown, &document.unknown);
+    let content = match document_text(document) {
+        Some((key, text)) => {
+            losses.note_if(document.unknown.is_some(), Loss::Unknown);
             let named = mime_type.filter(|mime_type| *mime_type != block::PLAIN);
             Json::object([
                 ("type", Some("text".into())),
-                (key, Some(Json::text(words))),
+                (key, Some(text.into())),
                 ("mime_type", named.map(Json::from)),
             ])
         }
         None => Json::object([("type", Some("document".into()))])
-            .and(block::document_entries(document, of, losses).without("title")),
+            .and(block::document_entries(document, losses).without("title")),
     };
     Json::object([("title", document.title.as_ref().map(Json::from)), ("content", Some(content))])
 }
 
-/// The words of a document that is a text, or where they are, with their key.
-fn words(document: &Document) -> Option<(&'static str, Cow<'_, str>)> {
+/// Returns the text of a document, or its id in a content store, with the key of either.
+fn document_text(document: &Document) -> Option<(&'static str, Cow<'_, str>)> {
     if !document.mime_type.as_ref().is_some_and(|mime_type| mime_type.starts_with("text/")) {
         return None;
     }

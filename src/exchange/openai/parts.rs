@@ -6,22 +6,19 @@ use serde::Deserialize;
 
 use crate::exchange::block::text_block;
 use crate::exchange::error::{ExchangeError, Problem};
-use crate::exchange::export::{Losses, Lost};
+use crate::exchange::export::{Loss, Losses};
+use crate::exchange::importer::Typed;
 use crate::exchange::json::Json;
-use crate::exchange::media::{self, decoded, located};
+use crate::exchange::media::{self, decode, located};
 use crate::exchange::node::Node;
+use crate::exchange::reason::JsonKind;
 use crate::exchange::window::{Fit, is_web, known_image, unavailable};
-use crate::exchange::wrong::JsonKind;
-use crate::message::{Content, Document, Map, Media, MediaKind, MessageId, Role, Source, Text, Value, is_blank};
+use crate::message::{Content, Document, Map, Media, MediaKind, Role, Source, Text, Value, is_blank};
 
-/// How closely a model is to look at an image. Media keep it as what a newer version may know.
+/// The key of the detail level of an image. Media keep it as an unknown entry.
 const DETAIL: &str = "detail";
-const AUDIO_FORMATS: [(&str, &str); 2] = [("wav", "audio/wav"), ("mp3", "audio/mpeg")];
-
-#[derive(Deserialize)]
-struct Part {
-    r#type: Kind,
-}
+const WAV: &str = "audio/wav";
+const MP3: &str = "audio/mpeg";
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -66,7 +63,7 @@ struct File<'a> {
     file_id: Option<Cow<'a, str>>,
 }
 
-/// Reads a `content`: nothing, one text, or a list of parts.
+/// Reads a `content`: a text or a list of parts.
 pub(super) fn read(node: &Node<'_, '_>) -> Result<Vec<Content>, ExchangeError> {
     match node.kind() {
         JsonKind::String => Ok(vec![Content::Text(node.text()?)]),
@@ -76,12 +73,12 @@ pub(super) fn read(node: &Node<'_, '_>) -> Result<Vec<Content>, ExchangeError> {
 }
 
 fn read_part(node: &Node<'_, '_>) -> Result<Content, ExchangeError> {
-    match node.object::<Part>()?.r#type {
-        Kind::Text => Ok(Content::Text(node.last_of(&["type", "text"])?.text()?)),
-        Kind::Refusal => Ok(Content::Text(node.last_of(&["type", "refusal"])?.text()?)),
-        Kind::ImageUrl => image(&node.last_of(&["type", "image_url"])?),
-        Kind::InputAudio => audio(&node.last_of(&["type", "input_audio"])?),
-        Kind::File => file(&node.last_of(&["type", "file"])?),
+    match node.object::<Typed<Kind>>()?.r#type {
+        Kind::Text => Ok(Content::Text(node.last_of("type text")?.text()?)),
+        Kind::Refusal => Ok(Content::Text(node.last_of("type refusal")?.text()?)),
+        Kind::ImageUrl => image(&node.last_of("type image_url")?),
+        Kind::InputAudio => audio(&node.last_of("type input_audio")?),
+        Kind::File => file(&node.last_of("type file")?),
     }
 }
 
@@ -96,10 +93,10 @@ fn image(node: &Node<'_, '_>) -> Result<Content, ExchangeError> {
 
 fn audio(node: &Node<'_, '_>) -> Result<Content, ExchangeError> {
     let audio: Audio<'_> = node.object()?;
-    let data = decoded(&audio.data).map_err(|problem| node.error(problem))?;
+    let data = decode(&audio.data).map_err(|problem| node.error(problem))?;
     let mime_type = match audio.format {
-        AudioFormat::Wav => "audio/wav",
-        AudioFormat::Mp3 => "audio/mpeg",
+        AudioFormat::Wav => WAV,
+        AudioFormat::Mp3 => MP3,
     };
     Ok(media::media(MediaKind::Audio, Source::Bytes(data), Some(mime_type.into()), None).into())
 }
@@ -107,19 +104,19 @@ fn audio(node: &Node<'_, '_>) -> Result<Content, ExchangeError> {
 fn file(node: &Node<'_, '_>) -> Result<Content, ExchangeError> {
     let file: File<'_> = node.object()?;
     if file.file_id.is_some() {
-        return Err(node.error(Problem::not_kept("a file that only its own service has")));
+        return Err(node.error(Problem::not_kept("a file stored at OpenAI")));
     }
     let data = node.need("file_data", file.file_data)?;
     let found = if data.starts_with("data:") {
         located(&data)
     } else {
-        decoded(&data).map(|bytes| (Source::Bytes(bytes), None))
+        decode(&data).map(|bytes| (Source::Bytes(bytes), None))
     };
     let (source, mime_type) = found.map_err(|problem| node.error(problem))?;
     Ok(media::document(source, mime_type, file.filename).into())
 }
 
-/// Writes the parts of a message: one text as it is, others as a list.
+/// Writes the parts of a message: a single text as a string, others as a list.
 pub(super) fn write(mut parts: Vec<Json<'_>>) -> Json<'_> {
     match parts.as_mut_slice() {
         [] => Json::Null,
@@ -130,34 +127,26 @@ pub(super) fn write(mut parts: Vec<Json<'_>>) -> Json<'_> {
     }
 }
 
-/// Writes a part of what somebody of `role` says. Returns nothing where OpenAI has no words for it.
-pub(super) fn part<'a>(
-    content: &'a Content,
-    role: Role,
-    fit: Fit,
-    of: MessageId,
-    losses: &mut Losses,
-) -> Option<Json<'a>> {
-    let (written, kind, lost) = match content {
+/// Writes a part of a message of `role`. Returns `None` if OpenAI cannot express it.
+pub(super) fn part<'a>(content: &'a Content, role: Role, fit: Fit, losses: &mut Losses) -> Option<Json<'a>> {
+    let (written, kind) = match content {
         Content::Text(text) => return Some(text_block(text.as_str())),
-        Content::Media(media) => (media_part(media, fit, of, losses), media.kind.as_str(), Lost::Media),
-        Content::Document(document) => (document_part(document, fit, of, losses), "document", Lost::Document),
-        // Calls and results are no parts.
+        Content::Media(media) => (media_part(media, fit, losses), media.kind.as_str()),
+        Content::Document(document) => (document_part(document, fit, losses), "document"),
+        // Calls and results are not parts.
         Content::ToolCall(_) | Content::ToolResult(_) => return None,
         Content::Unknown(_) => {
-            losses.note(of, Lost::Unknown);
+            losses.note(Loss::Unknown);
             return None;
         }
     };
-    // Only the user sends what is no text.
+    // OpenAI accepts attachments only from the user.
     let written = written.filter(|_| role == Role::User);
-    if written.is_none() {
-        losses.note(of, lost);
-    }
+    losses.note_if(written.is_none(), Loss::Attachment);
     written.or_else(|| (fit == Fit::Window).then(|| unavailable(kind)))
 }
 
-fn media_part<'a>(media: &'a Media, fit: Fit, of: MessageId, losses: &mut Losses) -> Option<Json<'a>> {
+fn media_part<'a>(media: &'a Media, fit: Fit, losses: &mut Losses) -> Option<Json<'a>> {
     match (media.kind, &media.source) {
         (MediaKind::Image, source) => {
             let url = match (source, fit) {
@@ -171,37 +160,36 @@ fn media_part<'a>(media: &'a Media, fit: Fit, of: MessageId, losses: &mut Losses
             };
             let detail = media.unknown.as_ref().and_then(|unknown| unknown.get(DETAIL)).and_then(Value::as_str);
             let others = media.unknown.as_ref().map_or(0, |unknown| unknown.len()) > usize::from(detail.is_some());
-            let untold = media.mime_type.is_some() && !matches!(media.source, Source::Bytes(_));
-            if media.prompt_hint.is_some() || others || untold {
-                losses.note(of, Lost::Label);
-            }
+            let has_lost_type = media.mime_type.is_some() && !matches!(media.source, Source::Bytes(_));
+            losses.note_if(media.prompt_hint.is_some() || others || has_lost_type, Loss::Label);
             Some(of_type("image_url", Json::object([("url", Some(url)), (DETAIL, detail.map(Json::from))])))
         }
         (MediaKind::Audio, Source::Bytes(bytes)) if fit == Fit::Conversation || !bytes.is_empty() => {
-            let told = media.mime_type.as_deref()?;
-            let (format, _) = AUDIO_FORMATS.iter().find(|(_, mime_type)| *mime_type == told)?;
-            if media.prompt_hint.is_some() || media.unknown.is_some() {
-                losses.note(of, Lost::Label);
-            }
-            let audio = Json::object([("data", Some(Json::Bytes(bytes))), ("format", Some((*format).into()))]);
+            let format = match media.mime_type.as_deref()? {
+                WAV => "wav",
+                MP3 => "mp3",
+                _ => return None,
+            };
+            losses.note_labels(media);
+            let audio = Json::object([("data", Some(Json::Bytes(bytes))), ("format", Some(format.into()))]);
             Some(of_type("input_audio", audio))
         }
         _ => None,
     }
 }
 
-fn document_part<'a>(document: &'a Document, fit: Fit, of: MessageId, losses: &mut Losses) -> Option<Json<'a>> {
+fn document_part<'a>(document: &'a Document, fit: Fit, losses: &mut Losses) -> Option<Json<'a>> {
     let Source::Bytes(bytes) = &document.source else { return None };
     let (data, title) = match (fit, &document.mime_type) {
         (Fit::Conversation, Some(mime_type)) => (Json::DataUrl(mime_type.as_str().into(), bytes), None),
         (Fit::Conversation, None) => (Json::Bytes(bytes), None),
         (Fit::Window, _) => {
-            // The one type that OpenAI takes, and only with a name.
+            // OpenAI accepts only this type, and requires a name.
             document.known_type().filter(|known| known == "application/pdf")?;
             (Json::DataUrl("application/pdf".into(), bytes), Some("document.pdf".into()))
         }
     };
-    losses.note_some(of, Lost::Label, &document.unknown);
+    losses.note_if(document.unknown.is_some(), Loss::Label);
     let title =
         document.title.as_ref().filter(|title| !is_blank(title) || fit == Fit::Conversation).map(Json::from).or(title);
     Some(of_type("file", Json::object([("filename", title), ("file_data", Some(data))])))

@@ -1,4 +1,4 @@
-//! Reading chat messages.
+//! Reads chat messages.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::parts;
 use crate::exchange::error::{ExchangeError, Problem};
-use crate::exchange::intake::{CallId, Intake, Tool};
+use crate::exchange::importer::{CallId, Importer, Tool};
 use crate::exchange::node::Node;
 use crate::exchange::options::ImportOptions;
 use crate::exchange::plain;
@@ -63,30 +63,41 @@ struct Called<'a> {
     arguments: &'a RawValue,
 }
 
-pub(super) fn conversation<W: MessageWrapper>(
-    node: &Node<'_, '_>,
+/// Imports a list of chat messages, or an object that has the list under `messages`. Other keys of the object are skipped.
+///
+/// - `system` and `developer` become system messages. A `user` message after results of tools is merged with them.
+/// - `content` is a text or a list of parts: `text`, `refusal` (which becomes a text), `image_url` (a `data:` URL becomes
+///   bytes with a MIME type; `detail` is kept), `input_audio`, and `file` with its data.
+/// - `arguments` of a call are JSON in a string; an empty one is `{}`. A call whose id belongs to an answered call gets
+///   another id: `call_1-2`. A result is paired by `tool_call_id` and gets the name of its call.
+///
+/// Returns an error if the text is not of this form, if it holds something that cannot be kept, such as a `name` or the
+/// value of an unknown key, or if the conversation refuses a message: a result before its call, a second result, a blank
+/// message.
+pub fn import<W: MessageWrapper>(
+    json: impl AsRef<[u8]>,
     options: &ImportOptions,
 ) -> Result<MessagesManager<W>, ExchangeError> {
     // OpenAI has no `system` beside the messages.
-    Intake::request(options, node, |_, _| Ok(()), add)
+    Importer::import_request(json.as_ref(), options, |_, _| Ok(()), add_message)
 }
 
-fn add<W: MessageWrapper>(intake: &mut Intake<W>, node: &Node<'_, '_>) -> Result<(), ExchangeError> {
-    let message: Message<'_> = node.object_of(&["role", "content", "name", "tool_calls", "tool_call_id", "refusal"])?;
+fn add_message<W: MessageWrapper>(importer: &mut Importer<W>, node: &Node<'_, '_>) -> Result<(), ExchangeError> {
+    let message: Message<'_> = node.object_of("role content name tool_calls tool_call_id refusal")?;
     let role = match message.role {
-        Speaker::Tool => return add_result(intake, node, message),
+        Speaker::Tool => return add_result(importer, node, message),
         Speaker::System => Role::System,
         Speaker::User => Role::User,
         Speaker::Assistant => Role::Assistant,
     };
     if message.tool_call_id.is_some() {
-        return Err(node.invalid("only tool messages have a `tool_call_id`"));
+        return Err(node.invalid("only tool messages can have a `tool_call_id`"));
     }
     if message.name.is_some() {
         return Err(node.error(Problem::not_kept("the name of a participant")));
     }
     if role != Role::Assistant && (message.tool_calls.is_some() || message.refusal.is_some()) {
-        return Err(node.invalid("only assistant messages have `tool_calls` or a `refusal`"));
+        return Err(node.invalid("only assistant messages can have `tool_calls` or a `refusal`"));
     }
     if role != Role::Assistant {
         node.need("content", message.content)?;
@@ -95,23 +106,23 @@ fn add<W: MessageWrapper>(intake: &mut Intake<W>, node: &Node<'_, '_>) -> Result
     contents.extend(message.refusal.map(Content::Text));
     if let Some(calls) = message.tool_calls {
         node.under("tool_calls", calls).each(|call| {
-            contents.push(read_call(intake, &call)?);
+            contents.push(read_call(importer, &call)?);
             Ok(())
         })?;
     }
-    intake.add(node, role, contents)
+    importer.add(node, role, contents)
 }
 
 fn contents(node: &Node<'_, '_>, content: Option<&RawValue>) -> Result<Vec<Content>, ExchangeError> {
     content.map_or_else(|| Ok(Vec::new()), |content| parts::read(&node.under("content", content)))
 }
 
-fn read_call<W: MessageWrapper>(intake: &mut Intake<W>, node: &Node<'_, '_>) -> Result<Content, ExchangeError> {
+fn read_call<W: MessageWrapper>(importer: &mut Importer<W>, node: &Node<'_, '_>) -> Result<Content, ExchangeError> {
     let call: Call<'_> = node.object()?;
     let function = node.under("function", call.function);
     let called: Called<'_> = function.object()?;
     let arguments = read_arguments(&function.under("arguments", called.arguments))?;
-    Ok(intake.call(node, call.id.0, called.name.0, arguments)?.into())
+    Ok(importer.call(node, call.id.0, called.name.0, arguments)?.into())
 }
 
 fn read_arguments(node: &Node<'_, '_>) -> Result<Value, ExchangeError> {
@@ -122,25 +133,25 @@ fn read_arguments(node: &Node<'_, '_>) -> Result<Value, ExchangeError> {
 }
 
 fn add_result<W: MessageWrapper>(
-    intake: &mut Intake<W>,
+    importer: &mut Importer<W>,
     node: &Node<'_, '_>,
     message: Message<'_>,
 ) -> Result<(), ExchangeError> {
     let CallId(id) = node.need("tool_call_id", message.tool_call_id)?;
     node.need("content", message.content)?;
     let contents = contents(node, message.content)?;
-    // An empty string is how OpenAI says nothing.
-    let says_nothing = message.content.is_some_and(|content| content.get() == "\"\"");
-    let parts = contents.into_iter().filter(|_| !says_nothing).filter_map(as_result).collect();
-    let result = intake.result(node, &id, Outcome::Success(parts))?;
+    // OpenAI writes a result without parts as an empty string.
+    let is_empty = message.content.is_some_and(|content| content.get() == "\"\"");
+    let parts = contents.into_iter().filter(|_| !is_empty).filter_map(result_part).collect();
+    let result = importer.result(node, &id, Outcome::Success(parts))?;
     if message.name.is_some_and(|name| name.as_str() != result.name().as_str()) {
-        return Err(node.invalid("`name` is that of another tool than was called"));
+        return Err(node.invalid("`name` differs from the name of the called tool"));
     }
-    intake.add(node, Role::User, vec![result.into()])
+    importer.add(node, Role::User, vec![result.into()])
 }
 
-/// A part as one of a result. Every part that is read can be one.
-fn as_result(content: Content) -> Option<ResultContent> {
+/// Returns a part of a message as a part of a result. Every part that is read can be one.
+fn result_part(content: Content) -> Option<ResultContent> {
     match content {
         Content::Text(text) => Some(ResultContent::Text(text)),
         Content::Media(media) => Some(ResultContent::Media(media)),

@@ -1,10 +1,10 @@
-//! Writing chat messages.
+//! Writes chat messages.
 
 use std::collections::HashMap;
 
 use super::parts;
 use crate::exchange::block::text_block;
-use crate::exchange::export::{Export, Losses, Lost, each_said, role_for_provider, role_name};
+use crate::exchange::export::{Export, Loss, Losses, each_message, role_for_provider, role_name};
 use crate::exchange::json::{Items, Json};
 use crate::exchange::window::{Fit, unavailable};
 use crate::manager::MessagesManager;
@@ -12,35 +12,55 @@ use crate::message::{
     Content, Message, MessageId, MessageWrapper, Outcome, ResultContent, ToolCall, ToolCallId, ToolResult, is_blank,
 };
 
-pub(super) fn conversation<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
+/// Exports the whole conversation as a list of chat messages that OpenAI accepts.
+///
+/// - System messages are `system`. A message of several texts has them as parts.
+/// - The export holds only complete pairs: a call that has a result, and the result directly after it as a `tool` message.
+///   An empty result is `""`.
+/// - The [role hint](crate::message::Decision::role_hint) of a message without calls and results is its role, unless the
+///   hint is `tool`.
+/// - The export always leaves out fakes, marks, custom data, steps, and the ids, times and confidence of messages and
+///   their parts.
+///
+/// [Losses](Export::losses) are summaries; text that was not heard; calls without a result; the order, if an assistant
+/// spoke after a call or a result came late; attachments that are not in the user's own messages, as in results; video,
+/// attachments that are neither bytes nor an image's URL, and audio that is neither `audio/wav` nor `audio/mpeg`; labels;
+/// that a result is data or a failure, because it is a text here; bytes in arguments.
+pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     let mut losses = Losses::default();
     let mut chat = Chat::new(Fit::Conversation, manager.all().map(W::message));
-    each_said(manager, &mut losses, |message, contents, losses| chat.write(message, &contents, losses));
-    losses.beside(chat.items.to_list())
+    each_message(manager, &mut losses, |message, contents, losses| chat.write(message, &contents, losses));
+    losses.into_export(chat.items.to_list())
 }
 
-pub(super) fn window<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
+/// Writes the [window](MessagesManager::messages), which is what the model gets now, as the `messages` of a request.
+///
+/// All system instructions come first, then the messages of the window. Each call is followed by its result, and no text
+/// is blank. Attachments that OpenAI does not accept become a text: `[image: not available to the model]`. The role hint
+/// applies as in [`export`].
+///
+/// [Losses](Export::losses) are as in [`export`]. The summary is among them: pass
+/// [`last_summary`](MessagesManager::last_summary) to the model in an instruction of your own, marked as data.
+pub fn window<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     let mut losses = Losses::default();
-    if let Some(summary) = manager.last_summary() {
-        losses.note(summary.id(), Lost::Summary);
-    }
+    losses.note_summary(manager);
     let window: Vec<_> = manager.messages().collect();
     let mut chat = Chat::new(Fit::Window, window.iter().map(|wrapper| wrapper.message()));
     for message in manager.system_messages().map(W::message).chain(window.iter().map(|wrapper| wrapper.message())) {
         chat.write(message, message.contents(), &mut losses);
     }
-    losses.beside(chat.items.to_list())
+    losses.into_export(chat.items.to_list())
 }
 
 /// The chat messages written so far.
 struct Chat<'m> {
     items: Items,
     fit: Fit,
-    /// The result of each answered call: its number in the list, and the message that holds it.
+    /// The result of each answered call, with its position among the results and the message that holds it.
     results: HashMap<&'m ToolCallId, (usize, MessageId, &'m ToolResult)>,
-    /// How often somebody spoke.
+    /// The number of messages written, without results.
     turns: usize,
-    /// The turn after which each result was written.
+    /// The value of `turns` when each result was written.
     written: HashMap<&'m ToolCallId, usize>,
 }
 
@@ -52,25 +72,26 @@ impl<'m> Chat<'m> {
         Self { items: Items::default(), fit, results: numbered.collect(), turns: 0, written: HashMap::new() }
     }
 
-    /// Writes what was said in a message, then the results of its calls.
+    /// Writes a message, then the results of its calls.
     fn write(&mut self, message: &Message, contents: &[Content], losses: &mut Losses) {
-        let (of, role) = (message.id(), role_for_provider(message));
+        losses.set_message(message.id());
+        let role = role_for_provider(message);
         let (mut said, mut calls): (Vec<Json<'_>>, Vec<&ToolCall>) = (Vec::new(), Vec::new());
         for content in contents {
             match content {
                 Content::ToolCall(call) if self.results.contains_key(call.id()) => calls.push(call),
-                Content::ToolCall(_) => losses.note(of, Lost::ToolCall),
+                Content::ToolCall(_) => losses.note(Loss::ToolCall),
                 Content::ToolResult(result) => {
-                    // It was written right after its call.
+                    // The result was written directly after its call.
                     let turn = self.written.get(result.tool_call_id());
                     if turn != Some(&self.turns) || !said.is_empty() {
-                        losses.note(of, if turn.is_none() { Lost::ToolResult } else { Lost::Order });
+                        losses.note(if turn.is_none() { Loss::ToolCall } else { Loss::Order });
                     }
                 }
                 content => {
-                    let part = parts::part(content, role, self.fit, of, losses);
+                    let part = parts::part(content, role, self.fit, losses);
                     if part.is_some() && !calls.is_empty() {
-                        losses.note(of, Lost::Order);
+                        losses.note(Loss::Order);
                     }
                     said.extend(part);
                 }
@@ -80,7 +101,7 @@ impl<'m> Chat<'m> {
             return;
         }
         self.turns += 1;
-        let written = calls.iter().map(|call| write_call(call, of, losses)).collect();
+        let written = calls.iter().map(|call| write_call(call, losses)).collect();
         self.items.push(&Json::object([
             ("role", Some(role_name(role).into())),
             ("content", Some(parts::write(said))),
@@ -89,19 +110,20 @@ impl<'m> Chat<'m> {
         let mut results: Vec<_> = calls.iter().filter_map(|call| self.results.get(call.id()).copied()).collect();
         results.sort_unstable_by_key(|(at, ..)| *at);
         for (_, of, result) in results {
+            losses.set_message(of);
             self.written.insert(result.tool_call_id(), self.turns);
-            self.items.push(&self.result(result, of, losses));
+            self.items.push(&self.result(result, losses));
         }
     }
 
-    fn result<'a>(&self, result: &'a ToolResult, of: MessageId, losses: &mut Losses) -> Json<'a> {
+    fn result<'a>(&self, result: &'a ToolResult, losses: &mut Losses) -> Json<'a> {
         let content = match result.outcome() {
             Outcome::Success(contents) => {
-                let told = contents.iter().filter_map(|content| self.part_of_result(content, of, losses)).collect();
-                match parts::write(told) {
-                    // OpenAI refuses a list of nothing.
+                let parts = contents.iter().filter_map(|content| self.result_part(content, losses)).collect();
+                match parts::write(parts) {
+                    // OpenAI refuses an empty list.
                     Json::Null => "".into(),
-                    // Read again, an empty string is no text at all.
+                    // An import reads an empty string as no text at all.
                     Json::Text(text) if text.is_empty() && self.fit == Fit::Conversation => {
                         Json::List(vec![text_block(text)])
                     }
@@ -109,7 +131,7 @@ impl<'m> Chat<'m> {
                 }
             }
             Outcome::Failure(error) => {
-                losses.note(of, Lost::Failure);
+                losses.note(Loss::Failure);
                 error.message().into()
             }
         };
@@ -120,28 +142,27 @@ impl<'m> Chat<'m> {
         ])
     }
 
-    /// A tool gives back texts only.
-    fn part_of_result<'a>(&self, content: &'a ResultContent, of: MessageId, losses: &mut Losses) -> Option<Json<'a>> {
-        let (kind, lost) = match content {
+    /// Writes a part of a result, which is always a text.
+    fn result_part<'a>(&self, content: &'a ResultContent, losses: &mut Losses) -> Option<Json<'a>> {
+        let (kind, loss) = match content {
             ResultContent::Text(text) if self.fit == Fit::Window && is_blank(text) => return None,
             ResultContent::Text(text) => return Some(text_block(text.as_str())),
             ResultContent::Json(value) => {
-                losses.note(of, Lost::ResultJson);
-                return Some(text_block(losses.plain(of, value).to_string()));
+                losses.note(Loss::ValueType);
+                return Some(text_block(losses.plain(value).to_string()));
             }
-            ResultContent::Media(media) => (media.kind.as_str(), Lost::Media),
-            ResultContent::Document(_) => ("document", Lost::Document),
-            ResultContent::Unknown(_) => ("result", Lost::Unknown),
+            ResultContent::Media(media) => (media.kind.as_str(), Loss::Attachment),
+            ResultContent::Document(_) => ("document", Loss::Attachment),
+            ResultContent::Unknown(_) => ("result", Loss::Unknown),
         };
-        losses.note(of, lost);
+        losses.note(loss);
         (self.fit == Fit::Window).then(|| unavailable(kind))
     }
 }
 
-fn write_call<'a>(call: &'a ToolCall, of: MessageId, losses: &mut Losses) -> Json<'a> {
-    let arguments = losses.plain(of, call.arguments()).to_string();
-    let function =
-        Json::object([("name", Some(call.name().as_str().into())), ("arguments", Some(Json::text(arguments)))]);
+fn write_call<'a>(call: &'a ToolCall, losses: &mut Losses) -> Json<'a> {
+    let arguments = losses.plain(call.arguments()).to_string();
+    let function = Json::object([("name", Some(call.name().as_str().into())), ("arguments", Some(arguments.into()))]);
     Json::object([
         ("id", Some(call.id().as_str().into())),
         ("type", Some("function".into())),

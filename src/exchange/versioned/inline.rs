@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use crate::manager::MessagesManager;
 use crate::message::{Content, MessageWrapper, Role, ToolCallId, ToolResult};
 
-/// The results that open the user message right after their calls, in the order of the calls: a reader puts them there
-/// when it finds them beside the calls.
+/// Returns the results that open the user message directly after their calls, in the order of the calls. An import puts
+/// results there if they are beside their calls.
 pub(super) fn results<W: MessageWrapper>(manager: &MessagesManager<W>) -> HashMap<&ToolCallId, &ToolResult> {
     let mut inline = HashMap::new();
-    // The calls of the assistant's last answer, and from where on they may be answered.
+    // The calls of the assistant's last message, and the first of them that may still be answered inline.
     let mut asked: Vec<&ToolCallId> = Vec::new();
     let mut from = 0;
     let mut last = None;
@@ -22,7 +22,7 @@ pub(super) fn results<W: MessageWrapper>(manager: &MessagesManager<W>) -> HashMa
         if last.replace(role) != Some(role) && role != Role::User {
             (asked, from) = (Vec::new(), 0);
         }
-        // Calls are always heard.
+        // Barge-in cuts only texts, never calls or results.
         for content in message.contents() {
             match content {
                 Content::ToolCall(tool_call) => asked.push(tool_call.id()),

@@ -1,4 +1,4 @@
-//! The versioned JSON of a list of messages: a text, an instruction, or a tool call with its result, each with its `type`.
+//! Versioned JSON: a list of texts, instructions and tool calls with their results, each with its `type`.
 //!
 //! ```json
 //! { "messages": [
@@ -9,23 +9,23 @@
 //!   "version": "1.0" }
 //! ```
 //!
-//! The `message` of a tool call is the assistant's text before it. Further keys:
+//! The `message` of a tool call is the assistant's text before it. More rules:
 //!
-//! - `"continues": true` marks an item of the same message as the item before it: the second of several parallel calls, a
-//!   text after a call, another part of an instruction.
-//! - A call without a result has neither `result` nor `error`. A result that comes later, or among words, is a
+//! - `"continues": true` marks an item that belongs to the same message as the item before it: the second of several
+//!   parallel calls, a text after a call, another part of an instruction.
+//! - A call without a result has neither `result` nor `error`. A result that comes later, or among texts, is a
 //!   `ToolResultMessage`: `tool_name`, `tool_call_id`, `result`, `error`, and `role` `user`.
-//! - `result` is one text, or data, or `null` for nothing. Of anything else it is `null`, and `result_contents` lists the
-//!   parts: each with a `type` that is `text` (with `text`), `json` (with `json`), or one of media and documents.
-//! - `error` is the message for the model, with `error_type` and `retryable` where these are known. A `result` beside it is
-//!   appended to it.
+//! - `result` is one text, or data, or `null` if the result is empty. Otherwise it is `null`, and `result_contents` lists
+//!   the parts. Each has the `type` `text` (with `text`), `json` (with `json`), or that of an attachment.
+//! - `error` is the message for the model, with `error_type` and `retryable` if known. A `result` beside it is appended to
+//!   it.
 //! - `ImageMessage`, `AudioMessage`, `VideoMessage` and `DocumentMessage` have one of `url`, `data` (base64) and
-//!   `content_id` (in a content store), `mime_type`, `id` and `prompt_hint` or `title` where known, and a `role`.
+//!   `content_id` (in a content store), `mime_type`, `id` and `prompt_hint` or `title` if known, and a `role`.
 //!
-//! Always left out are ids, times, marks, decisions and custom data: only records have them.
+//! An export always leaves out ids, times, marks, decisions and custom data. Only records keep them.
 //!
 //! ```
-//! use verbale::exchange::versioned;
+//! use verbale::exchange::{ImportOptions, versioned};
 //! use verbale::{MessagesManager, PlainMessage};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -34,7 +34,7 @@
 //! let export = versioned::export(&manager);
 //! assert_eq!(export.text, r#"{"messages":[{"type":"TextMessage","text":"Hi, there","role":"user"}],"version":"1.0"}"#);
 //! assert!(export.losses.is_empty());
-//! let imported: MessagesManager<PlainMessage> = versioned::import(&export.text)?;
+//! let imported: MessagesManager<PlainMessage> = versioned::import(&export.text, &ImportOptions::default())?;
 //! assert_eq!(versioned::export(&imported), export);
 //! # Ok(()) }
 //! ```
@@ -43,37 +43,5 @@ mod inline;
 mod read;
 mod write;
 
-use super::error::ExchangeError;
-use super::export::{Export, Losses, each_said};
-use super::json::Json;
-use super::options::ImportOptions;
-use crate::manager::MessagesManager;
-use crate::message::MessageWrapper;
-
-/// Exports the conversation.
-///
-/// [Losses](Export::losses) are summaries, what was not heard, the ids, times and confidence of the parts of merged messages,
-/// and bytes in data.
-pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
-    let mut losses = Losses::default();
-    let mut items = write::Items::new(inline::results(manager));
-    each_said(manager, &mut losses, |message, contents, losses| items.write(message, &contents, losses));
-    let messages = Json::Written(items.into_list());
-    losses.beside(Json::object([("messages", Some(messages)), ("version", Some("1.0".into()))]).to_string())
-}
-
-/// Imports a conversation.
-///
-/// Returns an error if the version is another one, if an item has an unknown type, lacks a key or has an unknown one, or if
-/// the conversation refuses a message: one that says nothing, or a result without a call.
-pub fn import<W: MessageWrapper>(json: impl AsRef<[u8]>) -> Result<MessagesManager<W>, ExchangeError> {
-    import_with(json, &ImportOptions::default())
-}
-
-/// Imports as [`import`] does, with options.
-pub fn import_with<W: MessageWrapper>(
-    json: impl AsRef<[u8]>,
-    options: &ImportOptions,
-) -> Result<MessagesManager<W>, ExchangeError> {
-    options.read(json.as_ref(), |node| read::list(&node, options))
-}
+pub use read::import;
+pub use write::export;

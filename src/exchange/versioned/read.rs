@@ -1,4 +1,4 @@
-//! Reading a list of messages.
+//! Reads a list of messages.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -6,15 +6,15 @@ use serde_json::value::RawValue;
 use crate::exchange::block;
 use crate::exchange::error::ExchangeError;
 use crate::exchange::failure::Failure;
-use crate::exchange::intake::{CallId, Intake, Speaker, Tool};
+use crate::exchange::importer::{CallId, Importer, Speaker, Tool};
 use crate::exchange::node::Node;
 use crate::exchange::options::ImportOptions;
 use crate::exchange::plain;
-use crate::exchange::wrong::JsonKind;
+use crate::exchange::reason::JsonKind;
 use crate::manager::{ManagerError, MessagesManager};
 use crate::message::{Content, MediaKind, MessageWrapper, Outcome, ResultContent, Role, Text, ToolResult, is_blank};
 
-/// Nothing is known of other versions: they are refused before anything else.
+/// The version, which is checked before anything else.
 #[derive(Deserialize)]
 struct Versioned {
     #[serde(rename = "version")]
@@ -37,26 +37,19 @@ struct Typed {
 }
 
 #[derive(Deserialize, Clone, Copy)]
+#[expect(clippy::enum_variant_names, reason = "the names of the format")]
 enum Kind {
-    #[serde(rename = "AgentMessage")]
-    Agent,
-    #[serde(rename = "TextMessage")]
-    Text,
-    #[serde(rename = "ToolCallMessage")]
-    Call,
-    #[serde(rename = "ToolResultMessage")]
-    Result,
-    #[serde(rename = "ImageMessage")]
-    Image,
-    #[serde(rename = "AudioMessage")]
-    Audio,
-    #[serde(rename = "VideoMessage")]
-    Video,
-    #[serde(rename = "DocumentMessage")]
-    Document,
+    AgentMessage,
+    TextMessage,
+    ToolCallMessage,
+    ToolResultMessage,
+    ImageMessage,
+    AudioMessage,
+    VideoMessage,
+    DocumentMessage,
 }
 
-/// A call with its result, or a result alone: the keys depend on the type.
+/// A call with its result, or a result alone. The type decides which keys it may have.
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
 struct Item<'a> {
@@ -73,28 +66,16 @@ struct Item<'a> {
     retryable: Option<bool>,
 }
 
-const TEXT: &[&str] = &["type", "role", "continues", "text"];
-const CALL: &[&str] = &[
-    "message",
-    "arguments",
-    "type",
-    "tool_name",
-    "tool_call_id",
-    "result",
-    "error",
-    "error_type",
-    "retryable",
-    "result_contents",
-    "role",
-    "continues",
-];
-/// All but what only a call has.
-const RESULT: &[&str] = CALL.split_at(2).1;
+const TEXT: &str = "type role continues text";
+const CALL: &str =
+    "message arguments type tool_name tool_call_id result error error_type retryable result_contents role continues";
+/// The keys that both calls and results have.
+const RESULT: &str = CALL.split_at("message arguments ".len()).1;
 
 impl Item<'_> {
     /// Returns the outcome of the call, or nothing if the item has none.
     fn take_outcome(&mut self, node: &Node<'_, '_>) -> Result<Option<Outcome>, ExchangeError> {
-        let result = self.result.map(|result| one(&node.under("result", result))).transpose()?;
+        let result = self.result.map(|result| read_result(&node.under("result", result))).transpose()?;
         let parts = self.result_contents.map(|parts| {
             let parts = node.under("result_contents", parts);
             parts.each(|part| block::read_of_result(&part))
@@ -104,7 +85,9 @@ impl Item<'_> {
             (None, Some(parts)) => Some(parts),
             (Some(result), Some(parts)) if result.is_empty() => Some(parts),
             (Some(_), Some(_)) => {
-                return Err(node.invalid("a result is one of `result` and `result_contents`: the other is null"));
+                return Err(node.invalid(
+                    "only one of `result` and `result_contents` can hold the result; the other must be null",
+                ));
             }
         };
         Failure { message: self.error.take(), kind: self.error_type.take(), retryable: self.retryable }
@@ -112,7 +95,7 @@ impl Item<'_> {
     }
 }
 
-fn one(node: &Node<'_, '_>) -> Result<Vec<ResultContent>, ExchangeError> {
+fn read_result(node: &Node<'_, '_>) -> Result<Vec<ResultContent>, ExchangeError> {
     Ok(match node.kind() {
         JsonKind::Null => Vec::new(),
         JsonKind::String => vec![ResultContent::Text(node.text()?)],
@@ -120,28 +103,33 @@ fn one(node: &Node<'_, '_>) -> Result<Vec<ResultContent>, ExchangeError> {
     })
 }
 
-/// Reads the whole text: an object with `version` and `messages`.
-pub(super) fn list<W: MessageWrapper>(
-    node: &Node<'_, '_>,
+/// Imports a conversation from an object with `version` and `messages`.
+///
+/// Returns an error if the version is not `1.0`, if an item has an unknown type, lacks a key or has an unknown one, or if
+/// the conversation refuses a message: a blank one, or a result without a call.
+pub fn import<W: MessageWrapper>(
+    json: impl AsRef<[u8]>,
     options: &ImportOptions,
 ) -> Result<MessagesManager<W>, ExchangeError> {
-    node.object::<Versioned>()?;
-    let messages = node.last_of(&["version", "messages"])?;
-    let intake = Intake::new(options);
-    let mut items = Items { intake, answers: Vec::new(), instructions: Vec::new(), role: None };
-    messages.each(|item| items.read(&item))?;
-    items.next(&messages)?;
-    Ok(items.intake.into_manager())
+    options.read(json.as_ref(), |node| {
+        node.object::<Versioned>()?;
+        let messages = node.last_of("version messages")?;
+        let importer = Importer::new(options);
+        let mut items = Items { importer, answers: Vec::new(), instructions: Vec::new(), role: None };
+        messages.each(|item| items.read(&item))?;
+        items.finish_message(&messages)?;
+        Ok(items.importer.into_manager())
+    })
 }
 
-/// The items that were read.
+/// The items read so far.
 struct Items<W> {
-    intake: Intake<W>,
-    /// The results beside the assistant's last calls. They make the message after the calls.
+    importer: Importer<W>,
+    /// The results beside the assistant's last calls. They become the message after the calls.
     answers: Vec<Content>,
-    /// The parts of an instruction so far.
+    /// The parts of the current instruction.
     instructions: Vec<Content>,
-    /// Of the last item.
+    /// The role of the last item.
     role: Option<Role>,
 }
 
@@ -149,39 +137,39 @@ impl<W: MessageWrapper> Items<W> {
     fn read(&mut self, node: &Node<'_, '_>) -> Result<(), ExchangeError> {
         let Typed { r#type: kind, role: speaker, continues } = node.object()?;
         let role = Role::from(speaker);
-        let fits = match kind {
-            Kind::Agent => role == Role::System,
-            Kind::Call => role == Role::Assistant,
-            Kind::Result => role == Role::User,
+        let has_role = match kind {
+            Kind::AgentMessage => role == Role::System,
+            Kind::ToolCallMessage => role == Role::Assistant,
+            Kind::ToolResultMessage => role == Role::User,
             _ => true,
         };
-        if !fits {
-            return Err(node.invalid("an item of this `type` has another `role`"));
+        if !has_role {
+            return Err(node.invalid("an item of this `type` cannot have this `role`"));
         }
         let last = self.role.replace(role);
         if !continues {
-            self.next(node)?;
+            self.finish_message(node)?;
         } else if last != Some(role) {
-            return Err(node.invalid("`continues` needs a message of the same role right before it"));
+            return Err(node.invalid("`continues` needs an item of the same role directly before it"));
         }
         let media = |kind| Ok(block::read_media(node, kind)?.into());
         let content = match kind {
-            Kind::Agent | Kind::Text => node.last_of(TEXT)?.text()?.into(),
-            Kind::Image => media(MediaKind::Image)?,
-            Kind::Audio => media(MediaKind::Audio)?,
-            Kind::Video => media(MediaKind::Video)?,
-            Kind::Document => block::read_document(node)?.into(),
-            Kind::Call => return self.call(node),
-            Kind::Result => self.result(node)?,
+            Kind::AgentMessage | Kind::TextMessage => node.last_of(TEXT)?.text()?.into(),
+            Kind::ImageMessage => media(MediaKind::Image)?,
+            Kind::AudioMessage => media(MediaKind::Audio)?,
+            Kind::VideoMessage => media(MediaKind::Video)?,
+            Kind::DocumentMessage => block::read_document(node)?.into(),
+            Kind::ToolCallMessage => return self.call(node),
+            Kind::ToolResultMessage => self.result(node)?,
         };
         self.add(node, role, vec![content])
     }
 
-    /// Adds the message before, which is complete.
-    fn next(&mut self, node: &Node<'_, '_>) -> Result<(), ExchangeError> {
+    /// Adds the messages that the next item cannot continue.
+    fn finish_message(&mut self, node: &Node<'_, '_>) -> Result<(), ExchangeError> {
         for (role, contents) in [(Role::User, &mut self.answers), (Role::System, &mut self.instructions)] {
             if !contents.is_empty() {
-                self.intake.add(node, role, std::mem::take(contents))?;
+                self.importer.add(node, role, std::mem::take(contents))?;
             }
         }
         Ok(())
@@ -189,7 +177,7 @@ impl<W: MessageWrapper> Items<W> {
 
     fn add(&mut self, node: &Node<'_, '_>, role: Role, mut contents: Vec<Content>) -> Result<(), ExchangeError> {
         if role != Role::System {
-            return self.intake.add(node, role, contents);
+            return self.importer.add(node, role, contents);
         }
         if contents.iter().all(Content::is_blank) {
             return Err(node.error(ManagerError::Blank));
@@ -204,10 +192,10 @@ impl<W: MessageWrapper> Items<W> {
         let (CallId(id), Tool(name)) =
             (node.need("tool_call_id", item.tool_call_id)?, node.need("tool_name", item.tool_name)?);
         let arguments = plain::read(&node.under("arguments", node.need("arguments", item.arguments)?))?;
-        let call = self.intake.call(node, id, name, arguments)?;
+        let call = self.importer.call(node, id, name, arguments)?;
         let result = outcome.map(|outcome| ToolResult::new(call.id().clone(), call.name().clone(), outcome));
-        let said = item.message.filter(|message| !is_blank(message)).map(Content::from);
-        self.add(node, Role::Assistant, said.into_iter().chain([call.into()]).collect())?;
+        let text = item.message.filter(|message| !is_blank(message)).map(Content::from);
+        self.add(node, Role::Assistant, text.into_iter().chain([call.into()]).collect())?;
         self.answers.extend(result.map(Content::from));
         Ok(())
     }
@@ -217,9 +205,9 @@ impl<W: MessageWrapper> Items<W> {
         let outcome = item.take_outcome(node)?;
         let CallId(id) = node.need("tool_call_id", item.tool_call_id)?;
         let Tool(name) = node.need("tool_name", item.tool_name)?;
-        let result = self.intake.result(node, &id, node.need("result", outcome)?)?;
+        let result = self.importer.result(node, &id, node.need("result", outcome)?)?;
         if *result.name() != name {
-            return Err(node.invalid("`tool_name` is that of another tool than was called"));
+            return Err(node.invalid("`tool_name` differs from the name of the called tool"));
         }
         Ok(result.into())
     }

@@ -1,67 +1,72 @@
-//! Writing the items of a list of messages.
+//! Writes the items of a list of messages.
 
 use std::collections::HashMap;
 
-use crate::exchange::export::{Losses, Lost, role_name};
+use super::inline;
+use crate::exchange::export::{Export, Loss, Losses, each_message, role_name};
 use crate::exchange::json::{self, Json};
 use crate::exchange::{block, failure};
+use crate::manager::MessagesManager;
 use crate::message::{
-    Content, MediaKind, Message, MessageId, Outcome, ResultContent, Role, Text, ToolCall, ToolCallId, ToolResult, Value,
+    Content, MediaKind, Message, MessageWrapper, Outcome, ResultContent, Role, Text, ToolCall, ToolCallId, ToolResult,
+    Value,
 };
 
+/// Exports the conversation.
+///
+/// [Losses](Export::losses) are summaries, text that was not heard, the parts of merged messages, and bytes in data.
+pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
+    let mut losses = Losses::default();
+    let list = json::Items::default();
+    let mut items = Items { list, inline: inline::results(manager), role: None, continues: false };
+    each_message(manager, &mut losses, |message, contents, losses| items.write(message, &contents, losses));
+    let messages = Json::Written(items.list);
+    losses.into_export(Json::object([("messages", Some(messages)), ("version", Some("1.0".into()))]).to_string())
+}
+
 /// The items, written message by message.
-pub(super) struct Items<'m> {
+struct Items<'m> {
     list: json::Items,
+    /// The results that are written beside their calls.
     inline: HashMap<&'m ToolCallId, &'m ToolResult>,
-    /// Who spoke last.
+    /// The role of the last item.
     role: Option<Role>,
-    /// Whether the next item has to say that it continues the last one.
+    /// Whether the next item gets `continues`.
     continues: bool,
 }
 
-impl<'m> Items<'m> {
-    /// Writes `inline` results beside their calls.
-    pub fn new(inline: HashMap<&'m ToolCallId, &'m ToolResult>) -> Self {
-        Self { list: json::Items::default(), inline, role: None, continues: false }
-    }
-
-    pub fn into_list(self) -> json::Items {
-        self.list
-    }
-
+impl Items<'_> {
     /// Writes the heard contents of a message.
-    pub fn write(&mut self, message: &Message, contents: &[Content], losses: &mut Losses) {
-        let (of, role) = (message.id(), message.role());
-        let told: Vec<&Content> = contents.iter().filter(|content| losses.says_something(of, content)).collect();
-        if told.is_empty() {
+    fn write(&mut self, message: &Message, contents: &[Content], losses: &mut Losses) {
+        let role = message.role();
+        let written: Vec<&Content> = contents.iter().filter(|content| losses.is_written(content)).collect();
+        if written.is_empty() {
             return;
         }
-        if message.parts().len() > 1 || message.parts().any(|part| part.confidence().is_some()) {
-            losses.note(of, Lost::Parts);
-        }
+        losses.note_parts(message);
         if self.role.replace(role) != Some(role) || !role.is_spoken() {
             self.continues = false;
         }
-        // A text right before a call is part of the call's item.
+        // A text directly before a call belongs to the item of the call.
         let mut before: Option<&Text> = None;
-        for content in told {
+        for content in written {
             if let (Some(before), None) = (before, content.as_tool_call()) {
                 self.text(role, before);
             }
             match content {
                 Content::Text(_) | Content::Unknown(_) => {}
-                Content::ToolCall(call) => self.call(before, call, of, losses),
-                Content::ToolResult(result) => self.result(result, of, losses),
+                Content::ToolCall(call) => self.call(before, call, losses),
+                Content::ToolResult(result) => self.result(result, losses),
                 Content::Media(media) => {
                     let kind = match media.kind {
                         MediaKind::Image => "ImageMessage",
                         MediaKind::Audio => "AudioMessage",
                         MediaKind::Video => "VideoMessage",
                     };
-                    self.item(kind, role, block::media_entries(media, of, losses));
+                    self.item(kind, role, block::media_entries(media, losses));
                 }
                 Content::Document(document) => {
-                    self.item("DocumentMessage", role, block::document_entries(document, of, losses));
+                    self.item("DocumentMessage", role, block::document_entries(document, losses));
                 }
             }
             before = content.as_text();
@@ -76,21 +81,21 @@ impl<'m> Items<'m> {
         self.item(kind, role, Json::object([("text", Some(text.into()))]));
     }
 
-    fn call(&mut self, before: Option<&Text>, call: &ToolCall, of: MessageId, losses: &mut Losses) {
-        losses.note_some(of, Lost::Unknown, &call.unknown);
+    fn call(&mut self, before: Option<&Text>, call: &ToolCall, losses: &mut Losses) {
+        losses.note_if(call.unknown.is_some(), Loss::Unknown);
         let entries = Json::object([
             ("message", Some(before.map_or("", Text::as_str).into())),
             ("tool_name", Some(call.name().as_str().into())),
             ("tool_call_id", Some(call.id().as_str().into())),
-            ("arguments", Some(losses.plain(of, call.arguments()))),
+            ("arguments", Some(losses.plain(call.arguments()))),
         ]);
         let result = self.inline.get(call.id()).copied();
-        let outcome = result.map_or_else(|| Json::object([]), |result| outcome_entries(result, of, losses));
+        let outcome = result.map_or_else(|| Json::object([]), |result| outcome_entries(result, losses));
         self.item("ToolCallMessage", Role::Assistant, entries.and(outcome));
         self.continues = true;
     }
 
-    fn result(&mut self, result: &ToolResult, of: MessageId, losses: &mut Losses) {
+    fn result(&mut self, result: &ToolResult, losses: &mut Losses) {
         if self.inline.contains_key(result.tool_call_id()) {
             return;
         }
@@ -98,35 +103,35 @@ impl<'m> Items<'m> {
             ("tool_name", Some(result.name().as_str().into())),
             ("tool_call_id", Some(result.tool_call_id().as_str().into())),
         ]);
-        self.item("ToolResultMessage", Role::User, entries.and(outcome_entries(result, of, losses)));
+        self.item("ToolResultMessage", Role::User, entries.and(outcome_entries(result, losses)));
     }
 
     fn item(&mut self, kind: &str, role: Role, entries: Json<'_>) {
-        let behind =
-            Json::object([("role", Some(role_name(role).into())), ("continues", self.continues.then(|| true.into()))]);
-        self.list.push(&Json::object([("type", Some(kind.into()))]).and(entries).and(behind));
-        // Spoken messages of one role are merged in any case.
+        let common = Json::object([
+            ("role", Some(role_name(role).into())),
+            ("continues", self.continues.then_some(Json::Bool(true))),
+        ]);
+        self.list.push(&Json::object([("type", Some(kind.into()))]).and(entries).and(common));
+        // An import merges consecutive messages of a spoken role anyway.
         self.continues |= !role.is_spoken();
     }
 }
 
-fn outcome_entries<'a>(result: &'a ToolResult, of: MessageId, losses: &mut Losses) -> Json<'a> {
-    losses.note_some(of, Lost::Unknown, &result.unknown);
+fn outcome_entries<'a>(result: &'a ToolResult, losses: &mut Losses) -> Json<'a> {
+    losses.note_if(result.unknown.is_some(), Loss::Unknown);
     let contents = match result.outcome() {
         Outcome::Success(contents) => contents,
         Outcome::Failure(error) => {
-            return Json::object([("result", Some(Json::Null))]).and(failure::entries(error, of, losses));
+            return Json::object([("result", Some(Json::Null))]).and(failure::entries(error, losses));
         }
     };
     let (one, parts) = match contents.as_slice() {
         [] => (Json::Null, None),
         [ResultContent::Text(text)] => (text.into(), None),
-        // A text, or nothing, would be read in its place.
-        [ResultContent::Json(value)] if !matches!(value, Value::Null | Value::String(_)) => {
-            (losses.plain(of, value), None)
-        }
+        // An import would read a string as a text, and `null` as an empty result.
+        [ResultContent::Json(value)] if !matches!(value, Value::Null | Value::String(_)) => (losses.plain(value), None),
         contents => {
-            let parts = contents.iter().filter_map(|content| block::write_of_result(content, of, losses)).collect();
+            let parts = contents.iter().filter_map(|content| block::write_of_result(content, losses)).collect();
             (Json::Null, Some(parts))
         }
     };

@@ -1,4 +1,4 @@
-//! [`Intake`]: a conversation that is being imported.
+//! [`Importer`]: builds a conversation from messages that a format reads.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::aliases::Aliases;
 use super::error::ExchangeError;
 use super::node::Node;
 use super::options::ImportOptions;
-use super::wrong::{JsonKind, Refused};
+use super::reason::{JsonKind, Refused};
 use crate::clock::{Clock, read_moment};
 use crate::manager::MessagesManager;
 use crate::message::{
@@ -25,43 +25,44 @@ struct Request<'a> {
     messages: &'a RawValue,
 }
 
-/// A conversation that is being imported.
+/// Builds a conversation from messages that a format reads.
 #[derive(Debug)]
-pub(super) struct Intake<W> {
+pub(super) struct Importer<W> {
     manager: MessagesManager<W>,
     aliases: Aliases,
 }
 
-impl<W: MessageWrapper> Intake<W> {
+impl<W: MessageWrapper> Importer<W> {
     pub fn new(options: &ImportOptions) -> Self {
         Self::with_clock(options, options.clock.clone())
     }
 
-    /// An import of messages that bring their times along.
+    /// Returns an importer of messages whose times are set on `clock`.
     pub fn with_clock(options: &ImportOptions, clock: Arc<dyn Clock>) -> Self {
         let manager = MessagesManager::with_clock(clock, options.ids.clone());
         Self { manager, aliases: Aliases::default() }
     }
 
     /// Imports a request: an object with `messages` and maybe `system`, or the list of messages alone. Instructions come
-    /// first, also if `system` is the last key.
-    pub fn request(
+    /// first, even if `system` is the last key.
+    pub fn import_request(
+        json: &[u8],
         options: &ImportOptions,
-        node: &Node<'_, '_>,
-        system: impl FnOnce(&mut Self, &Node<'_, '_>) -> Result<(), ExchangeError>,
-        message: impl Fn(&mut Self, &Node<'_, '_>) -> Result<(), ExchangeError>,
+        add_instructions: impl FnOnce(&mut Self, &Node<'_, '_>) -> Result<(), ExchangeError>,
+        add_message: impl Fn(&mut Self, &Node<'_, '_>) -> Result<(), ExchangeError>,
     ) -> Result<MessagesManager<W>, ExchangeError> {
-        let mut intake = Self::new(options);
-        if node.kind() == JsonKind::List {
-            node.each(|item| message(&mut intake, &item))?;
-            return Ok(intake.into_manager());
-        }
-        let request: Request<'_> = node.object()?;
-        if let Some(instructions) = request.system {
-            system(&mut intake, &node.under("system", instructions))?;
-        }
-        node.under("messages", request.messages).each(|item| message(&mut intake, &item))?;
-        Ok(intake.into_manager())
+        let mut importer = Self::new(options);
+        options.read(json, |node| {
+            if node.kind() == JsonKind::List {
+                return node.each(|item| add_message(&mut importer, &item)).map(drop);
+            }
+            let request: Request<'_> = node.object()?;
+            if let Some(system) = request.system {
+                add_instructions(&mut importer, &node.under("system", system))?;
+            }
+            node.under("messages", request.messages).each(|item| add_message(&mut importer, &item)).map(drop)
+        })?;
+        Ok(importer.manager)
     }
 
     /// Adds the message that `node` holds.
@@ -69,12 +70,11 @@ impl<W: MessageWrapper> Intake<W> {
         self.add_draft(node, Draft::new(role, contents))
     }
 
-    /// Adds a message with what is known of it.
     pub fn add_draft(&mut self, node: &Node<'_, '_>, draft: Draft) -> Result<(), ExchangeError> {
         self.manager.add(draft).map(drop).map_err(|error| node.error(error))
     }
 
-    /// A tool call. An id that an answered call had before is replaced by another, such as `call_1-2`.
+    /// Returns a tool call. If an answered call already has the id, the new call gets another, such as `call_1-2`.
     pub fn call(
         &mut self,
         node: &Node<'_, '_>,
@@ -82,15 +82,15 @@ impl<W: MessageWrapper> Intake<W> {
         name: ToolName,
         arguments: Value,
     ) -> Result<ToolCall, ExchangeError> {
-        let id = self.aliases.of_call(id, |id| self.manager.invoked(id)).map_err(|problem| node.error(problem))?;
+        let id = self.aliases.assign(id, |id| self.manager.invoked(id)).map_err(|problem| node.error(problem))?;
         Ok(ToolCall::of(id, name, arguments))
     }
 
-    /// The result of the tool call that came under `id`.
+    /// Returns the result of the tool call that was imported with `id`.
     ///
-    /// Returns an error if there is no such call before the result.
+    /// Returns an error if no such call precedes the result.
     pub fn result(&self, node: &Node<'_, '_>, id: &ToolCallId, outcome: Outcome) -> Result<ToolResult, ExchangeError> {
-        let id = self.aliases.of_result(id);
+        let id = self.aliases.resolve(id);
         let (name, _) =
             self.manager.invoked(id).ok_or_else(|| node.invalid("no tool call with this id precedes the result"))?;
         Ok(ToolResult::new(id.clone(), name.clone(), outcome))
@@ -101,21 +101,43 @@ impl<W: MessageWrapper> Intake<W> {
     }
 }
 
-/// The id of a tool call, as text.
+/// The `type` of an object, which decides how to read its other keys.
+#[derive(Deserialize)]
+pub(super) struct Typed<K> {
+    pub r#type: K,
+}
+
+/// The id of a tool call, written as text.
 #[derive(Deserialize)]
 #[serde(try_from = "Text")]
 pub(super) struct CallId(pub ToolCallId);
 
-/// The name of a tool, as text.
+/// The name of a tool, written as text.
 #[derive(Deserialize)]
 #[serde(try_from = "Text")]
 pub(super) struct Tool(pub ToolName);
+
+/// The id of a message or a part, written as text.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
+#[serde(try_from = "Text")]
+pub(super) struct OwnId(pub MessageId);
+
+/// A time in [RFC 3339](https://www.rfc-editor.org/rfc/rfc3339), in milliseconds since the Unix epoch.
+#[derive(Deserialize, Clone, Copy)]
+#[serde(try_from = "Text")]
+pub(super) struct Moment(pub i64);
+
+impl From<MessageError> for Refused {
+    fn from(error: MessageError) -> Self {
+        Self(error.to_string())
+    }
+}
 
 impl TryFrom<Text> for CallId {
     type Error = Refused;
 
     fn try_from(id: Text) -> Result<Self, Refused> {
-        ToolCallId::new(id).map(Self).map_err(|error| Refused(error.to_string()))
+        Ok(Self(ToolCallId::new(id)?))
     }
 }
 
@@ -123,38 +145,28 @@ impl TryFrom<Text> for Tool {
     type Error = Refused;
 
     fn try_from(name: Text) -> Result<Self, Refused> {
-        ToolName::new(name).map(Self).map_err(|error| Refused(error.to_string()))
+        Ok(Self(ToolName::new(name)?))
     }
 }
-
-/// The id of a message or a part, as text.
-#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
-#[serde(try_from = "Text")]
-pub(super) struct OwnId(pub MessageId);
 
 impl TryFrom<Text> for OwnId {
     type Error = Refused;
 
     fn try_from(id: Text) -> Result<Self, Refused> {
-        id.parse().map(Self).map_err(|error: MessageError| Refused(error.to_string()))
+        Ok(Self(id.parse::<MessageId>()?))
     }
 }
-
-/// A moment as in [RFC 3339](https://www.rfc-editor.org/rfc/rfc3339), in milliseconds since the Unix epoch.
-#[derive(Deserialize, Clone, Copy)]
-#[serde(try_from = "Text")]
-pub(super) struct Moment(pub i64);
 
 impl TryFrom<Text> for Moment {
     type Error = Refused;
 
     fn try_from(moment: Text) -> Result<Self, Refused> {
-        const REASON: &str = "a moment as in RFC 3339 belongs here, such as 2025-11-18T10:30:00Z";
-        read_moment(&moment).map(Self).ok_or_else(|| Refused(REASON.to_owned()))
+        let refused = || Refused("expected a time in RFC 3339, such as 2025-11-18T10:30:00Z".to_owned());
+        read_moment(&moment).map(Self).ok_or_else(refused)
     }
 }
 
-/// Who speaks, in the formats that know three roles.
+/// A role, in the formats that have three.
 #[derive(Deserialize, Clone, Copy)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Speaker {
@@ -163,7 +175,7 @@ pub(super) enum Speaker {
     System,
 }
 
-/// Who speaks, in the formats that know two roles.
+/// A role, in the formats that have two.
 #[derive(Deserialize, Clone, Copy)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Spoken {
