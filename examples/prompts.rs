@@ -70,7 +70,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     bedrock.reply(ScriptedReply::text("It is booked."));
     let answer = conversation.continuation().provider("amazon").request("Book two seats, please.").prompt().await?;
     let config = conversation.config();
-    println!("  {} of {}: {}", config.model().unwrap_or("?"), config.provider().unwrap_or("?"), &*answer);
+    let (provider, model) = config.model().unwrap_or(("?", "?"));
+    println!("  {model} of {provider}: {}", &*answer);
 
     println!("\nWhat contradicts itself is refused, and nothing of it is applied:");
     let before = count(conversation);

@@ -19,7 +19,8 @@ pub(super) enum Speech {
 impl Conversation {
     /// Adds the messages and changes the configuration, or returns an error and changes nothing.
     ///
-    /// Skips system messages that the conversation already has. A conversation without models takes those of `template`.
+    /// Skips system messages that the conversation already has. A conversation without models takes those of
+    /// `template`.
     pub(super) fn apply(
         &self,
         mut drafts: Vec<(Draft, Speech)>,

@@ -8,8 +8,8 @@ use crate::turn::Manager;
 /// The changes that are allowed at any time, even in a live call or a run; see
 /// [`Conversation::edit`](super::Conversation::edit).
 ///
-/// Methods that take an id return [`NotFound`](super::ConversationErrorKind::NotFound) if the message is not in memory, and
-/// [`Refused`](super::ConversationErrorKind::Refused) if the value is invalid.
+/// Methods that take an id return [`NotFound`](super::ConversationErrorKind::NotFound) if the message is not in memory,
+/// and [`Refused`](super::ConversationErrorKind::Refused) if the value is invalid.
 #[derive(Debug)]
 pub struct Edit<'a> {
     manager: &'a mut Manager,
@@ -41,12 +41,7 @@ impl<'a> Edit<'a> {
     }
 
     /// Sets a time of a message, in milliseconds since the Unix epoch. Returns the previous time.
-    pub fn set_timing(
-        &mut self,
-        id: &MessageId,
-        timing: Timing,
-        at_ms: i64,
-    ) -> Result<Option<i64>, ConversationError> {
+    pub fn set_timing(&mut self, id: &MessageId, timing: Timing, at_ms: i64) -> Result<Option<i64>, ConversationError> {
         Ok(self.entry(id)?.set_timing(timing, at_ms)?)
     }
 

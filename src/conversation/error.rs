@@ -12,8 +12,8 @@ use crate::model::{ModelError, StopReason};
 
 /// An error of a conversation, a prompt, a run, or a registry.
 ///
-/// [`kind`](Self::kind) separates the cases to which a caller reacts differently. The text says what happened and what to
-/// do; it never contains what was said. The error below it is its [source](Error::source).
+/// [`kind`](Self::kind) separates the cases to which a caller reacts differently. The text says what happened and what
+/// to do; it never contains what was said. The error below it is its [source](Error::source).
 pub struct ConversationError(Box<Problem>);
 
 /// What went wrong in a conversation.
@@ -28,16 +28,17 @@ pub enum ConversationErrorKind {
     Exists,
     /// The message or the conversation is not in memory. Nothing changed.
     NotFound,
-    /// A message or a value is invalid or does not fit the conversation, or there is nothing to answer. Nothing changed.
+    /// A message or a value is invalid or does not fit the conversation, or there is nothing to answer. Nothing
+    /// changed.
     Refused,
     /// The configuration is invalid; [`key`](ConversationError::key) names the setting. Nothing changed.
     Config,
-    /// The request to the model failed; [`model_error`](ConversationError::model_error) has the reason. The conversation
-    /// keeps the text before it, marked [`LlmInterrupted`](crate::Attribute::LlmInterrupted).
+    /// The request to the model failed; [`model_error`](ConversationError::model_error) has the reason. The
+    /// conversation keeps the text before it, marked [`LlmInterrupted`](crate::Attribute::LlmInterrupted).
     Model,
-    /// The model stopped before its answer was complete; [`stop_reason`](ConversationError::stop_reason) has the reason.
-    /// The conversation keeps the partial answer, marked [`LlmInterrupted`](crate::Attribute::LlmInterrupted), and runs
-    /// none of its tool calls.
+    /// The model stopped before its answer was complete; [`stop_reason`](ConversationError::stop_reason) has the
+    /// reason. The conversation keeps the partial answer, marked [`LlmInterrupted`](crate::Attribute::LlmInterrupted),
+    /// and runs none of its tool calls.
     Cut,
     /// The model gave no answer: it was blank, it called tools too often, or the model's code panicked.
     NoAnswer,

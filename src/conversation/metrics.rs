@@ -104,8 +104,7 @@ impl CallMetrics {
         }
     }
 
-    /// Returns the length of all replies, in bytes.
-    pub fn generated_bytes(&self) -> u64 {
+    fn generated_bytes(&self) -> u64 {
         self.replies.values().map(|reply| u64::from(reply.generated_bytes)).sum()
     }
 

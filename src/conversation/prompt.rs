@@ -1,6 +1,5 @@
 //! [`Prompt`]: messages and settings for a conversation, as a value.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -19,12 +18,12 @@ use crate::model::Tool;
 /// Messages and settings for a conversation, as a value.
 ///
 /// Each method returns a new value and leaves this one as it is. Clones share their contents. A prompt changes the
-/// conversation only when it is [applied](Self::apply), and then completely or, with an error, not at all. One prompt can
-/// start many questions, and it can be applied again; instructions that the conversation already has are not repeated. A
-/// prompt is also a template for other conversations: see [`apply_to`](Self::apply_to) and [`on`](Self::on).
+/// conversation only when it is [applied](Self::apply), and then completely or, with an error, not at all. One prompt
+/// can start many questions, and it can be applied again; instructions that the conversation already has are not
+/// repeated. A prompt is also a template for other conversations: see [`apply_to`](Self::apply_to).
 ///
-/// Texts are trimmed. A blank message is an error when the prompt is applied. Consecutive messages of one role become one
-/// message of the conversation.
+/// Texts are trimmed. A blank message is an error when the prompt is applied. Consecutive messages of one role become
+/// one message of the conversation.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -118,29 +117,17 @@ impl Prompt {
         self.config(|config| config.with_tool(tool))
     }
 
-    /// Offers several tools.
-    #[must_use]
-    pub fn tools(&self, tools: impl IntoIterator<Item = Tool>) -> Self {
-        tools.into_iter().fold(self.clone(), |prompt, tool| prompt.tool(tool))
-    }
-
     /// Changes settings. `change` gets an empty configuration; settings that it leaves out stay as they were.
     #[must_use]
     pub fn config(&self, change: impl FnOnce(Config) -> Config) -> Self {
         self.with(Delta::Config(Box::new(change(Config::default()))))
     }
 
-    /// Changes a setting that comes as data, under a key of [`Config`]. An unknown key and an invalid value are errors when
-    /// the prompt is applied.
+    /// Changes a setting that comes as data, under a key of [`Config`]. An unknown key and an invalid value are errors
+    /// when the prompt is applied.
     #[must_use]
     pub fn set(&self, key: impl Into<Text>, value: impl Into<Value>) -> Self {
         self.with(Delta::Data(key.into(), value.into()))
-    }
-
-    /// Changes several settings that come as data. See [`set`](Self::set).
-    #[must_use]
-    pub fn configure(&self, settings: &BTreeMap<String, Value>) -> Self {
-        settings.iter().fold(self.clone(), |prompt, (key, value)| prompt.set(key, value.clone()))
     }
 
     /// Returns the conversation that the prompt is for.
@@ -150,10 +137,10 @@ impl Prompt {
 
     /// Applies the prompt at one moment. Returns the conversation, ready to be [run](Conversation::run).
     ///
-    /// Returns [`Refused`](super::ConversationErrorKind::Refused) if a message is blank or does not fit the conversation,
-    /// [`Config`](super::ConversationErrorKind::Config) if a setting is invalid, and
-    /// [`InCall`](super::ConversationErrorKind::InCall) if a live call owns the turns and the prompt has a `request` or an
-    /// `assistant` message. An error leaves the conversation as it was.
+    /// Returns [`Refused`](super::ConversationErrorKind::Refused) if a message is blank or does not fit the
+    /// conversation, [`Config`](super::ConversationErrorKind::Config) if a setting is invalid, and
+    /// [`InCall`](super::ConversationErrorKind::InCall) if a live call owns the turns and the prompt has a `request` or
+    /// an `assistant` message. An error leaves the conversation as it was.
     pub fn apply(&self) -> Result<Conversation, ConversationError> {
         self.apply_to(&self.conversation)?;
         Ok(self.conversation.clone())
@@ -188,16 +175,10 @@ impl Prompt {
         conversation.apply(drafts, settings, &self.conversation.config())
     }
 
-    /// Returns the same prompt for another conversation.
-    #[must_use]
-    pub fn on(&self, conversation: &Conversation) -> Self {
-        Self { conversation: conversation.clone(), deltas: self.deltas.clone() }
-    }
-
     /// Applies the prompt, runs the conversation, and returns the final text.
     ///
-    /// Dropping the future drops the [run](Run). Returns the errors of [`apply`](Self::apply) and of [`Run`]. While another
-    /// run or a live call owns the turns, nothing is applied.
+    /// Dropping the future drops the [run](Run). Returns the errors of [`apply`](Self::apply) and of [`Run`]. While
+    /// another run or a live call owns the turns, nothing is applied.
     pub async fn prompt(&self) -> Result<Text, ConversationError> {
         let mut run = self.begin()?;
         let text = run.final_text().await?;
@@ -212,8 +193,7 @@ impl Prompt {
     pub async fn prompt_timeout(&self, timeout: Duration) -> Result<Text, ConversationError> {
         let until = from_now(timeout);
         let mut run = self.begin()?;
-        let text =
-            timeout_at(until, run.final_text()).await.map_err(|_| Problem::TimedOut { after: timeout })??;
+        let text = timeout_at(until, run.final_text()).await.map_err(|_| Problem::TimedOut { after: timeout })??;
         // The text is complete, so it does not matter whether the stream ends in time.
         let _ = timeout_at(until, run.next()).await;
         Ok(text)

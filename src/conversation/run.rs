@@ -15,13 +15,13 @@ use super::state::Attached;
 use crate::message::{Content, Message, Role, Text};
 use crate::turn::{Core, Ear, Host, Nobody, SpeechId, TurnEnd, TurnFailure, drive};
 
-/// The model's answer to a conversation, as a stream of messages: assistant messages with their tool calls, tool results
-/// as they arrive, and the final text.
+/// The model's answer to a conversation, as a stream of messages: assistant messages with their tool calls, tool
+/// results as they arrive, and the final text.
 ///
 /// Each item holds the new contents and is in the conversation when the run returns it. An item that was merged into an
 /// earlier message has the id of that message. A run advances only while it is read; the first read sends the first
-/// request. The conversation can be used meanwhile: new messages and settings take effect with the next request. The tool
-/// calls of one answer run concurrently.
+/// request. The conversation can be used meanwhile: new messages and settings take effect with the next request. The
+/// tool calls of one answer run concurrently.
 ///
 /// An error is the last item. The conversation keeps the text before it, marked
 /// [`LlmInterrupted`](crate::Attribute::LlmInterrupted) if the answer was cut. The failure of a tool is no error but a
@@ -36,8 +36,8 @@ use crate::turn::{Core, Ear, Host, Nobody, SpeechId, TurnEnd, TurnFailure, drive
 /// # Errors
 ///
 /// The kinds are [`InCall`](super::ConversationErrorKind::InCall) and [`InRun`](super::ConversationErrorKind::InRun) if
-/// somebody else owns the turns, [`Refused`](super::ConversationErrorKind::Refused) if there is nothing to answer or the
-/// conversation is full, [`Config`](super::ConversationErrorKind::Config) without a model,
+/// somebody else owns the turns, [`Refused`](super::ConversationErrorKind::Refused) if there is nothing to answer or
+/// the conversation is full, [`Config`](super::ConversationErrorKind::Config) without a model,
 /// [`Model`](super::ConversationErrorKind::Model), [`Cut`](super::ConversationErrorKind::Cut), and
 /// [`NoAnswer`](super::ConversationErrorKind::NoAnswer).
 pub struct Run(State);

@@ -1,4 +1,4 @@
-//! [`Conversation`]: the messages of one call, its configuration, and its log, behind one lock.
+//! [`Conversation`]: the messages of one call, its configuration, and its log, under one lock.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -111,10 +111,12 @@ impl Conversation {
         read(&self.state().core.manager)
     }
 
-    /// Changes the messages at one moment. Using the conversation inside `change`, or dropping a [`Run`] of it, deadlocks.
+    /// Changes the messages at one moment. Using the conversation inside `change`, or dropping a [`Run`] of it,
+    /// deadlocks.
     ///
-    /// Returns [`InCall`](super::ConversationErrorKind::InCall) or [`InRun`](super::ConversationErrorKind::InRun) if a live
-    /// call or a run owns the turns, because both refer to messages by id and offset. [`edit`](Self::edit) is allowed then.
+    /// Returns [`InCall`](super::ConversationErrorKind::InCall) or [`InRun`](super::ConversationErrorKind::InRun) if a
+    /// live call or a run owns the turns, because both refer to messages by id and offset. [`edit`](Self::edit) is
+    /// allowed then.
     pub fn change<T>(
         &self,
         change: impl FnOnce(&mut MessagesManager<PlainMessage>) -> T,
@@ -147,8 +149,8 @@ impl Conversation {
     /// Adds a user message. Returns the id of the message that holds it.
     ///
     /// Returns [`InCall`](super::ConversationErrorKind::InCall) in a live call, which uses
-    /// [`caller_said`](crate::call::CallSession::caller_said), and [`Refused`](super::ConversationErrorKind::Refused) if
-    /// the manager refuses the message.
+    /// [`caller_said`](crate::call::CallSession::caller_said), and [`Refused`](super::ConversationErrorKind::Refused)
+    /// if the manager refuses the message.
     pub fn add_user(&self, contents: impl Into<Contents>) -> Result<MessageId, ConversationError> {
         self.add(Role::User, contents.into())
     }
@@ -192,8 +194,8 @@ impl Conversation {
         self.state().core.open_calls()
     }
 
-    /// Returns an empty prompt for this conversation. It can be applied while a run or a live call owns the turns, and takes
-    /// effect with the next request.
+    /// Returns an empty prompt for this conversation. It can be applied while a run or a live call owns the turns, and
+    /// takes effect with the next request.
     #[must_use]
     pub fn continuation(&self) -> Prompt {
         Prompt::to(self.clone())

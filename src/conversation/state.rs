@@ -1,4 +1,4 @@
-//! [`State`]: the data behind a conversation's lock, and the actions that follow each change.
+//! [`State`]: the data under a conversation's lock, and the actions that follow each change.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, MutexGuard};
@@ -14,7 +14,7 @@ use crate::log::{CallId, CallWriter, HandedOver, NotAccepted};
 use crate::manager::LastMessage;
 use crate::turn::{CallEvent, Core, Host, Manager, Observer, count};
 
-/// The data behind a conversation's lock.
+/// The data under a conversation's lock.
 pub(super) struct State {
     pub core: Core,
     pub config: Config,
@@ -74,8 +74,8 @@ impl State {
         self.runtime = Handle::try_current().ok().or(self.runtime.take());
     }
 
-    /// Submits the changes to the log's writer, if logging is due. A change without room in the writer comes with the next
-    /// one.
+    /// Submits the changes to the log's writer, if logging is due. A change without room in the writer comes with the
+    /// next one.
     fn log(&mut self) {
         if !std::mem::take(&mut self.core.is_to_be_logged) {
             return;
@@ -103,8 +103,8 @@ impl State {
 }
 
 impl Conversation {
-    /// Works on the state. Before it returns, it submits changes to the log, prunes messages over the limit, and starts a
-    /// summary if one is due. It calls observers after it releases the lock.
+    /// Works on the state. Before it returns, it submits changes to the log, prunes messages over the limit, and starts
+    /// a summary if one is due. It calls observers after it releases the lock.
     pub(super) fn with_state<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.state();
         let State { core, history, .. } = &mut *state;

@@ -1,7 +1,7 @@
 //! [`Summaries`]: makes summaries in the background.
 //!
-//! Owns when a summary starts and how it ends. At most one runs at a time. None starts before the first words of a reply,
-//! because the caller is waiting. After a failure, an extractive summary replaces it.
+//! Owns when a summary starts and how it ends. At most one runs at a time. None starts before the first words of a
+//! reply, because the caller is waiting. After a failure, an extractive summary replaces it.
 
 use std::time::Duration;
 

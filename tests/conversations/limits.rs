@@ -85,8 +85,8 @@ fn limit_can_be_set_for_one_conversation() {
     assert!(!in_memory(&other).is_empty());
 
     let unknown = conversations.limit_history(&id("c"), 2).unwrap_err();
-    assert_eq!(unmetadata.kind(), ConversationErrorKind::NotFound);
-    assert_eq!(unmetadata.to_string(), "the registry has no conversation c; create it, or insert a restored one");
+    assert_eq!(unknown.kind(), ConversationErrorKind::NotFound);
+    assert_eq!(unknown.to_string(), "the registry has no conversation c; create it, or insert a restored one");
 }
 
 #[test]
@@ -242,7 +242,10 @@ fn metadata_count_messages_that_the_service_prunes() {
         .unwrap();
     assert_eq!(in_memory(&conversation), ["hi"]);
     let metadata = conversation.metadata();
-    assert_eq!((metadata.created_ms, metadata.last_message_ms, metadata.messages), (Some(START_MS), Some(START_MS + 1), 3));
+    assert_eq!(
+        (metadata.created_ms, metadata.last_message_ms, metadata.messages),
+        (Some(START_MS), Some(START_MS + 1), 3)
+    );
     assert_eq!(metadata.roles, [Role::System, Role::Assistant, Role::User].into());
 }
 

@@ -199,7 +199,8 @@ async fn missing_contents_are_reported() {
     // The same log with an empty store.
     let log = Offloading::new(shared, MemoryStore::default());
     let answer = query_log(&log, &scope, &query).await.unwrap();
-    let problems: Vec<_> = answer.problems.iter().map(|(call_id, problem)| (call_id.clone(), problem.message_id)).collect();
+    let problems: Vec<_> =
+        answer.problems.iter().map(|(call_id, problem)| (call_id.clone(), problem.message_id)).collect();
     assert_eq!((answer.found.len(), problems), (0, vec![(id("a"), manager.records()[0].id())]));
     // Problems of other messages are not reported.
     let answer = query_log(&log, &scope, &query.with_role(Role::Assistant)).await.unwrap();

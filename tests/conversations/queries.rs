@@ -3,7 +3,7 @@
 use verbale::conversation::HistoryQuery;
 use verbale::{MessageId, MessageWrapper, Role, Timing};
 
-use super::backend::{Fixture, Backend, START_MS, everything, id};
+use super::backend::{Backend, Fixture, START_MS, everything, id};
 use super::texts;
 
 /// Runs every case, each with its own conversations.
@@ -79,7 +79,10 @@ async fn fakes_are_never_found_and_roles_are_selected(fixture: Fixture) {
     assert_eq!(fixture.texts(everything().with_id(fake.id())).await, [""; 0]);
     assert_eq!(fixture.texts(everything().with_text("...")).await, [""; 0]);
     assert_eq!(fixture.texts(everything().with_role(Role::User)).await, ["a: hi"]);
-    assert_eq!(fixture.texts(everything().with_role(Role::User).with_role(Role::Assistant)).await, ["a: hello", "a: hi"]);
+    assert_eq!(
+        fixture.texts(everything().with_role(Role::User).with_role(Role::Assistant)).await,
+        ["a: hello", "a: hi"]
+    );
     assert_eq!(fixture.texts(everything().with_role(Role::System)).await, ["a: be kind"]);
     assert_eq!(fixture.texts(everything().with_role(Role::Summary)).await, [""; 0]);
 }
@@ -93,7 +96,10 @@ async fn range_includes_its_start_and_excludes_its_end(fixture: Fixture) {
     assert_eq!(fixture.texts(everything().with_until_ms(at(3))).await, ["a: 1", "a: 2"]);
     assert_eq!(fixture.texts(everything().with_since_ms(at(2)).with_until_ms(at(4))).await, ["a: 2", "a: 3"]);
     assert_eq!(fixture.texts(everything().with_since_ms(at(2)).with_until_ms(at(2))).await, [""; 0]);
-    assert_eq!(fixture.texts(everything().with_since_ms(i64::MIN).with_until_ms(i64::MAX).with_limit(1)).await, ["a: 1"]);
+    assert_eq!(
+        fixture.texts(everything().with_since_ms(i64::MIN).with_until_ms(i64::MAX).with_limit(1)).await,
+        ["a: 1"]
+    );
     assert_eq!(fixture.texts(everything().with_since_ms(at(2)).newest_first()).await, ["a: 4", "a: 3", "a: 2"]);
 }
 

@@ -11,7 +11,7 @@ use verbale::{
     Content, Heard, HeardSource, Message, MessageId, MessageWrapper, PlainMessage, Role, Timing, ToolCall, Value,
 };
 
-use super::backend::{Fixture, Backend, START_MS, id};
+use super::backend::{Backend, Fixture, START_MS, id};
 
 /// An operation on one of the conversations.
 #[derive(Debug, Clone)]

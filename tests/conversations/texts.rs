@@ -4,7 +4,7 @@ use verbale::message::ResultContent;
 use verbale::message::ToolCallError;
 use verbale::{Content, Heard, HeardSource, Role, ToolCall, Value};
 
-use super::backend::{Fixture, Backend, everything, id};
+use super::backend::{Backend, Fixture, everything, id};
 
 pub async fn all(backend: Backend) {
     letters_are_compared_by_simple_case_folding(backend.open().await).await;

@@ -13,7 +13,7 @@ use verbale::{Message, MessageId, MessageWrapper, MessagesManager, PlainMessage,
 
 use super::backend::{Fixture, START_MS, id};
 use super::limits::assert_metadata;
-use super::random::{QuerySpec, NAMES, Op, answer, apply, spec, op, places, query};
+use super::random::{NAMES, Op, QuerySpec, answer, apply, op, places, query_specs};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 

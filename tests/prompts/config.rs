@@ -1,6 +1,5 @@
 //! The settings of a prompt: the choice of a model, and errors that name the key.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -66,14 +65,9 @@ async fn model_is_chosen_by_provider_and_name() {
 async fn settings_can_come_as_data() {
     let bedrock = FakeBedrock::new();
     let llm = llm(&bedrock);
-    let settings = BTreeMap::from([
-        ("provider".to_owned(), Value::from("elsewhere")),
-        ("model".to_owned(), Value::from("haiku")),
-        ("first_token_timeout_ms".to_owned(), Value::from(1_500)),
-        ("tool_timeout_ms".to_owned(), Value::from(2_500)),
-        ("max_tool_rounds".to_owned(), Value::from(0)),
-    ]);
-    assert_eq!(asked(&bedrock, &llm.configure(&settings)).await, ELSEWHERE);
+    let prompt = llm.set("provider", "elsewhere").set("model", "haiku").set("first_token_timeout_ms", 1_500);
+    let prompt = prompt.set("tool_timeout_ms", 2_500).set("max_tool_rounds", 0);
+    assert_eq!(asked(&bedrock, &prompt).await, ELSEWHERE);
     let config = llm.conversation().config();
     assert_eq!(config.model(), Some(("elsewhere", "haiku")));
     let shown = format!("{config:?}");
@@ -146,15 +140,15 @@ fn two_tools_of_one_name_are_refused_in_one_prompt_only() {
     }
     let other = || Tool::new("get_weather", "The weather of today.", |_: Place, _| async { Ok("?") }).unwrap();
     let llm = llm(&FakeBedrock::new());
-    let (key, error) = refused(&llm.tools([weather(), other()]));
+    let (key, error) = refused(&llm.tool(weather()).tool(other()));
     assert_eq!(key, "tools");
     assert_eq!(
         error,
         "`tools`: the prompt has two tools named `get_weather` with different descriptions or schemas; rename one"
     );
-    llm.tools([weather(), weather()]).apply().unwrap();
+    llm.tool(weather()).tool(weather()).apply().unwrap();
     let ring = Tool::new("ring", "Rings.", |_: Place, _| async { Ok(()) }).unwrap();
-    llm.tools([ring, other()]).apply().unwrap();
+    llm.tool(ring).tool(other()).apply().unwrap();
     let config = llm.conversation().config();
     let tools: Vec<_> = config.tools().iter().map(|tool| tool.spec().clone()).collect();
     assert_eq!((tools.len(), &tools[0]), (2, other().spec()));

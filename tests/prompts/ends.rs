@@ -158,7 +158,7 @@ async fn tools_of_a_dropped_run_complete_and_their_results_are_kept() {
     let bedrock = FakeBedrock::new();
     let calls = ScriptedReply::default().tool_call("call_1", "sleep", json!({}));
     bedrock.reply(calls.tool_call("call_2", "get_weather", json!({"town": "Rome"})));
-    let conversation = prompt(&bedrock).tools([sleeps.unwrap(), weather()]).request("Go.").apply().unwrap();
+    let conversation = prompt(&bedrock).tool(sleeps.unwrap()).tool(weather()).request("Go.").apply().unwrap();
     let mut run = conversation.run();
     run.next().await.unwrap().unwrap();
     // Both tools have started, and nobody has read a result.

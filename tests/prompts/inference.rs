@@ -1,8 +1,8 @@
 //! Inference settings of a prompt in the request body, and retries before the first token.
 
 use serde_json::{Value as Json, json};
-use verbale::Value;
 use verbale::MessageWrapper;
+use verbale::Value;
 use verbale::model::Inference;
 use verbale::testing::{FakeBedrock, ScriptedReply};
 

@@ -85,7 +85,7 @@ async fn model_gets_the_schema_and_the_function_gets_typed_arguments() {
             Ok(booking)
         }
     });
-    let conversation = prompt(&bedrock).tools([book.unwrap(), weather()]).request("Book it.").apply().unwrap();
+    let conversation = prompt(&bedrock).tool(book.unwrap()).tool(weather()).request("Book it.").apply().unwrap();
     let (said, error) = read(conversation.run()).await;
     assert!(error.is_none(), "{error:?}");
     assert_eq!(booked.recv().await.unwrap(), booking());
@@ -237,7 +237,7 @@ async fn tool_calls_of_one_answer_run_concurrently() {
         .tool_call("call_3", "no_such_tool", json!({}))
         .tool_call("call_4", "sleep", json!({}));
     bedrock.reply(calls);
-    let conversation = prompt(&bedrock).tools([sleeps.unwrap(), weather()]).request("Go.").apply().unwrap();
+    let conversation = prompt(&bedrock).tool(sleeps.unwrap()).tool(weather()).request("Go.").apply().unwrap();
     let started = Instant::now();
     let (said, error) = read(conversation.run()).await;
     assert!(error.is_none() && started.elapsed().as_secs() == 5, "{error:?} {:?}", started.elapsed());
@@ -276,7 +276,12 @@ async fn no_tools_are_offered_after_the_last_round() {
     let stubborn = FakeBedrock::answering(|request| {
         ScriptedReply::default().tool_call(format!("c{}", request.number()), "get_weather", json!({"town": "Rome"}))
     });
-    let conversation = prompt(&stubborn).tool(weather()).config(|config| config.with_max_tool_rounds(1)).request("Ask on.").apply().unwrap();
+    let conversation = prompt(&stubborn)
+        .tool(weather())
+        .config(|config| config.with_max_tool_rounds(1))
+        .request("Ask on.")
+        .apply()
+        .unwrap();
     let (said, error) = read(conversation.run()).await;
     let error = error.unwrap();
     assert_eq!(error.kind(), ConversationErrorKind::NoAnswer);

@@ -13,11 +13,12 @@ use crate::message::{
 
 /// Builds one message. Parts keep the order in which they are added.
 ///
-/// - **Step.** The message belongs to the [next](Self::next_step) step or [continues](Self::continue_step) the last one.
-/// - **Role.** A message with tool calls has the role assistant, any other the role user. [`role`](Self::role) overrides
-///   this.
-/// - **Policy and hint.** [`policy`](Self::policy) and [`role_hint`](Self::role_hint) set them; the builder does not copy
-///   those of the last message. Neither changes the request to the model.
+/// - **Step.** The message belongs to the [next](Self::next_step) step or [continues](Self::continue_step) the last
+///   one.
+/// - **Role.** A message with tool calls has the role assistant, any other the role user. [`role`](Self::role)
+///   overrides this.
+/// - **Policy and hint.** [`policy`](Self::policy) and [`role_hint`](Self::role_hint) set them; the builder does not
+///   copy those of the last message. Neither changes the request to the model.
 /// - **Tool calls** get a unique id: `call_` and a ULID.
 ///
 /// ```
@@ -59,8 +60,8 @@ pub struct MessageBuilder {
 }
 
 impl MessageBuilder {
-    /// Starts a message of the step after `last`: a message, a draft, a builder or a [`Step`]. After a message without a
-    /// step, it is step 1.
+    /// Starts a message of the step after `last`: a message, a draft, a builder or a [`Step`]. After a message without
+    /// a step, it is step 1.
     pub fn next_step(last: impl Into<LastStep>) -> Self {
         Self::of_step(last.into().0.next())
     }
@@ -178,9 +179,7 @@ impl MessageBuilder {
             }
         }
         match self.contents.iter().find_map(attachment) {
-            Some(content) if self.role.is_none() && role == Role::Assistant => {
-                Err(Problem::AttachedToCall { content })
-            }
+            Some(content) if self.role.is_none() && role == Role::Assistant => Err(Problem::AttachedToCall { content }),
             _ => Ok(()),
         }
     }

@@ -8,8 +8,8 @@ use crate::message::{
 
 /// Builds the message with the result of one tool call: a user message of the call's step, with the call's id and tool.
 ///
-/// The policy is the name of the tool, and the hint is [`RoleHint::Tool`]. If the executor makes the result in place of the
-/// tool, because the tool is unknown, its arguments are invalid, or it did not finish, set
+/// The policy is the name of the tool, and the hint is [`RoleHint::Tool`]. If the executor makes the result in place of
+/// the tool, because the tool is unknown, its arguments are invalid, or it did not finish, set
 /// [`policy`](Self::policy)`(ResultBuilder::RUNTIME)`.
 ///
 /// ```

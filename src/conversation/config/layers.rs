@@ -24,7 +24,11 @@ impl Config {
             tools: join_tools(self.tools, &other.tools)?,
             removed_tools: [self.removed_tools, other.removed_tools].concat(),
             inference: join_inference(self.inference, other.inference)?,
-            first_token_timeout: same_timeout(self.first_token_timeout, other.first_token_timeout, FIRST_TOKEN_TIMEOUT)?,
+            first_token_timeout: same_timeout(
+                self.first_token_timeout,
+                other.first_token_timeout,
+                FIRST_TOKEN_TIMEOUT,
+            )?,
             event_timeout: same_timeout(self.event_timeout, other.event_timeout, EVENT_TIMEOUT)?,
             turn_timeout: same_timeout(self.turn_timeout, other.turn_timeout, TURN_TIMEOUT)?,
             tool_timeout: same_timeout(self.tool_timeout, other.tool_timeout, TOOL_TIMEOUT)?,

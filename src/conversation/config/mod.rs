@@ -1,7 +1,7 @@
 //! [`Config`]: how a conversation takes its turns.
 //!
-//! Owns the names of models, the settings that a prompt may change, and the check for contradictions. Never calls a model
-//! and never changes a message.
+//! Owns the names of models, the settings that a prompt may change, and the check for contradictions. Never calls a
+//! model and never changes a message.
 
 mod data;
 mod error;
@@ -38,10 +38,11 @@ use crate::turn::{Setup, Tools};
 /// | `max_tool_rounds` | the maximum number of rounds of tool calls in a turn; the next request offers no tools | 5 |
 /// | `temperature`, `top_p`, `max_tokens`, `stop_sequences`, `model_fields` | the [`Inference`] settings | the model's |
 ///
-/// A later prompt replaces the settings of earlier ones, key by key and tool by tool. Choosing a model of another provider
-/// also chooses that provider. Choosing a provider keeps the model if the provider has one of that name, and otherwise
-/// chooses its first model. One prompt must not contradict itself: two values for a key, two different tools of one name,
-/// and a provider without the chosen model are errors. So are unknown keys, unknown names, and values of the wrong kind.
+/// A later prompt replaces the settings of earlier ones, key by key and tool by tool. Choosing a model of another
+/// provider also chooses that provider. Choosing a provider keeps the model if the provider has one of that name, and
+/// otherwise chooses its first model. One prompt must not contradict itself: two values for a key, two different tools
+/// of one name, and a provider without the chosen model are errors. So are unknown keys, unknown names, and values of
+/// the wrong kind.
 #[derive(Clone, Default)]
 pub struct Config {
     models: Models,

@@ -8,8 +8,8 @@ use crate::log::{CallHeader, CallId, CallLog, CallQuery, Day, Tenant};
 
 /// The calls of a log that a query reads.
 ///
-/// A query with a [conversation](super::HistoryQuery::with_conversation) reads that call only, and finds nothing if it is
-/// not in the scope.
+/// A query with a [conversation](super::HistoryQuery::with_conversation) reads that call only, and finds nothing if it
+/// is not in the scope.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogScope(Scope);
 

@@ -1,7 +1,7 @@
 //! Queries over messages, in memory and in a log, with the same results.
 //!
-//! Owns [`HistoryQuery`], the matching, the order of results, and the reading of a log. Knows neither the registry nor the
-//! lock of a conversation; their owners pass messages in.
+//! Owns [`HistoryQuery`], the matching, the order of results, and the reading of a log. Knows neither the registry nor
+//! the lock of a conversation; their owners pass messages in.
 
 mod answer;
 mod best;
@@ -33,7 +33,8 @@ const MAX_TEXT_BYTES: usize = 1_000;
 
 /// A query over messages. A condition that is not set matches everything.
 ///
-/// With serde, it is a map such as `{"roles": ["user"], "sinceMs": 1744815823058, "order": "newestFirst", "limit": 10}`.
+/// With serde, it is a map such as `{"roles": ["user"], "sinceMs": 1744815823058, "order": "newestFirst", "limit":
+/// 10}`.
 ///
 /// ```
 /// use verbale::conversation::{Conversations, HistoryQuery};
@@ -50,16 +51,16 @@ const MAX_TEXT_BYTES: usize = 1_000;
 ///
 /// - **Messages.** Messages of users and assistants, system messages and summaries match;
 ///   [fakes](crate::Message::is_fake), which nobody said, do not. Set roles to select some of them.
-/// - **Parts.** A [merged](crate::Message::parts) message matches if one of its parts does: id, time and text must match
-///   the same part. It is found once, with the parts that match.
-/// - **Order.** Results are sorted by the [creation](crate::Timing::Creation) of the part, oldest or newest first, then by
-///   message id, then by conversation. A limit takes the first results.
+/// - **Parts.** A [merged](crate::Message::parts) message matches if one of its parts does: id, time and text must
+///   match the same part. It is found once, with the parts that match.
+/// - **Order.** Results are sorted by the [creation](crate::Timing::Creation) of the part, oldest or newest first, then
+///   by message id, then by conversation. A limit takes the first results.
 /// - **Text.** The query searches text contents, including text that the caller did not hear, and tool results: their
-///   texts, the strings in their JSON, and their error messages. Each text is searched on its own. It does not search the
-///   arguments of tool calls, titles, hints or custom data.
+///   texts, the strings in their JSON, and their error messages. Each text is searched on its own. It does not search
+///   the arguments of tool calls, titles, hints or custom data.
 /// - **Case.** Letters are compared by Unicode's [simple case
-///   folding](https://www.unicode.org/Public/UCD/latest/ucd/CaseFolding.txt), character by character: `ß` matches `ẞ` but
-///   not `ss`, `σ` matches `ς` and `Σ`, and `i` matches neither `İ` nor `ı`. Texts are not normalised: `é` as one
+///   folding](https://www.unicode.org/Public/UCD/latest/ucd/CaseFolding.txt), character by character: `ß` matches `ẞ`
+///   but not `ss`, `σ` matches `ς` and `Σ`, and `i` matches neither `İ` nor `ı`. Texts are not normalised: `é` as one
 ///   character does not match `e` with a combining accent. No character is a wildcard.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
@@ -115,8 +116,8 @@ impl HistoryQuery {
         Self { text: Some(text.into()), ..self }
     }
 
-    /// Selects messages with a [turn](crate::message::TurnRecord) that had this end: `complete`, `cut`, `interrupted`, or
-    /// `failed`.
+    /// Selects messages with a [turn](crate::message::TurnRecord) that had this end: `complete`, `cut`, `interrupted`,
+    /// or `failed`.
     #[must_use]
     pub fn with_turn_end(self, end: impl Into<Text>) -> Self {
         Self { turn_end: Some(end.into()), ..self }

@@ -33,7 +33,12 @@ impl<'q> Search<'q> {
     }
 
     /// Searches the messages that a conversation has in memory.
-    pub fn add_conversation(&mut self, conversation: &CallId, manager: &MessagesManager<PlainMessage>, timeline: &Timeline) {
+    pub fn add_conversation(
+        &mut self,
+        conversation: &CallId,
+        manager: &MessagesManager<PlainMessage>,
+        timeline: &Timeline,
+    ) {
         timeline.search(manager, conversation, &self.matcher, &mut self.best);
     }
 

@@ -115,7 +115,7 @@ impl History {
     }
 }
 
-/// Facts about messages, some of which may have left memory.
+/// Facts about all messages, including those that have left memory.
 #[derive(Default)]
 struct Facts {
     /// The last known message that is no summary.

@@ -10,17 +10,19 @@ use crate::message::Role;
 /// Facts about a whole conversation, including messages that have left memory.
 ///
 /// Fakes, which nobody said, do not count. Of messages that had left memory before the conversation was
-/// [created](crate::conversation::Conversation::of), as in a fork of a pruned one, only the number is known, with fakes.
+/// [created](crate::conversation::Conversation::of), as in a fork of a pruned one, only the number is known, with
+/// fakes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ConversationMetadata {
     /// The conversation.
     pub conversation: CallId,
-    /// The creation of the first message, in milliseconds since the Unix epoch; `None` without a message, or if unknown.
+    /// The creation of the first message, in milliseconds since the Unix epoch; `None` without a message, or if
+    /// unknown.
     pub created_ms: Option<i64>,
-    /// The creation of the last [part](crate::Message::parts) of the last message, in milliseconds since the Unix epoch.
-    /// Summaries do not count.
+    /// The creation of the last [part](crate::Message::parts) of the last message, in milliseconds since the Unix
+    /// epoch. Summaries do not count.
     pub last_message_ms: Option<i64>,
     /// The time of the last addition of a message, a part or a summary, in milliseconds since the Unix epoch.
     pub last_updated_ms: Option<i64>,

@@ -1,7 +1,7 @@
 //! [`Conversations`]: a registry of conversations, with limits on memory and queries.
 //!
-//! Owns the conversations by id, their metadata, and how many messages stay in memory. Reads a log for messages that have
-//! left memory, and never writes one.
+//! Owns the conversations by id, their metadata, and how many messages stay in memory. Reads a log for messages that
+//! have left memory, and never writes one.
 
 mod history;
 mod metadata;
@@ -40,17 +40,17 @@ use crate::manager::{MessagesManager, Prune};
 /// ```
 ///
 /// **Locks.** The registry is locked only to look up an id. Each conversation has its own lock, held while it is
-/// [changed](Conversation::change) or read. A query locks one conversation after the other, and waits for one that is being
-/// changed without holding another lock.
+/// [changed](Conversation::change) or read. A query locks one conversation after the other, and waits for one that is
+/// being changed without holding another lock.
 ///
 /// **Limits.** A conversation over its limit is pruned at the end of each change, through any handle, and when a log
-/// [acknowledges](crate::MessagesManager::acknowledge) messages. The oldest messages leave memory and the model's window;
-/// see [`prune`](crate::MessagesManager::prune). The metadata stay complete. A conversation may exceed its limit, because
-/// these never leave: half of a tool call and its result, the last summary and the messages after it, and the caller's
-/// unanswered message.
+/// [acknowledges](crate::MessagesManager::acknowledge) messages. The oldest messages leave memory and the model's
+/// window; see [`prune`](crate::MessagesManager::prune). The metadata stay complete. A conversation may exceed its
+/// limit, because these never leave: half of a tool call and its result, the last summary and the messages after it,
+/// and the caller's unanswered message.
 /// - With a [log](Self::with_log), only acknowledged messages leave, and [`query_with_log`](Self::query_with_log) finds
-///   them there. A writer may [acknowledge](crate::log::WriterSettings::acknowledge_at) messages that it has accepted or
-///   spooled; then they are found once they are stored.
+///   them there. A writer may [acknowledge](crate::log::WriterSettings::acknowledge_at) messages that it has accepted
+///   or spooled; then they are found once they are stored.
 /// - Without a log, messages that leave are lost. Exception: if the conversation is also in a registry with a log, or
 ///   [logs](Conversation::log) itself, only acknowledged messages leave.
 pub struct Conversations {
@@ -80,7 +80,8 @@ impl Conversations {
         self
     }
 
-    /// Sets the log to which the service writes all conversations. Messages then leave memory only after the log has them.
+    /// Sets the log to which the service writes all conversations. Messages then leave memory only after the log has
+    /// them.
     #[must_use]
     pub fn with_log(mut self, log: Arc<dyn CallLog>) -> Self {
         self.log = Some(log);

@@ -11,8 +11,8 @@ use crate::message::{MessageWrapper, Position};
 impl Conversations {
     /// Finds messages in memory. Messages that left memory because of a [limit](Conversations) are not found.
     ///
-    /// The conversations are locked and searched one after the other. [`query_log`](crate::conversation::query_log) runs
-    /// the same query over a log.
+    /// The conversations are locked and searched one after the other. [`query_log`](crate::conversation::query_log)
+    /// runs the same query over a log.
     ///
     /// Returns [`QueryError`] if the query is invalid.
     pub fn query(&self, query: &HistoryQuery) -> Result<Vec<Found>, QueryError> {
@@ -39,7 +39,8 @@ impl Conversations {
         }
         if let Some(log) = &self.log {
             let calls = Calls::of(pruned.keys().cloned());
-            read_calls(log, calls, |call_id, call| search.add_call(call_id, call, pruned.get(call_id).copied())).await?;
+            read_calls(log, calls, |call_id, call| search.add_call(call_id, call, pruned.get(call_id).copied()))
+                .await?;
         }
         Ok(search.into_answer())
     }

@@ -19,8 +19,8 @@ pub struct Snapshot {
 impl Snapshot {
     /// Restores the conversation, with the time and randomness of the machine. All records count as logged.
     ///
-    /// Returns the errors of [`MessagesManager::restore`], also if messages had [left memory](Conversations). Restore such a
-    /// conversation from its log.
+    /// Returns the errors of [`MessagesManager::restore`], also if messages had [left memory](Conversations). Restore
+    /// such a conversation from its log.
     pub fn restore(self) -> Result<Conversation, RestoreError> {
         Ok(Conversation::of(self.metadata.conversation, MessagesManager::restore(self.records)?))
     }

@@ -3,12 +3,13 @@
 //! Owns the instructions that ask for JSON, and the reading of the answer. The reasons for the rules in `answer.md` and
 //! `repair.md`:
 //!
-//! - One JSON value that matches the schema: the schema comes in the prompt, because Converse has no field for it without a
-//!   tool.
+//! - One JSON value that matches the schema: the schema comes in the prompt, because Converse has no field for it
+//!   without a tool.
 //! - Begin with the first character of the JSON value and end with its last: models tend to add explanations and code
 //!   fences. The reader accepts a code fence anyway.
 //! - Null for an unknown value: models invent values for fields that they must fill.
-//! - The reason of a misfit follows `repair.md`: with the place and the kind of the error, the second answer usually fits.
+//! - The reason of a misfit follows `repair.md`: with the place and the kind of the error, the second answer usually
+//!   fits.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -23,11 +24,11 @@ const REPAIR: &str = include_str!("repair.md");
 impl Prompt {
     /// Applies the prompt, runs the conversation, and reads the final text as a `T`.
     ///
-    /// The model gets the JSON Schema of `T`, with the doc comments of its fields. An answer that does not fit goes back to
-    /// the model once, with the reason. The schema, the answers and the repair are in the conversation.
+    /// The model gets the JSON Schema of `T`, with the doc comments of its fields. An answer that does not fit goes
+    /// back to the model once, with the reason. The schema, the answers and the repair are in the conversation.
     ///
-    /// Returns [`Misfit`](super::ConversationErrorKind::Misfit) if the second answer does not fit either, and the errors of
-    /// [`prompt`](Self::prompt).
+    /// Returns [`Misfit`](super::ConversationErrorKind::Misfit) if the second answer does not fit either, and the
+    /// errors of [`prompt`](Self::prompt).
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
