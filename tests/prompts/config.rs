@@ -121,7 +121,28 @@ fn errors_name_the_key_and_the_remedy() {
     ];
     let errors = prompts.iter().map(refused).map(|(key, error)| format!("{key}: {error}"));
     let errors = errors.map(|error| error.split("; the keys are").next().unwrap().to_owned());
-    insta::assert_snapshot!(errors.collect::<Vec<_>>().join("\n"), @"");
+    insta::assert_snapshot!(errors.collect::<Vec<_>>().join("\n"), @r#"
+    heat: the prompt sets an unknown configuration key "heat"
+    tools: the prompt sets an unknown configuration key "tools"
+    temperature: the prompt sets `temperature` to an invalid value; set it to a number from 0 to 1
+    stop_sequences: the prompt sets `stop_sequences` to an invalid value; set it to a list of strings
+    model: the prompt sets `model` to an invalid value; set it to a name, as a string
+    provider: the prompt sets `provider` to an invalid value; set it to a name, as a string
+    first_token_timeout_ms: the prompt sets `first_token_timeout_ms` to an invalid value; set it to a whole number of milliseconds, from 1
+    tool_timeout_ms: the prompt sets `tool_timeout_ms` to an invalid value; set it to a whole number of milliseconds, from 1
+    tool_timeout_ms: the prompt sets `tool_timeout_ms` to an invalid value; set it to a whole number of milliseconds, from 1
+    tool_timeout_ms: the prompt sets `tool_timeout_ms` to an invalid value; set it to a time above zero
+    first_token_timeout_ms: the prompt sets `first_token_timeout_ms` to an invalid value; set it to a time above zero
+    max_tool_rounds: the prompt sets `max_tool_rounds` to an invalid value; set it to a whole number from 0 to 4,294,967,295
+    top_p: the prompt sets `top_p` twice, to different values; leave one of them out
+    model: the prompt sets `model` twice, to different values; leave one of them out
+    provider: the prompt sets `provider` twice, to different values; leave one of them out
+    max_tool_rounds: the prompt sets `max_tool_rounds` twice, to different values; leave one of them out
+    provider: `provider`: no provider "nobody" is registered; register its models with `Models::with`
+    model: `model`: no model "none" is registered; register it with `Models::with`
+    model: `model`: several providers have a model "haiku"; choose one with `provider`
+    model: `model`: the provider "amazon" has no model "haiku"; choose one of its models, or another provider
+    "#);
     let unknown = llm.set("sys\u{1b}tem", 1).apply().unwrap_err();
     assert_eq!(
         unknown.to_string(),

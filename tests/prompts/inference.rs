@@ -1,10 +1,9 @@
 //! Inference settings of a prompt in the request body, and retries before the first token.
 
 use serde_json::{Value as Json, json};
-use verbale::MessageWrapper;
-use verbale::Value;
 use verbale::model::Inference;
 use verbale::testing::{FakeBedrock, ScriptedReply};
+use verbale::{MessageWrapper, Value};
 
 use super::{prompt, shown};
 
