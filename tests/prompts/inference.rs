@@ -1,8 +1,9 @@
 //! Inference settings of a prompt in the request body, and retries before the first token.
 
 use serde_json::{Value as Json, json};
+use verbale::message::Text;
 use verbale::model::Inference;
-use verbale::testing::{FakeBedrock, ScriptedReply};
+use verbale::testing::{BedrockException, FakeBedrock, ScriptedReply};
 use verbale::{MessageWrapper, Value};
 
 use super::{prompt, shown};
@@ -29,19 +30,27 @@ async fn inference_settings_of_a_prompt_reach_the_request_body() {
     assert_eq!(inference_config(&bedrock), expected);
 }
 
-#[tokio::test(start_paused = true)]
-async fn throttling_before_the_first_token_is_retried_and_both_requests_are_recorded() {
+/// Returns the end of the last turn and the failures of its requests, after a run with a failure before the first token.
+async fn turn_after(failure: ScriptedReply) -> (Text, Vec<Option<Text>>) {
     let bedrock = FakeBedrock::new();
-    bedrock.reply(ScriptedReply::throttled());
+    bedrock.reply(failure);
     bedrock.reply(ScriptedReply::text("Yes."));
     let llm = prompt(&bedrock).request("Are you there?");
     assert_eq!(llm.prompt().await.unwrap(), "Yes.");
-    assert_eq!(bedrock.counters().requests, 2);
-
+    assert_eq!((bedrock.counters().requests, bedrock.counters().refused), (2, 0));
     let conversation = llm.conversation();
     assert_eq!(shown(conversation), [r#"user "Are you there?""#, r#"assistant "Yes.""#]);
     let turn = conversation.read(|manager| manager.meta_messages()[1].message().metadata().turn().cloned()).unwrap();
-    let failures: Vec<_> = turn.requests.iter().map(|request| request.failure.as_deref()).collect();
-    assert_eq!((turn.end.as_str(), failures), ("complete", vec![Some("throttled"), None]));
-    assert!(turn.requests[0].first_token_ms.is_none() && turn.requests[1].first_token_ms.is_some());
+    (turn.end, turn.requests.into_iter().map(|request| request.failure).collect())
+}
+
+#[tokio::test(start_paused = true)]
+async fn throttled_request_is_retried_by_the_client_within_one_recorded_request() {
+    assert_eq!(turn_after(ScriptedReply::throttled()).await, ("complete".into(), vec![None]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn stream_that_fails_before_the_first_token_is_retried_and_both_requests_are_recorded() {
+    let failure = ScriptedReply::text("Yes.").exception_after(1, BedrockException::ServiceUnavailable);
+    assert_eq!(turn_after(failure).await, ("complete".into(), vec![Some("unavailable".into()), None]));
 }
