@@ -48,7 +48,7 @@ fn conversations() -> Conversations {
     let clock = ManualClock::new(0);
     let conversations = Conversations::new().with_clock(Arc::new(clock.clone()), Arc::new(TimedIds::default()));
     for call in 0..CALLS {
-        let conversation = conversations.create(name(call as usize)).unwrap();
+        let conversation = conversations.get_or_create(&name(call as usize));
         conversation
             .change(|manager| {
                 for turn in 0..TURNS {

@@ -90,7 +90,7 @@ async fn query_conversations() -> Outcome<()> {
 
 /// Plays the conversation of one caller and submits each turn to the log.
 async fn talk(conversations: Arc<Conversations>, writer: LogWriter, caller: usize, started_ms: i64) -> Outcome<()> {
-    let conversation = conversations.create(CallId::new(format!("caller-{caller}"))?)?;
+    let conversation = conversations.get_or_create(&CallId::new(format!("caller-{caller}"))?);
     let call = Arc::new(writer.open(CallHeader::new(conversation.id().clone(), started_ms)?)?);
     conversation.log(call.clone());
     for (turn, island) in (0..TURNS).zip(ISLANDS.iter().cycle().skip(caller)) {

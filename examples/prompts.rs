@@ -80,7 +80,8 @@ async fn ask() -> Result<(), Box<dyn std::error::Error>> {
     bedrock.reply(ScriptedReply::text("It is booked."));
     let answer = conversation.continuation().provider("amazon").request("Book two seats, please.").prompt().await?;
     let config = conversation.config();
-    writeln!(out, "  {} of {}: {}", config.model().unwrap_or("?"), config.provider().unwrap_or("?"), &*answer)?;
+    let (provider, model) = config.model().unwrap_or(("?", "?"));
+    writeln!(out, "  {model} of {provider}: {}", &*answer)?;
 
     writeln!(out, "\nContradictory prompts are refused and change nothing:")?;
     let before = count(conversation);

@@ -1,7 +1,7 @@
 //! [`report`]: the conversation, the metrics and the log after the call.
 
 use verbale::call::{CallSession, Closed};
-use verbale::conversation::{Prices, TokenPrices};
+use verbale::conversation::TokenPrices;
 use verbale::log::LoggedCall;
 use verbale::testing::FakeBedrock;
 
@@ -23,7 +23,7 @@ pub async fn report(
     bedrock: Option<&FakeBedrock>,
 ) -> Result<(), CallError> {
     call.with_manager(|manager| screen.show(format_args!("\nThe conversation\n{manager}")));
-    let micro_dollars = closed.totals.cost(&Prices { turns: PRICES, summaries: PRICES });
+    let micro_dollars = closed.totals.cost(&PRICES, &PRICES);
     screen.show(format_args!("\nMetrics\n{}", closed.totals));
     let (dollars, rest) = (micro_dollars / 1_000_000, micro_dollars % 1_000_000);
     screen.show(format_args!(

@@ -9,7 +9,7 @@ use super::ear::CallEar;
 use super::session::CallSession;
 use super::settings::CallSettings;
 use crate::clock::{Clock, IdSource};
-use crate::conversation::{Config, Conversation, EditError, one_model, system_texts};
+use crate::conversation::{Config, Conversation, one_model, system_texts};
 use crate::log::CallWriter;
 use crate::manager::{ManagerError, MessagesManager};
 use crate::message::{PlainMessage, Text, is_blank};
@@ -130,9 +130,10 @@ impl CallBuilder {
         if let Some(system) = self.system
             && !conversation.read(system_texts).contains(&system)
         {
-            conversation.add_system(system).map_err(|error| match error {
-                EditError::Manager(error) => OpenError::Manager(error),
-                _ => OpenError::InUse,
+            conversation.with(|core| {
+                core.manager.add_system(system)?;
+                core.changed();
+                Ok::<(), ManagerError>(())
             })?;
         }
         if let Some(writer) = self.log {

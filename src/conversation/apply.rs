@@ -1,30 +1,38 @@
-//! How a prompt comes into its [`Conversation`].
+//! Applies a prompt to its [`Conversation`].
 
 use std::collections::HashSet;
 
-use super::config::Setting;
-use super::error::PromptError;
+use super::config::Config;
+use super::error::{ConversationError, Problem};
 use super::shared::Conversation;
 use super::state::Attached;
 use crate::message::{Draft, MessageWrapper, Role, Text};
 use crate::turn::Manager;
 
-/// Whether a draft says something in the name of the user or the assistant, which a live call does by itself.
+/// Whether a message counts as spoken. In a live call, only the session reports what is spoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Said,
-    Beside,
+pub(super) enum Speech {
+    Spoken,
+    Unspoken,
 }
 
 impl Conversation {
-    /// Adds these messages and changes the configuration, or does nothing of it. System messages that the conversation has
-    /// already are not added again.
-    pub(super) fn apply(&self, mut drafts: Vec<(Draft, Kind)>, settings: Vec<Setting>) -> Result<(), PromptError> {
+    /// Adds the messages and changes the configuration, or returns an error and changes nothing.
+    ///
+    /// Skips system messages that the conversation already has. A conversation without models takes those of
+    /// `template`.
+    pub(super) fn apply(
+        &self,
+        mut drafts: Vec<(Draft, Speech)>,
+        settings: Config,
+        template: &Config,
+    ) -> Result<(), ConversationError> {
         self.with_state(|state| {
-            if state.attached == Attached::Call && drafts.iter().any(|(_, kind)| *kind == Kind::Said) {
-                return Err(PromptError::InCall);
+            if state.attached == Attached::Call && drafts.iter().any(|(_, speech)| *speech == Speech::Spoken) {
+                let advice = "its session reports what is said; set only `agent`, `context` and the configuration";
+                return Err(Problem::InCall { advice }.into());
             }
-            let config = state.config.with(settings)?;
+            let config = settings.over(&state.config.clone().or_models_of(template))?;
             let manager = &mut state.core.manager;
             let mut known = system_texts(manager);
             drafts.retain(|(draft, _)| {
@@ -34,7 +42,7 @@ impl Conversation {
                 draft.role != Role::System || is_new
             });
             let drafts = drafts.into_iter().map(|(draft, _)| draft);
-            manager.add_all(drafts).map_err(|(index, source)| PromptError::Message { index, source })?;
+            manager.add_all(drafts).map_err(|(index, source)| Problem::Message { index, source })?;
             state.set_config(config);
             state.core.changed();
             Ok(())
@@ -42,7 +50,7 @@ impl Conversation {
     }
 }
 
-/// The texts of the system messages.
+/// Returns the texts of the system messages.
 pub(crate) fn system_texts(manager: &Manager) -> HashSet<Text> {
     manager.system_messages().flat_map(|message| message.contents().texts().cloned()).collect()
 }

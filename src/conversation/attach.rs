@@ -1,16 +1,18 @@
-//! How a live call takes the turns of a [`Conversation`].
+//! Gives the turns of a [`Conversation`] to a live call.
 
 use super::config::Config;
 use super::shared::Conversation;
 use super::state::Attached;
 use crate::turn::{Ear, Nobody};
 
-/// Somebody else takes the turns.
+/// A run or another call owns the turns.
 #[derive(Debug)]
 pub(crate) struct InUse;
 
 impl Conversation {
-    /// Lets a live call take the turns, with this configuration.
+    /// Gives the turns to a live call and sets the configuration.
+    ///
+    /// Returns [`InUse`] if a run or another call owns them.
     pub(crate) fn attach_call(&self, ear: Box<dyn Ear>, config: Config) -> Result<(), InUse> {
         self.with_state(|state| {
             if state.attached != Attached::Nobody {
@@ -23,7 +25,7 @@ impl Conversation {
         })
     }
 
-    /// The live call is over.
+    /// Takes the turns back when the live call is over.
     pub(crate) fn detach_call(&self) {
         self.with_state(|state| {
             state.core.ear = Box::new(Nobody);
@@ -31,7 +33,7 @@ impl Conversation {
         });
     }
 
-    /// Drops the summary that is being made, if there is one.
+    /// Cancels the running summary.
     pub(crate) fn stop_summary(&self) {
         self.state().summaries.stop();
     }

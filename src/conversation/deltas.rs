@@ -1,8 +1,8 @@
-//! [`Deltas`]: a list that grows at its end without a copy, and of which every earlier state stays.
+//! [`Deltas`]: a persistent list that grows at its end without a copy.
 
 use std::sync::Arc;
 
-/// A list that grows at its end. Clones, and what grew from them, share what they have in common.
+/// A persistent list that grows at its end. Lists that grew from one list share its items.
 pub(super) struct Deltas<T>(Option<Arc<Node<T>>>);
 
 struct Node<T> {
@@ -13,12 +13,12 @@ struct Node<T> {
 impl<T> Deltas<T> {
     pub const EMPTY: Self = Self(None);
 
-    /// The list with one more at its end; this one stays as it is.
+    /// Returns the list with one more item at its end; this list stays as it is.
     pub fn with(&self, delta: T) -> Self {
         Self(Some(Arc::new(Node { delta, before: self.clone() })))
     }
 
-    /// From the first to the last.
+    /// Returns the items from the first to the last.
     pub fn in_order(&self) -> impl Iterator<Item = &T> {
         let from_the_end = std::iter::successors(self.0.as_ref(), |node| node.before.0.as_ref());
         let all: Vec<&T> = from_the_end.map(|node| &node.delta).collect();
@@ -32,7 +32,7 @@ impl<T> Clone for Deltas<T> {
     }
 }
 
-/// One after the other: a long list, dropped from node to node, would overflow the stack.
+/// Drops the nodes in a loop, because a recursive drop of a long list overflows the stack.
 impl<T> Drop for Deltas<T> {
     fn drop(&mut self) {
         let mut last = self.0.take();
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_state_stays_and_a_long_list_is_dropped() {
+    fn earlier_lists_are_unchanged_and_long_lists_can_be_dropped() {
         let mut list = Deltas::EMPTY;
         let mut states = vec![list.clone()];
         for number in 0..100 {

@@ -1,146 +1,179 @@
-//! Why a prompt is not applied, a run gives no answer, and an end is not written: [`PromptError`], [`RunError`],
-//! [`AskError`], [`EndError`].
+//! [`ConversationError`]: the reason why a conversation did not do what it was asked to do.
 
+use std::error::Error;
+use std::fmt;
 use std::time::Duration;
 
 use super::config::ConfigError;
-use crate::log::LogError;
+use crate::log::{CallId, LogError};
 use crate::manager::ManagerError;
-use crate::message::MediaKind;
+use crate::message::{MessageError, MessageId};
 use crate::model::{ModelError, StopReason};
 
-/// Why a [`Prompt`](super::Prompt) was not applied. The conversation is as it was.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+/// An error of a conversation, a prompt, a run, or a registry.
+///
+/// [`kind`](Self::kind) separates the cases to which a caller reacts differently. The text says what happened and what
+/// to do; it never contains what was said. The error below it is its [source](Error::source).
+pub struct ConversationError(Box<Problem>);
+
+/// What went wrong in a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum PromptError {
-    /// A message of the prompt is refused.
-    #[error("message {index} of the prompt, counted from 0, is refused, and so is all of it: {source}")]
-    Message {
-        /// Which one, from 0: each call that adds a message is one.
-        index: usize,
-        /// Why.
-        source: ManagerError,
-    },
-    /// Something else was given as an image, or as sound.
-    #[error("message {index} of the prompt, counted from 0, was given {} as {}", given.as_str(), wanted.as_str())]
-    WrongMedia {
-        /// Which one, from 0.
-        index: usize,
-        /// What it was given as.
-        wanted: MediaKind,
-        /// What it is.
-        given: MediaKind,
-    },
-    /// The prompt says something in the name of the user or the assistant, and a live call takes the turns.
-    #[error(
-        "the conversation is in a live call: its session reports what is said; a prompt may set `agent`, `context` and \
-         the configuration"
-    )]
+pub enum ConversationErrorKind {
+    /// A live call owns the turns of the conversation. Nothing changed.
     InCall,
-    /// What the prompt says about the configuration is refused.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
+    /// A run owns the turns of the conversation. Nothing changed.
+    InRun,
+    /// The registry has a conversation with this id. Nothing changed.
+    Exists,
+    /// The message or the conversation is not in memory. Nothing changed.
+    NotFound,
+    /// A message or a value is invalid or does not fit the conversation, or there is nothing to answer. Nothing
+    /// changed.
+    Refused,
+    /// The configuration is invalid; [`key`](ConversationError::key) names the setting. Nothing changed.
+    Config,
+    /// The request to the model failed; [`model_error`](ConversationError::model_error) has the reason. The
+    /// conversation keeps the text before it, marked [`LlmInterrupted`](crate::Attribute::LlmInterrupted).
+    Model,
+    /// The model stopped before its answer was complete; [`stop_reason`](ConversationError::stop_reason) has the
+    /// reason. The conversation keeps the partial answer, marked [`LlmInterrupted`](crate::Attribute::LlmInterrupted),
+    /// and runs none of its tool calls.
+    Cut,
+    /// The model gave no answer: it was blank, it called tools too often, or the model's code panicked.
+    NoAnswer,
+    /// The answer does not fit its type, even after one repair.
+    Misfit,
+    /// The answer was not complete at the deadline. The conversation keeps the text before it.
+    TimedOut,
+    /// The log did not accept the end of the conversation. What it lacks is in memory only.
+    Log,
 }
 
-/// Why a [`Run`](super::Run) did not come to a final text. What was said before is in the conversation.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RunError {
-    /// Another run of the conversation goes on.
-    #[error("the conversation is being run already; wait for that run to end, or drop it")]
-    AlreadyRunning,
-    /// A live call takes the turns of the conversation.
-    #[error("the conversation is in a live call, which takes its turns by itself; close the call first")]
-    InCall,
-    /// There is no message for the model.
-    #[error("there is nothing to answer; apply a prompt with a `request` first")]
-    NothingToAnswer,
-    /// The model that is named is not there.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// The model did not answer, or not to the end. What it had said is kept, marked
-    /// [`LlmInterrupted`](crate::Attribute::LlmInterrupted).
-    #[error(transparent)]
-    Model(#[from] ModelError),
-    /// The answer is cut, or was taken away. What there is of it is kept, marked
-    /// [`LlmInterrupted`](crate::Attribute::LlmInterrupted), and no tool is run that it called.
-    #[error("the model stopped before it had said all ({reason:?}); what there is of the answer is kept")]
-    Cut {
-        /// Why it stopped.
-        reason: StopReason,
-    },
-    /// The model said nothing, and called no tool.
-    #[error("the model's answer says nothing; run the conversation again, or say more in a `request`")]
-    Blank,
-    /// The model said nothing, and called a tool where none was offered any more.
-    #[error(
-        "the model called tools more than {max} times in one run; raise `max_tool_rounds`, or ask for less at once"
-    )]
-    TooManyToolRounds {
-        /// How often it may.
-        max: u32,
-    },
-    /// The conversation takes no more messages.
-    #[error(transparent)]
-    Manager(#[from] ManagerError),
-    /// The code of the model panicked.
-    #[error("the model panicked; what it had said is kept")]
-    ModelPanicked,
-    /// There was no final text in time.
-    #[error("there was no final text within {} ms", after.as_millis())]
-    TimedOut {
-        /// How long it was waited for.
-        after: Duration,
-    },
-}
+impl ConversationError {
+    /// Returns what went wrong.
+    pub fn kind(&self) -> ConversationErrorKind {
+        match *self.0 {
+            Problem::InCall { .. } => ConversationErrorKind::InCall,
+            Problem::InRun { .. } => ConversationErrorKind::InRun,
+            Problem::Exists { .. } => ConversationErrorKind::Exists,
+            Problem::UnknownMessage { .. } | Problem::UnknownConversation { .. } => ConversationErrorKind::NotFound,
+            Problem::Message { .. } | Problem::Value(_) | Problem::Manager(_) | Problem::NothingToAnswer => {
+                ConversationErrorKind::Refused
+            }
+            Problem::Config(_) => ConversationErrorKind::Config,
+            Problem::Model(_) => ConversationErrorKind::Model,
+            Problem::Cut { .. } => ConversationErrorKind::Cut,
+            Problem::Blank | Problem::TooManyToolRounds { .. } | Problem::ModelPanicked => {
+                ConversationErrorKind::NoAnswer
+            }
+            Problem::Misfit { .. } => ConversationErrorKind::Misfit,
+            Problem::TimedOut { .. } => ConversationErrorKind::TimedOut,
+            Problem::EndReason(_) | Problem::Finish(_) => ConversationErrorKind::Log,
+        }
+    }
 
-/// Why there is no answer to a [`Prompt`](super::Prompt) that was to be answered at once.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum AskError {
-    /// It was not applied.
-    #[error(transparent)]
-    Prompt(#[from] PromptError),
-    /// The answer does not fit its type, and neither does its repair.
-    #[error(transparent)]
-    Misfit(Misfit),
-    /// It was applied, unless another run [goes on](RunError::AlreadyRunning), and the run came to no final text.
-    #[error(transparent)]
-    Run(#[from] RunError),
-}
+    /// Returns the configuration key that the error is about, such as `model`.
+    pub fn key(&self) -> Option<&str> {
+        match &*self.0 {
+            Problem::Config(error) => Some(error.key()),
+            _ => None,
+        }
+    }
 
-/// Where an answer does not fit its type, without a word of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the answer does not fit its type, at line {line}, column {column} ({}); simplify the type, or ask again", if *is_json { "valid JSON of another shape" } else { "not JSON" }
-)]
-pub struct Misfit {
-    /// The line of the answer, from 1.
-    pub line: usize,
-    /// The column in it, from 1.
-    pub column: usize,
-    /// Whether the answer is JSON, and only its shape is wrong.
-    pub is_json: bool,
-}
+    /// Returns the error of the model, if the request to it failed.
+    pub fn model_error(&self) -> Option<&ModelError> {
+        match &*self.0 {
+            Problem::Model(error) => Some(error),
+            _ => None,
+        }
+    }
 
-#[cfg(feature = "tools")]
-impl Misfit {
-    pub(super) fn new(error: &serde_json::Error) -> Self {
-        Self { line: error.line(), column: error.column(), is_json: error.is_data() }
+    /// Returns why the model stopped, if it stopped before its answer was complete.
+    pub fn stop_reason(&self) -> Option<&StopReason> {
+        match &*self.0 {
+            Problem::Cut { reason } => Some(reason),
+            _ => None,
+        }
     }
 }
 
-/// Why the end of a conversation is not in its log.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum EndError {
-    /// A live call takes the turns of the conversation.
-    #[error("the conversation is in a live call; close the call instead")]
-    InCall,
-    /// The header of a call does not take this reason.
+pub(super) enum Problem {
+    #[error("a live call owns the turns of the conversation; {advice}")]
+    InCall { advice: &'static str },
+    #[error("a run owns the turns of the conversation; {advice}")]
+    InRun { advice: &'static str },
+    #[error("the registry already has a conversation {id}; get it, or choose another id")]
+    Exists { id: CallId },
+    #[error("message {id} is not in memory; check the id, or raise the history limit")]
+    UnknownMessage { id: MessageId },
+    #[error("the registry has no conversation {id}; create it, or insert a restored one")]
+    UnknownConversation { id: CallId },
+    #[error("the prompt is not applied, because its message {index} (from 0) is refused: {source}")]
+    Message { index: usize, source: ManagerError },
     #[error(transparent)]
-    Reason(LogError),
-    /// The log takes nothing any more, or had no room in time. What it did not take is in the conversation alone.
+    Value(#[from] MessageError),
     #[error(transparent)]
-    NotFinished(#[from] LogError),
+    Manager(#[from] ManagerError),
+    #[error("the conversation has nothing to answer; apply a prompt with a `request` first")]
+    NothingToAnswer,
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    #[error("the model stopped before its answer was complete ({reason:?}); the conversation keeps the partial answer")]
+    Cut { reason: StopReason },
+    #[error("the model's answer is blank; run the conversation again, or say more in a `request`")]
+    Blank,
+    #[error("the model called tools in more than {max} rounds; raise `max_tool_rounds`, or ask for less at once")]
+    TooManyToolRounds { max: u32 },
+    #[error("the code of the model panicked; fix the model, then run the conversation again")]
+    ModelPanicked,
+    #[error(
+        "the answer does not fit its type at line {line}, column {column}: it is {}; simplify the type, or ask again",
+        if *is_json { "valid JSON of another shape" } else { "not JSON" }
+    )]
+    Misfit { line: usize, column: usize, is_json: bool },
+    #[error("the answer was not complete after {} ms; allow more time, or run the conversation again", after.as_millis())]
+    TimedOut { after: Duration },
+    #[error(transparent)]
+    EndReason(LogError),
+    #[error(transparent)]
+    Finish(LogError),
+}
+
+impl Problem {
+    pub const IN_CALL: Self = Self::InCall { advice: "report what is said to its session, or use `edit`" };
+}
+
+impl From<&serde_json::Error> for Problem {
+    /// Keeps the place, because the text of the error may quote the answer.
+    fn from(error: &serde_json::Error) -> Self {
+        Self::Misfit { line: error.line(), column: error.column(), is_json: error.is_data() }
+    }
+}
+
+impl<P: Into<Problem>> From<P> for ConversationError {
+    fn from(problem: P) -> Self {
+        Self(Box::new(problem.into()))
+    }
+}
+
+impl fmt::Debug for ConversationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for ConversationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl Error for ConversationError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()
+    }
 }

@@ -1,4 +1,4 @@
-//! The end of a [`Conversation`] in its log.
+//! Logs the end of a [`Conversation`].
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::error::EndError;
+use super::error::{ConversationError, Problem};
 use super::shared::Conversation;
 use super::state::Attached;
 use crate::clock::from_now;
@@ -16,40 +16,44 @@ use crate::message::MessageId;
 use crate::turn::Manager;
 
 impl Conversation {
-    /// Logs that the conversation has ended, and waits until all of it is stored, for as long as `within`. Returns what is
-    /// not stored by then: nothing, if all is well. The log's writer goes on storing it.
+    /// Logs the end of the conversation and waits up to `timeout` until everything is stored. Returns the records that
+    /// are not stored by then; the log's writer continues to store them.
     ///
-    /// `reason` is the service's word for why, such as `hangup`. Without a [log](Self::log) there is nothing to do; done
-    /// again, it waits again.
+    /// `reason` is the service's own word, such as `hangup`. Without a [log](Self::log), nothing happens. Calling it
+    /// again waits again.
     ///
-    /// Returns [`EndError::InCall`] in a live call, which is [closed](crate::call::CallSession::close) instead,
-    /// [`EndError::Reason`] for a reason that a header does not take, and [`EndError::NotFinished`] if the log takes nothing
-    /// more, or had no room in time.
-    pub async fn finish(&self, reason: impl Into<Arc<str>>, within: Duration) -> Result<Vec<Unstored>, EndError> {
-        let until = from_now(within);
+    /// Returns [`InCall`](super::ConversationErrorKind::InCall) in a live call, which
+    /// [`close`](crate::call::CallSession::close) ends, and [`Log`](super::ConversationErrorKind::Log) if the reason is
+    /// invalid, or if the log accepts nothing more or has no room in time.
+    pub async fn finish(
+        &self,
+        reason: impl Into<Arc<str>>,
+        timeout: Duration,
+    ) -> Result<Vec<Unstored>, ConversationError> {
+        let until = from_now(timeout);
         let call_end = {
             let state = self.state();
             if state.attached == Attached::Call {
-                return Err(EndError::InCall);
+                return Err(Problem::InCall { advice: "close the call instead" }.into());
             }
             let manager = &state.core.manager;
-            CallEnd::of(manager, manager.now_ms(), reason).map_err(EndError::Reason)?
+            CallEnd::of(manager, manager.now_ms(), reason).map_err(Problem::EndReason)?
         };
         let (unstored, not_finished) = self.finish_log(call_end, until).await;
-        not_finished.map_or(Ok(unstored), |error| Err(error.into()))
+        not_finished.map_or(Ok(unstored), |error| Err(Problem::Finish(error).into()))
     }
 
-    /// Hands what is left and the ending to the log's writer, and waits for it until a deadline.
+    /// Submits the pending records and the end to the log's writer, and waits until a deadline.
     pub(crate) async fn finish_log(&self, call_end: CallEnd, until: Instant) -> (Vec<Unstored>, Option<LogError>) {
         let Some(writer) = self.writer() else { return (Vec::new(), None) };
         let left = || until.saturating_duration_since(Instant::now());
-        // A copy, so that the conversation can be used meanwhile.
+        // A copy keeps the conversation unlocked during the wait.
         let mut manager = self.read(Clone::clone);
         let not_finished = writer.finish(&mut manager, call_end, left()).await.err();
         let unstored = writer.flush(left()).await;
         writer.acknowledge(&mut manager);
-        let known = known_to_log(&manager);
-        self.with_state(|state| state.core.manager.acknowledge(known));
+        let receipt = acknowledged(&manager);
+        self.with_state(|state| state.core.manager.acknowledge(receipt));
         (unstored, not_finished)
     }
 
@@ -58,9 +62,9 @@ impl Conversation {
     }
 }
 
-/// What the copy knows to be logged, and the conversation does not.
-fn known_to_log(manager: &Manager) -> Receipt {
+/// Returns the records that are acknowledged in the copy.
+fn acknowledged(manager: &Manager) -> Receipt {
     let changes = manager.changes(LastMessage::Include);
-    let waiting: BTreeSet<MessageId> = changes.records().iter().map(|record| record.id()).collect();
-    manager.records().iter().filter(|record| !waiting.contains(&record.id())).collect()
+    let pending: BTreeSet<MessageId> = changes.records().iter().map(|record| record.id()).collect();
+    manager.records().iter().filter(|record| !pending.contains(&record.id())).collect()
 }

@@ -1,4 +1,4 @@
-//! Forks of a [`Conversation`]: conversations of their own that share what was said up to a point.
+//! Forks of a [`Conversation`]: new conversations that share its messages up to a point.
 
 use crate::conversation::Conversation;
 use crate::conversation::state::Attached;
@@ -8,8 +8,8 @@ use crate::message::{Contents, ForkedFrom, MessageId};
 use crate::turn::{Host, Manager};
 
 impl Conversation {
-    /// A conversation that holds everything up to message `at`, and goes its own way behind it, under an id of its own.
-    /// [`MessagesManager::fork`](crate::MessagesManager::fork) says what both share.
+    /// Returns a new conversation with all messages up to and including `at`, and with the same configuration.
+    /// [`MessagesManager::fork`](crate::MessagesManager::fork) documents what both share.
     ///
     /// ```
     /// # use verbale::conversation::Conversation;
@@ -26,35 +26,34 @@ impl Conversation {
     /// # Ok(()) }
     /// ```
     ///
-    /// A tool that runs for this conversation runs for it alone: its call is marked as unknown in the fork.
+    /// A tool that is running answers only this conversation. The fork marks the result of its call as unknown.
     ///
-    /// Errors: [`ForkError`].
+    /// Returns [`ForkError`] if `at` cannot be the last message of a fork, or if `id` is the id of this conversation.
     pub fn fork(&self, at: &MessageId, id: CallId) -> Result<Self, ForkError> {
-        self.check_is_another(&id)?;
-        self.beside(id, |manager| manager.fork(at, self.id().as_str()))
+        self.check_id(&id)?;
+        self.fork_with(id, |manager| manager.fork(at, self.id().as_str()))
     }
 
-    /// A [fork](Self::fork) that goes its own way with message `message`: in its place stands one of the same role with
-    /// these contents, and nothing behind it.
+    /// Returns a [fork](Self::fork) that ends with `message`, with these contents in place of its own.
     ///
-    /// Errors: [`ForkError`].
+    /// Returns [`ForkError`] if the message cannot be edited, or if `id` is the id of this conversation.
     pub fn fork_edited(
         &self,
         message: &MessageId,
         contents: impl Into<Contents>,
         id: CallId,
     ) -> Result<Self, ForkError> {
-        self.check_is_another(&id)?;
-        self.beside(id, |manager| manager.edit(message, contents, self.id().as_str()))
+        self.check_id(&id)?;
+        self.fork_with(id, |manager| manager.edit(message, contents, self.id().as_str()))
     }
 
-    /// Where this conversation left another, and that one, as a fork of its own, another: the nearest first.
+    /// Returns the conversations that this one was forked from, the nearest first.
     pub fn lineage(&self) -> Vec<ForkedFrom> {
         self.read(|manager| manager.lineage().into_iter().cloned().collect())
     }
 
-    /// A conversation of its own with a manager that comes from this one's, and with the same configuration.
-    fn beside<E>(&self, id: CallId, fork: impl FnOnce(&mut Manager) -> Result<Manager, E>) -> Result<Self, E> {
+    /// Creates a conversation from a fork of the manager, with the same configuration.
+    fn fork_with<E>(&self, id: CallId, fork: impl FnOnce(&mut Manager) -> Result<Manager, E>) -> Result<Self, E> {
         let (manager, config, is_live) = {
             let mut state = self.state();
             let manager = fork(&mut state.core.manager)?;
@@ -62,7 +61,7 @@ impl Conversation {
         };
         let fork = Self::of(id, manager).with_config(config);
         if is_live {
-            // The source runs them, and the fork never will.
+            // Only the source gets the results of tools that are running.
             fork.with(|core| {
                 core.end_open_calls(
                     "The conversation was forked while the tool ran; whether it acted is not known here.",
@@ -72,8 +71,8 @@ impl Conversation {
         Ok(fork)
     }
 
-    /// Under one id, a log would take the records of one for newer ones of the other.
-    fn check_is_another(&self, id: &CallId) -> Result<(), ForkError> {
+    /// Refuses the same id, because a log would mix up the records of the two.
+    fn check_id(&self, id: &CallId) -> Result<(), ForkError> {
         if id == self.id() { Err(ForkError::SameConversation) } else { Ok(()) }
     }
 }

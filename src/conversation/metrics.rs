@@ -1,69 +1,77 @@
-//! [`CallMetrics`]: what a call came to, added up from its events.
+//! [`CallMetrics`]: the metrics of a call, counted from its events.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::prices::Prices;
 use crate::model::Usage;
 use crate::turn::{CallEvent, ReplyOutcome, SpeechId, SummaryOutcome, ToolOutcome};
 
-/// What a call came to. Nothing is counted but by [`note`](Self::note). Printing it shows it to whoever debugs a call.
+/// The metrics of a call. Its `Display` is a report of several lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallMetrics {
-    /// Turns that were started.
+    /// The number of turns.
     pub turns: u32,
-    /// How often the caller broke in.
+    /// The number of barge-ins.
     pub barge_ins: u32,
-    /// How often the model had no answer and the caller heard an apology.
+    /// The number of replies that failed, so that the caller heard an apology.
     pub apologies: u32,
-    /// How often the caller was not understood, and asked to say it again.
-    pub asked_to_repeat: u32,
-    /// Tools that were called.
+    /// The number of tool calls.
     pub tool_calls: u32,
-    /// Tool calls that failed.
+    /// The number of tool calls that failed.
     pub tools_failed: u32,
-    /// Tool calls of which nobody knows whether they acted.
+    /// The number of tool calls whose outcome is unknown.
     pub tools_unknown: u32,
-    /// Summaries that stand in the conversation.
+    /// The number of summaries that the conversation took.
     pub summaries_applied: u32,
-    /// Summaries in whose place the extractive one stands there.
+    /// The number of summaries that failed, so that an extractive one replaced them.
     pub summaries_replaced: u32,
-    /// Summaries that would have saved too little.
+    /// The number of summaries that were dropped because they saved too little.
     pub summaries_skipped: u32,
-    /// Summaries that came too late to be true.
+    /// The number of summaries that were dropped because their messages had changed.
     pub summaries_stale: u32,
-    /// Records that the log's writer took over.
-    pub submitted: u64,
-    /// How often the log's writer did not take all.
-    pub not_submitted: u32,
     /// The tokens of all replies.
     pub usage: Usage,
-    /// The tokens of all summaries, stale ones too.
+    /// The tokens of all summaries, dropped ones included.
     pub summary_usage: Usage,
-    /// How long the call was, once it is over, in milliseconds.
-    pub length_ms: Option<u32>,
-    /// From the end of the caller's speech to the first sentence of the reply.
-    pub response_gaps: Durations,
-    /// From asking the model to its first token.
-    pub first_tokens: Durations,
+    /// The times from the end of the caller's speech to the first sentence of the reply, in milliseconds, by turn.
+    pub response_gaps_ms: Vec<u32>,
+    /// The times from each request to the first token of its answer, in milliseconds.
+    pub first_tokens_ms: Vec<u32>,
+    asked_to_repeat: u32,
+    submitted: u64,
+    not_submitted: u32,
+    length_ms: Option<u32>,
     replies: BTreeMap<SpeechId, Reply>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Reply {
     generated_bytes: u32,
-    /// `None` is all of it.
+    /// `None` means all of it.
     heard_bytes: Option<u32>,
 }
 
+/// The prices of a model's tokens, in micro-dollars per million tokens: 3 $ per million is 3,000,000.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TokenPrices {
+    /// The price of input tokens outside the cache.
+    pub input: u64,
+    /// The price of input tokens that the provider reads from its cache.
+    pub cache_read: u64,
+    /// The price of input tokens that the provider writes to its cache.
+    pub cache_write: u64,
+    /// The price of output tokens.
+    pub output: u64,
+}
+
 impl CallMetrics {
-    /// Takes an event in.
-    pub fn note(&mut self, event: &CallEvent) {
+    /// Counts an event.
+    pub(super) fn record(&mut self, event: &CallEvent) {
         match event {
             CallEvent::TurnStarted { .. } => self.turns += 1,
-            CallEvent::FirstToken { after_ms, .. } => self.first_tokens.0.push(*after_ms),
-            CallEvent::FirstWords { after_ms, .. } => self.response_gaps.0.push(*after_ms),
+            CallEvent::FirstToken { after_ms, .. } => self.first_tokens_ms.push(*after_ms),
+            CallEvent::FirstWords { after_ms, .. } => self.response_gaps_ms.push(*after_ms),
             CallEvent::ReplyEnded { speech, outcome, generated_bytes } => {
                 self.replies.entry(*speech).or_default().generated_bytes = *generated_bytes;
                 self.apologies += u32::from(*outcome == ReplyOutcome::Failed);
@@ -96,60 +104,37 @@ impl CallMetrics {
         }
     }
 
-    /// The text of all replies, in bytes.
-    pub fn generated_bytes(&self) -> u64 {
+    fn generated_bytes(&self) -> u64 {
         self.replies.values().map(|reply| u64::from(reply.generated_bytes)).sum()
     }
 
-    /// What the caller heard of it, in bytes. A reply of which nobody told how much was heard is taken to be heard.
+    /// Returns how many bytes of the replies the caller heard. Replies without a report of playback count as heard.
     pub fn heard_bytes(&self) -> u64 {
         let heard = |reply: &Reply| reply.heard_bytes.unwrap_or(u32::MAX).min(reply.generated_bytes);
         self.replies.values().map(|reply| u64::from(heard(reply))).sum()
     }
 
-    /// What its tokens cost, in micro-dollars.
-    pub fn cost(&self, prices: &Prices) -> u64 {
-        let turns = prices.turns.millionths(&self.usage);
-        let millionths = turns.saturating_add(prices.summaries.millionths(&self.summary_usage));
+    /// Returns the cost of the tokens, in micro-dollars, with the prices of the model for turns and of the one for
+    /// summaries.
+    pub fn cost(&self, turns: &TokenPrices, summaries: &TokenPrices) -> u64 {
+        let millionths = turns.millionths(&self.usage).saturating_add(summaries.millionths(&self.summary_usage));
         u64::try_from(millionths.saturating_add(500_000) / 1_000_000).unwrap_or(u64::MAX)
     }
 }
 
-/// Durations that were measured, in milliseconds.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Durations(Vec<u32>);
-
-/// How durations spread, in milliseconds: exact, and each one that was measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Percentiles {
-    /// How many there are.
-    pub count: usize,
-    /// Half of them are not longer.
-    pub p50_ms: u32,
-    /// Nine of ten are not longer.
-    pub p90_ms: u32,
-    /// None is longer.
-    pub max_ms: u32,
-}
-
-impl Durations {
-    /// How they spread; `None` where there are none. O(n log n) in their number.
-    pub fn spread(&self) -> Option<Percentiles> {
-        let mut sorted = self.0.clone();
-        sorted.sort_unstable();
-        let rank = |percent: usize| sorted.get((sorted.len() * percent).div_ceil(100).checked_sub(1)?).copied();
-        Some(Percentiles { count: sorted.len(), p50_ms: rank(50)?, p90_ms: rank(90)?, max_ms: rank(100)? })
-    }
-}
-
-impl fmt::Display for Durations {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.spread() {
-            Some(Percentiles { count, p50_ms, p90_ms, max_ms }) => {
-                write!(f, "p50 {p50_ms} ms, p90 {p90_ms} ms, max {max_ms} ms ({count} measured)")
-            }
-            None => f.write_str("not measured"),
-        }
+impl TokenPrices {
+    /// Returns the cost in millionths of a micro-dollar.
+    fn millionths(&self, usage: &Usage) -> u128 {
+        let cached = usage.cache_read_tokens.saturating_add(usage.cache_write_tokens);
+        [
+            (usage.input_tokens.saturating_sub(cached), self.input),
+            (usage.cache_read_tokens, self.cache_read),
+            (usage.cache_write_tokens, self.cache_write),
+            (usage.output_tokens, self.output),
+        ]
+        .into_iter()
+        .map(|(tokens, price)| u128::from(tokens) * u128::from(price))
+        .fold(0, u128::saturating_add)
     }
 }
 
@@ -161,8 +146,8 @@ impl fmt::Display for CallMetrics {
         if let Some(length_ms) = self.length_ms {
             write!(f, ", {}.{:03} s long", length_ms / 1_000, length_ms % 1_000)?;
         }
-        writeln!(f, "\nresponse gap  {}", self.response_gaps)?;
-        writeln!(f, "first token   {}", self.first_tokens)?;
+        writeln!(f, "\nresponse gap  {}", Percentiles(&self.response_gaps_ms))?;
+        writeln!(f, "first token   {}", Percentiles(&self.first_tokens_ms))?;
         writeln!(f, "heard         {} of {} bytes", self.heard_bytes(), self.generated_bytes())?;
         let Self { tool_calls, tools_failed, tools_unknown, .. } = self;
         writeln!(f, "tools         called {tool_calls}, failed {tools_failed}, unknown {tools_unknown}")?;
@@ -171,7 +156,30 @@ impl fmt::Display for CallMetrics {
         writeln!(f, "skipped {summaries_skipped}, stale {summaries_stale}")?;
         writeln!(f, "tokens        {}", Tokens(&self.usage))?;
         writeln!(f, "  summaries   {}", Tokens(&self.summary_usage))?;
-        write!(f, "log           records handed over {}, not all taken {}", self.submitted, self.not_submitted)
+        write!(f, "log           records submitted {}, submissions refused {}", self.submitted, self.not_submitted)
+    }
+}
+
+struct Percentiles<'a>(&'a [u32]);
+
+impl Percentiles<'_> {
+    /// Returns p50, p90 and the maximum, by nearest rank.
+    fn ranks(&self) -> Option<[u32; 3]> {
+        let mut sorted = self.0.to_vec();
+        sorted.sort_unstable();
+        let rank = |percent: usize| sorted.get((sorted.len() * percent).div_ceil(100).checked_sub(1)?).copied();
+        Some([rank(50)?, rank(90)?, rank(100)?])
+    }
+}
+
+impl fmt::Display for Percentiles<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.ranks() {
+            Some([p50, p90, max]) => {
+                write!(f, "p50 {p50} ms, p90 {p90} ms, max {max} ms ({} measured)", self.0.len())
+            }
+            None => f.write_str("not measured"),
+        }
     }
 }
 
@@ -180,7 +188,7 @@ struct Tokens<'a>(&'a Usage);
 impl fmt::Display for Tokens<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Usage { input_tokens, cache_read_tokens, cache_write_tokens, output_tokens } = self.0;
-        write!(f, "{input_tokens} in ({cache_read_tokens} from the cache, {cache_write_tokens} for it), ")?;
+        write!(f, "{input_tokens} in ({cache_read_tokens} read from the cache, {cache_write_tokens} written to it), ")?;
         write!(f, "{output_tokens} out")
     }
 }
@@ -188,7 +196,6 @@ impl fmt::Display for Tokens<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conversation::TokenPrices;
     use crate::message::ToolCallId;
     use crate::turn::SummaryFailure;
 
@@ -198,7 +205,7 @@ mod tests {
 
     fn of(events: impl IntoIterator<Item = CallEvent>) -> CallMetrics {
         let mut totals = CallMetrics::default();
-        events.into_iter().for_each(|event| totals.note(&event));
+        events.into_iter().for_each(|event| totals.record(&event));
         totals
     }
 
@@ -245,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_adds_up() {
+    fn metrics_of_a_call_count_every_event() {
         insta::assert_snapshot!(of(a_call()), @"
         call          turns 2, barge-ins 1, apologies 1, asked to repeat 1, 61.042 s long
         response gap  p50 640 ms, p90 1200 ms, max 1200 ms (2 measured)
@@ -253,9 +260,9 @@ mod tests {
         heard         120 of 180 bytes
         tools         called 1, failed 1, unknown 2
         summaries     applied 1, replaced 2, skipped 1, stale 1
-        tokens        2000 in (600 from the cache, 100 for it), 90 out
-          summaries   1000 in (0 from the cache, 0 for it), 170 out
-        log           records handed over 9, not all taken 1
+        tokens        2000 in (600 read from the cache, 100 written to it), 90 out
+          summaries   1000 in (0 read from the cache, 0 written to it), 170 out
+        log           records submitted 9, submissions refused 1
         ");
         insta::assert_snapshot!(CallMetrics::default(), @"
         call          turns 0, barge-ins 0, apologies 0, asked to repeat 0
@@ -264,36 +271,36 @@ mod tests {
         heard         0 of 0 bytes
         tools         called 0, failed 0, unknown 0
         summaries     applied 0, replaced 0, skipped 0, stale 0
-        tokens        0 in (0 from the cache, 0 for it), 0 out
-          summaries   0 in (0 from the cache, 0 for it), 0 out
-        log           records handed over 0, not all taken 0
+        tokens        0 in (0 read from the cache, 0 written to it), 0 out
+          summaries   0 in (0 read from the cache, 0 written to it), 0 out
+        log           records submitted 0, submissions refused 0
         ");
     }
 
     #[test]
-    fn cached_tokens_have_prices_of_their_own() {
+    fn cost_uses_the_prices_of_cached_tokens() {
         let turns = TokenPrices { input: 3_000_000, cache_read: 300_000, cache_write: 3_750_000, output: 15_000_000 };
         let summaries = TokenPrices { input: 1_000_000, output: 5_000_000, ..TokenPrices::default() };
-        // 1,300 plain, 600 from the cache, 100 for it, 90 out; and 1,000 in, 170 out.
+        // 1,300 plain, 600 read from the cache, 100 for it, 90 out; and 1,000 in, 170 out.
+        let free = TokenPrices::default();
         let expected = 3_900 + 180 + 375 + 1_350 + 1_000 + 850;
-        assert_eq!(of(a_call()).cost(&Prices { turns, summaries }), expected);
-        assert_eq!(of(a_call()).cost(&Prices::default()), 0);
+        assert_eq!(of(a_call()).cost(&turns, &summaries), expected);
+        assert_eq!(of(a_call()).cost(&free, &free), 0);
         // Half a micro-dollar is rounded up.
-        let prices = |input| Prices { turns: TokenPrices { input, ..TokenPrices::default() }, ..Prices::default() };
+        let cost = |metrics: &CallMetrics, input| metrics.cost(&TokenPrices { input, ..free }, &free);
         let one = CallMetrics { usage: usage(1, 0, 0, 0), ..CallMetrics::default() };
-        assert_eq!([499_999, 500_000].map(|price| one.cost(&prices(price))), [0, 1]);
+        assert_eq!([499_999, 500_000].map(|price| cost(&one, price)), [0, 1]);
         let absurd = CallMetrics { usage: usage(u64::MAX, 0, 0, 0), ..CallMetrics::default() };
-        assert_eq!(absurd.cost(&prices(u64::MAX)), u64::MAX);
+        assert_eq!(cost(&absurd, u64::MAX), u64::MAX);
     }
 
     #[test]
-    fn a_spread_is_of_what_was_measured() {
-        let spread =
-            |durations: Vec<u32>| Durations(durations).spread().map(|s| (s.count, s.p50_ms, s.p90_ms, s.max_ms));
-        assert_eq!(spread(vec![]), None);
-        assert_eq!(spread(vec![7]), Some((1, 7, 7, 7)));
-        assert_eq!(spread((1..=10).rev().collect()), Some((10, 5, 9, 10)));
-        assert_eq!(spread((1..=11).collect()), Some((11, 6, 10, 11)));
-        assert_eq!(spread((1..=1_000).collect()), Some((1_000, 500, 900, 1_000)));
+    fn percentiles_use_the_nearest_rank() {
+        let ranks = |durations: Vec<u32>| Percentiles(&durations).ranks();
+        assert_eq!(ranks(vec![]), None);
+        assert_eq!(ranks(vec![7]), Some([7, 7, 7]));
+        assert_eq!(ranks((1..=10).rev().collect()), Some([5, 9, 10]));
+        assert_eq!(ranks((1..=11).collect()), Some([6, 10, 11]));
+        assert_eq!(ranks((1..=1_000).collect()), Some([500, 900, 1_000]));
     }
 }

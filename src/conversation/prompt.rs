@@ -1,30 +1,29 @@
-//! [`Prompt`]: what is to be said to a conversation, as a value.
+//! [`Prompt`]: messages and settings for a conversation, as a value.
 
 use std::fmt;
 use std::time::Duration;
 
 use tokio::time::timeout_at;
 
-use super::apply::Kind;
-use super::config::{Config, Models, Setting};
+use super::apply::Speech;
+use super::config::{Config, Models};
 use super::deltas::Deltas;
-use super::error::{AskError, PromptError, RunError};
+use super::error::{ConversationError, Problem};
 use super::run::Run;
 use super::shared::Conversation;
 use crate::clock::from_now;
-use crate::log::CallId;
-use crate::message::{Content, Contents, Document, Draft, Media, MediaKind, Role, Text, Value};
+use crate::message::{Content, Contents, Draft, Role, Text, Value};
+use crate::model::Tool;
 
-/// What is to be said to a conversation, as a value: messages, and what is to change in its [configuration](super::Config).
+/// Messages and settings for a conversation, as a value.
 ///
-/// Each method gives a new value and leaves this one as it is; clones and what grew from them share what they have in
-/// common. Nothing touches the conversation until a value is [applied](Self::apply), and then all of it or, with an
-/// error, none. A value that is applied twice is applied twice, but for its instructions: those that the conversation has
-/// already are not added again. So one prompt can begin many questions. It is also a template for any number of
-/// conversations: [`apply_to`](Self::apply_to), [`on`](Self::on), [`on_new`](Self::on_new).
+/// Each method returns a new value and leaves this one as it is. Clones share their contents. A prompt changes the
+/// conversation only when it is [applied](Self::apply), and then completely or, with an error, not at all. One prompt
+/// can start many questions, and it can be applied again; instructions that the conversation already has are not
+/// repeated. A prompt is also a template for other conversations: see [`apply_to`](Self::apply_to).
 ///
-/// Texts are trimmed. One that says nothing is an error when it is applied. What is said in one role in a row is one message of
-/// the conversation, as everywhere.
+/// Texts are trimmed. A blank message is an error when the prompt is applied. Consecutive messages of one role become
+/// one message of the conversation.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -41,10 +40,10 @@ use crate::message::{Content, Contents, Document, Draft, Media, MediaKind, Role,
 /// # let haiku = BedrockModel::for_turns(client, BedrockSettings::new("eu.anthropic.claude-haiku-4-5"));
 ///
 /// let models = Models::default().with("anthropic", "haiku", haiku);
-/// let llm = Prompt::new(models).agent("Answer with one word.");
+/// let llm = Prompt::new(models).agent("Answer with one word.").config(|config| config.with_max_tool_rounds(2));
 /// assert_eq!(llm.request("What is the capital of Italy?").prompt().await?, "Rome.");
 ///
-/// let conversation = llm.conversation(); // the request and its answer are in it
+/// let conversation = llm.conversation(); // now holds the request and its answer
 /// let continued = conversation.continuation().request("And of France?");
 /// assert_eq!(continued.prompt().await?, "Paris.");
 /// assert_eq!(conversation.read(|manager| manager.messages().count()), 4);
@@ -56,182 +55,166 @@ pub struct Prompt {
     deltas: Deltas<Delta>,
 }
 
-/// What a prompt says: messages, and settings.
-type Said = (Vec<(Draft, Kind)>, Vec<Setting>);
-
-pub(super) enum Delta {
-    Message(Draft, Kind),
-    Media {
-        wanted: MediaKind,
-        media: Media,
-    },
-    Setting(Setting),
-    /// It is read when it is applied.
+enum Delta {
+    Message(Draft, Speech),
+    Config(Box<Config>),
+    /// It is read when the prompt is applied.
     Data(Text, Value),
 }
 
 impl Prompt {
-    /// An empty prompt to a conversation of its own, with an id that no other has. What grows from it is for that one
-    /// conversation.
+    /// Creates an empty prompt for a new conversation with a unique id. Prompts that grow from it are for that
+    /// conversation too.
     pub fn new(models: Models) -> Self {
         Self::to(Conversation::unnamed(Config::new(models)))
     }
 
-    /// An empty prompt to a conversation: its [continuation](Conversation::continuation).
+    /// Creates an empty prompt for a conversation.
     pub(super) fn to(conversation: Conversation) -> Self {
         Self { conversation, deltas: Deltas::EMPTY }
     }
 
-    /// Says what the model is to do: system instructions, which are in the conversation as a supervisor message. All that a
-    /// conversation has are its system prompt, in their order.
+    /// Adds instructions for the model, as a system message. All system messages of a conversation, in their order, are
+    /// its system prompt.
     #[must_use]
     pub fn agent(&self, text: impl Into<Text>) -> Self {
-        self.message(Role::System, text.into(), Kind::Beside)
+        self.message(Role::System, text.into(), Speech::Unspoken)
     }
 
-    /// Says something in the assistant's name, such as a greeting, or an example of an answer.
+    /// Adds an assistant message, such as a greeting or an example of an answer.
     #[must_use]
     pub fn assistant(&self, text: impl Into<Text>) -> Self {
-        self.message(Role::Assistant, text.into(), Kind::Said)
+        self.message(Role::Assistant, text.into(), Speech::Spoken)
     }
 
-    /// Says what the model should know to answer: a user message.
+    /// Adds background for the model, as a user message.
     #[must_use]
     pub fn context(&self, contents: impl Into<Contents>) -> Self {
-        self.message(Role::User, contents, Kind::Beside)
+        self.message(Role::User, contents, Speech::Unspoken)
     }
 
-    /// Says what is asked for: a user message. It may have images and documents between its texts.
+    /// Adds a request, as a user message: texts, media and documents, in any order.
     #[must_use]
     pub fn request(&self, contents: impl Into<Contents>) -> Self {
-        self.message(Role::User, contents, Kind::Said)
+        self.message(Role::User, contents, Speech::Spoken)
     }
 
-    /// Shows an image.
+    /// Chooses a model of this provider, by the name under which it is [registered](Models::with).
     #[must_use]
-    pub fn image(&self, image: Media) -> Self {
-        self.with(Delta::Media { wanted: MediaKind::Image, media: image })
+    pub fn provider(&self, name: impl Into<Text>) -> Self {
+        self.with(Delta::Config(Box::new(Config::of_provider(name.into()))))
     }
 
-    /// Plays sound.
+    /// Chooses this model, by the name under which it is [registered](Models::with).
     #[must_use]
-    pub fn audio(&self, audio: Media) -> Self {
-        self.with(Delta::Media { wanted: MediaKind::Audio, media: audio })
+    pub fn model(&self, name: impl Into<Text>) -> Self {
+        self.with(Delta::Config(Box::new(Config::of_model(name.into()))))
     }
 
-    /// Gives a document to read.
+    /// Offers a tool, in place of an earlier one of its name.
     #[must_use]
-    pub fn document(&self, document: Document) -> Self {
-        self.message(Role::User, document, Kind::Said)
+    pub fn tool(&self, tool: Tool) -> Self {
+        self.config(|config| config.with_tool(tool))
     }
 
-    /// The conversation that it is for.
+    /// Changes settings. `change` gets an empty configuration; settings that it leaves out stay as they were.
+    #[must_use]
+    pub fn config(&self, change: impl FnOnce(Config) -> Config) -> Self {
+        self.with(Delta::Config(Box::new(change(Config::default()))))
+    }
+
+    /// Changes a setting that comes as data, under a key of [`Config`]. An unknown key and an invalid value are errors
+    /// when the prompt is applied.
+    #[must_use]
+    pub fn set(&self, key: impl Into<Text>, value: impl Into<Value>) -> Self {
+        self.with(Delta::Data(key.into(), value.into()))
+    }
+
+    /// Returns the conversation that the prompt is for.
     pub fn conversation(&self) -> &Conversation {
         &self.conversation
     }
 
-    /// Applies it: all of it, at one moment. Gives the conversation, to be [run](Conversation::run).
+    /// Applies the prompt at one moment. Returns the conversation, ready to be [run](Conversation::run).
     ///
-    /// Errors, which leave the conversation as it was: a message that says nothing, or that does not fit the conversation
-    /// otherwise; a contradiction, an unknown key or name, a value of the wrong kind in what is said about the
-    /// [configuration](super::Config).
-    pub fn apply(&self) -> Result<Conversation, PromptError> {
+    /// Returns [`Refused`](super::ConversationErrorKind::Refused) if a message is blank or does not fit the
+    /// conversation, [`Config`](super::ConversationErrorKind::Config) if a setting is invalid, and
+    /// [`InCall`](super::ConversationErrorKind::InCall) if a live call owns the turns and the prompt has a `request` or
+    /// an `assistant` message. An error leaves the conversation as it was.
+    pub fn apply(&self) -> Result<Conversation, ConversationError> {
         self.apply_to(&self.conversation)?;
         Ok(self.conversation.clone())
     }
 
-    /// Applies it to another conversation, as a template: its messages and settings, at one moment. A conversation without
-    /// models gets those of this prompt.
+    /// Applies the prompt to another conversation, as a template. A conversation without models gets the models of this
+    /// prompt's conversation.
     ///
     /// ```
     /// # use verbale::conversation::{Conversation, Models, Prompt};
     /// # use verbale::log::CallId;
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let clerk = Prompt::new(Models::default()).agent("You answer the phone of a bank.").max_tool_rounds(2);
+    /// let clerk = Prompt::new(Models::default()).agent("You answer the phone of a bank.");
     /// for id in ["CA1", "CA2"] {
     ///     let call = Conversation::new(CallId::new(id)?);
     ///     clerk.apply_to(&call)?;
-    ///     assert_eq!(call.config().max_tool_rounds(), 2);
+    ///     assert_eq!(call.read(|manager| manager.supervisors().count()), 1);
     /// }
     /// # Ok(()) }
     /// ```
     ///
-    /// Errors: as [`apply`](Self::apply).
-    pub fn apply_to(&self, conversation: &Conversation) -> Result<(), PromptError> {
-        let (drafts, settings) = self.read()?;
-        if conversation.id() != self.conversation.id() {
-            conversation.set_config(conversation.config().or_models_of(&self.conversation.config()));
-        }
-        conversation.apply(drafts, settings)
-    }
-
-    /// The same prompt to another conversation: a template to go on from.
-    #[must_use]
-    pub fn on(&self, conversation: &Conversation) -> Self {
-        Self { conversation: conversation.clone(), deltas: self.deltas.clone() }
-    }
-
-    /// The same prompt to a new conversation with this id and the configuration of this prompt's conversation.
-    #[must_use]
-    pub fn on_new(&self, id: CallId) -> Self {
-        self.on(&Conversation::new(id).with_config(self.conversation.config()))
-    }
-
-    fn read(&self) -> Result<Said, PromptError> {
-        let (mut drafts, mut settings) = (Vec::new(), Vec::new());
+    /// Returns the errors of [`apply`](Self::apply).
+    pub fn apply_to(&self, conversation: &Conversation) -> Result<(), ConversationError> {
+        let (mut drafts, mut settings) = (Vec::new(), Config::default());
         for delta in self.deltas.in_order() {
             match delta {
-                Delta::Message(draft, kind) => drafts.push((draft.clone(), *kind)),
-                Delta::Media { wanted, media } if media.kind == *wanted => {
-                    drafts.push((Draft::new(Role::User, media.clone()), Kind::Said));
-                }
-                Delta::Media { wanted, media } => {
-                    return Err(PromptError::WrongMedia { index: drafts.len(), wanted: *wanted, given: media.kind });
-                }
-                Delta::Setting(setting) => settings.push(setting.clone()),
-                Delta::Data(key, value) => settings.push(Setting::read(key, value)?),
+                Delta::Message(draft, speech) => drafts.push((draft.clone(), *speech)),
+                Delta::Config(config) => settings = settings.join(Config::clone(config))?,
+                Delta::Data(key, value) => settings = settings.join(Config::read(key, value)?)?,
             }
         }
-        Ok((drafts, settings))
+        conversation.apply(drafts, settings, &self.conversation.config())
     }
 
-    /// Applies it, runs the conversation and gives the final text.
+    /// Applies the prompt, runs the conversation, and returns the final text.
     ///
-    /// Dropping this is dropping the [run](Run). Errors: as [`apply`](Self::apply) and [`Run`]; while another run goes on,
-    /// nothing is applied.
-    pub async fn prompt(&self) -> Result<Text, AskError> {
+    /// Dropping the future drops the [run](Run). Returns the errors of [`apply`](Self::apply) and of [`Run`]. While
+    /// another run or a live call owns the turns, nothing is applied.
+    pub async fn prompt(&self) -> Result<Text, ConversationError> {
         let mut run = self.begin()?;
         let text = run.final_text().await?;
         run.next().await;
         Ok(text)
     }
 
-    /// The same, within a time. Errors: also [`TimedOut`](RunError::TimedOut); what was said by then stays.
-    pub async fn prompt_within(&self, after: Duration) -> Result<Text, AskError> {
-        let until = from_now(after);
+    /// Applies the prompt, runs the conversation, and returns the final text, within a time.
+    ///
+    /// Returns [`TimedOut`](super::ConversationErrorKind::TimedOut) at the deadline, and the errors of
+    /// [`prompt`](Self::prompt).
+    pub async fn prompt_timeout(&self, timeout: Duration) -> Result<Text, ConversationError> {
+        let until = from_now(timeout);
         let mut run = self.begin()?;
-        let text = timeout_at(until, run.final_text()).await.map_err(|_| RunError::TimedOut { after })??;
-        // The text is there: whether the model ends in time is no matter.
+        let text = timeout_at(until, run.final_text()).await.map_err(|_| Problem::TimedOut { after: timeout })??;
+        // The text is complete, so it does not matter whether the stream ends in time.
         let _ = timeout_at(until, run.next()).await;
         Ok(text)
     }
 
-    fn begin(&self) -> Result<Run, AskError> {
+    fn begin(&self) -> Result<Run, ConversationError> {
         let run = Run::begin(&self.conversation)?;
         self.apply()?;
         Ok(run)
     }
 
-    fn message(&self, role: Role, contents: impl Into<Contents>, kind: Kind) -> Self {
-        self.with(Delta::Message(Draft::new(role, trimmed(contents.into())), kind))
+    fn message(&self, role: Role, contents: impl Into<Contents>, speech: Speech) -> Self {
+        self.with(Delta::Message(Draft::new(role, trimmed(contents.into())), speech))
     }
 
-    pub(super) fn with(&self, delta: Delta) -> Self {
+    fn with(&self, delta: Delta) -> Self {
         Self { conversation: self.conversation.clone(), deltas: self.deltas.with(delta) }
     }
 }
 
-/// Texts without white space around them; one that has none is not copied.
+/// Removes white space around texts. Copies only texts that change.
 fn trimmed(contents: Contents) -> Contents {
     let trimmed = |content: Content| match content {
         Content::Text(text) if text.trim().len() < text.len() => text.trim().into(),
@@ -240,11 +223,10 @@ fn trimmed(contents: Contents) -> Contents {
     contents.into_iter().map(trimmed).collect()
 }
 
-/// How much it says, not what.
+/// Prints the number of messages and settings, not their words.
 impl fmt::Debug for Prompt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_message = |delta: &&Delta| matches!(delta, Delta::Message(..) | Delta::Media { .. });
-        let messages = self.deltas.in_order().filter(is_message).count();
+        let messages = self.deltas.in_order().filter(|delta| matches!(delta, Delta::Message(..))).count();
         f.debug_struct("Prompt")
             .field("conversation", self.conversation.id())
             .field("messages", &messages)

@@ -1,4 +1,4 @@
-//! [`Run`]: the model's answer to a conversation, message by message, with the tools that it calls.
+//! [`Run`]: takes one turn of a conversation and returns its messages one by one.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -9,42 +9,50 @@ use std::task::{Context, Poll};
 use futures_core::Stream;
 
 use super::config::ConfigError;
-use super::error::RunError;
+use super::error::{ConversationError, Problem};
 use super::shared::Conversation;
 use super::state::Attached;
 use crate::message::{Content, Message, Role, Text};
 use crate::turn::{Core, Ear, Host, Nobody, SpeechId, TurnEnd, TurnFailure, drive};
 
-/// The model's answer to a conversation, message by message: what the assistant says with the tools that it calls, the
-/// result of each tool as it comes, and so on until the final text.
+/// The model's answer to a conversation, as a stream of messages: assistant messages with their tool calls, tool
+/// results as they arrive, and the final text.
 ///
-/// Each message holds what is new, and is in the conversation when it is given; if it was merged into another one, it has
-/// that one's id. A run is driven by being read: nothing is sent before that. The conversation can be used meanwhile: what
-/// is applied to it, and how it is configured, holds from the next request on. Several calls of one answer run side by side.
+/// Each item holds the new contents and is in the conversation when the run returns it. An item that was merged into an
+/// earlier message has the id of that message. A run advances only while it is read; the first read sends the first
+/// request. The conversation can be used meanwhile: new messages and settings take effect with the next request. The
+/// tool calls of one answer run concurrently.
 ///
-/// An error is the last item. What was said before it is kept, marked [`LlmInterrupted`](crate::Attribute::LlmInterrupted)
-/// if the answer was cut. A tool's failure is no error, but a [result](crate::model::Tool).
+/// An error is the last item. The conversation keeps the text before it, marked
+/// [`LlmInterrupted`](crate::Attribute::LlmInterrupted) if the answer was cut. The failure of a tool is no error but a
+/// [result](crate::model::Tool).
 ///
-/// Dropping a run cancels the request. What the model had said stays, marked; the calls in it were
-/// [not run](crate::model::NOT_RUN). Tools that run already belong to the conversation: they come to their end, and their
-/// results are added when they come.
+/// Dropping a run cancels its request. The conversation keeps the text so far, marked, and does
+/// [not run](crate::model::NOT_RUN) the tool calls in it. Tools that are already running complete, and the conversation
+/// adds their results.
 ///
-/// A run needs a tokio runtime, for its deadlines and its tools.
+/// A run needs a tokio runtime.
 ///
-/// Errors: see [`RunError`].
+/// # Errors
+///
+/// The kinds are [`InCall`](super::ConversationErrorKind::InCall) and [`InRun`](super::ConversationErrorKind::InRun) if
+/// somebody else owns the turns, [`Refused`](super::ConversationErrorKind::Refused) if there is nothing to answer or
+/// the conversation is full, [`Config`](super::ConversationErrorKind::Config) without a model,
+/// [`Model`](super::ConversationErrorKind::Model), [`Cut`](super::ConversationErrorKind::Cut), and
+/// [`NoAnswer`](super::ConversationErrorKind::NoAnswer).
 pub struct Run(State);
 
 enum State {
-    Failed(RunError),
+    Failed(ConversationError),
     Idle(Attachment),
     Driving(Driving, SpeechId, Attachment),
-    /// The turn is over: what is left to give.
-    Over(VecDeque<Message>, Option<RunError>),
+    /// The turn is over. Holds the items that are not yet read.
+    Over(VecDeque<Message>, Option<ConversationError>),
 }
 
 type Driving = Pin<Box<dyn Future<Output = TurnEnd> + Send>>;
 
-/// Takes the conversation's turns, until it is dropped.
+/// Owns the turns of the conversation until it is dropped.
 struct Attachment(Conversation);
 
 /// Collects the messages that a turn adds.
@@ -60,13 +68,15 @@ impl Ear for RunEar {
 }
 
 impl Run {
-    /// Returns an error if another run or a live call takes the turns.
-    pub(super) fn begin(conversation: &Conversation) -> Result<Self, RunError> {
+    /// Returns an error if another run or a live call owns the turns.
+    pub(super) fn begin(conversation: &Conversation) -> Result<Self, Problem> {
         conversation.with_state(|state| {
             match state.attached {
                 Attached::Nobody => {}
-                Attached::Run => return Err(RunError::AlreadyRunning),
-                Attached::Call => return Err(RunError::InCall),
+                Attached::Run => {
+                    return Err(Problem::InRun { advice: "wait for that run to end, or drop it" });
+                }
+                Attached::Call => return Err(Problem::InCall { advice: "close the call first" }),
             }
             state.attach(Attached::Run);
             state.core.ear = Box::new(RunEar::default());
@@ -75,17 +85,17 @@ impl Run {
         Ok(Self(State::Idle(Attachment(conversation.clone()))))
     }
 
-    pub(super) fn failed(error: RunError) -> Self {
+    pub(super) fn failed(error: ConversationError) -> Self {
         Self(State::Failed(error))
     }
 
-    /// The next message; `None` after the last one, or after an error. Nothing is lost if this is dropped.
-    pub async fn next(&mut self) -> Option<Result<Message, RunError>> {
+    /// Returns the next message, or `None` after the last one or an error. Cancel safe.
+    pub async fn next(&mut self) -> Option<Result<Message, ConversationError>> {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
-    /// Runs up to the final text. The end of the model's answer is [still to be read](Self::next).
-    pub(super) async fn final_text(&mut self) -> Result<Text, RunError> {
+    /// Runs up to the final text. The caller must still [read](Self::next) the end of the stream.
+    pub(super) async fn final_text(&mut self) -> Result<Text, ConversationError> {
         let mut text = None;
         while !self.is_answered()
             && let Some(message) = self.next().await
@@ -95,7 +105,7 @@ impl Run {
                 text = message.contents().texts().next().cloned();
             }
         }
-        text.ok_or(RunError::Blank)
+        text.ok_or_else(|| Problem::Blank.into())
     }
 
     fn is_answered(&self) -> bool {
@@ -110,21 +120,21 @@ impl Run {
 }
 
 impl Attachment {
-    /// The next message to give. What is given goes to the log first.
+    /// Takes the next message, and logs it first.
     fn pop(&self) -> Option<Message> {
         let message = self.with_added(|_, added| added.pop_front())?;
         self.0.with(|core| core.is_to_be_logged = true);
         Some(message)
     }
 
-    fn with_added<T>(&self, look: impl FnOnce(&mut Core, &mut VecDeque<Message>) -> T) -> T {
+    fn with_added<T>(&self, read: impl FnOnce(&mut Core, &mut VecDeque<Message>) -> T) -> T {
         let mut state = self.0.state();
         let mut none = VecDeque::new();
         let mut ear = std::mem::replace(&mut state.core.ear, Box::new(Nobody));
         let added = (&mut *ear as &mut dyn Any).downcast_mut::<RunEar>().map_or(&mut none, |ear| &mut ear.added);
-        let looked = look(&mut state.core, added);
+        let result = read(&mut state.core, added);
         state.core.ear = ear;
-        looked
+        result
     }
 }
 
@@ -138,7 +148,7 @@ impl Drop for Attachment {
 }
 
 impl Stream for Run {
-    type Item = Result<Message, RunError>;
+    type Item = Result<Message, ConversationError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let over = || State::Over(VecDeque::new(), None);
@@ -147,7 +157,7 @@ impl Stream for Run {
             state = match state {
                 State::Failed(error) => return Poll::Ready(Some(Err(error))),
                 State::Idle(attachment) if !attachment.0.read(|manager| manager.is_answerable()) => {
-                    State::Over(VecDeque::new(), Some(RunError::NothingToAnswer))
+                    State::Over(VecDeque::new(), Some(Problem::NothingToAnswer.into()))
                 }
                 State::Idle(attachment) => {
                     let turn = attachment.0.with(Core::begin_turn);
@@ -184,21 +194,22 @@ impl Stream for Run {
     }
 }
 
-/// An end as a run has it. A run is interrupted by its own drop alone.
-fn error_of(end: TurnEnd) -> Option<RunError> {
-    Some(match end {
+/// Converts the end of a turn. Only the drop of a run interrupts it.
+fn error_of(end: TurnEnd) -> Option<ConversationError> {
+    let problem = match end {
         TurnEnd::Answered(_) | TurnEnd::Interrupted => return None,
-        TurnEnd::Cut(reason) => RunError::Cut { reason },
+        TurnEnd::Cut(reason) => Problem::Cut { reason },
         TurnEnd::Failed(failure) => match failure {
             TurnFailure::NoModel => ConfigError::NoModel.into(),
-            TurnFailure::NothingToAnswer => RunError::NothingToAnswer,
+            TurnFailure::NothingToAnswer => Problem::NothingToAnswer,
             TurnFailure::Model(error) => error.into(),
-            TurnFailure::Blank => RunError::Blank,
-            TurnFailure::TooManyToolRounds { max } => RunError::TooManyToolRounds { max },
+            TurnFailure::Blank => Problem::Blank,
+            TurnFailure::TooManyToolRounds { max } => Problem::TooManyToolRounds { max },
             TurnFailure::Manager(error) => error.into(),
-            TurnFailure::Panicked => RunError::ModelPanicked,
+            TurnFailure::Panicked => Problem::ModelPanicked,
         },
-    })
+    };
+    Some(problem.into())
 }
 
 impl fmt::Debug for Run {

@@ -1,10 +1,11 @@
-//! [`Conversation`]: the messages of one call, how it takes its turns, and where it is logged.
+//! [`Conversation`]: the messages of one call, its configuration, and its log, under one lock.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::config::{Config, Models};
-use super::edit::{Edit, EditError};
+use super::edit::Edit;
+use super::error::{ConversationError, Problem};
 use super::metrics::CallMetrics;
 use super::prompt::Prompt;
 use super::registry::{ConversationMetadata, History, HistoryLimit};
@@ -13,19 +14,18 @@ use super::state::{Attached, State};
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
 use crate::log::{CallId, CallWriter, LogError};
 use crate::manager::MessagesManager;
-use crate::message::{Contents, MessageId, PlainMessage, Role, ToolCall, ToolName, ToolResult};
-use crate::model::Tool;
+use crate::message::{Contents, MessageId, PlainMessage, Role, ToolCall, ToolResult};
 use crate::turn::{Host, Observer, ResultRefused};
 
 /// A conversation that many tasks share. Clones are the same conversation.
 ///
-/// It owns the messages, the [configuration](Config) with its tools, the memory, and the handle for logging. A
-/// [run](Self::run) or a live call ([`CallSession`](crate::call::CallSession)) takes its turns, one at a time. No method but
-/// [`finish`](Self::finish) waits, and a conversation knows no other.
+/// It owns the messages, the [configuration](Config) with its tools, the memory, and the handle for logging. Its turns
+/// belong to one [run](Self::run) or one live call ([`CallSession`](crate::call::CallSession)) at a time. Only
+/// [`finish`](Self::finish) waits. Conversations do not affect each other.
 #[derive(Clone)]
 pub struct Conversation(Arc<Shared>);
 
-/// A conversation that may be gone.
+/// A handle that does not keep its conversation alive.
 #[derive(Clone)]
 pub(crate) struct WeakConversation(Weak<Shared>);
 
@@ -35,92 +35,73 @@ struct Shared {
 }
 
 impl Conversation {
-    /// An empty conversation, with the time and the randomness of the machine.
+    /// Creates an empty conversation, with the time and randomness of the machine.
     pub fn new(id: CallId) -> Self {
         Self::of(id, MessagesManager::new())
     }
 
-    /// An empty conversation, with its time and ids from elsewhere.
-    pub fn with_clock(id: CallId, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
-        Self::of(id, MessagesManager::with_clock(clock, ids))
-    }
-
-    /// The conversation of a manager, such as a [restored](MessagesManager::restore) one.
+    /// Creates the conversation of a manager, such as a [restored](MessagesManager::restore) one, or one with a
+    /// [clock](MessagesManager::with_clock) of its own.
     pub fn of(id: CallId, manager: MessagesManager<PlainMessage>) -> Self {
         Self(Arc::new(Shared { id, state: Mutex::new(State::new(manager)) }))
     }
 
-    /// An empty conversation with an id that no other has.
+    /// Creates an empty conversation with a unique id.
     pub(crate) fn unnamed(config: Config) -> Self {
         Self::unnamed_of(MessagesManager::new()).with_config(config)
     }
 
-    /// The conversation of a manager, with an id that no other has.
+    /// Creates the conversation of a manager, with a unique id.
     #[expect(clippy::expect_used, reason = "a message id is 26 letters and digits")]
     pub(crate) fn unnamed_of(manager: MessagesManager<PlainMessage>) -> Self {
         let id = MessageId::from(SystemIds.next_id(SystemClock.now_ms())).to_string();
         Self::of(CallId::new(id).expect("26 letters and digits"), manager)
     }
 
-    /// Sets how the conversation takes its turns from now on.
+    /// Sets the configuration of this conversation, and so of all clones. It takes effect with the next request.
     #[must_use]
     pub fn with_config(self, config: Config) -> Self {
-        self.set_config(config);
+        self.with_state(|state| state.set_config(config));
         self
     }
 
-    /// Sets how the conversation takes its turns: from the next request on.
-    pub fn set_config(&self, config: Config) {
-        self.with_state(|state| state.set_config(config));
-    }
-
-    /// Sets who is told what happens. The observer is called after each change, without the conversation's lock.
+    /// Sets the observer. It is called after each change, without the conversation's lock.
     #[must_use]
     pub fn with_observer(self, observer: impl Observer + 'static) -> Self {
         self.state().observer = Some(Arc::new(observer));
         self
     }
 
-    /// Adds a tool, in place of one with its name: from the next request on.
-    pub fn add_tool(&self, tool: Tool) {
-        self.with_state(|state| state.set_config(state.config.clone().with_tool(tool)));
-    }
-
-    /// Withdraws a tool: from the next request on. A call of it that runs comes to its end.
-    pub fn remove_tool(&self, name: &ToolName) {
-        self.with_state(|state| state.set_config(state.config.clone().without_tool(name)));
-    }
-
-    /// Hands what it holds, and from now on all that changes in it, to the writer of a log, without waiting. What finds no
-    /// room there comes with the next change. A writer in place of another one is also given what the first was not known
-    /// to have written. What has left memory before is not in its log, from which the conversation is not
-    /// [restored](MessagesManager::restore) without it. [`finish`](Self::finish) logs how it ended.
+    /// Submits the messages, and from now on every change, to the writer of a log. Never waits.
+    ///
+    /// A change for which the writer has no room comes with the next one. A new writer also gets the changes that the
+    /// previous one did not acknowledge. Messages that left memory earlier are not submitted, and the log needs them to
+    /// [restore](MessagesManager::restore) the conversation. [`finish`](Self::finish) logs the end.
     pub fn log(&self, writer: impl Into<Arc<CallWriter>>) {
         self.with_state(|state| {
             state.history.keep_unlogged();
             (state.writer, state.not_logged) = (Some(writer.into()), None);
-            // Another writer may have stopped with it.
+            // The previous writer may have stopped before it stored them.
             state.core.manager.take_back();
             state.core.changed();
         });
     }
 
-    /// Why the log takes nothing more of the conversation, if so: another process owns it, or it was erased.
-    pub fn not_logged(&self) -> Option<LogError> {
+    /// Returns why the log accepts nothing more of the conversation: another process owns the call, or it was erased.
+    pub fn not_logged(&self) -> Option<NotAccepted> {
         self.state().not_logged.clone()
     }
 
-    /// Its id, under which a log keeps it.
+    /// Returns the id, which is also the id of the call in a log.
     pub fn id(&self) -> &CallId {
         &self.0.id
     }
 
-    /// The time of the conversation, in milliseconds since the Unix epoch.
-    pub fn now_ms(&self) -> i64 {
+    pub(crate) fn now_ms(&self) -> i64 {
         self.state().core.now_ms()
     }
 
-    /// How it takes its turns now.
+    /// Returns a copy of the configuration.
     pub fn config(&self) -> Config {
         self.state().config.clone()
     }
@@ -130,16 +111,24 @@ impl Conversation {
         read(&self.state().core.manager)
     }
 
-    /// Changes the messages at one moment. Using the conversation inside `change`, or dropping a [`Run`] of it, deadlocks.
+    /// Changes the messages at one moment. Using the conversation inside `change`, or dropping a [`Run`] of it,
+    /// deadlocks.
     ///
-    /// Returns [`EditError::InCall`] or [`EditError::InRun`] while a live call or a run takes its turns: they refer to
-    /// messages by id and by offset. Then [`edit`](Self::edit) changes what may change.
-    pub fn change<T>(&self, change: impl FnOnce(&mut MessagesManager<PlainMessage>) -> T) -> Result<T, EditError> {
+    /// Returns [`InCall`](super::ConversationErrorKind::InCall) or [`InRun`](super::ConversationErrorKind::InRun) if a
+    /// live call or a run owns the turns, because both refer to messages by id and offset. [`edit`](Self::edit) is
+    /// allowed then.
+    pub fn change<T>(
+        &self,
+        change: impl FnOnce(&mut MessagesManager<PlainMessage>) -> T,
+    ) -> Result<T, ConversationError> {
         self.with_state(|state| {
             match state.attached {
                 Attached::Nobody => {}
-                Attached::Run => return Err(EditError::InRun),
-                Attached::Call => return Err(EditError::InCall),
+                Attached::Run => {
+                    let advice = "use `add_user` or `edit`, or wait for the run to end";
+                    return Err(Problem::InRun { advice }.into());
+                }
+                Attached::Call => return Err(Problem::IN_CALL.into()),
             }
             let changed = change(&mut state.core.manager);
             state.core.changed();
@@ -147,8 +136,8 @@ impl Conversation {
         })
     }
 
-    /// Changes what may change at any time, in a live call and in a run too: data, marks and times of messages, system
-    /// messages, and context. Using the conversation inside `edit` deadlocks.
+    /// Makes changes that are allowed at any time, even in a live call or a run: data, marks and times of messages, and
+    /// context. Using the conversation inside `edit` deadlocks.
     pub fn edit<T>(&self, edit: impl FnOnce(&mut Edit<'_>) -> T) -> T {
         self.with(|core| {
             let edited = edit(&mut Edit::new(&mut core.manager));
@@ -157,32 +146,35 @@ impl Conversation {
         })
     }
 
-    /// Adds what the user said. Returns the id of the message that holds it.
+    /// Adds a user message. Returns the id of the message that holds it.
     ///
-    /// Returns [`EditError::InCall`] in a live call, which has [`caller_said`](crate::call::CallSession::caller_said), and
-    /// [`EditError::Manager`] if the manager refuses it.
-    pub fn add_user(&self, contents: impl Into<Contents>) -> Result<MessageId, EditError> {
+    /// Returns [`InCall`](super::ConversationErrorKind::InCall) in a live call, which uses
+    /// [`caller_said`](crate::call::CallSession::caller_said), and [`Refused`](super::ConversationErrorKind::Refused)
+    /// if the manager refuses the message.
+    pub fn add_user(&self, contents: impl Into<Contents>) -> Result<MessageId, ConversationError> {
         self.add(Role::User, contents.into())
     }
 
-    /// Adds what the assistant said. Returns the id of the message that holds it.
+    /// Adds an assistant message. Returns the id of the message that holds it.
     ///
-    /// Errors: as [`add_user`](Self::add_user); a live call has [`say`](crate::call::CallSession::say).
-    pub fn add_assistant(&self, contents: impl Into<Contents>) -> Result<MessageId, EditError> {
+    /// Returns the errors of [`add_user`](Self::add_user). A live call uses [`say`](crate::call::CallSession::say).
+    pub fn add_assistant(&self, contents: impl Into<Contents>) -> Result<MessageId, ConversationError> {
         self.add(Role::Assistant, contents.into())
     }
 
     /// Adds system instructions, in a live call too. Returns the id of their message.
     ///
-    /// Errors: as [`Edit::add_system`].
-    pub fn add_system(&self, contents: impl Into<Contents>) -> Result<MessageId, EditError> {
-        self.edit(|edit| edit.add_system(contents))
+    /// Requests place them after the instructions of the first request, so that a provider's prompt cache stays valid.
+    ///
+    /// Returns [`Refused`](super::ConversationErrorKind::Refused) if the manager refuses the message.
+    pub fn add_system(&self, contents: impl Into<Contents>) -> Result<MessageId, ConversationError> {
+        self.add(Role::System, contents.into())
     }
 
-    fn add(&self, role: Role, contents: Contents) -> Result<MessageId, EditError> {
+    fn add(&self, role: Role, contents: Contents) -> Result<MessageId, ConversationError> {
         self.with_state(|state| {
-            if state.attached == Attached::Call {
-                return Err(EditError::InCall);
+            if state.attached == Attached::Call && role != Role::System {
+                return Err(Problem::IN_CALL.into());
             }
             let id = state.core.manager.add_message(role, contents)?.id();
             state.core.changed();
@@ -190,38 +182,38 @@ impl Conversation {
         })
     }
 
-    /// Reports the result of an [external tool](Tool::external).
+    /// Reports the result of an [external tool](crate::model::Tool::external).
     ///
-    /// Returns [`ResultRefused`] for a call that is not known, or has a result.
+    /// Returns [`ResultRefused`] if the call is unknown or has a result.
     pub fn tool_result(&self, result: &ToolResult) -> Result<(), ResultRefused> {
         self.with(|core| core.add_result(result))
     }
 
-    /// The tool calls without a result, in order.
+    /// Returns the tool calls without a result, in order.
     pub fn open_tool_calls(&self) -> Vec<ToolCall> {
         self.state().core.open_calls()
     }
 
-    /// An empty prompt to it: what is to be said next. It can be applied while a run or a live call takes its turns; the
-    /// model gets it with the next request.
+    /// Returns an empty prompt for this conversation. It can be applied while a run or a live call owns the turns, and
+    /// takes effect with the next request.
     #[must_use]
     pub fn continuation(&self) -> Prompt {
         Prompt::to(self.clone())
     }
 
-    /// Asks the model, and runs the tools that it calls, until it has said its final text. See [`Run`].
+    /// Starts a [`Run`]: it calls the model and the tools that the model asks for, until the final text.
     ///
-    /// One run at a time: while another run or a live call takes the turns, the run gives an error.
+    /// If another run or a live call owns the turns, the first item of the run is an error.
     pub fn run(&self) -> Run {
-        Run::begin(self).unwrap_or_else(Run::failed)
+        Run::begin(self).unwrap_or_else(|problem| Run::failed(problem.into()))
     }
 
-    /// What is known of it as a whole, with what has left memory.
+    /// Returns the metadata of the conversation, which include messages that have left memory.
     pub fn metadata(&self) -> ConversationMetadata {
         self.with_history(|history, manager| history.metadata(self.id(), manager))
     }
 
-    /// Its turns, tools, summaries and tokens so far.
+    /// Returns the metrics of the conversation so far: turns, tools, summaries and tokens.
     pub fn totals(&self) -> CallMetrics {
         self.state().totals.clone()
     }
@@ -235,10 +227,10 @@ impl Conversation {
 
     pub(super) fn with_history<T>(
         &self,
-        look: impl FnOnce(&mut History, &mut MessagesManager<PlainMessage>) -> T,
+        work: impl FnOnce(&mut History, &mut MessagesManager<PlainMessage>) -> T,
     ) -> T {
         let State { core, history, .. } = &mut *self.state();
-        look(history, &mut core.manager)
+        work(history, &mut core.manager)
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -256,7 +248,7 @@ impl WeakConversation {
     }
 }
 
-/// The id, and how many messages it has.
+/// Prints the id and the number of messages.
 impl fmt::Debug for Conversation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.state();
@@ -275,7 +267,7 @@ impl fmt::Debug for WeakConversation {
     }
 }
 
-/// The models of a service that has one.
+/// Returns the models of a service with one model.
 pub(crate) fn one_model(model: impl crate::model::Model + 'static) -> Models {
     Models::default().with("default", "default", model)
 }

@@ -1,4 +1,4 @@
-//! [`State`]: what a conversation's lock protects, and what follows from each change of it.
+//! [`State`]: the data under a conversation's lock, and the actions that follow each change.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, MutexGuard};
@@ -14,7 +14,7 @@ use crate::log::{CallId, CallWriter, LogError, Submitted};
 use crate::manager::LastMessage;
 use crate::turn::{CallEvent, Core, Host, Manager, Observer, count};
 
-/// What a conversation's lock protects.
+/// The data under a conversation's lock.
 pub(super) struct State {
     pub core: Core,
     pub config: Config,
@@ -23,14 +23,14 @@ pub(super) struct State {
     pub totals: CallMetrics,
     pub attached: Attached,
     pub observer: Option<Arc<dyn Observer>>,
-    /// Where tasks are spawned; known once a turn was taken.
+    /// The runtime for tasks; known after the first turn.
     pub runtime: Option<Handle>,
     pub writer: Option<Arc<CallWriter>>,
-    /// Why the log takes nothing any more.
-    pub not_logged: Option<LogError>,
+    /// The reason why the log accepts nothing more.
+    pub not_logged: Option<NotAccepted>,
 }
 
-/// Who takes the turns of a conversation.
+/// The owner of a conversation's turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Attached {
     Nobody,
@@ -60,7 +60,7 @@ impl State {
         self.config = config;
     }
 
-    /// What has to stay in memory.
+    /// Returns the messages that must stay in memory.
     pub fn needed(&self) -> Needed {
         match self.attached {
             Attached::Call => Needed::ByCall(self.core.ear.oldest_needed()),
@@ -74,7 +74,8 @@ impl State {
         self.runtime = Handle::try_current().ok().or(self.runtime.take());
     }
 
-    /// Hands what is new to the log's writer, if something asked for it. What finds no room there comes with the next change.
+    /// Submits the changes to the log's writer, if logging is due. A change without room in the writer comes with the
+    /// next one.
     fn log(&mut self) {
         if !std::mem::take(&mut self.core.is_to_be_logged) {
             return;
@@ -92,7 +93,7 @@ impl State {
             }
             Err(error) => {
                 if self.not_logged.is_none() {
-                    tracing::error!(call_id = ?writer.lease().call_id(), %error, "nothing of the call is logged any more");
+                    tracing::error!(call_id = ?writer.lease().call_id(), %error, "the log accepts nothing more of the call; the conversation continues in memory only");
                     self.not_logged = Some(error);
                 }
                 events.push(CallEvent::NotHandedOver);
@@ -102,20 +103,20 @@ impl State {
 }
 
 impl Conversation {
-    /// Works on the state. Before this returns, what is new goes to the log, what is over the limit leaves memory, and a
-    /// summary begins if one is due. Observers are called after the lock is released.
+    /// Works on the state. Before it returns, it submits changes to the log, prunes messages over the limit, and starts
+    /// a summary if one is due. It calls observers after it releases the lock.
     pub(super) fn with_state<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.state();
         let State { core, history, .. } = &mut *state;
-        history.changing(&core.manager);
-        let done = act(&mut state);
+        history.before_change(&core.manager);
+        let result = act(&mut state);
         state.log();
         let needed = state.needed();
         let State { core, history, .. } = &mut *state;
-        history.changed(&mut core.manager, needed);
-        self.begin_summary_if_due(&mut state);
+        history.after_change(&mut core.manager, needed);
+        self.start_due_summary(&mut state);
         self.report(state);
-        done
+        result
     }
 
     fn report(&self, mut state: MutexGuard<'_, State>) {
@@ -124,16 +125,16 @@ impl Conversation {
         }
         let events = std::mem::take(&mut state.core.events);
         for event in &events {
-            state.totals.note(event);
+            state.totals.record(event);
         }
         let observer = state.observer.clone();
-        // Observers may use the conversation.
+        // An observer may use the conversation.
         drop(state);
         let Some(observer) = observer else { return };
         for event in &events {
-            // A faulty observer must not end a turn in the middle.
+            // A faulty observer must not abort a turn.
             if catch_unwind(AssertUnwindSafe(|| observer.observe(event))).is_err() {
-                tracing::error!(call_id = ?self.id(), "an observer panicked");
+                tracing::error!(call_id = ?self.id(), "an observer panicked; the conversation continues");
             }
         }
     }

@@ -1,7 +1,7 @@
-//! [`Summaries`]: the summary that is made while the conversation goes on.
+//! [`Summaries`]: makes summaries in the background.
 //!
-//! Owns when one begins, and what becomes of it: at most one at a time, never while somebody waits for the first words, and
-//! after a failure the extractive one in its place.
+//! Owns when a summary starts and how it ends. At most one runs at a time. None starts before the first words of a
+//! reply, because the caller is waiting. After a failure, an extractive summary replaces it.
 
 use std::time::Duration;
 
@@ -18,19 +18,19 @@ use crate::model::{SummarizeError, Summary};
 use crate::policy::{TokenEstimator, Tokens};
 use crate::turn::{CallEvent, Core, SummaryFailure, SummaryOutcome, count};
 
-/// The summary that is made while the conversation goes on.
+/// The running summary, and the failures of the summariser.
 #[derive(Debug, Default)]
 pub(super) struct Summaries {
     running: Option<AbortHandle>,
     failures: u32,
-    /// Until then the summariser is left alone.
-    rests_until: Option<Instant>,
-    /// Whether it rests because it saved too little: so would another.
+    /// The end of the pause after a failure.
+    paused_until: Option<Instant>,
+    /// Whether the pause is due to a summary that saved too little. An extractive one would save as little.
     saves_too_little: bool,
 }
 
-/// The longest rest after failures.
-const LONGEST_REST: Duration = Duration::from_secs(300);
+/// The longest pause after failures.
+const MAX_BACKOFF: Duration = Duration::from_secs(300);
 
 impl Summaries {
     pub fn stop(&mut self) {
@@ -39,68 +39,72 @@ impl Summaries {
         }
     }
 
-    fn rests(&self) -> bool {
-        self.rests_until.is_some_and(|until| Instant::now() < until)
+    fn is_paused(&self) -> bool {
+        self.paused_until.is_some_and(|until| Instant::now() < until)
     }
 
     fn failed(&mut self, backoff: Duration) {
         self.saves_too_little = false;
-        let wait = backoff.saturating_mul(1 << self.failures.min(16)).min(LONGEST_REST);
+        let wait = backoff.saturating_mul(1 << self.failures.min(16)).min(MAX_BACKOFF);
         self.failures += 1;
-        self.rests_until = Instant::now().checked_add(wait);
+        self.paused_until = Instant::now().checked_add(wait);
     }
 }
 
 impl Conversation {
-    /// Begins a summary if one is due and nobody waits for an answer.
-    pub(super) fn begin_summary_if_due(&self, state: &mut State) {
+    /// Starts a summary if one is due and nobody waits for an answer.
+    pub(super) fn start_due_summary(&self, state: &mut State) {
         let Some(runtime) = &state.runtime else { return };
         if !std::mem::take(&mut state.core.may_summarize)
             || state.core.ear.waits()
             || state.core.turn.as_ref().is_some_and(|turn| !turn.has_spoken)
             || state.summaries.running.is_some()
-            || (state.summaries.saves_too_little && state.summaries.rests())
+            || (state.summaries.saves_too_little && state.summaries.is_paused())
         {
             return;
         }
         let core = &state.core;
-        let tokens = |message: &Message| core.estimator.message(message);
-        let chosen = core.manager.summarizing_by(|window, cuts| state.config.policy.choose(window, cuts, tokens));
-        let Some(summarizing) = chosen else { return };
+        let window: Vec<_> = core.manager.messages().collect();
+        let cuts = core.manager.cuts();
+        let positions = cuts.iter().map(|cut| (cut.messages(), cut.turns()));
+        let sizes = WindowSizes::of(window.iter().map(|message| message.message()), positions, &core.estimator);
+        drop(window);
+        let cut = state.config.policy().choose(&sizes).and_then(|chosen| cuts.get(chosen));
+        let Some(summarizing) = cut.and_then(|cut| core.manager.summarizing_at(cut)) else { return };
         let messages = count(summarizing.messages().count());
-        let making = make(self.clone(), summarizing, state.config.clone(), state.summaries.rests());
-        state.summaries.running = Some(runtime.spawn(making).abort_handle());
+        let task = make(self.clone(), summarizing, state.config.clone(), state.summaries.is_paused());
+        state.summaries.running = Some(runtime.spawn(task).abort_handle());
         state.core.events.push(CallEvent::SummaryStarted { messages });
     }
 }
 
-async fn make(conversation: Conversation, summarizing: Summarizing, config: Config, rests: bool) {
-    let begun = Instant::now();
-    let within = config.summary_timeout;
-    let made = if rests {
+async fn make(conversation: Conversation, summarizing: Summarizing, config: Config, is_paused: bool) {
+    let started = Instant::now();
+    let deadline = config.summary_timeout();
+    let made = if is_paused {
         None
     } else {
-        let (summarizer, summarizing) = (config.summarizer.clone(), summarizing.clone());
-        // A task of its own, so that a panic in it is a failure like others.
-        let making = tokio::spawn(async move { summarizer.summarize(&summarizing).await });
-        let stop = StopOnDrop(making.abort_handle());
-        let made = timeout(within, making).await;
+        let (summarizer, summarizing) = (config.summarizer(), summarizing.clone());
+        // In its own task, a panic is a failure like others.
+        let task = tokio::spawn(async move { summarizer.summarize(&summarizing).await });
+        let stop = StopOnDrop(task.abort_handle());
+        let made = timeout(deadline, task).await;
         drop(stop);
         Some(match made {
             Ok(Ok(made)) => made,
             Ok(Err(panic)) => Err(SummarizeError::Model { retryable: false, source: panic.into() }),
-            Err(_) => Err(SummarizeError::TimedOut { after: within }),
+            Err(_) => Err(SummarizeError::TimedOut { after: deadline }),
         })
     };
     conversation.with_state(|state| {
-        // The log has the end of the call, or is being given it.
+        // The summary was stopped, because the call has ended.
         if state.summaries.running.take().is_none() {
             return;
         }
         let usage = made.as_ref().and_then(|made| made.as_ref().ok()).map(|summary| summary.usage).unwrap_or_default();
         let State { core, summaries, .. } = state;
-        let outcome = apply(core, summaries, &summarizing, made, config.summary_backoff);
-        let after_ms = u32::try_from(begun.elapsed().as_millis()).unwrap_or(u32::MAX);
+        let outcome = apply(core, summaries, &summarizing, made, config.summary_backoff());
+        let after_ms = u32::try_from(started.elapsed().as_millis()).unwrap_or(u32::MAX);
         core.events.push(CallEvent::SummaryEnded { outcome, after_ms, usage });
         core.is_to_be_logged = true;
     });
@@ -114,7 +118,7 @@ impl Drop for StopOnDrop {
     }
 }
 
-/// What becomes of a summary; `None` is one that was not asked for, because the summariser rests.
+/// Applies a summary, or its extractive replacement. `None` means that the summariser is paused.
 fn apply(
     core: &mut Core,
     summaries: &mut Summaries,
@@ -131,18 +135,18 @@ fn apply(
         }
         Ok(summary) => match core.manager.add_summary(summary.text, summarizing) {
             Ok(_) => {
-                (summaries.failures, summaries.rests_until) = (0, None);
+                (summaries.failures, summaries.paused_until) = (0, None);
                 return SummaryOutcome::Applied;
             }
             Err(ManagerError::StaleSummary) => return SummaryOutcome::Stale,
             Err(ManagerError::Blank) => SummaryFailure::Blank,
             Err(error) => {
-                tracing::warn!(%error, "the conversation does not take a summary");
+                tracing::warn!(%error, "the conversation refused a summary; the extractive one replaces it");
                 SummaryFailure::Refused
             }
         },
         Err(error) => {
-            tracing::warn!(%error, "there is no summary; the extractive one takes its place");
+            tracing::warn!(%error, "the summariser failed; the extractive summary replaces its own");
             SummaryFailure::from(&error)
         }
     };
@@ -150,7 +154,7 @@ fn apply(
     replace(core, summarizing, Some(failure))
 }
 
-/// Takes the extractive summary.
+/// Applies the extractive summary.
 fn replace(core: &mut Core, summarizing: &Summarizing, failure: Option<SummaryFailure>) -> SummaryOutcome {
     let summary = ExtractiveSummarizer::default().summary(summarizing).into();
     if !is_worth_it(core, summarizing, &summary) {
@@ -158,12 +162,12 @@ fn replace(core: &mut Core, summarizing: &Summarizing, failure: Option<SummaryFa
     }
     match core.manager.add_summary(summary.text, summarizing) {
         Ok(_) => SummaryOutcome::Replaced(failure),
-        // It is not blank, and of this conversation.
+        // It is neither blank nor of another conversation.
         Err(_) => SummaryOutcome::Stale,
     }
 }
 
-/// Whether it saves at least a quarter of what it replaces.
+/// Returns whether the summary saves at least a quarter of the tokens that it replaces.
 fn is_worth_it(core: &Core, summarizing: &Summarizing, summary: &Summary) -> bool {
     let previous = summarizing.previous().into_iter();
     let covered: Tokens = previous.chain(summarizing.messages()).map(|message| core.estimator.message(message)).sum();

@@ -12,7 +12,7 @@ use verbale::log::CallId;
 use verbale::message::{Record, TurnRecord};
 use verbale::model::{Failure, StopReason, Tool, ToolContext, ToolError, ToolSpec};
 use verbale::policy::Policy;
-use verbale::{PlainMessage, Value};
+use verbale::{MessagesManager, PlainMessage, Value};
 
 use crate::support::{Scripted, Step, TokioClock, pass, read};
 
@@ -115,8 +115,8 @@ async fn in_runs(answers: &[Vec<Step>], turns: usize) -> (Vec<String>, usize) {
     let model = Scripted::new(answers.to_vec());
     let clock = Arc::new(TokioClock(Instant::now()));
     let models = Models::default().with("default", "default", model.clone());
-    let conversation = Conversation::with_clock(CallId::new("CA1").unwrap(), clock, Arc::new(SequentialIds::default()))
-        .with_config(config(Config::new(models)));
+    let manager = MessagesManager::with_clock(clock, Arc::new(SequentialIds::default()));
+    let conversation = Conversation::of(CallId::new("CA1").unwrap(), manager).with_config(config(Config::new(models)));
     for turn in 0..turns {
         conversation.add_user(format!("question {turn}")).unwrap();
         let mut run = conversation.run();

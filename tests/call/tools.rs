@@ -63,7 +63,7 @@ async fn a_tool_runs_and_the_model_is_asked_again() {
         call.with_manager(|manager| manager.meta_messages()[index].metadata().timing(Timing::LlmStart).unwrap())
     };
     assert_eq!(started(3) - started(1), 400);
-    assert_eq!(call.totals().first_tokens.spread().map(|spread| spread.max_ms), Some(200));
+    assert_eq!(call.totals().first_tokens_ms.iter().max(), Some(&200));
     assert_eq!(model.cancelled(), 0);
 }
 

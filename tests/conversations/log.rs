@@ -1,21 +1,21 @@
-//! What is a log's own about a query: which calls are read, how many at once, and what cannot be read.
+//! Queries over a log: the calls that they read, how many at a time, and read errors.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use verbale::contents::MemoryStore;
-use verbale::conversation::{HistoryQuery, LogScope, QueryError, query_log};
+use verbale::conversation::{HistoryQuery, LogScope, query_log};
 use verbale::log::{
     CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, Day, LogError, LogFuture, LoggedCall, MemoryLog,
     Offloading, Put, Remedy, Tenant, WriterLease,
 };
 use verbale::{MessageId, MessagesManager, PlainMessage, Record, Role};
 
-use super::asked::{START_MS, everything, id, texts};
+use super::backend::{START_MS, everything, id, texts};
 
 const DAY_MS: i64 = 86_400_000;
 
-/// A log in memory that is watched, and may fail.
+/// A memory log that counts reads, and may fail.
 #[derive(Default)]
 pub struct Watched {
     log: MemoryLog,
@@ -43,7 +43,7 @@ impl CallLog for Watched {
         Box::pin(async move {
             self.read.fetch_add(1, Ordering::Relaxed);
             self.most_reading.fetch_max(self.reading.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
-            // Some take longer than others.
+            // Some reads take longer than others.
             for _ in 0..call_id.as_str().len() * 3 % 7 {
                 tokio::task::yield_now().await;
             }
@@ -66,18 +66,18 @@ impl CallLog for Watched {
 }
 
 impl Watched {
-    /// One that cannot read a call.
+    /// Returns a log that cannot read this call.
     pub fn failing_at(call_id: CallId) -> Self {
         Self { fails_at: Some(call_id), ..Self::default() }
     }
 
-    /// How many calls were read, and pages listed.
+    /// Returns the number of calls read, and of pages listed.
     pub fn counts(&self) -> (usize, usize) {
         (self.read.load(Ordering::Relaxed), self.listed.load(Ordering::Relaxed))
     }
 }
 
-/// A call in which its own id is said.
+/// Writes a call with one message, which contains the id of the call.
 async fn call(log: &dyn CallLog, name: &str, started_ms: i64, tenant: Option<&str>) -> MessageId {
     let mut header = CallHeader::new(id(name), started_ms).unwrap();
     if let Some(tenant) = tenant {
@@ -99,7 +99,7 @@ async fn found(log: &dyn CallLog, scope: &LogScope, query: &HistoryQuery) -> Vec
 }
 
 #[tokio::test]
-async fn a_big_day_is_read_a_few_calls_at_a_time() {
+async fn busy_day_is_read_a_few_calls_at_a_time() {
     const CALLS: usize = 250;
     let log = Watched::default();
     for number in 0..CALLS {
@@ -114,14 +114,14 @@ async fn a_big_day_is_read_a_few_calls_at_a_time() {
 }
 
 #[tokio::test]
-async fn the_scope_says_which_calls_are_looked_at() {
+async fn scope_selects_the_calls() {
     let log = Watched::default();
     for (name, day, tenant) in
         [("a", 0, None), ("b", 1, None), ("c", 2, None), ("x", 0, Some("bank")), ("y", 1, Some("shop"))]
     {
         call(&log, name, START_MS + day * DAY_MS, tenant).await;
     }
-    // Never opened: on no day.
+    // A call that was never opened is on no day.
     let mut manager = MessagesManager::<PlainMessage>::new();
     manager.add_user("this is d").unwrap();
     for record in &manager.records() {
@@ -143,7 +143,7 @@ async fn the_scope_says_which_calls_are_looked_at() {
             expected.iter().map(shown).collect::<Vec<_>>(),
             "{scope:?}"
         );
-        // A conversation that is asked for is read alone, and found where it is one of them: nobody sees a tenant's.
+        // A query for one conversation reads only that call, and finds it only in scope: tenants are separate.
         for name in ["a", "b", "c", "d", "x", "y", "nobody"] {
             let before = log.counts();
             let one = found(&log, &scope, &everything().with_conversation(id(name))).await;
@@ -155,7 +155,7 @@ async fn the_scope_says_which_calls_are_looked_at() {
 }
 
 #[tokio::test]
-async fn what_was_erased_is_not_found() {
+async fn erased_call_is_not_found() {
     let log = MemoryLog::new();
     let message = call(&log, "a", START_MS, None).await;
     let scope = LogScope::of_calls([id("a")]);
@@ -165,23 +165,22 @@ async fn what_was_erased_is_not_found() {
 }
 
 #[tokio::test]
-async fn a_call_that_cannot_be_read_is_an_error() {
+async fn call_that_cannot_be_read_is_an_error() {
     let log = Watched::failing_at(id("b"));
     for name in ["a", "b", "c"] {
         call(&log, name, START_MS, None).await;
     }
     let scope = LogScope::of_calls(["a", "b", "c"].map(id));
     let error = query_log(&log, &scope, &everything().with_limit(1)).await.unwrap_err();
-    assert!(matches!(&error, QueryError::Read { call_id, .. } if *call_id == id("b")), "{error:?}");
     assert!(error.is_retryable());
     assert_eq!(
         error.to_string(),
-        "call b could not be read: see the source of this error for what to do, then query again"
+        "cannot read call b; the source of this error has the reason; fix it, then query again"
     );
 }
 
 #[tokio::test]
-async fn contents_that_are_missing_are_told() {
+async fn missing_contents_are_reported() {
     let shared = Arc::new(MemoryLog::new());
     let log = Offloading::new(shared.clone(), MemoryStore::default());
     let header = CallHeader::new(id("a"), START_MS).unwrap();
@@ -193,16 +192,17 @@ async fn contents_that_are_missing_are_told() {
         log.put_record(&WriterLease::of(&header), record).await.unwrap();
     }
     let scope = LogScope::of_calls([id("a")]);
-    let asked = everything().with_text("CONDITIONS");
-    let answer = query_log(&log, &scope, &asked).await.unwrap();
+    let query = everything().with_text("CONDITIONS");
+    let answer = query_log(&log, &scope, &query).await.unwrap();
     assert_eq!((answer.found.len(), answer.problems.len()), (1, 0));
 
-    // The same log beside a store that has lost everything.
+    // The same log with an empty store.
     let log = Offloading::new(shared, MemoryStore::default());
-    let answer = query_log(&log, &scope, &asked).await.unwrap();
-    let told: Vec<_> = answer.problems.iter().map(|(call_id, problem)| (call_id.clone(), problem.message_id)).collect();
-    assert_eq!((answer.found.len(), told), (0, vec![(id("a"), manager.records()[0].id())]));
-    // Of messages that the query does not ask for, nothing.
-    let answer = query_log(&log, &scope, &asked.with_role(Role::Assistant)).await.unwrap();
+    let answer = query_log(&log, &scope, &query).await.unwrap();
+    let problems: Vec<_> =
+        answer.problems.iter().map(|(call_id, problem)| (call_id.clone(), problem.message_id)).collect();
+    assert_eq!((answer.found.len(), problems), (0, vec![(id("a"), manager.records()[0].id())]));
+    // Problems of other messages are not reported.
+    let answer = query_log(&log, &scope, &query.with_role(Role::Assistant)).await.unwrap();
     assert_eq!((answer.found.len(), answer.problems.len()), (0, 0));
 }

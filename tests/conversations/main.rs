@@ -1,8 +1,8 @@
-//! Many conversations: the registry, its limits, and queries, which memory and every log answer alike.
+//! The registry of conversations, its limits, and queries, which return the same results from memory and every log.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
-mod asked;
+mod backend;
 mod limits;
 mod log;
 mod queries;
@@ -12,24 +12,24 @@ mod tasks;
 mod texts;
 mod together;
 
-use asked::Backend;
+use backend::Backend;
 
 #[tokio::test]
-async fn memory_answers() {
+async fn queries_work_in_memory() {
     queries::all(Backend::Memory).await;
 }
 
 #[tokio::test]
-async fn a_log_in_memory_answers() {
+async fn queries_work_over_a_memory_log() {
     queries::all(Backend::MemoryLog).await;
 }
 
 #[tokio::test]
-async fn files_answer() {
+async fn queries_work_over_files() {
     queries::all(Backend::Files).await;
 }
 
 #[tokio::test]
-async fn dynamodb_answers() {
+async fn queries_work_over_dynamodb() {
     queries::all(Backend::DynamoDb).await;
 }

@@ -1,38 +1,38 @@
-//! Random histories of several conversations: memory, every log and a naive model give one answer to every query.
+//! Random histories of several conversations: memory, every log and a naive model return the same results.
 
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use verbale::conversation::{Conversation, Found, HistoryQuery, QueryOrder};
+use verbale::conversation::{Conversation, Found, HistoryQuery};
 use verbale::log::CallId;
 use verbale::message::{Outcome, Part, ResultContent};
 use verbale::{
     Content, Heard, HeardSource, Message, MessageId, MessageWrapper, PlainMessage, Role, Timing, ToolCall, Value,
 };
 
-use super::asked::{Asked, Backend, START_MS, id};
+use super::backend::{Backend, Fixture, START_MS, id};
 
-/// What happens in one of the conversations.
+/// An operation on one of the conversations.
 #[derive(Debug, Clone)]
 pub enum Op {
     Say(Role, Vec<String>),
     Call,
-    /// The result of some call, often one that has its result.
+    /// Adds the result of some call, which may have one already.
     Answer(Index, String),
-    /// The caller breaks in.
+    /// Sets the heard text.
     Hear(Index, usize),
-    /// Some turns stay.
+    /// Adds a summary that keeps this number of turns.
     Summarise(usize),
-    /// The time of a message is corrected.
+    /// Corrects the time of a message.
     Move(Index, i64),
-    /// The clock goes on, stands or steps back.
+    /// Moves the clock, possibly back.
     Tick(i64),
 }
 
-/// A query in numbers: what it is in the end, depends on what was said.
+/// The specification of a query, which depends on the messages.
 #[derive(Debug, Clone)]
-pub struct Asking {
+pub struct QuerySpec {
     conversation: Option<usize>,
     roles: BTreeSet<Role>,
     range_ms: (Option<i64>, Option<i64>),
@@ -64,7 +64,7 @@ pub fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-pub fn asking() -> impl Strategy<Value = Asking> {
+pub fn query_specs() -> impl Strategy<Value = QuerySpec> {
     let maybe = |chance| prop::bool::weighted(chance);
     let roles = prop::sample::subsequence(vec![Role::User, Role::Assistant, Role::Summary, Role::System], 0..3);
     let moment = || prop::option::weighted(0.3, 0i64..40);
@@ -81,7 +81,7 @@ pub fn asking() -> impl Strategy<Value = Asking> {
                 (Some(since), Some(until)) if since > until => (Some(until), Some(since)),
                 other => other,
             };
-            Asking { conversation, roles, range_ms, text, id, at_most }
+            QuerySpec { conversation, roles, range_ms, text, id, at_most }
         })
 }
 
@@ -89,15 +89,15 @@ pub fn histories() -> impl Strategy<Value = Vec<(usize, Op)>> {
     prop::collection::vec((0..NAMES.len() - 1, op()), 1..60)
 }
 
-pub fn apply(asked: &Asked, conversation: &Conversation, op: &Op) {
+pub fn apply(fixture: &Fixture, conversation: &Conversation, op: &Op) {
     match op {
-        Op::Tick(ms) => asked.clock.advance(*ms),
+        Op::Tick(ms) => fixture.clock.advance(*ms),
         op => conversation
             .change(|manager| {
                 let messages = manager.meta_messages();
                 let some = |index: &Index| (!messages.is_empty()).then(|| messages[index.index(messages.len())].id());
                 let made = || messages.iter().flat_map(|wrapper| wrapper.contents()).filter_map(Content::as_tool_call);
-                // What is refused leaves no trace.
+                // A refused change leaves no trace.
                 match op {
                     Op::Say(role, texts) => drop(manager.add_message(*role, texts.clone())),
                     Op::Call => {
@@ -135,22 +135,63 @@ pub fn apply(asked: &Asked, conversation: &Conversation, op: &Op) {
     }
 }
 
-pub fn query(asking: &Asking, said: &[(CallId, Message)]) -> HistoryQuery {
-    let mut query = HistoryQuery::default();
-    query.conversation = asking.conversation.map(|name| id(NAMES[name]));
-    query.roles = asking.roles.clone();
-    query.since_ms = asking.range_ms.0.map(|ms| START_MS + ms);
-    query.until_ms = asking.range_ms.1.map(|ms| START_MS + ms);
-    query.text = asking.text.as_deref().map(Into::into);
-    let ids: Vec<_> = said.iter().flat_map(|(_, message)| message.parts()).map(Part::id).collect();
-    let some = |index: &Index| (!ids.is_empty()).then(|| ids[index.index(ids.len())]);
-    query.id = asking.id.as_ref().and_then(some);
-    let (at_most, is_newest_first) = asking.at_most;
-    query.limit = at_most;
-    if is_newest_first { query.newest_first() } else { query }
+/// A query with readable conditions.
+#[derive(Debug)]
+pub struct Query {
+    conversation: Option<CallId>,
+    roles: BTreeSet<Role>,
+    since_ms: Option<i64>,
+    until_ms: Option<i64>,
+    text: Option<String>,
+    id: Option<MessageId>,
+    limit: Option<usize>,
+    is_newest_first: bool,
 }
 
-/// What was found, by what the order goes by.
+impl QuerySpec {
+    pub fn resolve(&self, said: &[(CallId, Message)]) -> Query {
+        let ids: Vec<_> = said.iter().flat_map(|(_, message)| message.parts()).map(Part::id).collect();
+        let some = |index: &Index| (!ids.is_empty()).then(|| ids[index.index(ids.len())]);
+        Query {
+            conversation: self.conversation.map(|name| id(NAMES[name])),
+            roles: self.roles.clone(),
+            since_ms: self.range_ms.0.map(|ms| START_MS + ms),
+            until_ms: self.range_ms.1.map(|ms| START_MS + ms),
+            text: self.text.clone(),
+            id: self.id.as_ref().and_then(some),
+            limit: self.at_most.0,
+            is_newest_first: self.at_most.1,
+        }
+    }
+}
+
+impl Query {
+    pub fn build(&self) -> HistoryQuery {
+        let with = |query: HistoryQuery, role: &Role| query.with_role(*role);
+        let mut query = self.roles.iter().fold(HistoryQuery::default(), with);
+        if let Some(conversation) = &self.conversation {
+            query = query.with_conversation(conversation.clone());
+        }
+        if let Some(since_ms) = self.since_ms {
+            query = query.with_since_ms(since_ms);
+        }
+        if let Some(until_ms) = self.until_ms {
+            query = query.with_until_ms(until_ms);
+        }
+        if let Some(text) = &self.text {
+            query = query.with_text(text.as_str());
+        }
+        if let Some(id) = self.id {
+            query = query.with_id(id);
+        }
+        if let Some(limit) = self.limit {
+            query = query.with_limit(limit);
+        }
+        if self.is_newest_first { query.newest_first() } else { query }
+    }
+}
+
+/// The sort key of a result, and its parts.
 pub type Place = (i64, MessageId, CallId, Vec<MessageId>);
 
 pub fn places(found: &[Found]) -> Vec<Place> {
@@ -160,15 +201,15 @@ pub fn places(found: &[Found]) -> Vec<Place> {
         .collect()
 }
 
-/// Filter, sort, take.
-pub fn answer(query: &HistoryQuery, said: &[(CallId, Message)]) -> Vec<Place> {
+/// The naive model: filter, sort, take.
+pub fn answer(query: &Query, said: &[(CallId, Message)]) -> Vec<Place> {
     let matches = |message: &Message, part: Part<'_>| {
         query.since_ms.is_none_or(|since| since <= part.created_ms())
             && query.until_ms.is_none_or(|until| part.created_ms() < until)
             && query.id.is_none_or(|id| message.id() == id || part.id() == id)
-            && query.text.as_ref().is_none_or(|text| says(part, text))
+            && query.text.as_ref().is_none_or(|text| contains(part, text))
     };
-    let is_newest_first = query.order == QueryOrder::NewestFirst;
+    let is_newest_first = query.is_newest_first;
     let place = |(conversation, message): &(CallId, Message)| {
         let parts: Vec<_> = message.parts().filter(|part| matches(message, *part)).collect();
         let times = parts.iter().map(|part| part.created_ms());
@@ -190,20 +231,20 @@ pub fn answer(query: &HistoryQuery, said: &[(CallId, Message)]) -> Vec<Place> {
     found
 }
 
-fn says(part: Part<'_>, text: &str) -> bool {
-    let mut said: Vec<String> = Vec::new();
+fn contains(part: Part<'_>, text: &str) -> bool {
+    let mut texts: Vec<String> = Vec::new();
     for content in part.contents() {
         match content {
-            Content::Text(text) => said.push(text.to_string()),
+            Content::Text(text) => texts.push(text.to_string()),
             Content::ToolResult(result) => {
-                let Outcome::Success(contents) = result.outcome() else { panic!("none fails here") };
-                let [ResultContent::Json(Value::List(list))] = contents.as_slice() else { panic!("a list each") };
-                said.extend(list.iter().map(|item| item.as_str().unwrap().to_owned()));
+                let Outcome::Success(contents) = result.outcome() else { panic!("unexpected failure") };
+                let [ResultContent::Json(Value::List(list))] = contents.as_slice() else { panic!("unexpected result") };
+                texts.extend(list.iter().map(|item| item.as_str().unwrap().to_owned()));
             }
             _ => {}
         }
     }
-    said.iter().any(|said| said.to_lowercase().contains(&text.to_lowercase()))
+    texts.iter().any(|candidate| candidate.to_lowercase().contains(&text.to_lowercase()))
 }
 
 fn said(conversations: &[Conversation]) -> Vec<(CallId, Message)> {
@@ -217,26 +258,26 @@ fn said(conversations: &[Conversation]) -> Vec<(CallId, Message)> {
 fn check(backend: Backend, cases: u32) {
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let queries = prop::collection::vec((any::<Index>(), asking()), 1..12);
+    let queries = prop::collection::vec((any::<Index>(), query_specs()), 1..12);
     proptest!(config, |(history in histories(), queries in queries)| {
         runtime.block_on(async {
-            let asked = backend.open().await;
+            let fixture = backend.open().await;
             for name in &NAMES[..3] {
-                asked.conversations.get_or_create(&id(name));
+                fixture.conversations.get_or_create(&id(name));
             }
-            // Queries come between the changes, and behind all of them.
-            let asks_at = |step: usize, at: &Index| at.index(history.len() + 1) == step;
+            // Queries run between the changes, and after all of them.
+            let is_due = |step: usize, at: &Index| at.index(history.len() + 1) == step;
             for step in 0..=history.len() {
-                for (_, asking) in queries.iter().filter(|(at, _)| asks_at(step, at)) {
-                    let said = said(&asked.conversations.list());
-                    let query = query(asking, &said);
-                    let found = asked.find(&query).await.unwrap();
+                for (_, spec) in queries.iter().filter(|(at, _)| is_due(step, at)) {
+                    let said = said(&fixture.conversations.list());
+                    let query = spec.resolve(&said);
+                    let found = fixture.find(&query.build()).await.unwrap();
                     prop_assert_eq!(places(&found), answer(&query, &said), "{:?}", query);
-                    let is_whole = |found: &Found| said.contains(&(found.conversation.clone(), found.message.clone()));
-                    prop_assert!(found.iter().all(is_whole));
+                    let is_complete = |found: &Found| said.contains(&(found.conversation.clone(), found.message.clone()));
+                    prop_assert!(found.iter().all(is_complete));
                 }
                 if let Some((name, op)) = history.get(step) {
-                    apply(&asked, &asked.conversations.get(&id(NAMES[*name])).unwrap(), op);
+                    apply(&fixture, &fixture.conversations.get(&id(NAMES[*name])).unwrap(), op);
                 }
             }
             Ok(())
@@ -245,21 +286,21 @@ fn check(backend: Backend, cases: u32) {
 }
 
 #[test]
-fn memory_answers_as_the_model_does() {
+fn memory_agrees_with_the_model() {
     check(Backend::Memory, 256);
 }
 
 #[test]
-fn a_log_in_memory_answers_as_the_model_does() {
+fn memory_log_agrees_with_the_model() {
     check(Backend::MemoryLog, 128);
 }
 
 #[test]
-fn files_answer_as_the_model_does() {
+fn files_agree_with_the_model() {
     check(Backend::Files, 24);
 }
 
 #[test]
-fn dynamodb_answers_as_the_model_does() {
+fn dynamodb_agrees_with_the_model() {
     check(Backend::DynamoDb, 12);
 }

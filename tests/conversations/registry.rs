@@ -1,13 +1,13 @@
-//! Which conversations there are, and what is known of each.
+//! The registry of conversations, their metadata, and snapshots.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use verbale::clock::{ManualClock, SequentialIds};
-use verbale::conversation::{Conversation, Conversations, RegistryError, Snapshot};
+use verbale::conversation::{Conversation, ConversationErrorKind, Conversations, Snapshot};
 use verbale::{MessagesManager, PlainMessage, RestoreError, Role, Timing};
 
-use super::asked::{START_MS, everything, id};
+use super::backend::{START_MS, everything, id};
 
 fn conversations() -> (Conversations, ManualClock) {
     let clock = ManualClock::new(START_MS);
@@ -23,14 +23,12 @@ fn length(conversation: &Conversation) -> usize {
 }
 
 #[test]
-fn an_id_is_of_one_conversation() {
+fn id_belongs_to_one_conversation() {
     let (conversations, _) = conversations();
-    let made = conversations.create(id("a")).unwrap();
-    say(&made, Role::User, "hi");
-    let exists = RegistryError::Exists { id: id("a") };
-    assert_eq!(conversations.create(id("a")).unwrap_err(), exists);
-    assert_eq!(conversations.insert(&Conversation::new(id("a"))).unwrap_err(), exists);
-    assert_eq!(exists.to_string(), "there is a conversation a already: get it, or give the new one an id of its own");
+    say(&conversations.get_or_create(&id("a")), Role::User, "hi");
+    let exists = conversations.insert(&Conversation::new(id("a"))).unwrap_err();
+    assert_eq!(exists.kind(), ConversationErrorKind::Exists);
+    assert_eq!(exists.to_string(), "the registry already has a conversation a; get it, or choose another id");
     for same in [conversations.get(&id("a")).unwrap(), conversations.get_or_create(&id("a"))] {
         assert_eq!(length(&same), 1);
     }
@@ -40,7 +38,7 @@ fn an_id_is_of_one_conversation() {
 }
 
 #[test]
-fn the_default_one_is_one_of_them() {
+fn default_conversation_is_in_the_registry() {
     let (conversations, _) = conversations();
     say(&conversations.default_conversation(), Role::User, "hi");
     assert_eq!(length(&conversations.get(&id("default")).unwrap()), 1);
@@ -48,7 +46,7 @@ fn the_default_one_is_one_of_them() {
 }
 
 #[test]
-fn they_are_listed_in_order_and_removed_for_good() {
+fn conversations_are_listed_by_id_and_can_be_removed() {
     let (conversations, _) = conversations();
     for name in ["b", "a", "ab", "A"] {
         say(&conversations.get_or_create(&id(name)), Role::User, "hi");
@@ -59,7 +57,7 @@ fn they_are_listed_in_order_and_removed_for_good() {
     assert!(conversations.remove(&id("ab")).is_none());
     assert_eq!(listed(), ["A", "a", "b"]);
     assert_eq!(conversations.query(&everything()).unwrap().len(), 3);
-    // Who has it goes on with it.
+    // Its handle stays valid.
     say(&removed, Role::Assistant, "hello");
     assert_eq!(length(&removed), 2);
     assert_eq!(length(&conversations.get_or_create(&id("ab"))), 0);
@@ -68,19 +66,19 @@ fn they_are_listed_in_order_and_removed_for_good() {
 }
 
 #[test]
-fn a_conversation_from_elsewhere_is_one_of_them() {
+fn inserted_conversation_is_found() {
     let (conversations, _) = conversations();
     let mut manager = MessagesManager::<PlainMessage>::new();
     manager.add_user("before").unwrap();
     let restored = Conversation::of(id("a"), MessagesManager::restore(manager.records()).unwrap());
     conversations.insert(&restored).unwrap();
-    say(&restored, Role::Assistant, "behind");
+    say(&restored, Role::Assistant, "after");
     assert_eq!(conversations.query(&everything().with_conversation(id("a"))).unwrap().len(), 2);
-    assert_eq!(conversations.metadata(&id("a")).unwrap().messages, 2);
+    assert_eq!(restored.metadata().messages, 2);
 }
 
 #[test]
-fn what_is_summarised_in_the_change_that_brought_it_is_known() {
+fn messages_that_are_added_and_summarised_in_one_change_count() {
     let (conversations, _) = conversations();
     let conversation = conversations.get_or_create(&id("a"));
     say(&conversation, Role::User, "hi");
@@ -92,38 +90,37 @@ fn what_is_summarised_in_the_change_that_brought_it_is_known() {
             manager.add_summary("They met.", &summarizing).map(drop).unwrap();
         })
         .unwrap();
-    let known = conversation.metadata();
+    let metadata = conversation.metadata();
     let roles = [Role::User, Role::Assistant, Role::System, Role::Summary];
-    assert_eq!((known.messages, known.roles), (4, roles.into()));
+    assert_eq!((metadata.messages, metadata.roles), (4, roles.into()));
 }
 
 #[test]
-fn metadata_tell_of_every_change() {
+fn metadata_follow_every_change() {
     let (conversations, clock) = conversations();
-    assert_eq!(conversations.metadata(&id("a")), None);
     let conversation = conversations.get_or_create(&id("a"));
-    let known = || {
-        let known = conversations.metadata(&id("a")).unwrap();
-        assert_eq!(known.conversation, id("a"));
-        (known.created_ms, known.last_message_ms, known.messages, known.roles)
+    let metadata = || {
+        let metadata = conversation.metadata();
+        assert_eq!(metadata.conversation, id("a"));
+        (metadata.created_ms, metadata.last_message_ms, metadata.messages, metadata.roles)
     };
     let updates = || {
-        let known = conversations.metadata(&id("a")).unwrap();
-        (known.last_updated_ms, known.update_count)
+        let metadata = conversation.metadata();
+        (metadata.last_updated_ms, metadata.update_count)
     };
-    assert_eq!((known(), updates()), ((None, None, 0, BTreeSet::new()), (None, 0)));
+    assert_eq!((metadata(), updates()), ((None, None, 0, BTreeSet::new()), (None, 0)));
 
-    // A fake user message goes in front: nobody said it.
+    // The fake user message before it does not count.
     say(&conversation, Role::Assistant, "hello");
-    assert_eq!(known(), (Some(START_MS), Some(START_MS), 1, [Role::Assistant].into()));
+    assert_eq!(metadata(), (Some(START_MS), Some(START_MS), 1, [Role::Assistant].into()));
     clock.advance(5);
     say(&conversation, Role::User, "hi");
     clock.advance(5);
     say(&conversation, Role::User, "there");
-    assert_eq!(known(), (Some(START_MS), Some(START_MS + 10), 2, [Role::User, Role::Assistant].into()));
-    assert_eq!(updates(), (Some(START_MS + 10), 3)); // merged, and yet three were added
+    assert_eq!(metadata(), (Some(START_MS), Some(START_MS + 10), 2, [Role::User, Role::Assistant].into()));
+    assert_eq!(updates(), (Some(START_MS + 10), 3)); // merged into two messages, but three were added
 
-    // A summary goes to the middle of the list.
+    // A summary is added in the middle of the list.
     let spoken: BTreeSet<Role> = [Role::User, Role::Assistant, Role::Summary].into();
     clock.advance(5);
     conversation
@@ -132,10 +129,10 @@ fn metadata_tell_of_every_change() {
             manager.add_summary("They met.", &summarizing).map(|_| ()).unwrap();
         })
         .unwrap();
-    assert_eq!(known(), (Some(START_MS), Some(START_MS + 10), 3, spoken.clone()));
+    assert_eq!(metadata(), (Some(START_MS), Some(START_MS + 10), 3, spoken.clone()));
     assert_eq!(updates(), (Some(START_MS + 15), 3));
 
-    // A time is set, and several messages come at once.
+    // One change corrects a time and adds several messages.
     conversation
         .change(|manager| {
             let first = verbale::MessageWrapper::id(&manager.meta_messages()[0]);
@@ -145,10 +142,10 @@ fn metadata_tell_of_every_change() {
         })
         .unwrap();
     let all: BTreeSet<Role> = spoken.into_iter().chain([Role::System]).collect();
-    assert_eq!(known(), (Some(START_MS - 7), Some(START_MS + 15), 5, all));
+    assert_eq!(metadata(), (Some(START_MS - 7), Some(START_MS + 15), 5, all));
     assert_eq!(updates(), (Some(START_MS + 15), 5));
 
-    // Another conversation takes the place of this one.
+    // Another conversation replaces this one.
     let mut other = MessagesManager::<PlainMessage>::with_clock(
         Arc::new(ManualClock::new(3)),
         Arc::new(SequentialIds::starting_at(1_000)),
@@ -157,7 +154,7 @@ fn metadata_tell_of_every_change() {
         other.add_system("other").unwrap();
     }
     conversation.change(|manager| *manager = other).unwrap();
-    assert_eq!(known(), (Some(3), Some(3), 20, [Role::System].into()));
+    assert_eq!(metadata(), (Some(3), Some(3), 20, [Role::System].into()));
     assert_eq!(updates(), (Some(3), 20));
 }
 
@@ -171,18 +168,19 @@ fn snapshot_restores_the_conversation() {
     }
     let exported = conversations.export();
     let snapshots: Vec<Snapshot> = exported.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(snapshots, conversations.snapshot());
-    let names: Vec<_> = snapshots.iter().map(|snapshot| snapshot.metadata.conversation.as_str()).collect();
+    let taken: Vec<Snapshot> = conversations.list().iter().map(Conversation::snapshot).collect();
+    assert_eq!(snapshots, taken);
+    let restored: Vec<_> = snapshots.iter().map(|snapshot| snapshot.clone().restore().unwrap()).collect();
+    let names: Vec<_> = restored.iter().map(|conversation| conversation.id().as_str()).collect();
     assert_eq!(names, ["a", "b", "empty"]);
-    assert_eq!((snapshots[1].records.len(), snapshots[1].metadata.update_count), (1, 2));
-    for snapshot in snapshots {
-        let restored = snapshot.clone().restore().unwrap();
-        assert_eq!(restored.snapshot(), snapshot);
+    assert_eq!((length(&restored[1]), restored[1].metadata().update_count), (1, 2));
+    for (conversation, snapshot) in restored.iter().zip(snapshots) {
+        assert_eq!(conversation.snapshot(), snapshot);
     }
 }
 
 #[test]
-fn snapshot_of_what_has_left_memory_is_restored_from_the_log_only() {
+fn snapshot_without_pruned_messages_is_not_restored() {
     let (conversations, _) = conversations();
     let conversations = conversations.with_history_limit(1);
     let conversation = conversations.get_or_create(&id("a"));
@@ -191,6 +189,6 @@ fn snapshot_of_what_has_left_memory_is_restored_from_the_log_only() {
         say(&conversation, Role::Assistant, "so");
     }
     let snapshot = conversation.snapshot();
-    assert!(snapshot.records.len() < snapshot.metadata.messages);
+    assert!(length(&conversation) < conversation.metadata().messages);
     assert!(matches!(snapshot.restore(), Err(RestoreError::Missing { seq: 0 })));
 }

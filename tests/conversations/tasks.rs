@@ -1,4 +1,4 @@
-//! Many tasks at once: nobody waits for another conversation, and nothing is lost.
+//! Concurrent tasks: conversations do not block each other, and no message is lost.
 
 use std::sync::mpsc;
 use std::sync::{Arc, Barrier};
@@ -7,26 +7,26 @@ use std::thread;
 use verbale::conversation::Conversations;
 use verbale::{MessageWrapper, Role};
 
-use super::asked::{everything, id, texts};
+use super::backend::{everything, id, texts};
 
 #[test]
-fn nobody_waits_for_a_conversation_that_is_being_changed() {
+fn change_of_one_conversation_does_not_block_others() {
     let conversations = Arc::new(Conversations::new());
-    let busy = conversations.create(id("busy")).unwrap();
-    let idle = conversations.create(id("idle")).unwrap();
+    let busy = conversations.get_or_create(&id("busy"));
+    let idle = conversations.get_or_create(&id("idle"));
     let (is_in, waits_in) = mpsc::channel();
     let (let_go, waits_out) = mpsc::channel::<()>();
     let changing = thread::spawn(move || {
         busy.change(|manager| {
             is_in.send(()).unwrap();
             waits_out.recv().unwrap();
-            manager.add_user("said at last").map(|_| ()).unwrap();
+            manager.add_user("added at last").map(|_| ()).unwrap();
         })
         .unwrap();
     });
     waits_in.recv().unwrap();
 
-    // Who asks for all of them waits for that one, and holds nothing else.
+    // A query over all conversations waits for this one and holds no other lock.
     let (is_asking, waits_asked) = mpsc::channel();
     let asked = conversations.clone();
     let asking = thread::spawn(move || {
@@ -34,16 +34,16 @@ fn nobody_waits_for_a_conversation_that_is_being_changed() {
         asked.query(&everything()).unwrap()
     });
     let known = conversations.clone();
-    let asking_for_metadata = thread::spawn(move || known.metadata(&id("busy")).unwrap().messages);
+    let asking_for_metadata = thread::spawn(move || known.get(&id("busy")).unwrap().metadata().messages);
     waits_asked.recv().unwrap();
 
     idle.change(|manager| manager.add_user("hi").map(|_| ()).unwrap()).unwrap();
     for number in 0..1_000 {
         let name = id(&format!("new {number}"));
-        let made = conversations.create(name.clone()).unwrap();
-        made.change(|manager| manager.add_user("hello").map(|_| ()).unwrap()).unwrap();
+        let new = conversations.get_or_create(&name);
+        new.change(|manager| manager.add_user("hello").map(|_| ()).unwrap()).unwrap();
         assert_eq!(conversations.query(&everything().with_conversation(name.clone())).unwrap().len(), 1);
-        assert_eq!(conversations.metadata(&name).unwrap().messages, 1);
+        assert_eq!(new.metadata().messages, 1);
         assert_eq!(conversations.list().len(), 3);
         assert!(conversations.remove(&name).is_some());
         thread::yield_now();
@@ -53,38 +53,36 @@ fn nobody_waits_for_a_conversation_that_is_being_changed() {
 
     let_go.send(()).unwrap();
     changing.join().unwrap();
-    // It was not passed over.
-    assert!(texts(&asking.join().unwrap()).contains(&"busy: said at last".to_owned()));
+    // The query has found its message.
+    assert!(texts(&asking.join().unwrap()).contains(&"busy: added at last".to_owned()));
     assert_eq!(asking_for_metadata.join().unwrap(), 1);
 }
 
 #[test]
-fn who_asks_at_the_same_time_gets_the_same_one() {
+fn concurrent_get_or_create_returns_one_conversation() {
     const THREADS: usize = 8;
     for round in 0..50 {
         let conversations = Conversations::new();
         let name = id(&round.to_string());
         let barrier = Barrier::new(THREADS);
-        let made = thread::scope(|scope| {
+        thread::scope(|scope| {
             let ask = |thread: usize| {
                 let (conversations, name, barrier) = (&conversations, &name, &barrier);
                 scope.spawn(move || {
                     barrier.wait();
                     let conversation = conversations.get_or_create(name);
                     conversation.change(|manager| manager.add_system(thread.to_string()).map(|_| ()).unwrap()).unwrap();
-                    conversations.create(name.clone()).is_ok()
                 })
             };
             let threads: Vec<_> = (0..THREADS).map(ask).collect();
-            threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
         });
-        assert_eq!(made, [false; THREADS]);
-        assert_eq!(conversations.metadata(&name).unwrap().messages, THREADS);
+        assert_eq!(conversations.get(&name).unwrap().metadata().messages, THREADS);
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_many_tasks_say_adds_up() {
+async fn concurrent_messages_are_all_kept() {
     const TASKS: usize = 32;
     const ROUNDS: usize = 60;
     const CONVERSATIONS: usize = 7;
@@ -99,7 +97,7 @@ async fn what_many_tasks_say_adds_up() {
                 let text = format!("task {task} round {round}.");
                 let said = conversation.change(|manager| manager.add_message(role, text.as_str()).map(|_| ())).unwrap();
                 said.unwrap();
-                // Whatever others do meanwhile, what was said is there, once.
+                // The message is there once, whatever other tasks do.
                 let query = everything().with_conversation(name).with_text(text.as_str());
                 assert_eq!(conversations.query(&query).unwrap().len(), 1);
                 if round % 16 == 0 {

@@ -1,5 +1,5 @@
-//! Everything at once: conversations that are limited, forked, edited, summarised late and logged in the background. What
-//! is in memory is what the log has, and both together are what was said.
+//! All features together: conversations that are limited, forked, edited, summarised late and logged in the background.
+//! Memory and log agree, and together they have every message.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,24 +11,24 @@ use verbale::log::{CallHeader, CallLog, CallWriter, LogWriter, MemoryLog, Writer
 use verbale::message::Position;
 use verbale::{Message, MessageId, MessageWrapper, MessagesManager, PlainMessage, Role, Summarizing};
 
-use super::asked::{Asked, START_MS, id};
-use super::limits::assert_known;
-use super::random::{Asking, NAMES, Op, answer, apply, asking, op, places, query};
+use super::backend::{Fixture, START_MS, id};
+use super::limits::assert_metadata;
+use super::random::{NAMES, Op, QuerySpec, answer, apply, op, places, query_specs};
 
-const WITHIN: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone)]
 enum Step {
     Op(Op),
     Fork(Index),
     Edit(Index, String),
-    /// Something begins to be summarised.
+    /// Starts a summary.
     Take(usize),
-    /// The summary comes.
+    /// Adds the summary.
     Give,
-    /// The log has everything, and whoever changes the conversation next hears of it.
+    /// Flushes the log, and acknowledges its records with the next change.
     Flush,
-    Query(Asking),
+    Query(QuerySpec),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -40,7 +40,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (0usize..2).prop_map(Step::Take),
         2 => Just(Step::Give),
         4 => Just(Step::Flush),
-        1 => asking().prop_map(Step::Query),
+        1 => query_specs().prop_map(Step::Query),
     ]
 }
 
@@ -48,8 +48,8 @@ struct Member {
     conversation: Conversation,
     writer: Arc<CallWriter>,
     summarizing: Option<Summarizing>,
-    /// Whether it is a fork of one that was pruned: its log begins later.
-    lacks_front: bool,
+    /// Whether it is a fork of a pruned conversation, so that its log starts later.
+    lacks_start: bool,
 }
 
 type Manager = MessagesManager<PlainMessage>;
@@ -63,15 +63,15 @@ fn window(manager: &Manager) -> Vec<Message> {
 }
 
 impl Member {
-    fn new(conversation: Conversation, writer: &LogWriter, lacks_front: bool) -> Self {
+    fn new(conversation: Conversation, writer: &LogWriter, lacks_start: bool) -> Self {
         let header = CallHeader::new(conversation.id().clone(), START_MS).unwrap();
         let writer = Arc::new(writer.open(header).unwrap());
         conversation.log(writer.clone());
-        Self { conversation, writer, summarizing: None, lacks_front }
+        Self { conversation, writer, summarizing: None, lacks_start }
     }
 
     async fn flush(&self) {
-        assert!(self.writer.flush(WITHIN).await.is_empty());
+        assert!(self.writer.flush(TIMEOUT).await.is_empty());
         self.conversation.change(|_| ()).unwrap();
     }
 
@@ -80,31 +80,31 @@ impl Member {
         let call = log.read_call(self.conversation.id()).await.unwrap();
         let all: Vec<Message> = call.records.iter().cloned().map(Message::from).collect();
         let list = list(&self.conversation);
-        assert_eq!(&all[all.len() - list.len()..], list, "what is in memory is the end of what the log has");
-        if self.lacks_front {
+        assert_eq!(&all[all.len() - list.len()..], list, "memory is the end of the log");
+        if self.lacks_start {
             return all;
         }
-        let whole = Manager::restore(call.records).unwrap();
+        let restored = Manager::restore(call.records).unwrap();
         self.conversation.read(|manager| {
-            let counts = |manager: &Manager| verbale::log::CallEnd::of(manager, 0, "end").unwrap();
-            assert_eq!(counts(manager), counts(&whole));
-            assert_eq!(manager.open_tool_calls(), whole.open_tool_calls());
-            assert_eq!(manager.lineage(), whole.lineage());
-            assert!(manager.system_messages().eq(whole.system_messages()));
+            assert_eq!(manager.message_count(), restored.message_count());
+            assert_eq!(manager.summary_count(), restored.summary_count());
+            assert_eq!(manager.open_tool_calls(), restored.open_tool_calls());
+            assert_eq!(manager.lineage(), restored.lineage());
+            assert!(manager.supervisors().eq(restored.supervisors()));
             assert!(manager.changes(verbale::LastMessage::Include).is_empty());
             if manager.pruned() == 0 || manager.last_summary().is_some() {
-                assert_eq!(manager.last_summary(), whole.last_summary());
-                assert_eq!(window(manager), window(&whole));
-                assert_eq!(manager.summarizing(), whole.summarizing());
+                assert_eq!(manager.last_summary(), restored.last_summary());
+                assert_eq!(window(manager), window(&restored));
+                assert_eq!(manager.summarizing(), restored.summarizing());
             }
             assert!(window(manager).first().is_none_or(|first| first.role() == Role::User));
         });
-        assert_known(&self.conversation, &all);
+        assert_metadata(&self.conversation, &all);
         all
     }
 }
 
-/// Takes the step where one of the conversations is; gives the fork, if it is one.
+/// Forks the conversation if the step says so, and returns the fork.
 fn forked(member: &Member, step: &Step, name: String) -> Option<Conversation> {
     let messages: Vec<MessageId> = list(&member.conversation).iter().map(Message::id).collect();
     let some = |index: &Index| (!messages.is_empty()).then(|| messages[index.index(messages.len())]);
@@ -119,48 +119,48 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 192, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn memory_and_log_stay_one(
+    fn memory_and_log_agree(
         steps in prop::collection::vec((any::<Index>(), step()), 1..90), limit in 1usize..12,
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let log = Arc::new(MemoryLog::new());
-            let asked = Asked::limited(limit, log.clone());
+            let fixture = Fixture::limited(limit, log.clone());
             let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
             tokio::spawn(task.run());
             let mut family: Vec<Member> = NAMES[..2]
                 .iter()
-                .map(|name| Member::new(asked.conversations.get_or_create(&id(name)), &writer, false))
+                .map(|name| Member::new(fixture.conversations.get_or_create(&id(name)), &writer, false))
                 .collect();
             for (number, (who, step)) in steps.iter().enumerate() {
                 let who = who.index(family.len());
                 if let Some(fork) = forked(&family[who], step, format!("fork-{number}")) {
                     let shares = fork.read(|manager| manager.meta_messages()[0].message().position()) != Position::message(0);
-                    let lacks_front = shares || family[who].lacks_front;
-                    asked.conversations.insert(&fork).unwrap();
-                    family.push(Member::new(fork, &writer, lacks_front));
+                    let lacks_start = shares || family[who].lacks_start;
+                    fixture.conversations.insert(&fork).unwrap();
+                    family.push(Member::new(fork, &writer, lacks_start));
                     continue;
                 }
                 let member = &mut family[who];
                 match step {
-                    Step::Op(op) => apply(&asked, &member.conversation, op),
+                    Step::Op(op) => apply(&fixture, &member.conversation, op),
                     Step::Take(turns) => {
                         member.summarizing = member.conversation.read(|manager| manager.summarizing_keeping(*turns));
                     }
                     Step::Give => if let Some(summarizing) = member.summarizing.take() {
-                        // Stale, where another one came first or what it has read has changed.
+                        // It may be stale, if another one came first or its messages have changed.
                         let _ = member.conversation.change(|manager| manager.add_summary("a b", &summarizing).map(drop)).unwrap();
                     },
                     Step::Flush => member.flush().await,
                     Step::Fork(_) | Step::Edit(..) => {}
-                    Step::Query(asking) => {
+                    Step::Query(spec) => {
                         let mut everything = Vec::new();
                         for member in &family {
                             let all = member.check(&log).await;
                             everything.extend(all.into_iter().map(|message| (member.conversation.id().clone(), message)));
                         }
-                        let query = query(asking, &everything);
-                        let found = asked.conversations.query_with_log(&query).await.unwrap();
+                        let query = spec.resolve(&everything);
+                        let found = fixture.conversations.query_with_log(&query.build()).await.unwrap();
                         assert_eq!(places(&found.found), answer(&query, &everything), "{query:?}");
                     }
                 }

@@ -1,12 +1,11 @@
-//! What a prompt says about the configuration: which model is asked, and errors that name the key.
+//! The settings of a prompt: the choice of a model, and errors that name the key.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use verbale::Value;
-use verbale::conversation::{Config, ConfigError, Models, Prompt, PromptError};
+use verbale::conversation::{Config, ConversationErrorKind, Models, Prompt};
 use verbale::model::Tool;
 use verbale::testing::FakeBedrock;
 
@@ -26,62 +25,62 @@ fn llm(bedrock: &FakeBedrock) -> Prompt {
     Prompt::new(models)
 }
 
-/// The model that is asked.
+/// Returns the id of the model that gets a request.
 async fn asked(bedrock: &FakeBedrock, prompt: &Prompt) -> String {
     prompt.request("Hello?").prompt().await.unwrap();
     bedrock.take_requests()[0].model_id().to_owned()
 }
 
-fn refused(prompt: &Prompt) -> (ConfigError, String) {
+/// Asserts that the prompt is refused and changes nothing. Returns the key of the error and its text.
+fn refused(prompt: &Prompt) -> (String, String) {
     let before = format!("{:?}", prompt.conversation());
-    let Err(PromptError::Config(error)) = prompt.request("Hello?").apply() else { panic!("it is applied") };
+    let error = prompt.request("Hello?").apply().unwrap_err();
+    assert_eq!(error.kind(), ConversationErrorKind::Config);
     assert_eq!(format!("{:?}", prompt.conversation()), before);
-    let key = error.key().to_owned();
+    let key = error.key().unwrap().to_owned();
     assert!(error.to_string().contains(&key), "{error}");
-    (error, key)
+    (key, error.to_string())
 }
 
 #[tokio::test]
-async fn a_model_is_chosen_by_its_names() {
+async fn model_is_chosen_by_provider_and_name() {
     let bedrock = FakeBedrock::new();
     let llm = llm(&bedrock);
     assert_eq!(asked(&bedrock, &llm).await, NOVA);
     assert_eq!(asked(&bedrock, &llm.provider("anthropic")).await, HAIKU);
-    // Of the present provider first, and what was said stays.
+    // A name selects a model of the current provider first, and the choice stays.
     assert_eq!(asked(&bedrock, &llm.model("haiku")).await, HAIKU);
     assert_eq!(asked(&bedrock, &llm).await, HAIKU);
-    // The model stays where the provider has one of that name; else it is the provider's first.
+    // A provider keeps the model if it has one of that name; otherwise its first model is chosen.
     assert_eq!(asked(&bedrock, &llm.provider("elsewhere")).await, ELSEWHERE);
     assert_eq!(asked(&bedrock, &llm.provider("amazon")).await, NOVA);
-    // A model of another provider brings it.
+    // A model of another provider also chooses that provider.
     assert_eq!(asked(&bedrock, &llm.model("sonnet")).await, super::CLAUDE);
     assert_eq!(asked(&bedrock, &llm.provider("anthropic").model("haiku").model("haiku")).await, HAIKU);
     let config = llm.conversation().config();
-    assert_eq!((config.provider(), config.model()), (Some("anthropic"), Some("haiku")));
+    assert_eq!(config.model(), Some(("anthropic", "haiku")));
 }
 
 #[tokio::test]
-async fn configuration_comes_as_data_too() {
+async fn settings_can_come_as_data() {
     let bedrock = FakeBedrock::new();
     let llm = llm(&bedrock);
-    let settings = BTreeMap::from([
-        ("provider".to_owned(), Value::from("elsewhere")),
-        ("model".to_owned(), Value::from("haiku")),
-        ("first_token_timeout_ms".to_owned(), Value::from(1_500)),
-        ("tool_timeout_ms".to_owned(), Value::from(2_500)),
-        ("max_tool_rounds".to_owned(), Value::from(0)),
-    ]);
-    assert_eq!(asked(&bedrock, &llm.configure(&settings)).await, ELSEWHERE);
+    let prompt = llm.set("provider", "elsewhere").set("model", "haiku").set("first_token_timeout_ms", 1_500);
+    let prompt = prompt.set("tool_timeout_ms", 2_500).set("max_tool_rounds", 0);
+    assert_eq!(asked(&bedrock, &prompt).await, ELSEWHERE);
     let config = llm.conversation().config();
-    assert_eq!((config.provider(), config.model(), config.max_tool_rounds()), (Some("elsewhere"), Some("haiku"), 0));
-    let ms = Duration::from_millis;
-    assert_eq!((config.first_token_timeout(), config.tool_timeout()), (Some(ms(1_500)), ms(2_500)));
-    // What is said once as data and once typed is the same thing.
-    llm.first_token_timeout(Duration::from_secs(3)).set("first_token_timeout_ms", 3_000).apply().unwrap();
+    assert_eq!(config.model(), Some(("elsewhere", "haiku")));
+    let shown = format!("{config:?}");
+    for expected in ["first_token_timeout: Some(1.5s)", "tool_timeout: Some(2.5s)", "max_tool_rounds: Some(0)"] {
+        assert!(shown.contains(expected), "{shown} lacks {expected}");
+    }
+    // The same value once typed and once as data is no contradiction.
+    let typed = llm.config(|config| config.with_first_token_timeout(Duration::from_secs(3)));
+    typed.set("first_token_timeout_ms", 3_000).apply().unwrap();
 }
 
 #[test]
-fn a_model_that_is_registered_again_keeps_its_place() {
+fn model_that_is_registered_again_keeps_its_position() {
     let bedrock = FakeBedrock::new();
     let models = Models::default().with("amazon", "nova", model(&bedrock, NOVA)).with(
         "anthropic",
@@ -93,86 +92,98 @@ fn a_model_that_is_registered_again_keeps_its_place() {
 }
 
 #[test]
-fn errors_name_the_key() {
+fn errors_name_the_key_and_the_remedy() {
     let llm = llm(&FakeBedrock::new());
-    let wrong = |key, expected| ConfigError::WrongValue { key, expected };
-    let name = "a name, as a string";
-    let wait = "a whole number of milliseconds, from 1";
-    let rounds = "a whole number from 0 to 4,294,967,295";
-    let not_of =
-        |model: &str, provider: &str| ConfigError::NotOfProvider { model: model.into(), provider: provider.into() };
-    for (prompt, error, key) in [
-        (llm.set("heat", 1), ConfigError::UnknownKey { key: "heat".into() }, "heat"),
-        (llm.set("temperature", 2), wrong("temperature", "a number from 0 to 1"), "temperature"),
-        (llm.set("stop_sequences", "x"), wrong("stop_sequences", "a list of strings"), "stop_sequences"),
-        (llm.set("top_p", 1).set("top_p", 0), ConfigError::Contradiction { key: "top_p" }, "top_p"),
-        (llm.set("tools", "get_weather"), ConfigError::UnknownKey { key: "tools".into() }, "tools"),
-        (llm.set("model", 4), wrong("model", name), "model"),
-        (llm.set("provider", Value::Null), wrong("provider", name), "provider"),
-        (llm.set("first_token_timeout_ms", "1"), wrong("first_token_timeout_ms", wait), "first_token_timeout_ms"),
-        (llm.set("tool_timeout_ms", -1), wrong("tool_timeout_ms", wait), "tool_timeout_ms"),
-        (llm.set("tool_timeout_ms", Value::try_from(0.5).unwrap()), wrong("tool_timeout_ms", wait), "tool_timeout_ms"),
-        (llm.set("max_tool_rounds", 1_u64 << 32), wrong("max_tool_rounds", rounds), "max_tool_rounds"),
-        (
-            llm.first_token_timeout(Duration::ZERO),
-            wrong("first_token_timeout_ms", "more than no time at all"),
-            "first_token_timeout_ms",
-        ),
-        (llm.set("tool_timeout_ms", 0), wrong("tool_timeout_ms", "more than no time at all"), "tool_timeout_ms"),
-        (llm.provider("nobody"), ConfigError::UnknownProvider { provider: "nobody".into() }, "provider"),
-        (llm.model("none"), ConfigError::UnknownModel { model: "none".into() }, "model"),
-        (llm.model("haiku"), ConfigError::AmbiguousModel { model: "haiku".into() }, "model"),
-        (llm.provider("amazon").model("haiku"), not_of("haiku", "amazon"), "model"),
-        (llm.model("nova").model("sonnet"), ConfigError::Contradiction { key: "model" }, "model"),
-        (
-            llm.provider("amazon").set("provider", "anthropic"),
-            ConfigError::Contradiction { key: "provider" },
-            "provider",
-        ),
-        (
-            llm.max_tool_rounds(1).max_tool_rounds(2),
-            ConfigError::Contradiction { key: "max_tool_rounds" },
-            "max_tool_rounds",
-        ),
-    ] {
-        assert_eq!(refused(&prompt), (error, key.to_owned()));
-    }
-    let Err(unknown) = llm.set("sys\u{1b}tem", 1).apply() else { panic!("it is applied") };
+    let zero = llm.config(|config| config.with_first_token_timeout(Duration::ZERO));
+    let rounds = |rounds| llm.config(move |config| config.with_max_tool_rounds(rounds));
+    let both_rounds = rounds(1).config(|config| config.with_max_tool_rounds(2));
+    let prompts = [
+        llm.set("heat", 1),
+        llm.set("tools", "get_weather"),
+        llm.set("temperature", 2),
+        llm.set("stop_sequences", "x"),
+        llm.set("model", 4),
+        llm.set("provider", Value::Null),
+        llm.set("first_token_timeout_ms", "1"),
+        llm.set("tool_timeout_ms", -1),
+        llm.set("tool_timeout_ms", Value::try_from(0.5).unwrap()),
+        llm.set("tool_timeout_ms", 0),
+        zero,
+        llm.set("max_tool_rounds", 1_u64 << 32),
+        llm.set("top_p", 1).set("top_p", 0),
+        llm.model("nova").model("sonnet"),
+        llm.provider("amazon").set("provider", "anthropic"),
+        both_rounds,
+        llm.provider("nobody"),
+        llm.model("none"),
+        llm.model("haiku"),
+        llm.provider("amazon").model("haiku"),
+    ];
+    let errors = prompts.iter().map(refused).map(|(key, error)| format!("{key}: {error}"));
+    let errors = errors.map(|error| error.split("; the keys are").next().unwrap().to_owned());
+    insta::assert_snapshot!(errors.collect::<Vec<_>>().join("\n"), @r#"
+    heat: the prompt sets an unknown configuration key "heat"
+    tools: the prompt sets an unknown configuration key "tools"
+    temperature: the prompt sets `temperature` to an invalid value; set it to a number from 0 to 1
+    stop_sequences: the prompt sets `stop_sequences` to an invalid value; set it to a list of strings
+    model: the prompt sets `model` to an invalid value; set it to a name, as a string
+    provider: the prompt sets `provider` to an invalid value; set it to a name, as a string
+    first_token_timeout_ms: the prompt sets `first_token_timeout_ms` to an invalid value; set it to a whole number of milliseconds, from 1
+    tool_timeout_ms: the prompt sets `tool_timeout_ms` to an invalid value; set it to a whole number of milliseconds, from 1
+    tool_timeout_ms: the prompt sets `tool_timeout_ms` to an invalid value; set it to a whole number of milliseconds, from 1
+    tool_timeout_ms: the prompt sets `tool_timeout_ms` to an invalid value; set it to a time above zero
+    first_token_timeout_ms: the prompt sets `first_token_timeout_ms` to an invalid value; set it to a time above zero
+    max_tool_rounds: the prompt sets `max_tool_rounds` to an invalid value; set it to a whole number from 0 to 4,294,967,295
+    top_p: the prompt sets `top_p` twice, to different values; leave one of them out
+    model: the prompt sets `model` twice, to different values; leave one of them out
+    provider: the prompt sets `provider` twice, to different values; leave one of them out
+    max_tool_rounds: the prompt sets `max_tool_rounds` twice, to different values; leave one of them out
+    provider: `provider`: no provider "nobody" is registered; register its models with `Models::with`
+    model: `model`: no model "none" is registered; register it with `Models::with`
+    model: `model`: several providers have a model "haiku"; choose one with `provider`
+    model: `model`: the provider "amazon" has no model "haiku"; choose one of its models, or another provider
+    "#);
+    let unknown = llm.set("sys\u{1b}tem", 1).apply().unwrap_err();
     assert_eq!(
         unknown.to_string(),
-        "there is no configuration key \"sys\\u{1b}tem\"; the keys are provider, model, first_token_timeout_ms, \
-         event_timeout_ms, turn_timeout_ms, tool_timeout_ms, max_tool_rounds, temperature, top_p, max_tokens, stop_sequences, \
-         model_fields"
+        "the prompt sets an unknown configuration key \"sys\\u{1b}tem\"; the keys are provider, model, \
+         first_token_timeout_ms, event_timeout_ms, turn_timeout_ms, tool_timeout_ms, max_tool_rounds, temperature, top_p, \
+         max_tokens, stop_sequences, model_fields"
     );
 }
 
 #[test]
-fn two_tools_of_one_name_contradict_each_other_in_one_prompt_only() {
+fn two_tools_of_one_name_are_refused_in_one_prompt_only() {
     #[derive(Deserialize, JsonSchema)]
     struct Place {
-        #[expect(dead_code, reason = "read by nobody")]
+        #[expect(dead_code, reason = "only its schema is used")]
         place: String,
     }
     let other = || Tool::new("get_weather", "The weather of today.", |_: Place, _| async { Ok("?") }).unwrap();
     let llm = llm(&FakeBedrock::new());
-    let (error, key) = refused(&llm.tools([weather(), other()]));
-    assert_eq!((error, key.as_str()), (ConfigError::TwoTools { name: weather().name().clone() }, "tools"));
-    llm.tools([weather(), weather()]).apply().unwrap();
+    let (key, error) = refused(&llm.tool(weather()).tool(other()));
+    assert_eq!(key, "tools");
+    assert_eq!(
+        error,
+        "`tools`: the prompt has two tools named `get_weather` with different descriptions or schemas; rename one"
+    );
+    llm.tool(weather()).tool(weather()).apply().unwrap();
     let ring = Tool::new("ring", "Rings.", |_: Place, _| async { Ok(()) }).unwrap();
-    llm.tools([ring, other()]).apply().unwrap();
+    llm.tool(ring).tool(other()).apply().unwrap();
     let config = llm.conversation().config();
     let tools: Vec<_> = config.tools().iter().map(|tool| tool.spec().clone()).collect();
     assert_eq!((tools.len(), &tools[0]), (2, other().spec()));
 }
 
 #[test]
-fn a_conversation_has_the_configuration_that_it_is_given() {
+fn new_configuration_replaces_the_old_one() {
     let bedrock = FakeBedrock::new();
     let config = Config::new(super::models(&bedrock));
-    assert_eq!((config.provider(), config.model(), config.tools().len()), (None, None, 0));
+    assert_eq!((config.model(), config.tools().len()), (None, 0));
     let conversation = llm(&bedrock).conversation().clone().with_config(config);
-    assert_eq!(refused(&conversation.continuation().model("nova")).1, "model");
+    assert_eq!(refused(&conversation.continuation().model("nova")).0, "model");
     conversation.continuation().model("sonnet").apply().unwrap();
     let nobody = conversation.with_config(Config::default());
-    assert_eq!(refused(&nobody.continuation().model("sonnet")).0, ConfigError::NoModel);
+    let (_, error) = refused(&nobody.continuation().model("sonnet"));
+    assert_eq!(error, "`model`: the conversation has no models; add some with `with_config(Config::new(models))`");
 }

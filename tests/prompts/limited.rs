@@ -1,4 +1,4 @@
-//! Runs of conversations that are limited, logged, summarised late and forked meanwhile: Bedrock takes what they ask.
+//! Bedrock accepts every request of conversations that are limited, logged, summarised late and forked.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use super::values::{Delta, Step, bedrock, grown, step};
 enum Event {
     Step(Step),
     Fork(Index),
-    /// What began to be summarised is, and something else begins to be.
+    /// The pending summary is added, and another one starts.
     Summarise,
 }
 
@@ -42,7 +42,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_leaves_memory_runs_go_on(events in events(), limit in 1_usize..6) {
+    fn runs_stay_valid_when_messages_leave_memory(events in events(), limit in 1_usize..6) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         runtime.block_on(async {
             let log = Arc::new(MemoryLog::new());
@@ -59,7 +59,7 @@ proptest! {
             conversations.insert(&conversation).unwrap();
             let mut call = logged(&conversation);
             let mut summarizing: Option<Summarizing> = None;
-            let mut is_whole = true;
+            let mut is_complete = true;
             for (number, event) in events.iter().enumerate() {
                 match event {
                     Event::Step(Step::Apply(speaker, text)) => {
@@ -77,10 +77,10 @@ proptest! {
                         let messages = list(&conversation);
                         let at = messages[at.index(messages.len())].id();
                         if let Ok(fork) = conversation.fork(&at, CallId::new(format!("fork-{number}")).unwrap()) {
-                            is_whole &= list(&fork)[0].position().seq() == 0;
+                            is_complete &= list(&fork)[0].position().seq() == 0;
                             conversations.insert(&fork).unwrap();
                             call = logged(&fork);
-                            // A call that is open in the fork gets no result there.
+                            // An open call gets no result in the fork, so add one.
                             let calls: Vec<_> = list(&fork).iter().flat_map(|message| message.contents().to_vec()).collect();
                             for tool_call in calls.iter().filter_map(|content| content.as_tool_call()) {
                                 fork.change(|manager| drop(manager.add_user(tool_call.success(["unknown"])))).unwrap();
@@ -104,9 +104,9 @@ proptest! {
             let all: Vec<Message> = records.iter().cloned().map(Message::from).collect();
             let list = list(&conversation);
             assert_eq!(&all[all.len() - list.len()..], list);
-            if is_whole {
-                let whole = MessagesManager::<PlainMessage>::restore(records).unwrap();
-                conversation.read(|manager| assert!(manager.system_messages().eq(whole.system_messages())));
+            if is_complete {
+                let restored = MessagesManager::<PlainMessage>::restore(records).unwrap();
+                conversation.read(|manager| assert!(manager.supervisors().eq(restored.supervisors())));
             }
             let asked = bedrock.requests();
             assert!(asked.iter().all(|request| request.input().system()[0].as_text().unwrap().starts_with("Be kind.")));

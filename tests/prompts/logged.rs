@@ -1,4 +1,4 @@
-//! What is applied and made is handed to the log's writer at once.
+//! Conversations submit every change to the log's writer at once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use verbale::{MessagesManager, PlainMessage};
 use super::tools::weather;
 use super::{models, read, shown};
 
-const WITHIN: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 async fn stored(log: &MemoryLog, id: &CallId) -> MessagesManager<PlainMessage> {
     let call = log.read_call(id).await.unwrap();
@@ -21,7 +21,7 @@ async fn stored(log: &MemoryLog, id: &CallId) -> MessagesManager<PlainMessage> {
 }
 
 #[tokio::test]
-async fn what_is_applied_and_made_is_logged_and_goes_on_elsewhere() {
+async fn every_message_is_logged_and_the_conversation_continues_elsewhere() {
     let log = Arc::new(MemoryLog::default());
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
     tokio::spawn(task.run());
@@ -35,19 +35,19 @@ async fn what_is_applied_and_made_is_logged_and_goes_on_elsewhere() {
     conversation.log(call.clone());
     conversation.continuation().tool(weather()).request("In Rome?").apply().unwrap();
     let mut run = conversation.run();
-    let mut given = 0;
+    let mut read = 0;
     loop {
-        // The tool runs meanwhile: what was there before the log was asked is in it.
+        // The tool runs during the flush, so compare only the messages from before it.
         let before = conversation.read(|manager| manager.records());
-        assert!(before.len() >= 2 + given);
-        assert!(call.flush(WITHIN).await.is_empty());
+        assert!(before.len() >= 2 + read);
+        assert!(call.flush(TIMEOUT).await.is_empty());
         let stored = stored(&log, &id).await.records();
-        assert_eq!(stored[..before.len()], before, "the log has all of it, whenever one looks");
+        assert_eq!(stored[..before.len()], before, "the log has every message at any time");
         let Some(message) = run.next().await else { break };
         message.unwrap();
-        given += 1;
+        read += 1;
     }
-    assert_eq!(given, 3);
+    assert_eq!(read, 3);
     assert!(conversation.not_logged().is_none());
 
     let elsewhere = Conversation::of(id.clone(), stored(&log, &id).await).with_config(Config::new(models(&bedrock)));
@@ -56,14 +56,14 @@ async fn what_is_applied_and_made_is_logged_and_goes_on_elsewhere() {
 }
 
 #[tokio::test]
-async fn a_log_that_takes_nothing_any_more_is_told_and_stops_nothing() {
+async fn stopped_log_is_reported_and_the_conversation_continues() {
     let (writer, task) = LogWriter::new(Arc::new(MemoryLog::default()), WriterSettings::default());
     let call = writer.open(CallHeader::new(CallId::new("CA1").unwrap(), 0).unwrap()).unwrap();
     drop(task);
     let bedrock = FakeBedrock::new();
     let conversation = super::prompt(&bedrock).conversation().clone();
     conversation.log(call);
-    assert!(conversation.not_logged().is_none(), "there was nothing to log");
+    assert!(conversation.not_logged().is_none(), "an empty conversation logs nothing");
     let tool = Tool::new("ring", "Rings.", |_: serde_json::Map<_, _>, _| async { Ok(()) }).unwrap();
     conversation.continuation().tool(tool).request("Hello?").apply().unwrap();
     assert!(conversation.not_logged().is_some());
@@ -72,7 +72,7 @@ async fn a_log_that_takes_nothing_any_more_is_told_and_stops_nothing() {
 }
 
 #[tokio::test]
-async fn another_writer_takes_what_a_stopped_one_had_not_stored() {
+async fn new_writer_gets_the_changes_that_a_stopped_one_had_not_stored() {
     let header = CallHeader::new(CallId::new("CA1").unwrap(), 0).unwrap();
     let (stopped, task) = LogWriter::new(Arc::new(MemoryLog::default()), WriterSettings::default());
     let conversation = super::prompt(&FakeBedrock::new()).conversation().clone();
@@ -85,26 +85,26 @@ async fn another_writer_takes_what_a_stopped_one_had_not_stored() {
     tokio::spawn(task.run());
     let call = Arc::new(writer.open(header.clone()).unwrap());
     conversation.log(call.clone());
-    assert!(call.flush(WITHIN).await.is_empty());
+    assert!(call.flush(TIMEOUT).await.is_empty());
     let stored = stored(&log, header.call_id()).await;
     assert!(conversation.read(|manager| *manager == stored));
 }
 
 #[tokio::test]
-async fn the_end_of_a_conversation_is_in_its_log_with_all_of_it() {
+async fn finish_logs_all_messages_and_the_end() {
     let log = Arc::new(MemoryLog::default());
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default().with_limits(4_000, 1 << 20));
     tokio::spawn(task.run());
     let header = CallHeader::new(CallId::new("CA1").unwrap(), 0).unwrap();
     let conversation = super::prompt(&FakeBedrock::new()).conversation().clone();
-    assert_eq!(conversation.finish("nobody", WITHIN).await.unwrap(), [], "there is no log");
+    assert_eq!(conversation.finish("nobody", TIMEOUT).await.unwrap(), [], "without a log, nothing is unstored");
     conversation.log(writer.open(header.clone()).unwrap());
     for _ in 0..20 {
         conversation.change(|manager| manager.add_user("Hello? ".repeat(40)).map(drop).unwrap()).unwrap();
         conversation.change(|manager| manager.add_assistant("Yes? ".repeat(40)).map(drop).unwrap()).unwrap();
     }
-    assert!(conversation.finish("a reason\n", WITHIN).await.is_err());
-    assert_eq!(conversation.finish("hangup", WITHIN).await.unwrap(), []);
+    assert!(conversation.finish("a reason\n", TIMEOUT).await.is_err());
+    assert_eq!(conversation.finish("hangup", TIMEOUT).await.unwrap(), []);
 
     let call = log.read_call(header.call_id()).await.unwrap();
     let call_end = call.header.as_ref().unwrap().call_end().unwrap();
@@ -113,7 +113,7 @@ async fn the_end_of_a_conversation_is_in_its_log_with_all_of_it() {
     assert!(conversation.read(|manager| *manager == stored));
     assert!(
         conversation.read(|manager| manager.changes(verbale::LastMessage::Include).is_empty()),
-        "it knows what the log has"
+        "the conversation has acknowledged every record"
     );
-    assert_eq!(conversation.finish("again", WITHIN).await.unwrap(), []);
+    assert_eq!(conversation.finish("again", TIMEOUT).await.unwrap(), []);
 }

@@ -1,10 +1,10 @@
-//! Prompts as values, and running a conversation: over the model at Bedrock, through the real SDK client, against a
-//! Bedrock in this process.
+//! Prompts and runs, through the Bedrock model and the real SDK client, against a Bedrock in this process.
 #![cfg(feature = "testing")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "helpers of tests")]
 
 mod config;
 mod ends;
+mod inference;
 mod limited;
 mod logged;
 mod memory;
@@ -15,7 +15,7 @@ mod values;
 
 use aws_sdk_bedrockruntime::Client;
 use verbale::bedrock::{BedrockModel, BedrockSettings, turn_client};
-use verbale::conversation::{Conversation, Models, Prompt, Run, RunError};
+use verbale::conversation::{Conversation, ConversationError, Models, Prompt, Run};
 use verbale::message::{Outcome, ResultContent};
 use verbale::testing::FakeBedrock;
 use verbale::{Content, Message, MessageWrapper, PlainMessage};
@@ -31,28 +31,28 @@ fn models(bedrock: &FakeBedrock) -> Models {
     Models::default().with("anthropic", "sonnet", model(bedrock, CLAUDE))
 }
 
-/// An empty prompt to a conversation of its own, over this Bedrock.
+/// Returns an empty prompt for a new conversation with this Bedrock.
 fn prompt(bedrock: &FakeBedrock) -> Prompt {
     Prompt::new(models(bedrock))
 }
 
-/// All that a run gives, up to the first error.
-async fn read(mut run: Run) -> (Vec<Message>, Option<RunError>) {
+/// Reads a run to its end, or to its first error.
+async fn read(mut run: Run) -> (Vec<Message>, Option<ConversationError>) {
     let mut messages = Vec::new();
     while let Some(item) = run.next().await {
         match item {
             Ok(message) => messages.push(message),
             Err(error) => {
-                assert!(run.next().await.is_none(), "an error is the last item");
+                assert!(run.next().await.is_none(), "items after an error");
                 return (messages, Some(error));
             }
         }
     }
-    assert!(run.next().await.is_none(), "the end stays");
+    assert!(run.next().await.is_none(), "items after the end");
     (messages, None)
 }
 
-/// What stands in the conversation, a line a message.
+/// Returns the messages of the conversation, one per line.
 fn shown(conversation: &Conversation) -> Vec<String> {
     conversation.read(|manager| manager.meta_messages().iter().map(PlainMessage::message).map(line).collect())
 }
@@ -68,7 +68,7 @@ fn line(message: &Message) -> String {
         Content::ToolResult(result) => format!("{}: {}", result.tool_call_id(), outcome(result.outcome())),
         Content::Media(media) => media.kind().to_string(),
         Content::Document(_) => "document".to_owned(),
-        _ => panic!("a content of no kind"),
+        _ => panic!("unknown content"),
     });
     let marks: String = message.metadata().attributes().map(|mark| format!(" {mark}")).collect();
     format!("{} {}{marks}", message.role(), contents.collect::<Vec<_>>().join(" "))
@@ -81,12 +81,12 @@ fn outcome(outcome: &Outcome) -> String {
             format!("{}: {}{retryable}", error.error_type().unwrap_or_default(), error.message())
         }
         Outcome::Success(contents) => {
-            let told = contents.iter().map(|content| match content {
+            let texts = contents.iter().map(|content| match content {
                 ResultContent::Text(text) => text.as_str().to_owned(),
                 ResultContent::Json(value) => serde_json::to_string(value).unwrap(),
-                _ => panic!("no tool gives this"),
+                _ => panic!("unexpected result content"),
             });
-            told.collect::<Vec<_>>().join(", ")
+            texts.collect::<Vec<_>>().join(", ")
         }
     }
 }

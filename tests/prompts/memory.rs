@@ -1,4 +1,4 @@
-//! What the model is asked does not depend on what is in memory: contents that lie in a store, and messages that have left.
+//! Requests do not depend on memory: contents in a store are loaded, and instructions that left memory stay.
 
 use std::sync::Arc;
 
@@ -18,18 +18,17 @@ fn last_request(bedrock: &FakeBedrock) -> Json {
 }
 
 #[tokio::test]
-async fn what_lies_in_a_content_store_is_given_to_the_model_and_not_to_the_conversation() {
+async fn stored_content_reaches_the_model_but_not_the_conversation() {
     let store = Arc::new(MemoryStore::default());
     let photo = Blob::new(PNG);
     store.put(&photo, &Owner::new("CA1").unwrap()).await.unwrap();
     let bedrock = FakeBedrock::new();
     let config = Config::new(models(&bedrock)).with_contents(store);
     let conversation = Conversation::new(CallId::new("CA1").unwrap()).with_config(config);
-    let by_id = |id: ContentId| {
-        Media::new(MediaKind::Image, Source::ContentId(id.to_string().into())).with_prompt_hint("the receipt")
-    };
-    let shown = conversation.continuation().request("Look:").image(by_id(photo.id()));
-    shown.image(by_id(ContentId::of(b"nowhere"))).prompt().await.unwrap();
+    let by_id =
+        |id: ContentId| Media::from_content_id(MediaKind::Image, id.to_string()).with_prompt_hint("the receipt");
+    let shown = conversation.continuation().request("Look:").request(by_id(photo.id()));
+    shown.request(by_id(ContentId::of(b"nowhere"))).prompt().await.unwrap();
 
     let content = &last_request(&bedrock)["messages"][0]["content"];
     assert_eq!(content.pointer("/2/image/format"), Some(&json!("png")), "{content}");
@@ -38,15 +37,15 @@ async fn what_lies_in_a_content_store_is_given_to_the_model_and_not_to_the_conve
     assert_eq!(
         kept.pointer("/0/message/contents/1/contentId"),
         Some(&json!(photo.id().to_string())),
-        "the id, not the bytes"
+        "the record has the id, not the bytes"
     );
 }
 
 #[tokio::test]
-async fn instructions_hold_when_they_have_left_memory_and_in_forks_then() {
+async fn instructions_that_left_memory_stay_in_requests_and_forks() {
     let bedrock = FakeBedrock::new();
     let conversations = Conversations::new().with_history_limit(4);
-    let call = conversations.create(CallId::new("CA1").unwrap()).unwrap();
+    let call = conversations.get_or_create(&CallId::new("CA1").unwrap());
     let call = call.with_config(Config::new(models(&bedrock)));
     call.continuation().agent("You are a bank.").apply().unwrap();
     for question in ["One?", "Two?", "Three?", "Four?"] {

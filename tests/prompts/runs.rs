@@ -1,10 +1,11 @@
-//! Running a conversation to its final text, what the model is asked, and what is said meanwhile.
+//! Runs to the final text: the requests to the model, and prompts that are applied during a run.
 
 use std::time::Duration;
 
 use aws_sdk_bedrockruntime::types::SystemContentBlock;
 use serde_json::json;
-use verbale::conversation::{AskError, Conversation, Prompt, PromptError, RunError};
+use verbale::conversation::ConversationErrorKind as Kind;
+use verbale::conversation::{Conversation, Prompt};
 use verbale::log::CallId;
 use verbale::message::{Media, MediaKind, Source};
 use verbale::model::Tool;
@@ -15,17 +16,17 @@ use super::tools::weather;
 use super::{CLAUDE, lines, models, prompt, read, shown};
 
 #[tokio::test(start_paused = true)]
-async fn each_message_is_given_as_it_is_made_and_is_in_the_conversation_then() {
+async fn each_item_of_a_run_is_already_in_the_conversation() {
     let bedrock = FakeBedrock::new();
     bedrock.reply(ScriptedReply::text("Let me see.").tool_call("call_1", "get_weather", json!({"town": "Paris"})));
     bedrock.reply(ScriptedReply::text("It is sunny in Paris."));
     let conversation =
         prompt(&bedrock).agent("You are helpful.").tool(weather()).request("And in Paris?").apply().unwrap();
     let mut run = conversation.run();
-    let mut given = Vec::new();
+    let mut read = Vec::new();
     while let Some(message) = run.next().await {
-        given.push(super::line(&message.unwrap()));
-        assert_eq!(shown(&conversation)[2..], given);
+        read.push(super::line(&message.unwrap()));
+        assert_eq!(shown(&conversation)[2..], read);
     }
     assert_eq!(
         shown(&conversation),
@@ -52,7 +53,7 @@ async fn each_message_is_given_as_it_is_made_and_is_in_the_conversation_then() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_prompt_is_one_request_and_its_text() {
+async fn prompt_returns_the_final_text() {
     let bedrock = FakeBedrock::new();
     bedrock.reply(ScriptedReply::text("A language."));
     bedrock.reply(ScriptedReply::text("Pieces of code."));
@@ -77,7 +78,7 @@ async fn a_prompt_is_one_request_and_its_text() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn supervisor_messages_are_the_system_prompt_and_the_last_summary_is_the_record() {
+async fn system_prompt_has_the_instructions_and_the_last_summary() {
     let bedrock = FakeBedrock::new();
     let conversation =
         prompt(&bedrock).agent("You are kind.").request("I am Mia.").assistant("Hi, Mia.").apply().unwrap();
@@ -97,7 +98,7 @@ async fn supervisor_messages_are_the_system_prompt_and_the_last_summary_is_the_r
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_continuation_is_taken_and_applied_while_it_runs() {
+async fn prompt_applied_during_a_run_takes_effect_with_the_next_request() {
     let bedrock = FakeBedrock::new();
     bedrock.reply(ScriptedReply::default().tool_call("call_1", "get_weather", json!({"town": "Rome"})));
     bedrock.reply(ScriptedReply::text("Sunny, and in Oslo it snows.").first_token_after(Duration::from_secs(1)));
@@ -105,7 +106,7 @@ async fn a_continuation_is_taken_and_applied_while_it_runs() {
     let conversation = prompt(&bedrock).tool(weather()).request("In Rome?").apply().unwrap();
     let mut run = conversation.run();
     run.next().await.unwrap().unwrap();
-    // The tool runs, and its call is open.
+    // The tool is running, and its call is open.
     conversation.continuation().request("And in Oslo?").apply().unwrap();
     run.next().await.unwrap().unwrap();
     let answers = tokio::spawn(async move { run.next().await.unwrap().map(|message| super::line(&message)) });
@@ -130,41 +131,43 @@ async fn a_continuation_is_taken_and_applied_while_it_runs() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_run_at_a_time() {
+async fn one_run_at_a_time_owns_the_turns() {
     let bedrock = FakeBedrock::new();
     let conversation = prompt(&bedrock).request("Are you there?").apply().unwrap();
     let first = conversation.run();
-    assert!(matches!(read(conversation.run()).await.1, Some(RunError::AlreadyRunning)));
-    // Nothing is applied where nothing can be run.
+    assert_eq!(read(conversation.run()).await.1.unwrap().kind(), Kind::InRun);
+    // A prompt that cannot run is not applied.
     let refused = conversation.continuation().request("Hello?").prompt().await.unwrap_err();
-    assert!(matches!(refused, AskError::Run(RunError::AlreadyRunning)));
+    assert_eq!(refused.kind(), Kind::InRun);
     assert_eq!(shown(&conversation), [r#"user "Are you there?""#]);
     assert!(read(first).await.1.is_none());
-    // It is over with its final text, whoever still holds it.
+    // A run ends with its final text, even if its value is not dropped.
     let mut again = conversation.continuation().request("Still?").apply().unwrap().run();
     again.next().await.unwrap().unwrap();
     assert!(conversation.continuation().request("Still?").prompt().await.is_ok());
     drop(again);
-    // A run that was never read holds nothing, once it is gone.
+    // A run that was never read frees the turns when it is dropped.
     drop(conversation.run());
     assert!(conversation.continuation().request("And now?").prompt().await.is_ok());
     assert_eq!(bedrock.counters().requests, 4);
 }
 
 #[tokio::test(start_paused = true)]
-async fn there_is_nothing_to_answer_without_a_message() {
+async fn run_without_a_message_or_a_model_is_an_error() {
     let bedrock = FakeBedrock::new();
     let conversation = prompt(&bedrock).agent("You are helpful.").apply().unwrap();
-    assert!(matches!(read(conversation.run()).await.1, Some(RunError::NothingToAnswer)));
+    let nothing = read(conversation.run()).await.1.unwrap();
+    assert_eq!(nothing.kind(), Kind::Refused);
+    assert_eq!(nothing.to_string(), "the conversation has nothing to answer; apply a prompt with a `request` first");
     let nobody = Conversation::new(CallId::new("CA1").unwrap());
     nobody.continuation().request("Hello?").apply().unwrap();
     let (_, error) = read(nobody.run()).await;
-    let Some(RunError::Config(error)) = error else { panic!("{error:?}") };
-    assert_eq!((error.key(), bedrock.counters().requests), ("model", 0));
+    let error = error.unwrap();
+    assert_eq!((error.kind(), error.key(), bedrock.counters().requests), (Kind::Config, Some("model"), 0));
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_the_model_was_asked_and_had_answered_is_known() {
+async fn answer_has_the_times_of_its_request() {
     let bedrock = FakeBedrock::new();
     bedrock.reply(ScriptedReply::text("Yes. I am here."));
     let conversation = prompt(&bedrock).request("Are you there?").apply().unwrap();
@@ -176,41 +179,42 @@ async fn when_the_model_was_asked_and_had_answered_is_known() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn images_sound_and_documents_are_user_messages() {
+async fn media_and_documents_are_user_messages() {
     let bedrock = FakeBedrock::new();
     let png = || Media::new(MediaKind::Image, Source::Bytes([1, 2, 3].as_slice().into())).with_mime_type("image/png");
     let sound = || Media::new(MediaKind::Audio, Source::Bytes([4].as_slice().into())).with_mime_type("audio/wav");
     let paper = verbale::message::Document::new(Source::Bytes(b"paid".as_slice().into()))
         .with_title("receipt")
         .with_mime_type("text/plain");
-    let asked = prompt(&bedrock).image(png()).request(["What is it?".into(), Content::from(png())]).document(paper);
-    asked.audio(sound()).prompt().await.unwrap();
+    let asked = prompt(&bedrock).request(png()).request(["What is it?".into(), Content::from(png())]).request(paper);
+    asked.request(sound()).prompt().await.unwrap();
     assert_eq!(shown(asked.conversation())[0], r#"user image "What is it?" image document audio merged merged merged"#);
     let counters = bedrock.counters();
     assert_eq!((counters.requests, counters.refused), (1, 0));
-
-    let wrong = asked.conversation().continuation().request("And this?").audio(png()).apply().unwrap_err();
-    assert_eq!(wrong, PromptError::WrongMedia { index: 1, wanted: MediaKind::Audio, given: MediaKind::Image });
-    assert_eq!(wrong.to_string(), "message 1 of the prompt, counted from 0, was given image as audio");
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_prompt_refuses_leaves_the_conversation_as_it_was() {
+async fn refused_prompt_changes_nothing() {
     let bedrock = FakeBedrock::new();
     let conversation = prompt(&bedrock).request("Hello?").apply().unwrap();
     let before = (shown(&conversation), format!("{:?}", conversation.config()));
     let blank = conversation.continuation().request("Hello?").assistant(" \n").tool(weather());
-    assert_eq!(blank.apply().unwrap_err(), PromptError::Message { index: 1, source: ManagerError::Blank });
+    let error = blank.apply().unwrap_err();
+    assert_eq!(error.kind(), Kind::Refused);
+    assert_eq!(
+        error.to_string(),
+        format!("the prompt is not applied, because its message 1 (from 0) is refused: {}", ManagerError::Blank)
+    );
     let unknown = conversation.continuation().request("Hello?").tool(weather()).set("heat", 1);
     assert!(unknown.apply().unwrap_err().to_string().contains("heat"));
-    assert!(matches!(unknown.prompt().await.unwrap_err(), AskError::Prompt(PromptError::Config(_))));
+    assert_eq!(unknown.prompt().await.unwrap_err().kind(), Kind::Config);
     assert_eq!((shown(&conversation), format!("{:?}", conversation.config())), before);
-    // Nor is it taken by a run that was never begun.
+    // The failed prompt has freed the turns.
     assert!(conversation.continuation().prompt().await.is_ok());
 }
 
 #[tokio::test]
-async fn nothing_shows_what_was_said() {
+async fn debug_and_errors_contain_no_text_of_messages() {
     let bedrock = FakeBedrock::new();
     bedrock.reply(ScriptedReply::text("4711 it is.").tool_call("call_1", "get_weather", json!({"town": "4711"})));
     let conversation = prompt(&bedrock).agent("Know 4711.").tool(weather()).request("My pin is 4711.").apply().unwrap();
@@ -224,7 +228,7 @@ async fn nothing_shows_what_was_said() {
 }
 
 #[tokio::test]
-async fn runs_of_many_conversations_share_nothing() {
+async fn concurrent_conversations_do_not_mix() {
     let bedrock = FakeBedrock::answering(|request| ScriptedReply::text(request.last_text().unwrap_or_default()));
     let models = models(&bedrock);
     let asked = (0..200).map(|number| {
@@ -245,7 +249,7 @@ async fn runs_of_many_conversations_share_nothing() {
 }
 
 #[test]
-fn what_is_shared_between_tasks_can_be() {
+fn values_can_be_shared_between_tasks() {
     fn is_shared<T: Send + Sync + 'static>() {}
     fn is_sent<T: Send + 'static>() {}
     is_shared::<Prompt>();

@@ -1,4 +1,4 @@
-//! Tools: what the model is told of them, what they are given, and what comes of a call, whatever goes wrong.
+//! Tools in runs: their schemas, their arguments, their results, and their failures.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use tokio::time::{Instant, sleep};
-use verbale::conversation::RunError;
-use verbale::message::MessageErrorKind;
+use verbale::conversation::ConversationErrorKind;
+use verbale::message::MessageError;
 use verbale::model::{InvalidTool, Tool, ToolContext, ToolError};
 use verbale::testing::{FakeBedrock, ScriptedReply};
 
@@ -33,7 +33,7 @@ pub fn weather() -> Tool {
 #[derive(Deserialize, JsonSchema)]
 struct Nothing {}
 
-/// What comes of one call of `tool` with `arguments`, as the conversation has it.
+/// Runs one call of `tool` with `arguments`. Returns its result as the conversation has it.
 async fn result_of(tool: Tool, arguments: Json) -> String {
     let bedrock = FakeBedrock::new();
     bedrock.reply(ScriptedReply::default().tool_call("call_1", tool.name().as_str(), arguments));
@@ -74,7 +74,7 @@ fn booking() -> Json {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_model_gets_a_schema_and_the_function_what_fits_it() {
+async fn model_gets_the_schema_and_the_function_gets_typed_arguments() {
     let bedrock = FakeBedrock::new();
     bedrock.reply(ScriptedReply::default().tool_call("call_1", "book", booking()));
     let (sender, mut booked) = tokio::sync::mpsc::unbounded_channel();
@@ -85,16 +85,16 @@ async fn the_model_gets_a_schema_and_the_function_what_fits_it() {
             Ok(booking)
         }
     });
-    let conversation = prompt(&bedrock).tools([book.unwrap(), weather()]).request("Book it.").apply().unwrap();
+    let conversation = prompt(&bedrock).tool(book.unwrap()).tool(weather()).request("Book it.").apply().unwrap();
     let (said, error) = read(conversation.run()).await;
     assert!(error.is_none(), "{error:?}");
     assert_eq!(booked.recv().await.unwrap(), booking());
-    let told = line(&said[1]);
-    let told: Json = serde_json::from_str(told.strip_prefix("user call_1: ").unwrap()).unwrap();
+    let result = line(&said[1]);
+    let result: Json = serde_json::from_str(result.strip_prefix("user call_1: ").unwrap()).unwrap();
     let mut exact = booking();
-    // In a record, what looks like a tag has one.
+    // A map that looks like a tagged value is escaped in a record.
     exact["notes"] = json!({"$bytes": "aGk=", "deep": [[{}]]});
-    assert_eq!(told, exact);
+    assert_eq!(result, exact);
 
     let body: Json = serde_json::from_slice(bedrock.requests()[0].body()).unwrap();
     let leg = json!({"type": "object", "properties": {"from": {"type": "string"}, "to": {"type": "string"}},
@@ -119,7 +119,7 @@ async fn the_model_gets_a_schema_and_the_function_what_fits_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_tool_gives_is_text_or_json_or_nothing() {
+async fn tool_result_is_text_or_json_or_nothing() {
     let give = |given: Json| {
         Tool::new("give", "Gives.", move |_: Nothing, _| {
             let given = given.clone();
@@ -128,26 +128,26 @@ async fn what_a_tool_gives_is_text_or_json_or_nothing() {
         .unwrap()
     };
     let deep = (0..40).fold(json!(1), |inner, _| json!([inner]));
-    for (given, told) in [
+    for (given, expected) in [
         (json!("Sunny."), "Sunny.".to_owned()),
         (json!(null), String::new()),
         (json!(12.5), "12.5".to_owned()),
         (json!({"a": [1, u64::MAX]}), r#"{"a":[1,18446744073709551615]}"#.to_owned()),
         (deep.clone(), deep.to_string()),
     ] {
-        assert_eq!(result_of(give(given), json!({})).await, told);
+        assert_eq!(result_of(give(given), json!({})).await, expected);
     }
     let huge = Tool::new("huge", "Gives.", |_: Nothing, _| async { Ok(u128::MAX) }).unwrap();
     assert_eq!(result_of(huge, json!({})).await, u128::MAX.to_string());
-    let unsayable = Tool::new("odd", "Gives.", |_: Nothing, _| async { Ok(BTreeMap::from([(vec![1], 1)])) }).unwrap();
+    let not_json = Tool::new("odd", "Gives.", |_: Nothing, _| async { Ok(BTreeMap::from([(vec![1], 1)])) }).unwrap();
     assert_eq!(
-        result_of(unsayable, json!({})).await,
+        result_of(not_json, json!({})).await,
         "OutcomeUnknown: The tool ran to its end, but its result cannot be written as JSON; it may have acted. (false)"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_without_arguments_takes_none() {
+async fn tool_without_arguments_accepts_empty_and_null() {
     let ran = Arc::new(AtomicUsize::new(0));
     let counted = ran.clone();
     let tool = Tool::new("ring", "Rings.", move |_: Nothing, _| {
@@ -163,7 +163,7 @@ async fn a_tool_without_arguments_takes_none() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_goes_wrong_is_told_to_the_model() {
+async fn model_gets_the_errors_of_tools() {
     assert_eq!(
         result_of(weather(), json!({"city": "Rome"})).await,
         "InvalidArguments: The arguments do not fit the schema of the tool: unknown field `city`, expected `town`. \
@@ -184,7 +184,7 @@ async fn what_goes_wrong_is_told_to_the_model() {
     );
     assert_eq!(result_of(fails(|| " ".into()), json!({})).await, "ToolFailed: The tool failed, and did not say why.");
     let panics = Tool::new("panic", "Panics.", |_: Nothing, _| async { if true { panic!("oh no") } else { Ok(()) } });
-    let at_once = Tool::new("panic", "Panics.", before_there_is_anything_to_wait_for);
+    let at_once = Tool::new("panic", "Panics.", panics_before_its_future);
     for panics in [panics, at_once] {
         assert_eq!(
             result_of(panics.unwrap(), json!({})).await,
@@ -193,12 +193,12 @@ async fn what_goes_wrong_is_told_to_the_model() {
     }
 }
 
-fn before_there_is_anything_to_wait_for(_: Nothing, _: ToolContext) -> std::future::Ready<Result<(), ToolError>> {
+fn panics_before_its_future(_: Nothing, _: ToolContext) -> std::future::Ready<Result<(), ToolError>> {
     panic!("oh no")
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_tool_has_its_deadline() {
+async fn each_tool_has_its_timeout() {
     let sleeps = |seconds: u64| {
         Tool::new("sleep", "Sleeps.", move |_: Nothing, _| async move {
             sleep(Duration::from_secs(seconds)).await;
@@ -207,25 +207,25 @@ async fn each_tool_has_its_deadline() {
         .unwrap()
     };
     let late = "OutcomeUnknown: The tool did not answer in time; whether it acted is not known. (false)";
-    for (tool, told, after_s) in [
+    for (tool, expected, after_s) in [
         (sleeps(14), "slept", 14),
         (sleeps(16), late, 15),
         (sleeps(16).with_timeout(Duration::from_secs(17)), "slept", 16),
         (sleeps(3).with_timeout(Duration::from_secs(2)), late, 2),
     ] {
-        let begun = Instant::now();
-        assert_eq!(result_of(tool, json!({})).await, told);
-        assert_eq!(begun.elapsed().as_secs(), after_s);
+        let started = Instant::now();
+        assert_eq!(result_of(tool, json!({})).await, expected);
+        assert_eq!(started.elapsed().as_secs(), after_s);
     }
     let bedrock = FakeBedrock::new();
     bedrock.reply(ScriptedReply::default().tool_call("call_1", "sleep", json!({})));
-    let prompt = prompt(&bedrock).tool(sleeps(14)).tool_timeout(Duration::from_secs(1)).request("Sleep.");
+    let prompt = prompt(&bedrock).tool(sleeps(14)).set("tool_timeout_ms", 1_000).request("Sleep.");
     let (said, _) = read(prompt.apply().unwrap().run()).await;
     assert_eq!(line(&said[1]), format!("user call_1: {late}"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn several_calls_of_one_answer_run_side_by_side() {
+async fn tool_calls_of_one_answer_run_concurrently() {
     let sleeps = Tool::new("sleep", "Sleeps.", |_: Nothing, _| async {
         sleep(Duration::from_secs(5)).await;
         Ok("slept")
@@ -237,14 +237,14 @@ async fn several_calls_of_one_answer_run_side_by_side() {
         .tool_call("call_3", "no_such_tool", json!({}))
         .tool_call("call_4", "sleep", json!({}));
     bedrock.reply(calls);
-    let conversation = prompt(&bedrock).tools([sleeps.unwrap(), weather()]).request("Go.").apply().unwrap();
-    let begun = Instant::now();
+    let conversation = prompt(&bedrock).tool(sleeps.unwrap()).tool(weather()).request("Go.").apply().unwrap();
+    let started = Instant::now();
     let (said, error) = read(conversation.run()).await;
-    assert!(error.is_none() && begun.elapsed().as_secs() == 5, "{error:?} {:?}", begun.elapsed());
-    let mut told = lines(&said);
-    told[3..5].sort();
+    assert!(error.is_none() && started.elapsed().as_secs() == 5, "{error:?} {:?}", started.elapsed());
+    let mut lines = lines(&said);
+    lines[3..5].sort();
     assert_eq!(
-        told,
+        lines,
         [
             r#"assistant "All of it." sleep(call_1) get_weather(call_2) no_such_tool(call_3) sleep(call_4)"#,
             "user call_3: NotRun: There is no such tool; the tools are sleep, get_weather. (false)",
@@ -262,27 +262,30 @@ async fn several_calls_of_one_answer_run_side_by_side() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn behind_the_last_round_no_tools_are_offered() {
-    let bedrock = FakeBedrock::answering(|request| {
-        match request.input().tool_config().map_or(&[][..], |config| config.tools()) {
-            [] => ScriptedReply::text("That is all I know."),
-            _ => ScriptedReply::default().tool_call(
-                format!("c{}", request.number()),
-                "get_weather",
-                json!({"town": "Rome"}),
-            ),
+async fn no_tools_are_offered_after_the_last_round() {
+    let bedrock = FakeBedrock::answering(|request| match request.tools() {
+        [] => ScriptedReply::text("That is all I know."),
+        _ => {
+            ScriptedReply::default().tool_call(format!("c{}", request.number()), "get_weather", json!({"town": "Rome"}))
         }
     });
-    let ask = prompt(&bedrock).tool(weather()).max_tool_rounds(2).request("Ask on.");
+    let ask = prompt(&bedrock).tool(weather()).set("max_tool_rounds", 2).request("Ask on.");
     assert_eq!(ask.prompt().await.unwrap(), "That is all I know.");
     assert_eq!(bedrock.counters().requests, 3);
 
     let stubborn = FakeBedrock::answering(|request| {
         ScriptedReply::default().tool_call(format!("c{}", request.number()), "get_weather", json!({"town": "Rome"}))
     });
-    let conversation = prompt(&stubborn).tool(weather()).max_tool_rounds(1).request("Ask on.").apply().unwrap();
+    let conversation = prompt(&stubborn)
+        .tool(weather())
+        .config(|config| config.with_max_tool_rounds(1))
+        .request("Ask on.")
+        .apply()
+        .unwrap();
     let (said, error) = read(conversation.run()).await;
-    assert!(matches!(error, Some(RunError::TooManyToolRounds { max: 1 })), "{error:?}");
+    let error = error.unwrap();
+    assert_eq!(error.kind(), ConversationErrorKind::NoAnswer);
+    assert!(error.to_string().starts_with("the model called tools in more than 1 rounds"), "{error}");
     assert_eq!(
         lines(&said)[2..],
         [
@@ -294,7 +297,7 @@ async fn behind_the_last_round_no_tools_are_offered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_whose_id_was_used_before_gets_one_of_its_own() {
+async fn repeated_tool_call_id_is_replaced() {
     let bedrock = FakeBedrock::new();
     let long = "x".repeat(64);
     for _ in 0..3 {
@@ -310,7 +313,7 @@ async fn a_call_whose_id_was_used_before_gets_one_of_its_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_was_never_offered_is_not_run() {
+async fn tool_that_was_not_offered_does_not_run() {
     let bedrock = FakeBedrock::new();
     bedrock.reply(ScriptedReply::default().tool_call("call_1", "get_weather", json!({"town": "Rome"})));
     let conversation = prompt(&bedrock).request("Go.").apply().unwrap();
@@ -320,9 +323,9 @@ async fn a_tool_that_was_never_offered_is_not_run() {
 }
 
 #[test]
-fn what_no_model_can_call_is_no_tool() {
+fn tool_that_no_model_can_call_is_refused() {
     #[derive(Deserialize, JsonSchema)]
-    struct Town(#[expect(dead_code, reason = "read by nobody")] String);
+    struct Town(#[expect(dead_code, reason = "only its schema is used")] String);
     let text = Tool::new("get_weather", "", |_: Town, _| async { Ok(()) });
     assert_eq!(text.unwrap_err(), InvalidTool::NotAnObject);
     let anything = Tool::new("get_weather", "", |_: Json, _| async { Ok(()) });

@@ -1,34 +1,23 @@
-//! [`BuildError`]: why parts do not make a message.
+//! [`BuildError`]: the reason why parts do not make a message.
 
 use crate::message::Role;
 
-/// Why parts do not make a message. Each says what to do; nothing of what was said is in it.
+/// The reason why parts do not make a message. The text says what to do and contains nothing of the parts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum BuildError {
-    /// Nothing was added, or nothing but blank texts.
-    #[error("the message says nothing: add a text, media, a document or a tool call")]
+#[error(transparent)]
+pub struct BuildError(#[from] Problem);
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Problem {
+    #[error("the message is empty or blank; add a text, media, a document or a tool call")]
     Empty,
-    /// A tool call is the assistant's, a result the user's.
-    #[error("{content} is of role {wanted} and the message of role {role}: build it as a message of its own")]
-    WrongRole {
-        /// The role that the message has.
-        role: Role,
-        /// What cannot stand in it.
-        content: &'static str,
-        /// Where it belongs.
-        wanted: Role,
-    },
-    /// A model is given media and documents by the user only.
+    #[error("{content} belongs to role {wanted}, but the message has role {role}; build a message of its own for it")]
+    WrongRole { role: Role, content: &'static str, wanted: Role },
     #[error(
-        "{content} beside a tool call would be the assistant's, and a model is given it by the user only: build it as a \
-         message of its own behind the result, or say `role(Role::Assistant)`"
+        "{content} is next to a tool call, so it would be the assistant's, and models take it from the user only; build \
+         a message of its own for it after the result, or set `role(Role::Assistant)`"
     )]
-    AttachedToCall {
-        /// What was attached.
-        content: &'static str,
-    },
-    /// A summary is added with what it covers.
-    #[error("a summary is no message that is built: add it with `MessagesManager::add_summary`")]
+    AttachedToCall { content: &'static str },
+    #[error("a builder cannot make a summary; add it with `MessagesManager::add_summary`")]
     Summary,
 }

@@ -1,21 +1,13 @@
-//! [`LastStep`]: the step behind which a message is built, or of which it is.
+//! [`LastStep`]: the step that a builder continues.
 
 use super::MessageBuilder;
 use crate::message::{Draft, Message, MessageWrapper, Step};
 
-/// The step that a conversation is at: of a message, a draft, a builder, or by its number.
+/// The step that a builder continues: a [`Step`], or the step of a message, a draft, or a builder.
 ///
-/// A message of no step counts as before the first one: as step 0, as does no message at all. So the next step behind it
-/// is 1.
+/// A message without a step counts as step 0, and so does no message. The next step is then 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LastStep(Step);
-
-impl LastStep {
-    /// The step.
-    pub fn step(self) -> Step {
-        self.0
-    }
-}
+pub struct LastStep(pub(super) Step);
 
 impl From<Step> for LastStep {
     fn from(step: Step) -> Self {
@@ -43,7 +35,7 @@ impl From<&Draft> for LastStep {
 
 impl From<&MessageBuilder> for LastStep {
     fn from(builder: &MessageBuilder) -> Self {
-        Self(builder.step())
+        Self(builder.step)
     }
 }
 

@@ -1,23 +1,25 @@
-//! [`MessageBuilder`]: one message, part by part.
+//! [`MessageBuilder`]: builds one message part by part.
 
 use std::sync::Arc;
 
 use ulid::Ulid;
 
+use super::error::Problem;
 use super::{BuildError, LastStep};
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
 use crate::message::{
-    Content, Decision, Document, Draft, IntoValue, Media, MediaKind, MessageError, Role, RoleHint, Step, Text, ToolCall,
+    Content, Decision, Draft, IntoValue, Media, MediaKind, MessageError, Role, RoleHint, Step, Text, ToolCall,
 };
 
-/// One message, part by part, in the order in which the parts are added.
+/// Builds one message. Parts keep the order in which they are added.
 ///
-/// - **Step.** It is of the [next](Self::next_step) step, or [goes on](Self::continue_step) with the last one.
-/// - **Role.** A message with tool calls is the assistant's, any other the user's, unless [`role`](Self::role) says who
-///   speaks.
-/// - **Policy and hint.** None, until [`policy`](Self::policy) and [`role_hint`](Self::role_hint) say otherwise; those of
-///   the last message are not taken over. What a model is asked does not depend on them.
-/// - **Tool calls** get their ids here: `call_` and a ULID, which no other call has.
+/// - **Step.** The message belongs to the [next](Self::next_step) step or [continues](Self::continue_step) the last
+///   one.
+/// - **Role.** A message with tool calls has the role assistant, any other the role user. [`role`](Self::role)
+///   overrides this.
+/// - **Policy and hint.** [`policy`](Self::policy) and [`role_hint`](Self::role_hint) set them; the builder does not
+///   copy those of the last message. Neither changes the request to the model.
+/// - **Tool calls** get a unique id: `call_` and a ULID.
 ///
 /// ```
 /// use verbale::conversation::{MessageBuilder, ResultBuilder};
@@ -48,7 +50,7 @@ use crate::message::{
 /// ```
 #[derive(Debug, Clone)]
 pub struct MessageBuilder {
-    step: Step,
+    pub(super) step: Step,
     role: Option<Role>,
     policy: Option<Text>,
     role_hint: Option<RoleHint>,
@@ -58,15 +60,15 @@ pub struct MessageBuilder {
 }
 
 impl MessageBuilder {
-    /// A message of the step behind `last`: of a message, a draft, a builder or a [`Step`]. Behind a message of no step,
-    /// it is step 1.
+    /// Starts a message of the step after `last`: a message, a draft, a builder or a [`Step`]. After a message without
+    /// a step, it is step 1.
     pub fn next_step(last: impl Into<LastStep>) -> Self {
-        Self::of_step(last.into().step().next())
+        Self::of_step(last.into().0.next())
     }
 
-    /// A message of the same step as `last`. Of a message of no step, it is step 0.
+    /// Starts a message of the same step as `last`. After a message without a step, it is step 0.
     pub fn continue_step(last: impl Into<LastStep>) -> Self {
-        Self::of_step(last.into().step())
+        Self::of_step(last.into().0)
     }
 
     fn of_step(step: Step) -> Self {
@@ -81,15 +83,10 @@ impl MessageBuilder {
         }
     }
 
-    /// The same with its time and ids from elsewhere.
+    /// Sets the source of time and ids for tool calls.
     #[must_use]
     pub fn with_clock(self, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
         Self { clock, ids, ..self }
-    }
-
-    /// The step of the message.
-    pub fn step(&self) -> Step {
-        self.step
     }
 
     /// Adds any content.
@@ -103,43 +100,17 @@ impl MessageBuilder {
         self.add(Content::Text(text.into()))
     }
 
-    /// Adds an image at a URL, with a label for the prompt. See [`Media::from_url`] for what it takes; an image from bytes
-    /// is [added](Self::add) as [`Media`].
+    /// Adds an image at a URL, with a label for the prompt. [`add`](Self::add) takes other [`Media`].
     ///
-    /// Errors: as [`Media::from_url`].
+    /// Returns the errors of [`Media::from_url`].
     pub fn add_image(&mut self, hint: impl Into<Text>, url: impl Into<Text>) -> Result<&mut Self, MessageError> {
-        self.add_media(MediaKind::Image, hint.into(), url.into())
+        Ok(self.add(Media::from_url(MediaKind::Image, url)?.with_prompt_hint(hint)))
     }
 
-    /// Adds sound: as [`add_image`](Self::add_image).
+    /// Adds a tool call with a unique id and returns it. Run the tool, and answer with a
+    /// [`ResultBuilder`](super::ResultBuilder). Models see the call once it has a result.
     ///
-    /// Errors: as there.
-    pub fn add_audio(&mut self, hint: impl Into<Text>, url: impl Into<Text>) -> Result<&mut Self, MessageError> {
-        self.add_media(MediaKind::Audio, hint.into(), url.into())
-    }
-
-    /// Adds a video: as [`add_image`](Self::add_image).
-    ///
-    /// Errors: as there.
-    pub fn add_video(&mut self, hint: impl Into<Text>, url: impl Into<Text>) -> Result<&mut Self, MessageError> {
-        self.add_media(MediaKind::Video, hint.into(), url.into())
-    }
-
-    /// Adds a document at a URL, with its title.
-    ///
-    /// Errors: as [`Document::from_url`].
-    pub fn add_document(&mut self, title: impl Into<Text>, url: impl Into<Text>) -> Result<&mut Self, MessageError> {
-        Ok(self.add(Document::from_url(url)?.with_title(title)))
-    }
-
-    fn add_media(&mut self, kind: MediaKind, hint: Text, url: Text) -> Result<&mut Self, MessageError> {
-        Ok(self.add(Media::from_url(kind, url)?.with_prompt_hint(hint)))
-    }
-
-    /// Adds a tool call with an id of its own, and gives it: run the tool, and answer with a
-    /// [`ResultBuilder`](super::ResultBuilder). Until the result is there, no model sees the call.
-    ///
-    /// Errors: a name that Bedrock refuses; arguments that are no [`Value`](crate::Value).
+    /// Returns an error if Bedrock does not accept the name, or if the arguments are no [`Value`](crate::Value).
     pub fn add_tool_call(
         &mut self,
         name: impl Into<Text>,
@@ -151,36 +122,36 @@ impl MessageBuilder {
         Ok(tool_call)
     }
 
-    /// The tool call that was added last.
+    /// Returns the tool call that was added last.
     pub fn last_tool_call(&self) -> Option<&ToolCall> {
         self.contents.iter().rev().find_map(Content::as_tool_call)
     }
 
-    /// Says who speaks, where the parts do not: the assistant in a text, say.
+    /// Sets the role, for instance for a text of the assistant.
     pub fn role(&mut self, role: Role) -> &mut Self {
         self.role = Some(role);
         self
     }
 
-    /// Says which part of the service makes the message: of a tool call, the one that decided on it.
+    /// Sets the policy: the part of the service that decided on the message.
     pub fn policy(&mut self, name: impl Into<Text>) -> &mut Self {
         self.policy = Some(name.into());
         self
     }
 
-    /// Hints at the role that an adapter may give the message. It is never what the message means.
+    /// Sets a hint for adapters at the role that the message may get. The message keeps its own role.
     pub fn role_hint(&mut self, hint: RoleHint) -> &mut Self {
         self.role_hint = Some(hint);
         self
     }
 
-    /// The message, as far as it is built.
+    /// Returns the message with the parts so far.
     ///
-    /// Errors: it says nothing; its parts are of several roles, or of another than it was [told](Self::role); media or a
-    /// document beside a tool call, unless it was told to be the assistant's.
+    /// Returns [`BuildError`] if the message is blank, if its parts belong to several roles or not to its
+    /// [role](Self::role), or if media or a document is next to a tool call and no role is set.
     pub fn to_draft(&self) -> Result<Draft, BuildError> {
         if self.contents.iter().all(Content::is_blank) {
-            return Err(BuildError::Empty);
+            return Err(Problem::Empty.into());
         }
         let role = self.role.unwrap_or_else(|| self.role_of_parts());
         self.check(role)?;
@@ -192,9 +163,9 @@ impl MessageBuilder {
         if self.last_tool_call().is_some() { Role::Assistant } else { Role::User }
     }
 
-    fn check(&self, role: Role) -> Result<(), BuildError> {
+    fn check(&self, role: Role) -> Result<(), Problem> {
         if role == Role::Summary {
-            return Err(BuildError::Summary);
+            return Err(Problem::Summary);
         }
         for content in &self.contents {
             let (content, wanted) = match content {
@@ -203,13 +174,11 @@ impl MessageBuilder {
                 _ => continue,
             };
             if role != wanted {
-                return Err(BuildError::WrongRole { role, content, wanted });
+                return Err(Problem::WrongRole { role, content, wanted });
             }
         }
         match self.contents.iter().find_map(attachment) {
-            Some(content) if self.role.is_none() && role == Role::Assistant => {
-                Err(BuildError::AttachedToCall { content })
-            }
+            Some(content) if self.role.is_none() && role == Role::Assistant => Err(Problem::AttachedToCall { content }),
             _ => Ok(()),
         }
     }

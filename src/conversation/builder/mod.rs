@@ -1,7 +1,7 @@
-//! [`MessageBuilder`] and [`ResultBuilder`]: messages put together part by part, as of a step.
+//! [`MessageBuilder`] and [`ResultBuilder`]: build the messages of a step part by part.
 //!
-//! Owns which step, policy and hint a message gets and who speaks in it. Changes no conversation: what it gives is a
-//! [`Draft`](crate::message::Draft), for [`MessagesManager::add`](crate::MessagesManager::add).
+//! Owns the step, the policy, the hint and the role that a message gets. Changes no conversation: builders return a
+//! [`Draft`](crate::message::Draft) for [`MessagesManager::add`](crate::MessagesManager::add).
 
 mod error;
 mod last_step;

@@ -1,4 +1,4 @@
-//! [`ResultBuilder`]: the message with the result of a tool call.
+//! [`ResultBuilder`]: builds the message with the result of a tool call.
 
 use super::LastStep;
 use crate::message::{
@@ -6,12 +6,11 @@ use crate::message::{
     ToolResult,
 };
 
-/// The message with the result of one tool call: the user's, of the call's step, with the call's id and tool, whatever
-/// becomes of it.
+/// Builds the message with the result of one tool call: a user message of the call's step, with the call's id and tool.
 ///
-/// Its policy is the tool that ran; where whoever runs the tools makes the result, because a tool is not known, its
-/// arguments are wrong, or it did not come to an end, say [`policy`](Self::policy)`(ResultBuilder::RUNTIME)`. Its hint is
-/// [`RoleHint::Tool`].
+/// The policy is the name of the tool, and the hint is [`RoleHint::Tool`]. If the executor makes the result in place of
+/// the tool, because the tool is unknown, its arguments are invalid, or it did not finish, set
+/// [`policy`](Self::policy)`(ResultBuilder::RUNTIME)`.
 ///
 /// ```
 /// use verbale::conversation::{MessageBuilder, ResultBuilder};
@@ -26,7 +25,7 @@ use crate::message::{
 ///
 /// let mut manager = MessagesManager::<PlainMessage>::new();
 /// manager.add_all([asks.to_draft()?, late]).map_err(|(_, error)| error)?;
-/// assert_eq!(manager.messages().count(), 3); // a fake user message is in front
+/// assert_eq!(manager.messages().count(), 3); // with a fake user message first
 /// # Ok(()) }
 /// ```
 #[derive(Debug, Clone)]
@@ -36,50 +35,45 @@ pub struct ResultBuilder {
 }
 
 impl ResultBuilder {
-    /// The policy of what whoever runs the tools says in place of a tool.
+    /// The policy of results that the executor makes in place of a tool.
     pub const RUNTIME: &str = "runtime";
 
-    /// The answer to a call. It is of the step of the call, which is found when the draft is added.
+    /// Starts the result of a call. Its step is the call's, which the manager finds when it adds the draft.
     pub fn response_to(call: &ToolCall) -> Self {
         let policy = Some(call.name().as_str().into());
         let decision = Decision { step: None, policy, role_hint: Some(RoleHint::Tool) };
         Self { call: call.clone(), decision }
     }
 
-    /// The same, of this step: of a message, a draft, a builder, or by its number.
-    #[must_use]
-    pub fn of_step(mut self, step: impl Into<LastStep>) -> Self {
-        self.decision.step = Some(step.into().step());
-        self
-    }
-
-    /// The answers to the calls of a message, one each, in their order.
+    /// Starts the results of all calls of a message, in their order.
     pub fn responses_to(message: &Message) -> impl Iterator<Item = Self> {
         let calls = message.contents().iter().filter_map(Content::as_tool_call);
         calls.map(move |call| Self::response_to(call).of_step(message))
     }
 
-    /// The call that it answers.
-    pub fn tool_call(&self) -> &ToolCall {
-        &self.call
+    /// Sets the step: a [`Step`](crate::message::Step), or the step of a message, a draft, or a builder.
+    #[must_use]
+    pub fn of_step(mut self, step: impl Into<LastStep>) -> Self {
+        self.decision.step = Some(step.into().0);
+        self
     }
 
-    /// Says which part of the service made the result, where that is not the tool.
+    /// Sets the policy: the part of the service that made the result, if that is not the tool.
     #[must_use]
     pub fn policy(mut self, name: impl Into<Text>) -> Self {
         self.decision.policy = Some(name.into());
         self
     }
 
-    /// The draft of what the tool gave back, as [`ToolCall::success`] takes it.
+    /// Returns the message with what the tool returned. See [`ToolCall::success`].
     pub fn success(self, contents: impl Into<ResultContents>) -> Draft {
         let result = self.call.success(contents);
         self.draft(result)
     }
 
-    /// Why it failed, with its type, such as `Timeout`, and whether trying again may help.
+    /// Returns the message with an error: its type, such as `Timeout`, its text, and whether a retry may help.
     ///
-    /// Errors: a blank message.
+    /// Returns [`MessageError`] if the text is blank.
     pub fn error(
         self,
         error_type: impl Into<Text>,

@@ -1,81 +1,41 @@
-//! [`ConfigError`]: why a configuration is refused.
+//! [`ConfigError`]: the reason why a configuration is refused.
 
-use super::setting::KEYS;
+use super::data::{KEYS, MODEL, PROVIDER};
 use crate::message::{Text, ToolName};
 
-/// Why a configuration is refused; [`key`](Self::key) says what of it. The names in it are the service's own.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ConfigError {
-    /// There is no such key.
-    #[error("there is no configuration key {:?}; the keys are {}", key.as_str(), KEYS.join(", "))]
-    UnknownKey {
-        /// The key.
-        key: Text,
-    },
-    /// The value is of another kind, or out of range.
-    #[error("`{key}` takes {expected}")]
-    WrongValue {
-        /// The key.
-        key: &'static str,
-        /// What it takes.
-        expected: &'static str,
-    },
-    /// One prompt says two things for one key.
-    #[error("the prompt says two different things for `{key}`; leave one of them out")]
-    Contradiction {
-        /// The key.
-        key: &'static str,
-    },
-    /// One prompt has two tools of one name.
-    #[error(
-        "`tools`: the prompt has two tools named `{name}` with different descriptions or schemas; give one another name"
-    )]
-    TwoTools {
-        /// The name.
-        name: ToolName,
-    },
-    /// No model of this provider is registered.
-    #[error("`provider`: there is no provider {:?}; register its models with `Models::with`", provider.as_str())]
-    UnknownProvider {
-        /// The provider.
-        provider: Text,
-    },
-    /// No model of this name is registered.
-    #[error("`model`: there is no model {:?}; register it with `Models::with`", model.as_str())]
-    UnknownModel {
-        /// The model.
-        model: Text,
-    },
-    /// The model is another provider's.
-    #[error("`model`: {:?} is no model of the provider {:?}; name one of its models, or another provider", model.as_str(), provider.as_str())]
-    NotOfProvider {
-        /// The model.
-        model: Text,
-        /// The provider.
-        provider: Text,
-    },
-    /// Several providers have a model of this name.
-    #[error("`model`: several providers have {:?}; say which one with `provider`", model.as_str())]
-    AmbiguousModel {
-        /// The model.
-        model: Text,
-    },
-    /// There are no models at all.
-    #[error("`model`: the conversation has no models; give it some with `with_config(Config::new(models))`")]
+/// The reason why a configuration is refused. The names in it are the service's own.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConfigError {
+    #[error("the prompt sets an unknown configuration key {:?}; the keys are {}", key.as_str(), KEYS.join(", "))]
+    UnknownKey { key: Text },
+    #[error("the prompt sets `{key}` to an invalid value; set it to {expected}")]
+    WrongValue { key: &'static str, expected: &'static str },
+    #[error("the prompt sets `{key}` twice, to different values; leave one of them out")]
+    Contradiction { key: &'static str },
+    #[error("`tools`: the prompt has two tools named `{name}` with different descriptions or schemas; rename one")]
+    TwoTools { name: ToolName },
+    #[error("`provider`: no provider {:?} is registered; register its models with `Models::with`", provider.as_str())]
+    UnknownProvider { provider: Text },
+    #[error("`model`: no model {:?} is registered; register it with `Models::with`", model.as_str())]
+    UnknownModel { model: Text },
+    #[error("`model`: the provider {:?} has no model {:?}; choose one of its models, or another provider", provider.as_str(), model.as_str())]
+    NotOfProvider { model: Text, provider: Text },
+    #[error("`model`: several providers have a model {:?}; choose one with `provider`", model.as_str())]
+    AmbiguousModel { model: Text },
+    #[error("`model`: the conversation has no models; add some with `with_config(Config::new(models))`")]
     NoModel,
 }
 
 impl ConfigError {
-    /// The key that it is about.
+    /// Returns the key that the error is about.
     pub fn key(&self) -> &str {
         match self {
             Self::UnknownKey { key } => key,
             Self::WrongValue { key, .. } | Self::Contradiction { key } => key,
             Self::TwoTools { .. } => "tools",
-            Self::UnknownProvider { .. } => "provider",
+            Self::UnknownProvider { .. } => PROVIDER,
             Self::UnknownModel { .. } | Self::NotOfProvider { .. } | Self::AmbiguousModel { .. } | Self::NoModel => {
-                "model"
+                MODEL
             }
         }
     }

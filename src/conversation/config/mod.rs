@@ -1,238 +1,235 @@
-//! [`Config`]: how a conversation takes its turns, and what a prompt may say about that.
+//! [`Config`]: how a conversation takes its turns.
 //!
-//! Owns the names of models, what a key takes, and what contradicts what. Never asks a model and never changes a message.
+//! Owns the names of models, the settings that a prompt may change, and the check for contradictions. Never calls a
+//! model and never changes a message.
 
-mod derived;
+mod data;
 mod error;
+mod layers;
 mod models;
-mod setting;
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use error::ConfigError;
+pub(crate) use error::ConfigError;
 pub use models::Models;
-pub(super) use setting::{Setting, Wait};
 
 use crate::contents::ContentStore;
 use crate::memory::ExtractiveSummarizer;
 use crate::message::{Text, ToolName};
 use crate::model::{Inference, Summarizer, Tool};
 use crate::policy::{Policy, Tokens};
-use crate::turn::Tools;
+use crate::turn::{Setup, Tools};
 
-/// How a conversation takes its turns, in runs and in live calls. [Prompts](super::Prompt) change it; one that is refused
-/// leaves it as it was.
+/// The configuration of a conversation: how runs and live calls take its turns.
 ///
-/// A prompt sets these keys, by a method or by data:
+/// A setting that is not set has its default. A [prompt](super::Prompt) changes settings, with
+/// [`Prompt::config`](super::Prompt::config) or with data; a prompt that is refused changes nothing. Data may set these
+/// keys:
 ///
 /// | key | meaning | default |
 /// | --- | --- | --- |
-/// | `provider`, `model` | which of the [`Models`] is asked, by their names | the first one |
-/// | `tools` | the functions that the model may call; never data | none |
-/// | `first_token_timeout_ms` | how long the model may take until the first words of a turn | 8,000 in a call, 60,000 in a run |
-/// | `event_timeout_ms` | how long the model may be silent after that | the same |
-/// | `turn_timeout_ms` | how long a whole turn may take, tools included | no limit |
-/// | `tool_timeout_ms` | how long a tool without a deadline of its own may take | 15,000 |
-/// | `max_tool_rounds` | how often the model may call tools in one turn; then it is asked without them | 5 |
+/// | `provider`, `model` | the model to call, by its names in [`Models`] | the first one |
+/// | `first_token_timeout_ms` | the maximum time until the first words of a turn | 8,000 in a call, 60,000 in a run |
+/// | `event_timeout_ms` | the maximum silence of the model after its first words | `first_token_timeout_ms` |
+/// | `turn_timeout_ms` | the maximum time of a whole turn, tools included | no limit |
+/// | `tool_timeout_ms` | the maximum time of a tool without a timeout of its own | 15,000 |
+/// | `max_tool_rounds` | the maximum number of rounds of tool calls in a turn; the next request offers no tools | 5 |
 /// | `temperature`, `top_p`, `max_tokens`, `stop_sequences`, `model_fields` | the [`Inference`] settings | the model's |
 ///
-/// A later prompt replaces what earlier ones set, tool by tool and key by key. A model of another provider brings its
-/// provider; a provider that has no model of the present name brings its first one. **One** prompt must not contradict
-/// itself: two different values for a key, two tools of one name with different specifications, and a provider with a model
-/// that it does not have are errors. So are unknown keys and names, and values of another kind.
-///
-/// The service alone sets the rest: the policy, the summariser, the content store, and the limits of attempts and of the
-/// window.
-#[derive(Clone)]
+/// A later prompt replaces the settings of earlier ones, key by key and tool by tool. Choosing a model of another
+/// provider also chooses that provider. Choosing a provider keeps the model if the provider has one of that name, and
+/// otherwise chooses its first model. One prompt must not contradict itself: two values for a key, two different tools
+/// of one name, and a provider without the chosen model are errors. So are unknown keys, unknown names, and values of
+/// the wrong kind.
+#[derive(Clone, Default)]
 pub struct Config {
     models: Models,
-    /// Provider and name.
-    choice: Option<(Text, Text)>,
+    provider: Option<Text>,
+    model: Option<Text>,
     tools: Tools,
+    /// The tools that a prompt removes from the configuration below it.
+    removed_tools: Vec<ToolName>,
     inference: Inference,
     first_token_timeout: Option<Duration>,
     event_timeout: Option<Duration>,
     turn_timeout: Option<Duration>,
-    tool_timeout: Duration,
-    max_tool_rounds: u32,
-    attempts: u32,
-    max_window: Tokens,
+    tool_timeout: Option<Duration>,
+    max_tool_rounds: Option<u32>,
+    attempts: Option<u32>,
+    max_window: Option<Tokens>,
     contents: Option<Arc<dyn ContentStore>>,
-    pub(super) policy: Policy,
-    pub(super) summarizer: Arc<dyn Summarizer>,
-    pub(super) summary_timeout: Duration,
-    pub(super) summary_backoff: Duration,
+    policy: Option<Policy>,
+    summarizer: Option<Arc<dyn Summarizer>>,
+    summary_timeout: Option<Duration>,
+    summary_backoff: Option<Duration>,
 }
 
 impl Config {
-    /// The defaults, with these models.
+    /// Creates a configuration with the defaults and these models.
     pub fn new(models: Models) -> Self {
-        Self {
-            models,
-            choice: None,
-            tools: Tools::default(),
-            inference: Inference::default(),
-            first_token_timeout: None,
-            event_timeout: None,
-            turn_timeout: None,
-            tool_timeout: Duration::from_secs(15),
-            max_tool_rounds: 5,
-            attempts: 2,
-            max_window: Tokens::new(16_000),
-            contents: None,
-            policy: Policy::default(),
-            summarizer: Arc::new(ExtractiveSummarizer::default()),
-            summary_timeout: Duration::from_secs(30),
-            summary_backoff: Duration::from_secs(10),
-        }
+        Self { models, ..Self::default() }
     }
 
-    /// Sets the store of what messages name by a content id: the model gets what it holds. Without a store, and where it
-    /// lacks something, the model gets a description. Each request reads the store, so use a
-    /// [`Cached`](crate::contents::Cached) one.
+    pub(super) fn of_provider(name: Text) -> Self {
+        Self { provider: Some(name), ..Self::default() }
+    }
+
+    pub(super) fn of_model(name: Text) -> Self {
+        Self { model: Some(name), ..Self::default() }
+    }
+
+    /// Sets the store that holds the contents which messages reference by id.
+    ///
+    /// The model gets the content, or a description if there is no store or the store lacks it. Each request reads the
+    /// store, so use a [`Cached`](crate::contents::Cached) one.
     #[must_use]
     pub fn with_contents(self, store: impl ContentStore + 'static) -> Self {
         Self { contents: Some(Arc::new(store)), ..self }
     }
 
-    /// Adds a tool, in place of one with its name.
+    /// Adds a tool, or replaces the tool of the same name.
     #[must_use]
     pub fn with_tool(self, tool: Tool) -> Self {
         Self { tools: self.tools.with(tool), ..self }
     }
 
-    /// Takes a tool away.
+    /// Removes a tool. A call of it that is running completes.
     #[must_use]
-    pub fn without_tool(self, name: &ToolName) -> Self {
+    pub fn without_tool(mut self, name: &ToolName) -> Self {
+        self.removed_tools.push(name.clone());
         Self { tools: self.tools.without(name), ..self }
     }
 
-    /// Sets the inference settings.
+    /// Sets the inference settings. In a prompt, a setting that `inference` leaves out stays as it was.
     #[must_use]
     pub fn with_inference(self, inference: Inference) -> Self {
         Self { inference, ..self }
     }
 
-    /// Sets how long the model may take until the first words of a turn. The time that tools take does not count.
+    /// Sets the maximum time until the first words of a turn; 8 s in a call and 60 s in a run by default. The time that
+    /// tools take does not count.
     #[must_use]
-    pub fn with_first_token_timeout(self, within: Duration) -> Self {
-        Self { first_token_timeout: Some(within), ..self }
+    pub fn with_first_token_timeout(self, timeout: Duration) -> Self {
+        Self { first_token_timeout: Some(timeout), ..self }
     }
 
-    /// Sets how long the model may be silent after its first words. Default: as long as until the first words.
+    /// Sets the maximum silence of the model after its first words; the first token timeout by default.
     #[must_use]
-    pub fn with_event_timeout(self, within: Duration) -> Self {
-        Self { event_timeout: Some(within), ..self }
+    pub fn with_event_timeout(self, timeout: Duration) -> Self {
+        Self { event_timeout: Some(timeout), ..self }
     }
 
-    /// Sets how long a whole turn may take, tools included. Default: no limit.
+    /// Sets the maximum time of a whole turn, tools included; no limit by default.
     #[must_use]
-    pub fn with_turn_timeout(self, within: Duration) -> Self {
-        Self { turn_timeout: Some(within), ..self }
+    pub fn with_turn_timeout(self, timeout: Duration) -> Self {
+        Self { turn_timeout: Some(timeout), ..self }
     }
 
-    /// Sets how long a tool without a deadline of its own may take; 15 s by default. After it, its outcome is unknown.
+    /// Sets the maximum time of a tool without a timeout of its own; 15 s by default. After it, the outcome is unknown.
     #[must_use]
-    pub fn with_tool_timeout(self, within: Duration) -> Self {
-        Self { tool_timeout: within, ..self }
+    pub fn with_tool_timeout(self, timeout: Duration) -> Self {
+        Self { tool_timeout: Some(timeout), ..self }
     }
 
-    /// Sets how often the model may call tools in one turn; 5 by default. Then it is asked without tools; a call that it
-    /// makes all the same is not run.
+    /// Sets the maximum number of rounds of tool calls in a turn; 5 by default. The next request offers no tools, and a
+    /// call that the model makes anyway does not run.
     #[must_use]
     pub fn with_max_tool_rounds(self, rounds: u32) -> Self {
-        Self { max_tool_rounds: rounds, ..self }
+        Self { max_tool_rounds: Some(rounds), ..self }
     }
 
-    /// Sets how often the model is asked for one turn if it fails before it has said anything; 2 by default. Failures that
-    /// the model's client retries by itself do not count.
+    /// Sets the maximum number of requests of a turn that fail before the model has said anything; 2 by default. The
+    /// retries of the model's client do not count.
     #[must_use]
     pub fn with_attempts(self, attempts: u32) -> Self {
-        Self { attempts, ..self }
+        Self { attempts: Some(attempts), ..self }
     }
 
-    /// Sets when to summarise, and how many turns stay.
+    /// Sets the policy: when to summarise, and how many turns stay in the window.
     #[must_use]
     pub fn with_policy(self, policy: Policy) -> Self {
-        Self { policy, ..self }
+        Self { policy: Some(policy), ..self }
     }
 
-    /// Sets how large the window may be that the model gets, whatever becomes of the summaries; 16,000 estimated tokens by
-    /// default. The last turn always goes whole.
+    /// Sets the maximum window, in estimated tokens; 16,000 by default. It holds even if no summary succeeds. The model
+    /// always gets the whole last turn.
     #[must_use]
     pub fn with_max_window(self, tokens: Tokens) -> Self {
-        Self { max_window: tokens, ..self }
+        Self { max_window: Some(tokens), ..self }
     }
 
-    /// Sets what makes the summaries; [`ExtractiveSummarizer`] by default, which also replaces a summariser that fails.
+    /// Sets the summariser; [`ExtractiveSummarizer`] by default, which also replaces a summariser that fails.
     #[must_use]
     pub fn with_summarizer(self, summarizer: impl Summarizer + 'static) -> Self {
-        Self { summarizer: Arc::new(summarizer), ..self }
+        Self { summarizer: Some(Arc::new(summarizer)), ..self }
     }
 
-    /// Sets how long a summary may take; 30 s by default.
+    /// Sets the maximum time of a summary; 30 s by default.
     #[must_use]
-    pub fn with_summary_timeout(self, within: Duration) -> Self {
-        Self { summary_timeout: within, ..self }
+    pub fn with_summary_timeout(self, timeout: Duration) -> Self {
+        Self { summary_timeout: Some(timeout), ..self }
     }
 
-    /// Sets how long the summariser rests after it failed; 10 s by default, doubled with each further failure, up to 5 min.
+    /// Sets the pause after the summariser failed; 10 s by default. Each further failure doubles it, up to 5 min.
     #[must_use]
     pub fn with_summary_backoff(self, backoff: Duration) -> Self {
-        Self { summary_backoff: backoff, ..self }
+        Self { summary_backoff: Some(backoff), ..self }
     }
 
-    /// The provider of the model that is asked, if a prompt named one, or a model.
-    pub fn provider(&self) -> Option<&str> {
-        self.choice.as_ref().map(|(provider, _)| provider.as_str())
+    /// Returns the provider and the name of the model, or `None` if no prompt chose one.
+    pub fn model(&self) -> Option<(&str, &str)> {
+        Some((self.provider.as_ref()?.as_str(), self.model.as_ref()?.as_str()))
     }
 
-    /// The model that is asked, if a prompt named one, or a provider.
-    pub fn model(&self) -> Option<&str> {
-        self.choice.as_ref().map(|(_, model)| model.as_str())
-    }
-
-    /// The tools, in the order in which they were added.
+    /// Returns the tools, in the order in which they were added.
     pub fn tools(&self) -> &[Tool] {
         self.tools.all()
     }
 
-    /// The inference settings.
-    pub fn inference(&self) -> &Inference {
-        &self.inference
+    /// Returns the parameters of the turn engine. A caller on the phone waits less patiently than a run.
+    pub(super) fn setup(&self, is_call: bool) -> Setup {
+        let chosen = self.models.find(self.provider.as_ref(), self.model.as_ref()).ok();
+        let patience = Duration::from_secs(if is_call { 8 } else { 60 });
+        let first_token_timeout = self.first_token_timeout.unwrap_or(patience);
+        Setup {
+            model: chosen.map(|chosen| (chosen.name.clone(), chosen.model.clone())),
+            tools: self.tools.clone(),
+            inference: self.inference.clone(),
+            first_token_timeout,
+            event_timeout: self.event_timeout.unwrap_or(first_token_timeout),
+            turn_timeout: self.turn_timeout,
+            tool_timeout: self.tool_timeout.unwrap_or(Duration::from_secs(15)),
+            attempts: self.attempts.unwrap_or(2),
+            max_tool_rounds: self.max_tool_rounds.unwrap_or(5),
+            max_window: self.max_window.unwrap_or(Tokens::new(16_000)),
+            contents: self.contents.clone(),
+        }
     }
 
-    /// How long the model may take until the first words of a turn, if that was set.
-    pub fn first_token_timeout(&self) -> Option<Duration> {
-        self.first_token_timeout
+    pub(super) fn policy(&self) -> Policy {
+        self.policy.clone().unwrap_or_default()
     }
 
-    /// How long a tool without a deadline of its own may take.
-    pub fn tool_timeout(&self) -> Duration {
-        self.tool_timeout
+    pub(super) fn summarizer(&self) -> Arc<dyn Summarizer> {
+        self.summarizer.clone().unwrap_or_else(|| Arc::new(ExtractiveSummarizer::default()))
     }
 
-    /// How often the model may call tools in one turn.
-    pub fn max_tool_rounds(&self) -> u32 {
-        self.max_tool_rounds
+    pub(super) fn summary_timeout(&self) -> Duration {
+        self.summary_timeout.unwrap_or(Duration::from_secs(30))
+    }
+
+    pub(super) fn summary_backoff(&self) -> Duration {
+        self.summary_backoff.unwrap_or(Duration::from_secs(10))
     }
 }
 
-/// The defaults, without a model: no turn can be taken with it.
-impl Default for Config {
-    fn default() -> Self {
-        Self::new(Models::default())
-    }
-}
-
-/// With the names of models and tools, which are the service's.
+/// Prints the names of models and tools, which are the service's.
 impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Config")
             .field("models", &self.models)
-            .field("provider", &self.provider())
             .field("model", &self.model())
             .field("tools", &self.tools)
             .field("first_token_timeout", &self.first_token_timeout)

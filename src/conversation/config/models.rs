@@ -7,13 +7,12 @@ use super::error::ConfigError;
 use crate::message::Text;
 use crate::model::Model;
 
-/// The models that a service has, by provider and name. Clones share them.
+/// The models of a service, by provider and name. Clones share them.
 ///
-/// The names are the service's own: that of a model at its provider need not be the one that the provider knows.
+/// The names are the service's own. They need not match the ids at the provider.
 #[derive(Clone, Default)]
 pub struct Models(Arc<[NamedModel]>);
 
-/// One of them.
 #[derive(Clone)]
 pub(super) struct NamedModel {
     pub provider: Text,
@@ -22,8 +21,9 @@ pub(super) struct NamedModel {
 }
 
 impl Models {
-    /// The same with one more, or with another one in the place of that with these names. The first is taken where a
-    /// conversation names none, and of a provider its first.
+    /// Adds a model, or replaces the one with these names.
+    ///
+    /// The first model is the default, and the first of a provider is the provider's default.
     #[must_use]
     pub fn with(self, provider: impl Into<Text>, name: impl Into<Text>, model: impl Model + 'static) -> Self {
         let new = NamedModel { provider: provider.into(), name: name.into(), model: Arc::new(model) };
@@ -39,7 +39,9 @@ impl Models {
         self.0.is_empty()
     }
 
-    /// The one that is meant. Errors: there is none, or more than one.
+    /// Returns the one model that the names match.
+    ///
+    /// Returns an error if none or several match.
     pub(super) fn find(&self, provider: Option<&Text>, name: Option<&Text>) -> Result<&NamedModel, ConfigError> {
         let first = self.0.first().ok_or(ConfigError::NoModel)?;
         if let Some(provider) = provider
@@ -55,8 +57,8 @@ impl Models {
         if named.peek().is_none() {
             return Err(ConfigError::UnknownModel { model: name.clone() });
         }
-        let mut meant = named.filter(of_provider);
-        match (meant.next(), meant.next(), provider) {
+        let mut matching = named.filter(of_provider);
+        match (matching.next(), matching.next(), provider) {
             (Some(one), None, _) => Ok(one),
             (None, _, Some(provider)) => {
                 Err(ConfigError::NotOfProvider { model: name.clone(), provider: provider.clone() })
@@ -66,7 +68,7 @@ impl Models {
     }
 }
 
-/// Their names.
+/// Prints the names.
 impl fmt::Debug for Models {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.0.iter().map(|known| (known.provider.as_str(), known.name.as_str()))).finish()

@@ -1,4 +1,4 @@
-//! [`Best`]: of all that matches, as many as are asked for.
+//! [`Best`]: the first matches in the order of a query, up to its limit.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -8,11 +8,11 @@ use super::{HistoryQuery, QueryOrder};
 use crate::log::CallId;
 use crate::message::MessageId;
 
-/// The first messages in the order of a query, and no more of them in memory than are asked for.
+/// The first matches in the order of a query. Holds at most the limit of the query in memory.
 pub(super) struct Best {
     order: QueryOrder,
     limit: Option<usize>,
-    /// With a limit, the first to go is the greatest.
+    /// A max-heap: over the limit, the greatest match is dropped.
     kept: BinaryHeap<Ranked>,
 }
 
@@ -26,17 +26,17 @@ impl Best {
         Self { order: query.order, limit: query.limit, kept: BinaryHeap::new() }
     }
 
-    /// From which end messages are best offered: once one is not wanted, none after it is.
+    /// Returns the order. Offer messages in it: after the first that is not wanted, none is.
     pub fn order(&self) -> QueryOrder {
         self.order
     }
 
-    /// Whether a message would be kept, if a part of this time places it.
+    /// Returns whether a message is among the first, if a part with this time determines its place.
     pub fn wants(&self, conversation: &CallId, at_ms: i64, id: MessageId) -> bool {
         self.has_room_before(|last, order| order.compare((at_ms, id, conversation), last).is_lt())
     }
 
-    /// Whether a message placed at `at_ms`, whatever its id, may be kept, if it matches.
+    /// Returns whether some message with this time may be among the first.
     pub fn may_want(&self, at_ms: i64) -> bool {
         self.has_room_before(|last, order| match order {
             QueryOrder::OldestFirst => at_ms <= last.0,
@@ -44,7 +44,7 @@ impl Best {
         })
     }
 
-    /// Keeps a message that matches, as long as no better ones come.
+    /// Keeps a match until better ones arrive.
     pub fn keep(&mut self, found: Found) {
         self.kept.push(Ranked { found, order: self.order });
         if self.limit.is_some_and(|limit| self.kept.len() > limit) {
@@ -52,23 +52,23 @@ impl Best {
         }
     }
 
-    /// Returns the kept messages, in the order of the query.
+    /// Returns the matches, in the order of the query.
     pub fn into_found(self) -> Vec<Found> {
         self.kept.into_sorted_vec().into_iter().map(|ranked| ranked.found).collect()
     }
 
-    /// Whether there is room, or the last one to keep its place has to go for a better one.
-    fn has_room_before(&self, is_better: impl Fn(Place<'_>, QueryOrder) -> bool) -> bool {
+    /// Returns whether there is room, or whether the match is better than the last one.
+    fn has_room_before(&self, is_better: impl Fn(SortKey<'_>, QueryOrder) -> bool) -> bool {
         self.limit.is_none_or(|limit| self.kept.len() < limit)
-            || self.kept.peek().is_some_and(|last| is_better(last.found.place(), self.order))
+            || self.kept.peek().is_some_and(|last| is_better(last.found.sort_key(), self.order))
     }
 }
 
-/// The sort key of an answer.
-type Place<'a> = (i64, MessageId, &'a CallId);
+/// The sort key of a match: time, message, conversation.
+type SortKey<'a> = (i64, MessageId, &'a CallId);
 
 impl QueryOrder {
-    fn compare(self, one: Place<'_>, other: Place<'_>) -> Ordering {
+    fn compare(self, one: SortKey<'_>, other: SortKey<'_>) -> Ordering {
         match self {
             Self::OldestFirst => one.cmp(&other),
             Self::NewestFirst => other.cmp(&one),
@@ -77,14 +77,14 @@ impl QueryOrder {
 }
 
 impl Found {
-    fn place(&self) -> Place<'_> {
+    fn sort_key(&self) -> SortKey<'_> {
         (self.at_ms, self.message.id(), &self.conversation)
     }
 }
 
 impl Ord for Ranked {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.order.compare(self.found.place(), other.found.place())
+        self.order.compare(self.found.sort_key(), other.found.sort_key())
     }
 }
 

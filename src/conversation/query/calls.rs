@@ -1,84 +1,81 @@
-//! Which calls of a log are looked at: [`LogScope`], and [`Calls`], their ids one after the other.
+//! [`LogScope`]: the calls of a log that a query reads, and [`Calls`], an iterator over their ids.
 
 use std::collections::BTreeSet;
 
 use super::QueryError;
+use super::error::Problem;
 use crate::log::{CallHeader, CallId, CallLog, CallQuery, Day, Tenant};
 
-/// Which calls of a log a query looks at.
+/// The calls of a log that a query reads.
 ///
-/// A query that names a conversation reads that call alone, and finds nothing where it is none of these.
+/// A query with a [conversation](super::HistoryQuery::with_conversation) reads that call only, and finds nothing if it
+/// is not in the scope.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum LogScope {
-    /// The calls with these ids.
+pub struct LogScope(Scope);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Scope {
     Calls(BTreeSet<CallId>),
-    /// The opened calls that started on these days, in UTC.
-    Days {
-        /// The days.
-        days: BTreeSet<Day>,
-        /// Those of this tenant; with `None` those that have no tenant, not those of all.
-        tenant: Option<Tenant>,
-    },
+    Days { days: BTreeSet<Day>, tenant: Option<Tenant> },
 }
 
 impl LogScope {
-    /// The calls with these ids.
+    /// Selects the calls with these ids.
     pub fn of_calls(ids: impl IntoIterator<Item = CallId>) -> Self {
-        Self::Calls(ids.into_iter().collect())
+        Self(Scope::Calls(ids.into_iter().collect()))
     }
 
-    /// The opened calls of these days that have no tenant.
+    /// Selects the calls without a tenant that started on these days, in UTC.
     pub fn of_days(days: impl IntoIterator<Item = Day>) -> Self {
-        Self::Days { days: days.into_iter().collect(), tenant: None }
+        Self(Scope::Days { days: days.into_iter().collect(), tenant: None })
     }
 
-    /// The opened calls of a tenant that started on these days.
+    /// Selects the calls of a tenant that started on these days, in UTC.
     pub fn of_tenant(tenant: Tenant, days: impl IntoIterator<Item = Day>) -> Self {
-        Self::Days { days: days.into_iter().collect(), tenant: Some(tenant) }
+        Self(Scope::Days { days: days.into_iter().collect(), tenant: Some(tenant) })
     }
 
-    /// Whether a call with this header is one of them.
-    pub(super) fn holds(&self, call_id: &CallId, header: Option<&CallHeader>) -> bool {
-        match self {
-            Self::Calls(ids) => ids.contains(call_id),
-            Self::Days { days, tenant } => {
+    /// Returns whether the scope contains a call with this header.
+    pub(super) fn contains(&self, call_id: &CallId, header: Option<&CallHeader>) -> bool {
+        match &self.0 {
+            Scope::Calls(ids) => ids.contains(call_id),
+            Scope::Days { days, tenant } => {
                 header.is_some_and(|header| days.contains(&header.day()) && header.tenant() == tenant.as_ref())
             }
         }
     }
 }
 
-/// The ids of calls, one after the other; of a day, a page of them in memory at a time.
+/// The ids of calls, one by one. Holds at most a page of a day in memory.
 pub(in crate::conversation) struct Calls {
     ids: Vec<CallId>,
     pages: Vec<CallQuery>,
 }
 
 impl Calls {
-    /// These calls.
+    /// Returns these ids.
     pub fn of(ids: impl IntoIterator<Item = CallId>) -> Self {
         Self { ids: ids.into_iter().collect(), pages: Vec::new() }
     }
 
-    /// The calls of a scope, or the one that is asked for.
-    pub(super) fn in_scope(scope: &LogScope, asked: Option<&CallId>) -> Self {
-        match (asked, scope) {
-            (Some(asked), _) => Self::of([asked.clone()]),
-            (None, LogScope::Calls(ids)) => Self::of(ids.iter().cloned()),
-            (None, LogScope::Days { days, tenant }) => {
+    /// Returns the ids of a scope, or only `requested`.
+    pub(super) fn in_scope(scope: &LogScope, requested: Option<&CallId>) -> Self {
+        match (requested, &scope.0) {
+            (Some(requested), _) => Self::of([requested.clone()]),
+            (None, Scope::Calls(ids)) => Self::of(ids.iter().cloned()),
+            (None, Scope::Days { days, tenant }) => {
                 let first_page = |day: &Day| CallQuery { tenant: tenant.clone(), ..CallQuery::of_day(*day) };
                 Self { ids: Vec::new(), pages: days.iter().map(first_page).collect() }
             }
         }
     }
 
-    /// The next one.
+    /// Returns the next id, and lists the next page if necessary.
     pub async fn next(&mut self, log: &dyn CallLog) -> Result<Option<CallId>, QueryError> {
         while self.ids.is_empty() {
             let Some(query) = self.pages.pop() else { return Ok(None) };
             let page = log.list_calls(&query).await;
-            let page = page.map_err(|source| QueryError::List { day: query.day, source })?;
+            let page = page.map_err(|source| Problem::List { day: query.day, source })?;
             self.ids.extend(page.calls.iter().map(|header| header.call_id().clone()));
             self.pages.extend(page.next.map(|after| CallQuery { after: Some(after), ..query }));
         }

@@ -1,33 +1,32 @@
-//! A query over a log: [`query_log`].
+//! [`query_log`]: runs a query over a log.
 
 use std::future::poll_fn;
 use std::task::Poll;
 
 use super::calls::{Calls, LogScope};
+use super::error::Problem;
 use super::search::Search;
 use super::{HistoryQuery, LogAnswer, QueryError};
 use crate::log::{CallId, CallLog, LogFuture, LoggedCall};
 
-/// How many calls are read at a time: what is in memory of them, beside what is found.
-const AT_ONCE: usize = 8;
+/// The maximum number of calls that are read, and in memory, at a time.
+const CONCURRENCY: usize = 8;
 
-/// Finds messages in a log, those that [`Conversations::query`](super::super::Conversations::query) finds in
-/// conversations of which the log has everything.
+/// Finds messages in a log. If the log is complete, it finds the same messages as
+/// [`Conversations::query`](super::super::Conversations::query).
 ///
-/// The scope says which calls are looked at: a log has no list of all there are. Each of them is read whole, 8 at a
-/// time, and let go of before the next, so that only what is found stays in memory: of a big day ask with a limit, or
-/// for the most recent. A call that the log does not know is an empty one.
+/// A log has no list of all calls, so `scope` selects them. The function reads whole calls, 8 at a time, and keeps only
+/// the matches in memory; set a limit to query a busy day. A call that the log does not have is empty.
 ///
-/// Errors: a query that contradicts itself or whose text cannot be searched for; a day that cannot be listed, or a call
-/// that cannot be read, and then there is no answer at all. What is missing of a message is one of the answer's
-/// [problems](LogAnswer::problems).
+/// Returns [`QueryError`] if the query is invalid, if a day cannot be listed, or if a call cannot be read. A content
+/// that cannot be loaded is no error but one of the answer's [problems](LogAnswer::problems).
 ///
 /// ```
 /// use verbale::conversation::{HistoryQuery, LogScope, query_log};
 /// use verbale::log::{CallHeader, CallId, CallLog, WriterLease, MemoryLog};
 /// use verbale::{MessagesManager, PlainMessage};
 ///
-/// # async fn asked() -> Result<(), Box<dyn std::error::Error>> {
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// let log = MemoryLog::new();
 /// let header = CallHeader::new(CallId::new("CA1")?, 1_744_815_823_058)?;
 /// log.open_call(&header).await?;
@@ -41,29 +40,29 @@ const AT_ONCE: usize = 8;
 /// let answer = query_log(&log, &scope, &HistoryQuery::default().with_text("ORDER").newest_first().with_limit(10)).await?;
 /// assert_eq!(answer.found[0].conversation, CallId::new("CA1")?);
 /// # Ok(()) }
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(asked()).unwrap();
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(example()).unwrap();
 /// ```
 pub async fn query_log(log: &dyn CallLog, scope: &LogScope, query: &HistoryQuery) -> Result<LogAnswer, QueryError> {
     let mut search = Search::new(query)?;
     let calls = Calls::in_scope(scope, query.conversation.as_ref());
     read_calls(log, calls, |call_id, call| {
-        if scope.holds(call_id, call.header.as_ref()) {
-            search.look_at_call(call_id, call, None);
+        if scope.contains(call_id, call.header.as_ref()) {
+            search.add_call(call_id, call, None);
         }
     })
     .await?;
     Ok(search.into_answer())
 }
 
-/// Reads calls, a few at a time, and shows each. The first error ends it.
+/// Reads calls, a few at a time, and passes each to `visit`. Stops at the first error.
 pub(in crate::conversation) async fn read_calls(
     log: &dyn CallLog,
     mut calls: Calls,
-    mut show: impl FnMut(&CallId, LoggedCall),
+    mut visit: impl FnMut(&CallId, LoggedCall),
 ) -> Result<(), QueryError> {
-    let mut reads = Vec::with_capacity(AT_ONCE);
+    let mut reads = Vec::with_capacity(CONCURRENCY);
     loop {
-        while reads.len() < AT_ONCE
+        while reads.len() < CONCURRENCY
             && let Some(call_id) = calls.next(log).await?
         {
             reads.push(read(log, call_id));
@@ -72,7 +71,7 @@ pub(in crate::conversation) async fn read_calls(
             return Ok(());
         }
         let (call_id, call) = first_of(&mut reads).await?;
-        show(&call_id, call);
+        visit(&call_id, call);
     }
 }
 
@@ -82,12 +81,12 @@ fn read(log: &dyn CallLog, call_id: CallId) -> Read<'_> {
     Box::pin(async move {
         match log.read_call(&call_id).await {
             Ok(call) => Ok((call_id, call)),
-            Err(source) => Err(QueryError::Read { call_id, source }),
+            Err(source) => Err(Problem::Read { call_id, source }.into()),
         }
     })
 }
 
-/// Waits for the first of some reads that is ready, and takes it from them.
+/// Waits for the first read to complete, and removes it from `reads`.
 async fn first_of(reads: &mut Vec<Read<'_>>) -> Result<(CallId, LoggedCall), QueryError> {
     poll_fn(|context| {
         for index in 0..reads.len() {

@@ -1,4 +1,4 @@
-//! [`Search`]: one query on its way through conversations and calls.
+//! [`Search`]: runs one query over conversations and calls.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::log::{CallId, LoggedCall};
 use crate::manager::MessagesManager;
 use crate::message::{Message, MessageId, PlainMessage, Position, Role};
 
-/// A query on its way: what it has found so far. It does not matter in which order it comes by.
+/// A query and its matches so far. Conversations and calls may come in any order.
 pub(in crate::conversation) struct Search<'q> {
     query: &'q HistoryQuery,
     matcher: Matcher<'q>,
@@ -21,29 +21,34 @@ pub(in crate::conversation) struct Search<'q> {
 }
 
 impl<'q> Search<'q> {
-    /// Errors: a query that contradicts itself, or whose text cannot be searched for.
+    /// Returns [`QueryError`] if the query is invalid.
     pub fn new(query: &'q HistoryQuery) -> Result<Self, QueryError> {
         let matcher = Matcher::new(query)?;
         Ok(Self { query, matcher, best: Best::new(query), problems: Vec::new() })
     }
 
-    /// Whether a conversation may have what is asked for that has no messages but of these roles.
-    pub fn may_be_among(&self, roles: &BTreeSet<Role>) -> bool {
+    /// Returns whether a conversation with these roles may have a match.
+    pub fn may_match_roles(&self, roles: &BTreeSet<Role>) -> bool {
         self.query.roles.is_empty() || !self.query.roles.is_disjoint(roles)
     }
 
-    /// Looks through the messages that a conversation has in memory.
-    pub fn look_at(&mut self, conversation: &CallId, manager: &MessagesManager<PlainMessage>, timeline: &Timeline) {
+    /// Searches the messages that a conversation has in memory.
+    pub fn add_conversation(
+        &mut self,
+        conversation: &CallId,
+        manager: &MessagesManager<PlainMessage>,
+        timeline: &Timeline,
+    ) {
         timeline.search(manager, conversation, &self.matcher, &mut self.best);
     }
 
-    /// Looks through what a log has of a call; only in front of a position, where the rest was looked at in memory.
-    pub fn look_at_call(&mut self, call_id: &CallId, call: LoggedCall, before: Option<Position>) {
-        let is_asked_for = |message: &Message| before.is_none_or(|before| message.position() < before);
+    /// Searches a call from a log, up to `before`. Later messages are in memory, and were searched there.
+    pub fn add_call(&mut self, call_id: &CallId, call: LoggedCall, before: Option<Position>) {
+        let is_in_range = |message: &Message| before.is_none_or(|before| message.position() < before);
         let mut damaged: BTreeSet<MessageId> = call.problems.iter().map(|problem| problem.message_id).collect();
         for record in call.records {
-            let message = Message::from(record);
-            match self.matcher.nearest_ms(&message).filter(|_| is_asked_for(&message)) {
+            let message = record.into_message();
+            match self.matcher.sort_ms(&message).filter(|_| is_in_range(&message)) {
                 None => drop(damaged.remove(&message.id())),
                 Some(at_ms) if self.best.wants(call_id, at_ms, message.id()) => {
                     self.matcher.find(call_id, &message).into_iter().for_each(|found| self.best.keep(found));
@@ -55,12 +60,12 @@ impl<'q> Search<'q> {
         self.problems.extend(problems.map(|problem| (call_id.clone(), problem)));
     }
 
-    /// What was found in memory.
+    /// Returns the matches, for a search in memory only.
     pub fn into_found(self) -> Vec<Found> {
         self.best.into_found()
     }
 
-    /// What was found, and what could not be loaded.
+    /// Returns the matches and the contents that could not be loaded.
     pub fn into_answer(self) -> LogAnswer {
         let mut problems = self.problems;
         problems.sort_by(|(one, _), (other, _)| one.cmp(other));

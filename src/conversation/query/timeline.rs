@@ -1,4 +1,4 @@
-//! [`Timeline`]: the parts of the messages of one conversation in the order of time.
+//! [`Timeline`]: the parts of a conversation's messages, sorted by time.
 
 use std::collections::HashSet;
 
@@ -9,23 +9,23 @@ use crate::log::CallId;
 use crate::manager::MessagesManager;
 use crate::message::{Message, MessageId, MessageWrapper, Part, PlainMessage};
 
-/// The parts of the messages that a conversation has in memory, in the order of time, and how far they reach.
+/// The parts of the messages that a conversation has in memory, sorted by time, and their span.
 ///
-/// The list has an order of its own: a summary is younger than the messages behind it, and a clock may step back.
+/// The list is not sorted by time: a summary is newer than the messages after it, and a clock may be set back.
 pub(in crate::conversation) struct Timeline {
-    /// By time, then id of the message; without fakes.
+    /// Sorted by time, then by message id; without fakes.
     order: Vec<Place>,
     span: Option<Span>,
 }
 
-/// A part: the place of its message among those in memory, and its own in the message.
+/// The index of a message in memory, and of a part in it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     message: u32,
     part: u32,
 }
 
-/// How far parts reach.
+/// The bounds of the times and ids of parts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Span {
     pub oldest_ms: i64,
@@ -35,7 +35,7 @@ pub(super) struct Span {
 }
 
 impl Timeline {
-    /// Returns the timeline of a conversation. It is valid until that changes.
+    /// Returns the timeline of a conversation, valid until the next change.
     pub fn of(manager: &MessagesManager<PlainMessage>) -> Self {
         let said = (0..).zip(manager.all().map(PlainMessage::message)).filter(|(_, message)| !message.is_fake());
         let parts = said.clone().flat_map(|(index, message)| {
@@ -43,7 +43,7 @@ impl Timeline {
             message.parts().zip(places).map(|(part, place)| (part.created_ms(), message.id(), place))
         });
         let mut places: Vec<_> = parts.collect();
-        // Nearly sorted, which this sort likes.
+        // A stable sort is fast, because the parts are nearly sorted.
         places.sort();
         let ids = || said.clone().flat_map(|(_, message)| message.parts()).map(Part::id);
         let span = || {
@@ -57,7 +57,7 @@ impl Timeline {
         Self { span: span(), order: places.into_iter().map(|(.., place)| place).collect() }
     }
 
-    /// Searches the conversation that it is of, from the end at which the best are.
+    /// Searches the conversation from the end where the best matches are.
     pub(super) fn search(
         &self,
         manager: &MessagesManager<PlainMessage>,

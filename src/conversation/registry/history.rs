@@ -1,4 +1,4 @@
-//! [`History`]: what a conversation knows of its own past, whatever of it is still in memory.
+//! [`History`]: facts about a conversation that stay when its messages leave memory, and the limit on memory.
 
 use std::collections::BTreeSet;
 
@@ -9,125 +9,122 @@ use crate::log::CallId;
 use crate::manager::{MessagesManager, Prune};
 use crate::message::{Message, MessageId, MessageWrapper, Part, PlainMessage, Position, Role};
 
-/// What a conversation knows of its own past, whatever of it is still in memory: noted before and behind each change.
+/// The history of a conversation. It is updated before and after each change, so that it also covers messages that have
+/// left memory.
 #[derive(Default)]
 pub(in crate::conversation) struct History {
     limit: Option<HistoryLimit>,
     is_logged: bool,
-    noted: Noted,
-    /// Of the list as it is, once somebody has asked for it.
-    #[cfg(feature = "query")]
+    facts: Facts,
+    /// The timeline of the current list; built for the first query.
     timeline: Option<Timeline>,
 }
 
-/// How much of a conversation stays in memory.
+/// The limit on the messages of a conversation in memory.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::conversation) struct HistoryLimit {
-    /// How many messages.
+    /// The maximum number of messages.
     pub messages: usize,
-    /// Which of the others leave.
+    /// The messages over the limit that may leave.
     pub which: Prune,
 }
 
-/// What of a conversation has to stay in memory, whatever its limit says.
+/// The messages that stay in memory despite the limit.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::conversation) enum Needed {
-    /// Nothing more.
+    /// None.
     ByNobody,
-    /// A live call: the window, what is not stored, and what is from this message on, which is still being played.
+    /// Those of a live call: the window, messages that are not logged, and all from this message on, because its
+    /// speech is still playing.
     ByCall(Option<MessageId>),
 }
 
 type Manager = MessagesManager<PlainMessage>;
 
 impl History {
-    /// Something will be changed.
-    pub fn changing(&mut self, manager: &Manager) {
-        #[cfg(feature = "query")]
-        {
-            self.timeline = None;
-        }
-        self.noted.note(manager);
+    /// Updates the history before a change.
+    pub fn before_change(&mut self, manager: &Manager) {
+        self.timeline = None;
+        self.facts.update(manager);
     }
 
-    /// Something was changed: lets go of what is over the limit.
-    pub fn changed(&mut self, manager: &mut Manager, needed: Needed) {
-        self.noted.note(manager);
+    /// Updates the history after a change, and prunes messages over the limit.
+    pub fn after_change(&mut self, manager: &mut Manager, needed: Needed) {
+        self.facts.update(manager);
         self.prune(manager, needed);
     }
 
-    /// Sets how much stays in memory, from now on.
+    /// Sets the limit, and prunes messages over it.
     pub fn limit(&mut self, limit: HistoryLimit, manager: &mut Manager, needed: Needed) {
-        self.changing(manager);
+        self.before_change(manager);
         self.is_logged |= limit.which == Prune::Logged;
         self.limit = Some(limit);
-        self.changed(manager, needed);
+        self.after_change(manager, needed);
     }
 
-    /// The conversation has a log: from now on only what that has leaves memory.
+    /// Keeps messages in memory until they are logged.
     pub fn keep_unlogged(&mut self) {
         self.is_logged = true;
     }
 
-    /// What is known of the conversation, which has this id.
+    /// Returns the metadata of the conversation with this id.
     pub fn metadata(&mut self, id: &CallId, manager: &Manager) -> ConversationMetadata {
-        self.noted.note(manager);
-        self.noted.note_times(manager);
-        let noted = &self.noted;
+        self.facts.update(manager);
+        self.facts.update_times(manager);
+        let facts = &self.facts;
         ConversationMetadata {
             conversation: id.clone(),
-            created_ms: noted.created_ms,
-            last_message_ms: noted.last_message_ms,
+            created_ms: facts.created_ms,
+            last_message_ms: facts.last_message_ms,
             last_updated_ms: manager
                 .last_summary()
                 .map(|summary| summary.metadata().created_ms())
-                .max(noted.last_message_ms),
-            messages: (manager.message_count() + manager.summary_count()).saturating_sub(noted.fakes) as usize,
-            update_count: noted.parts,
-            roles: noted.roles.clone(),
+                .max(facts.last_message_ms),
+            messages: (manager.message_count() + manager.summary_count()).saturating_sub(facts.fakes) as usize,
+            update_count: facts.parts,
+            roles: facts.roles.clone(),
         }
     }
 
-    /// The roles that messages have ever had, where all are known, and those in memory in the order of time.
-    #[cfg(feature = "query")]
+    /// Returns the roles of all messages so far, if they are known, and the timeline.
     pub fn overview(&mut self, manager: &Manager) -> (Option<&BTreeSet<Role>>, &Timeline) {
-        let noted = &mut self.noted;
+        let facts = &mut self.facts;
         let timeline = self.timeline.get_or_insert_with(|| {
-            noted.note(manager);
+            facts.update(manager);
             Timeline::of(manager)
         });
-        (Some(&noted.roles).filter(|_| !noted.has_missed), timeline)
+        (Some(&facts.roles).filter(|_| !facts.has_missed), timeline)
     }
 
     fn prune(&mut self, manager: &mut Manager, needed: Needed) {
         let Some(mut limit) = self.limit else { return };
         if let Needed::ByCall(oldest) = needed {
-            // Without a summary all is in the window.
+            // Without a summary, the window has all messages.
             if manager.last_summary().is_none() {
                 return;
             }
-            let place = oldest.and_then(|id| manager.all().rposition(|message| message.id() == id));
-            let played = place.map_or(0, |place| manager.all().len() - place);
-            limit = HistoryLimit { messages: limit.messages.max(played), which: Prune::Logged };
+            let index = oldest.and_then(|id| manager.all().rposition(|message| message.id() == id));
+            let needed = index.map_or(0, |index| manager.all().len() - index);
+            limit = HistoryLimit { messages: limit.messages.max(needed), which: Prune::Logged };
         }
         let added = (manager.message_count() + manager.summary_count()) as usize;
         if added - manager.pruned() <= limit.messages {
             return;
         }
-        self.noted.note_times(manager);
+        self.facts.update_times(manager);
         manager.prune(limit.messages, if self.is_logged { Prune::Logged } else { limit.which });
     }
 }
 
-/// What was seen of messages that may have left memory since.
+/// Facts about all messages, including those that have left memory.
 #[derive(Default)]
-struct Noted {
-    /// The last message, summaries aside, when the list was looked at.
+struct Facts {
+    /// The last known message that is no summary.
     last: Option<(Position, MessageId)>,
-    /// Whether some had left memory before they were looked at.
+    /// Whether messages left memory before they were counted.
     has_missed: bool,
     fakes: u32,
-    /// How many parts messages have, and of these the last message.
+    /// The number of parts of all messages, and of the last one.
     parts: usize,
     parts_of_last: usize,
     roles: BTreeSet<Role>,
@@ -135,10 +132,10 @@ struct Noted {
     last_message_ms: Option<i64>,
 }
 
-impl Noted {
-    /// Takes note of what is new. It stands at the end of the list, and no more of that is looked at.
-    fn note(&mut self, manager: &Manager) {
-        if self.is_of_another(manager) {
+impl Facts {
+    /// Adds new messages. They are at the end of the list, so it reads only that.
+    fn update(&mut self, manager: &Manager) {
+        if self.is_replaced(manager) {
             *self = Self::default();
         }
         self.has_missed |= first_seq(manager) > self.last.map_or(0, |(known, _)| known.seq() + 1);
@@ -148,8 +145,8 @@ impl Noted {
         }
     }
 
-    /// The times of the first and the last message, which may have been corrected.
-    fn note_times(&mut self, manager: &Manager) {
+    /// Updates the times of the first and the last message, which may have been corrected.
+    fn update_times(&mut self, manager: &Manager) {
         let mut said = manager.all().map(PlainMessage::message).filter(|message| !is_summary(message));
         if let Some(first) = said.clone().next().filter(|_| manager.pruned() == 0) {
             self.created_ms = Some(first.metadata().created_ms());
@@ -160,7 +157,7 @@ impl Noted {
     fn add<'a>(&mut self, messages: impl DoubleEndedIterator<Item = &'a PlainMessage>) {
         let known = self.last.map(|(position, _)| position);
         let messages = messages.map(PlainMessage::message).filter(|message| !is_summary(message)).rev();
-        // The last one that is known may have been merged into.
+        // The last known message may have new parts from a merge.
         let mut new = messages.take_while(|message| known.is_none_or(|known| message.position() >= known)).peekable();
         let Some(last) = new.peek().copied() else { return };
         let mut oldest_ms = None;
@@ -186,17 +183,17 @@ impl Noted {
         }
     }
 
-    /// Whether another conversation was put in the place of the one that was looked at.
-    fn is_of_another(&self, manager: &Manager) -> bool {
+    /// Returns whether another conversation replaced the known one.
+    fn is_replaced(&self, manager: &Manager) -> bool {
         self.last.is_some_and(|(known, id)| match manager.at(known) {
             Some(found) => found.id() != id,
-            // It was pruned, or never added.
+            // The message was pruned, or the list is a shorter one.
             None => manager.message_count() <= known.seq(),
         })
     }
 }
 
-/// The number of the first message that is in memory, or is still to come.
+/// Returns the number of the first message in memory, or of the next one if there is none.
 fn first_seq(manager: &Manager) -> u32 {
     match manager.nth(0).map(PlainMessage::message) {
         None => manager.message_count(),
@@ -204,7 +201,7 @@ fn first_seq(manager: &Manager) -> u32 {
     }
 }
 
-/// When the last part of a message was created.
+/// Returns the creation time of the last part of a message.
 fn last_ms(message: &Message) -> Option<i64> {
     message.parts().next_back().map(Part::created_ms)
 }

@@ -1,4 +1,4 @@
-//! [`ConversationMetadata`]: what is known of a conversation as a whole.
+//! [`ConversationMetadata`]: facts about a whole conversation.
 
 use std::collections::BTreeSet;
 
@@ -7,27 +7,29 @@ use serde::{Deserialize, Serialize};
 use crate::log::CallId;
 use crate::message::Role;
 
-/// What is known of a conversation as a whole, with the messages that have left memory. Fakes, which nobody said, are
-/// not counted. Of what had left memory before the conversation was [made](crate::conversation::Conversation::of), as in
-/// a fork of one that was pruned, only the number is known, fakes included.
+/// Facts about a whole conversation, including messages that have left memory.
+///
+/// Fakes, which nobody said, do not count. Of messages that had left memory before the conversation was
+/// [created](crate::conversation::Conversation::of), as in a fork of a pruned one, only the number is known, with
+/// fakes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ConversationMetadata {
     /// The conversation.
     pub conversation: CallId,
-    /// When its first message was created, in milliseconds since the Unix epoch; `None` before there is one, and where
-    /// that is not known.
+    /// The creation of the first message, in milliseconds since the Unix epoch; `None` without a message, or if
+    /// unknown.
     pub created_ms: Option<i64>,
-    /// When its last message, or the last [part](crate::Message::parts) of that, was created, in milliseconds since the
-    /// Unix epoch. A summary is no message of the conversation here.
+    /// The creation of the last [part](crate::Message::parts) of the last message, in milliseconds since the Unix
+    /// epoch. Summaries do not count.
     pub last_message_ms: Option<i64>,
-    /// When something was added last, a message, a part or a summary, in milliseconds since the Unix epoch.
+    /// The time of the last addition of a message, a part or a summary, in milliseconds since the Unix epoch.
     pub last_updated_ms: Option<i64>,
-    /// How many messages are, or were, in its list, summaries too. Merged messages are one.
+    /// The number of messages that are or were in the list, with summaries. A merged message counts once.
     pub messages: usize,
-    /// How many messages were ever added. Those that were merged count each; fakes and summaries do not.
+    /// The number of messages ever added. Each part of a merged message counts; fakes and summaries do not.
     pub update_count: usize,
-    /// The roles that its messages have ever had.
+    /// The roles of all messages so far.
     pub roles: BTreeSet<Role>,
 }

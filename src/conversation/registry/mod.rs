@@ -1,9 +1,8 @@
-//! Many conversations: [`Conversations`], and what each knows of its own history.
+//! [`Conversations`]: a registry of conversations, with limits on memory and queries.
 //!
-//! Owns which conversations there are, their metadata, and how much of each stays in memory. Reads a log where messages
-//! have left memory; never writes one.
+//! Owns the conversations by id, their metadata, and how many messages stay in memory. Reads a log for messages that
+//! have left memory, and never writes one.
 
-mod error;
 mod history;
 mod metadata;
 #[cfg(feature = "query")]
@@ -15,15 +14,15 @@ use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-pub use error::RegistryError;
 pub(super) use history::{History, HistoryLimit, Needed};
 pub use metadata::ConversationMetadata;
 pub use snapshot::Snapshot;
 
 use super::Conversation;
+use super::error::{ConversationError, Problem};
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
 use crate::log::{CallId, CallLog};
-use crate::manager::Prune;
+use crate::manager::{MessagesManager, Prune};
 
 /// The conversations of a service, by id.
 ///
@@ -36,28 +35,25 @@ use crate::manager::Prune;
 /// let conversation = conversations.get_or_create(&CallId::new("CA1")?);
 /// conversation.add_user("Hi, there")?;
 ///
-/// let metadata = conversations.metadata(conversation.id()).expect("just made");
-/// assert_eq!(metadata.messages, 1);
+/// assert_eq!(conversation.metadata().messages, 1);
 /// assert_eq!(conversations.query(&HistoryQuery::default().with_text("hi"))?.len(), 1);
 /// # Ok(()) }
 /// ```
 ///
-/// **Nobody waits for another conversation.** The registry is locked to look an id up, and no longer; each conversation has
-/// a lock of its own, which is held while it is [changed](Conversation::change) or read. Who asks for the metadata of a
-/// conversation that is being changed, or queries it, waits for that one, with nothing else held; a query looks at one
-/// conversation after the other, each at one moment. What is found is never less for it.
+/// **Locks.** The registry is locked only to look up an id. Each conversation has its own lock, held while it is
+/// [changed](Conversation::change) or read. A query locks one conversation after the other, and waits for one that is
+/// being changed without holding another lock.
 ///
-/// **Limits.** A conversation that has outgrown its limit is pruned at the end of the change that made it so, whoever made
-/// it through whichever handle, or of the one that [acknowledged](crate::MessagesManager::acknowledge) what is in the
-/// way: its oldest messages leave memory, as [`prune`](crate::MessagesManager::prune) says, and its metadata stays as it
-/// was. Never half of a tool call and its result leaves, nor the last summary with all behind it, nor the caller's
-/// unanswered message: a conversation may be longer than its limit for that. What leaves is in the model's window no more.
-/// - With a [log](Self::with_log), only messages leave that were acknowledged, so that the log has them: until then a
-///   conversation may be longer than its limit. [`query_with_log`](Self::query_with_log) finds them there; with a writer
-///   that [acknowledges](crate::log::WriterSettings::with_acknowledge_at) what it has accepted or spooled, once it has stored
-///   them.
-/// - Without one, what leaves is gone. (Of a conversation that is also in a registry with a log, or that
-///   [logs](Conversation::log) itself, only what is acknowledged leaves here too.)
+/// **Limits.** A conversation over its limit is pruned at the end of each change, through any handle, and when a log
+/// [acknowledges](crate::MessagesManager::acknowledge) messages. The oldest messages leave memory and the model's
+/// window; see [`prune`](crate::MessagesManager::prune). The metadata stay complete. A conversation may exceed its
+/// limit, because these never leave: half of a tool call and its result, the last summary and the messages after it,
+/// and the caller's unanswered message.
+/// - With a [log](Self::with_log), only acknowledged messages leave, and [`query_with_log`](Self::query_with_log) finds
+///   them there. A writer may [acknowledge](crate::log::WriterSettings::acknowledge_at) messages that it has accepted
+///   or spooled; then they are found once they are stored.
+/// - Without a log, messages that leave are lost. Exception: if the conversation is also in a registry with a log, or
+///   [logs](Conversation::log) itself, only acknowledged messages leave.
 pub struct Conversations {
     by_id: RwLock<HashMap<CallId, Conversation>>,
     limit: usize,
@@ -67,120 +63,93 @@ pub struct Conversations {
 }
 
 impl Conversations {
-    /// How many messages of a conversation stay in memory, where no other limit is set.
-    pub const HISTORY_LIMIT: usize = 1_000;
-
-    /// None yet, without a log, with the time and the randomness of the machine for those it makes.
+    /// Creates an empty registry without a log, with a limit of 1,000 messages per conversation.
     pub fn new() -> Self {
         Self {
             by_id: RwLock::default(),
-            limit: Self::HISTORY_LIMIT,
+            limit: 1_000,
             log: None,
             clock: Arc::new(SystemClock),
             ids: Arc::new(SystemIds),
         }
     }
 
-    /// The same with time and ids from elsewhere for the conversations that it makes.
+    /// Sets the source of time and ids for new conversations.
     #[must_use]
     pub fn with_clock(mut self, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
         (self.clock, self.ids) = (clock, ids);
         self
     }
 
-    /// The same with the log that all of them are written to, by whoever changes them: messages leave memory only once
-    /// it has them.
+    /// Sets the log to which the service writes all conversations. Messages then leave memory only after the log has
+    /// them.
     #[must_use]
     pub fn with_log(mut self, log: Arc<dyn CallLog>) -> Self {
         self.log = Some(log);
         self
     }
 
-    /// The same with another limit for the conversations to come: so many messages stay in memory, of all kinds; 0 counts as 1.
+    /// Sets the limit for new conversations: the number of messages of all kinds in memory. 0 counts as 1.
     #[must_use]
     pub fn with_history_limit(mut self, messages: usize) -> Self {
         self.limit = messages;
         self
     }
 
-    /// The conversation of a service that has only one at a time; its id is `default`.
+    /// Returns the conversation with the id `default`, for a service with one conversation at a time.
     #[expect(clippy::expect_used, reason = "the text is a proof")]
     pub fn default_conversation(&self) -> Conversation {
         let id = CallId::new("default").expect("seven letters are the id of a call");
         self.get_or_create(&id)
     }
 
-    /// A new conversation. Errors: there is one with this id.
-    pub fn create(&self, id: CallId) -> Result<Conversation, RegistryError> {
-        let conversation = self.make(&id);
-        self.put(&conversation)?;
-        Ok(conversation)
-    }
-
-    /// The conversation with this id, and a new one where there is none. Who asks at the same time gets the same one.
+    /// Returns the conversation with this id, and creates it if necessary. Concurrent callers get the same one.
     pub fn get_or_create(&self, id: &CallId) -> Conversation {
         if let Some(conversation) = self.get(id) {
             return conversation;
         }
-        let made = self.make(id);
-        self.write().entry(id.clone()).or_insert(made).clone()
+        let new = Conversation::of(id.clone(), MessagesManager::with_clock(self.clock.clone(), self.ids.clone()));
+        new.limit_history(self.limited_to(self.limit));
+        self.write().entry(id.clone()).or_insert(new).clone()
     }
 
-    /// The conversation with this id.
+    /// Returns the conversation with this id.
     pub fn get(&self, id: &CallId) -> Option<Conversation> {
         self.read().get(id).cloned()
     }
 
-    /// Takes in a conversation that was made elsewhere: a restored one, or a fork. The limit holds for it from now on.
+    /// Adds a conversation, such as a restored one or a fork. The limit applies to it from now on.
     ///
-    /// Errors: there is one with this id.
-    pub fn insert(&self, conversation: &Conversation) -> Result<(), RegistryError> {
-        self.put(conversation)?;
-        // Whoever changes it just now is waited for, with the registry open.
+    /// Returns [`Exists`](super::ConversationErrorKind::Exists) if the registry has one with this id.
+    pub fn insert(&self, conversation: &Conversation) -> Result<(), ConversationError> {
+        match self.write().entry(conversation.id().clone()) {
+            Entry::Occupied(entry) => return Err(Problem::Exists { id: entry.key().clone() }.into()),
+            Entry::Vacant(entry) => drop(entry.insert(conversation.clone())),
+        }
+        // This may wait for a change of the conversation, so the registry is unlocked.
         conversation.limit_history(self.limited_to(self.limit));
         Ok(())
     }
 
-    /// Takes a conversation out, and gives it. Its handles go on, and so does its limit.
+    /// Removes a conversation and returns it. Its handles and its limit stay valid.
     pub fn remove(&self, id: &CallId) -> Option<Conversation> {
         self.write().remove(id)
     }
 
-    /// All of them, in the order of their ids.
+    /// Returns all conversations, sorted by id.
     pub fn list(&self) -> Vec<Conversation> {
         let mut all: Vec<Conversation> = self.read().values().cloned().collect();
         all.sort_by(|one, other| one.id().cmp(other.id()));
         all
     }
 
-    /// What is known of a conversation as a whole.
-    pub fn metadata(&self, id: &CallId) -> Option<ConversationMetadata> {
-        Some(self.get(id)?.metadata())
-    }
-
-    /// Sets how many messages of one conversation stay in memory; 0 counts as 1. What is over that leaves at once.
+    /// Sets the limit of one conversation, and prunes messages over it. 0 counts as 1.
     ///
-    /// Errors: there is none with this id.
-    pub fn limit_history(&self, id: &CallId, messages: usize) -> Result<(), RegistryError> {
-        let conversation = self.get(id).ok_or_else(|| RegistryError::Unknown { id: id.clone() })?;
+    /// Returns [`NotFound`](super::ConversationErrorKind::NotFound) if the registry has none with this id.
+    pub fn limit_history(&self, id: &CallId, messages: usize) -> Result<(), ConversationError> {
+        let conversation = self.get(id).ok_or_else(|| Problem::UnknownConversation { id: id.clone() })?;
         conversation.limit_history(self.limited_to(messages));
         Ok(())
-    }
-
-    fn make(&self, id: &CallId) -> Conversation {
-        let made = Conversation::with_clock(id.clone(), self.clock.clone(), self.ids.clone());
-        made.limit_history(self.limited_to(self.limit));
-        made
-    }
-
-    fn put(&self, conversation: &Conversation) -> Result<(), RegistryError> {
-        match self.write().entry(conversation.id().clone()) {
-            Entry::Occupied(_) => Err(RegistryError::Exists { id: conversation.id().clone() }),
-            Entry::Vacant(place) => {
-                place.insert(conversation.clone());
-                Ok(())
-            }
-        }
     }
 
     fn limited_to(&self, messages: usize) -> HistoryLimit {
@@ -194,7 +163,7 @@ impl Conversations {
         self.by_id.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    // Each change is one insertion or removal: nobody can leave it half changed.
+    // Each change is one insertion or removal, so a poisoned map is intact.
     fn write(&self) -> RwLockWriteGuard<'_, HashMap<CallId, Conversation>> {
         self.by_id.write().unwrap_or_else(PoisonError::into_inner)
     }
@@ -206,7 +175,7 @@ impl Default for Conversations {
     }
 }
 
-/// How many conversations.
+/// Prints the number of conversations.
 impl fmt::Debug for Conversations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Conversations")

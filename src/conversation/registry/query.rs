@@ -1,4 +1,4 @@
-//! Queries over the conversations of a registry: in memory, and with the log for what has left it.
+//! Queries over the conversations of a registry, in memory and with its log.
 
 use std::collections::HashMap;
 
@@ -9,44 +9,43 @@ use crate::log::CallId;
 use crate::message::{MessageWrapper, Position};
 
 impl Conversations {
-    /// Finds messages in memory. What has left it through a [limit](Conversations) is not found.
+    /// Finds messages in memory. Messages that left memory because of a [limit](Conversations) are not found.
     ///
-    /// One conversation is looked at after the other: each is locked while it is looked through, and waited for while
-    /// somebody changes it. [`query_log`](crate::conversation::query_log) asks a log the same.
+    /// The conversations are locked and searched one after the other. [`query_log`](crate::conversation::query_log)
+    /// runs the same query over a log.
     ///
-    /// Errors: a query that contradicts itself, or whose text cannot be searched for.
+    /// Returns [`QueryError`] if the query is invalid.
     pub fn query(&self, query: &HistoryQuery) -> Result<Vec<Found>, QueryError> {
         let mut search = Search::new(query)?;
-        for conversation in self.asked_for(query) {
+        for conversation in self.selected_by(query) {
             conversation.search(&mut search);
         }
         Ok(search.into_found())
     }
 
-    /// Finds messages in memory, and in the log those that have left it. Without a log, the same as
-    /// [`query`](Self::query).
+    /// Finds messages in memory, and in the log those that have left memory. Without a log, it searches memory only.
     ///
-    /// Of each conversation of which something has left memory the call is read, if it may hold what is asked for, a few
-    /// at a time; conversations that are not here are not looked for.
+    /// It reads a call from the log only if messages of it have left memory and may match. It does not look for
+    /// conversations that are not in the registry.
     ///
-    /// Errors: as [`query_log`](crate::conversation::query_log).
+    /// Returns the errors of [`query_log`](crate::conversation::query_log).
     pub async fn query_with_log(&self, query: &HistoryQuery) -> Result<LogAnswer, QueryError> {
         let mut search = Search::new(query)?;
         let mut pruned: HashMap<CallId, Position> = HashMap::new();
-        for conversation in self.asked_for(query) {
-            // What leaves memory from here on was looked at, and is not asked of the log.
+        for conversation in self.selected_by(query) {
+            // Messages that leave memory after this search are not searched again in the log.
             let before = conversation.search(&mut search);
             pruned.extend(before.map(|before| (conversation.id().clone(), before)));
         }
         if let Some(log) = &self.log {
             let calls = Calls::of(pruned.keys().cloned());
-            read_calls(log, calls, |call_id, call| search.look_at_call(call_id, call, pruned.get(call_id).copied()))
+            read_calls(log, calls, |call_id, call| search.add_call(call_id, call, pruned.get(call_id).copied()))
                 .await?;
         }
         Ok(search.into_answer())
     }
 
-    fn asked_for(&self, query: &HistoryQuery) -> Vec<Conversation> {
+    fn selected_by(&self, query: &HistoryQuery) -> Vec<Conversation> {
         match &query.conversation {
             Some(id) => self.get(id).into_iter().collect(),
             None => self.read().values().cloned().collect(),
@@ -55,14 +54,14 @@ impl Conversations {
 }
 
 impl Conversation {
-    /// Looks through what is in memory. Gives the position in front of which the log may hold what is asked for.
+    /// Searches the messages in memory. Returns the position before which only the log may have matches.
     fn search(&self, search: &mut Search<'_>) -> Option<Position> {
         self.with_history(|history, manager| {
             let (roles, timeline) = history.overview(manager);
-            if roles.is_some_and(|roles| !search.may_be_among(roles)) {
+            if roles.is_some_and(|roles| !search.may_match_roles(roles)) {
                 return None;
             }
-            search.look_at(self.id(), manager, timeline);
+            search.add_conversation(self.id(), manager, timeline);
             let first = || manager.nth(0).map(|wrapper| wrapper.message().position());
             (manager.pruned() > 0).then(|| first().unwrap_or(Position::message(manager.message_count())))
         })

@@ -7,23 +7,19 @@ use crate::conversation::Conversation;
 use crate::manager::{MessagesManager, RestoreError};
 use crate::message::Record;
 
-/// A conversation at one moment: its metadata, and the records of the messages that it has in memory.
+/// A conversation at one moment: its metadata, and the records of its messages in memory.
 ///
-/// It reads and writes JSON with serde, and [restores](Self::restore) the conversation.
+/// It reads and writes JSON with serde and [restores](Self::restore) the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct Snapshot {
-    /// The metadata of the conversation, with its id.
-    pub metadata: ConversationMetadata,
-    /// The messages, in the order of the list.
-    pub records: Vec<Record>,
+    metadata: ConversationMetadata,
+    records: Vec<Record>,
 }
 
 impl Snapshot {
-    /// Makes a conversation of the snapshot, with the time and the randomness of the machine. Its log, if it has one, is
-    /// taken to know all records.
+    /// Restores the conversation, with the time and randomness of the machine. All records count as logged.
     ///
-    /// Errors: as [`MessagesManager::restore`]. The messages that had [left memory](Conversations) are missing: restore
+    /// Returns the errors of [`MessagesManager::restore`], also if messages had [left memory](Conversations). Restore
     /// such a conversation from its log.
     pub fn restore(self) -> Result<Conversation, RestoreError> {
         Ok(Conversation::of(self.metadata.conversation, MessagesManager::restore(self.records)?))
@@ -41,33 +37,28 @@ impl Conversation {
 }
 
 impl Conversations {
-    /// Returns all conversations as values, in the order of their ids, each at one moment.
+    /// Returns all conversations as JSON Lines: one [`Snapshot`] per line, sorted by id, each taken at one moment.
+    ///
+    /// [`exchange`](crate::exchange) writes single conversations in the formats of others.
     ///
     /// ```
     /// use verbale::conversation::{Conversations, Snapshot};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let conversations = Conversations::new();
-    /// conversations.default_conversation().change(|manager| manager.add_user("Hi, there").map(|_| ()))?;
+    /// conversations.default_conversation().add_user("Hi, there")?;
     ///
     /// let restored = Conversations::new();
     /// for line in conversations.export().lines() {
     ///     restored.insert(&serde_json::from_str::<Snapshot>(line)?.restore()?)?;
     /// }
-    /// assert_eq!(restored.snapshot(), conversations.snapshot());
+    /// assert_eq!(restored.export(), conversations.export());
     /// # Ok(()) }
     /// ```
-    pub fn snapshot(&self) -> Vec<Snapshot> {
-        self.list().iter().map(Conversation::snapshot).collect()
-    }
-
-    /// Returns all conversations as JSON Lines: a [`Snapshot`] a line, in the order of their ids.
-    ///
-    /// For one conversation in a format of others, see [`exchange`](crate::exchange).
     pub fn export(&self) -> String {
         let mut lines = String::new();
         for conversation in self.list() {
-            // Records always are JSON.
+            // Serialising a record to JSON cannot fail.
             lines.push_str(&serde_json::to_string(&conversation.snapshot()).unwrap_or_default());
             lines.push('\n');
         }

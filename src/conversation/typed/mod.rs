@@ -1,12 +1,20 @@
 //! Typed answers: [`Prompt::prompt_for`].
 //!
-//! Owns what the model is asked beside the prompt, and how its answer is read. `answer.md` asks for JSON alone, because
-//! models add explanations and code fences otherwise; `repair.md` repeats that after an answer that does not fit.
+//! Owns the instructions that ask for JSON, and the reading of the answer. The reasons for the rules in `answer.md` and
+//! `repair.md`:
+//!
+//! - One JSON value that matches the schema: the schema comes in the prompt, because Converse has no field for it
+//!   without a tool.
+//! - Begin with the first character of the JSON value and end with its last: models tend to add explanations and code
+//!   fences. The reader accepts a code fence anyway.
+//! - Null for an unknown value: models invent values for fields that they must fill.
+//! - The reason of a misfit follows `repair.md`: with the place and the kind of the error, the second answer usually
+//!   fits.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::error::{AskError, Misfit};
+use super::error::{ConversationError, Problem};
 use super::prompt::Prompt;
 use crate::model::schema_of;
 
@@ -16,11 +24,11 @@ const REPAIR: &str = include_str!("repair.md");
 impl Prompt {
     /// Applies the prompt, runs the conversation, and reads the final text as a `T`.
     ///
-    /// The model gets the JSON Schema of `T`, with the comments on its fields. An answer that does not fit is sent back once,
-    /// with the reason. The schema, the answers and the repair are in the conversation.
+    /// The model gets the JSON Schema of `T`, with the doc comments of its fields. An answer that does not fit goes
+    /// back to the model once, with the reason. The schema, the answers and the repair are in the conversation.
     ///
-    /// Returns [`AskError::Misfit`] if the second answer does not fit either; otherwise errors are those of
-    /// [`prompt`](Self::prompt).
+    /// Returns [`Misfit`](super::ConversationErrorKind::Misfit) if the second answer does not fit either, and the
+    /// errors of [`prompt`](Self::prompt).
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -47,19 +55,19 @@ impl Prompt {
     /// assert_eq!((outcome.intent.as_str(), outcome.is_urgent), ("complaint", true));
     /// # Ok(()) }
     /// ```
-    pub async fn prompt_for<T: DeserializeOwned + JsonSchema>(&self) -> Result<T, AskError> {
+    pub async fn prompt_for<T: DeserializeOwned + JsonSchema>(&self) -> Result<T, ConversationError> {
         let schema = schema_of::<T>().to_value();
         let answer = self.context(format!("{ANSWER}\n{schema}")).prompt().await?;
         let misfit = match read(&answer) {
-            Ok(read) => return Ok(read),
+            Ok(value) => return Ok(value),
             Err(error) => error,
         };
         let repair = self.conversation().continuation().request(format!("{REPAIR}\nThe reason: {misfit}"));
-        read(&repair.prompt().await?).map_err(|error| AskError::Misfit(Misfit::new(&error)))
+        read(&repair.prompt().await?).map_err(|error| Problem::from(&error).into())
     }
 }
 
-/// Reads an answer, within a code fence too.
+/// Reads an answer, with or without a code fence.
 fn read<T: DeserializeOwned>(answer: &str) -> Result<T, serde_json::Error> {
     let answer = answer.trim();
     let fenced = answer.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));

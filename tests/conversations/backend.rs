@@ -1,4 +1,4 @@
-//! Who is asked: conversations in memory, or a log that has all of them.
+//! [`Backend`]: where the tests run their queries, in memory or over a log.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use verbale::{Contents, LastMessage, MessageId, Role};
 /// 2025-04-16, 15:03:43.058 UTC.
 pub const START_MS: i64 = 1_744_815_823_058;
 
-/// Who answers.
+/// Where queries run.
 #[derive(Debug, Clone, Copy)]
 pub enum Backend {
     Memory,
@@ -23,16 +23,16 @@ pub enum Backend {
     DynamoDb,
 }
 
-/// Conversations, and who is asked about them.
-pub struct Asked {
+/// Conversations, and the log that queries read.
+pub struct Fixture {
     pub conversations: Conversations,
     pub clock: ManualClock,
-    /// With the directory that it is in, if it is in one.
+    /// The log, with its directory if it has one.
     log: Option<(Arc<dyn CallLog>, Option<TempDir>)>,
 }
 
 impl Backend {
-    pub async fn open(self) -> Asked {
+    pub async fn open(self) -> Fixture {
         let log: Option<(Arc<dyn CallLog>, _)> = match self {
             Self::Memory => None,
             Self::MemoryLog => Some((Arc::new(MemoryLog::new()), None)),
@@ -48,12 +48,12 @@ impl Backend {
         };
         let clock = ManualClock::new(START_MS);
         let conversations = Conversations::new().with_clock(Arc::new(clock.clone()), Arc::new(ScatteredIds::default()));
-        Asked { conversations, clock, log }
+        Fixture { conversations, clock, log }
     }
 }
 
-impl Asked {
-    /// Conversations of which only so much stays in memory, with the log for the rest.
+impl Fixture {
+    /// Returns conversations with a limit on memory, and a log.
     pub fn limited(messages: usize, log: Arc<dyn CallLog>) -> Self {
         let clock = ManualClock::new(START_MS);
         let conversations = Conversations::new()
@@ -63,19 +63,19 @@ impl Asked {
         Self { conversations, clock, log: None }
     }
 
-    /// Says something in a conversation, a moment later than what was said before.
+    /// Adds a message, one millisecond after the last one.
     pub fn say(&self, conversation: &str, role: Role, contents: impl Into<Contents>) -> MessageId {
         self.clock.advance(1);
-        self.say_at_once(conversation, role, contents)
+        self.say_now(conversation, role, contents)
     }
 
-    /// The same, at the same moment.
-    pub fn say_at_once(&self, conversation: &str, role: Role, contents: impl Into<Contents>) -> MessageId {
+    /// Adds a message, at the time of the last one.
+    pub fn say_now(&self, conversation: &str, role: Role, contents: impl Into<Contents>) -> MessageId {
         let conversation = self.conversations.get_or_create(&id(conversation));
         conversation.change(|manager| manager.add_message(role, contents).unwrap().id()).unwrap()
     }
 
-    /// The answer, which may come from the log: asked by the ids of calls and by their day, which is the same.
+    /// Runs a query. Over a log, checks that the scopes by id and by day return the same.
     pub async fn find(&self, query: &HistoryQuery) -> Result<Vec<Found>, QueryError> {
         let Some((log, _)) = &self.log else { return self.conversations.query(query) };
         let all = self.conversations.list();
@@ -89,13 +89,13 @@ impl Asked {
         Ok(by_day.found)
     }
 
-    /// The texts of the answer.
+    /// Returns the texts of the results.
     pub async fn texts(&self, query: HistoryQuery) -> Vec<String> {
         texts(&self.find(&query).await.unwrap())
     }
 }
 
-/// Writes what the log does not know yet.
+/// Writes the changes that the log does not have.
 pub async fn write(log: &dyn CallLog, conversation: &Conversation) {
     let header = CallHeader::new(conversation.id().clone(), START_MS).unwrap();
     log.open_call(&header).await.unwrap();
@@ -106,7 +106,7 @@ pub async fn write(log: &dyn CallLog, conversation: &Conversation) {
     conversation.change(|manager| manager.acknowledge(changes.receipt())).unwrap();
 }
 
-/// What was found, as conversation and first text.
+/// Returns the conversation and the first text of each result.
 pub fn texts(found: &[Found]) -> Vec<String> {
     let text = |found: &Found| {
         let first = found.message.contents().texts().next();
@@ -123,13 +123,13 @@ pub fn everything() -> HistoryQuery {
     HistoryQuery::default()
 }
 
-/// Ids in no order: neither that of time, nor that in which they are given out.
+/// Ids that are sorted neither by time nor by creation.
 #[derive(Debug, Default)]
 pub struct ScatteredIds(AtomicU64);
 
 impl IdSource for ScatteredIds {
     fn next_id(&self, _now_ms: i64) -> u128 {
-        // An odd factor: no number comes twice.
+        // An odd factor makes every number unique.
         let number = self.0.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         u128::from(number) << 32
     }
