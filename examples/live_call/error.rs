@@ -4,11 +4,12 @@ use std::error::Error;
 use std::io;
 
 use verbale::ManagerError;
-use verbale::call::{OpenError, ReplyError, SayError};
+use verbale::call::SessionError;
 use verbale::dynamodb::DynamoError;
 use verbale::embedded::EmbeddedError;
 use verbale::log::{LogError, NotAccepted};
-use verbale::model::{Failure, InvalidTool};
+use verbale::message::MessageError;
+use verbale::model::Failure;
 
 use crate::text::visible;
 
@@ -25,16 +26,12 @@ pub enum CallError {
     /// Asking again would bring the same.
     #[error("the model gives no answer: {0}")]
     Model(Failure),
-    #[error("the call does not begin")]
-    Open(#[from] OpenError),
-    #[error("nothing is said")]
-    Say(#[from] SayError),
-    #[error("there is no reply")]
-    Reply(#[from] ReplyError),
+    #[error("the call cannot go on")]
+    Session(#[from] SessionError),
     #[error("the conversation takes no more")]
     Manager(#[from] ManagerError),
     #[error("a tool is not one")]
-    Tool(#[from] InvalidTool),
+    Tool(#[from] MessageError),
     #[error(transparent)]
     Embedded(#[from] EmbeddedError),
     #[error("the log has no table")]

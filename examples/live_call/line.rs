@@ -1,6 +1,6 @@
 //! [`Line`]: the telephone line. It speaks, and reports what was played, as a player behind a speech synthesis does.
 
-use verbale::call::{CallSession, Played, ReplyEnd, SpeechId, SpokenSentences};
+use verbale::call::{CallSession, Played, Reply, ReplyEnd, SpeechId};
 use verbale::model::Failure;
 
 use crate::caller::{Act, Caller};
@@ -19,7 +19,7 @@ pub enum Speech {
     /// All of it is there.
     Fixed(SpeechId, Option<String>),
     /// It comes sentence by sentence.
-    Reply(SpokenSentences),
+    Reply(Reply),
 }
 
 /// How fast it is spoken, in bytes of text a second: about 160 words a minute.
@@ -95,7 +95,7 @@ impl Speech {
     async fn next(&mut self) -> Option<String> {
         match self {
             Self::Fixed(_, text) => text.take(),
-            Self::Reply(reply) => reply.next().await,
+            Self::Reply(reply) => reply.next_sentence().await,
         }
     }
 }

@@ -22,13 +22,13 @@ pub async fn report(
     holds: &LoggedCall,
     bedrock: Option<&FakeBedrock>,
 ) -> Result<(), CallError> {
-    call.with_manager(|manager| screen.show(format_args!("\nThe conversation\n{manager}")));
+    call.conversation().read(|manager| screen.show(format_args!("\nThe conversation\n{manager}")));
     let micro_dollars = closed.totals.cost(&Prices { turns: PRICES, summaries: PRICES });
     screen.show(format_args!("\nWhat it came to\n{}", closed.totals));
     let (dollars, rest) = (micro_dollars / 1_000_000, micro_dollars % 1_000_000);
     screen.show(format_args!("cost          {dollars}.{rest:06} $, at 1 $ a million tokens in and 5 $ out"));
 
-    let is_equal = call.with_manager(|manager| manager.records() == holds.records);
+    let is_equal = call.conversation().read(|manager| manager.records() == holds.records);
     screen.show("\nWhat DynamoDB holds");
     if let Some(call_end) = holds.header.as_ref().and_then(|header| header.call_end()) {
         let (reason, messages, summaries) = (&call_end.reason, call_end.messages, call_end.summaries);

@@ -5,6 +5,7 @@ use crate::conversation::state::Attached;
 use crate::log::CallId;
 use crate::manager::ForkError;
 use crate::message::{Contents, ForkedFrom, MessageId};
+use crate::model::NoResult;
 use crate::turn::{Host, Manager};
 
 impl Conversation {
@@ -63,11 +64,7 @@ impl Conversation {
         let fork = Self::of(id, manager).with_config(config);
         if is_live {
             // The source runs them, and the fork never will.
-            fork.with(|core| {
-                core.end_open_calls(
-                    "The conversation was forked while the tool ran; whether it acted is not known here.",
-                )
-            });
+            fork.with(|core| core.end_open_calls(&NoResult::Forked));
         }
         Ok(fork)
     }

@@ -26,7 +26,7 @@ use crate::turn::{Core, Ear, Host, Nobody, SpeechId, TurnEnd, TurnFailure, drive
 /// if the answer was cut. A tool's failure is no error, but a [result](crate::model::Tool).
 ///
 /// Dropping a run cancels the request. What the model had said stays, marked; the calls in it were
-/// [not run](crate::model::NOT_RUN). Tools that run already belong to the conversation: they come to their end, and their
+/// not run. Tools that run already belong to the conversation: they come to their end, and their
 /// results are added when they come.
 ///
 /// A run needs a tokio runtime, for its deadlines and its tools.

@@ -84,10 +84,10 @@ impl State {
         match writer.submit(&mut self.core.manager, LastMessage::Include) {
             Ok(HandedOver { records, is_full, .. }) => {
                 if records > 0 {
-                    events.push(CallEvent::HandedOver { records: count(records) });
+                    events.push(CallEvent::Submitted { records: count(records) });
                 }
                 if is_full {
-                    events.push(CallEvent::NotHandedOver);
+                    events.push(CallEvent::NotSubmitted);
                 }
             }
             Err(error) => {
@@ -95,7 +95,7 @@ impl State {
                     tracing::error!(call_id = ?writer.lease().call_id(), %error, "nothing of the call is logged any more");
                     self.not_logged = Some(error);
                 }
-                events.push(CallEvent::NotHandedOver);
+                events.push(CallEvent::NotSubmitted);
             }
         }
     }

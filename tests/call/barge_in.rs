@@ -35,8 +35,8 @@ async fn what_was_heard_is_estimated_then_reported_better_and_better() {
     let words = Played::Words("Your balance is twelve".to_owned());
     assert_eq!(call.playback_interrupted(speech, words, at_ms), Effect::Applied);
     assert_eq!(shown(&call)[1], heard("\"Your balance is twelve\" by wordTiming"));
-    assert_eq!(call.playback_interrupted(speech, played(4_000), at_ms), Effect::Ignored(Ignored::KnownBetter));
-    assert_eq!(call.playback_finished(speech, at_ms + 1), Effect::Ignored(Ignored::Interrupted));
+    assert_eq!(call.playback_interrupted(speech, played(4_000), at_ms), Effect::Ignored(Ignored::Superseded));
+    assert_eq!(call.playback_finished(speech, at_ms + 1), Effect::Ignored(Ignored::Superseded));
     assert_eq!(
         window(&call),
         [
@@ -59,7 +59,7 @@ async fn a_player_that_drops_the_rest_has_not_played_it() {
     call.playback_started(speech, start_ms);
     pass(1_000).await;
     call.caller_started_speaking(start_ms + 1_000);
-    assert_eq!(call.playback_finished(speech, start_ms + 1_020), Effect::Ignored(Ignored::Interrupted));
+    assert_eq!(call.playback_finished(speech, start_ms + 1_020), Effect::Ignored(Ignored::Superseded));
     assert!(shown(&call)[1].contains("heard \"Your balance is\" by estimate"));
     // It had ended before; the report was late.
     assert_eq!(call.playback_finished(speech, start_ms + 990), Effect::Applied);
@@ -75,7 +75,7 @@ async fn playback_began_before_the_caller_broke_in_and_is_reported_after() {
     call.caller_started_speaking(start_ms + 1_000);
     assert!(shown(&call)[1].contains("heard \"\" by estimate"));
     let played = || {
-        call.with_manager(|manager| {
+        call.conversation().read(|manager| {
             let metadata = manager.meta_messages()[1].metadata();
             [Timing::PlayStart, Timing::PlayEnd].map(|timing| metadata.timing(timing).map(|ms| ms - start_ms))
         })

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use verbale::call::{CallSession, OpenError, ReplyEnd};
+use verbale::call::{CallSession, ReplyEnd, SessionError};
 use verbale::conversation::{Conversations, EditError, EndError, HistoryQuery, Models, Prompt, PromptError, RunError};
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
 use verbale::message::{ToolName, TurnRecord};
@@ -40,7 +40,7 @@ async fn live_call_is_found_among_conversations() {
     assert_eq!((found.len(), found[0].conversation.as_str()), (1, "CA1"));
     assert_eq!(conversations.metadata(&id("CA1")).unwrap().messages, 3);
     // One owner of the turns at a time.
-    assert!(matches!(CallSession::of(&conversation).open(), Err(OpenError::InUse)));
+    assert!(matches!(CallSession::of(&conversation).open(), Err(SessionError::InUse)));
     call.close("hangup", Duration::from_secs(1)).await.unwrap();
     // The conversation outlives its call.
     assert_eq!(conversation.continuation().request("Summarise the call.").prompt().await.unwrap(), "okay");
@@ -65,7 +65,7 @@ async fn prompts_and_edits_on_a_live_call_touch_no_words() {
     assert!(matches!(conversation.finish("over", Duration::from_secs(1)).await, Err(EndError::InCall)));
     assert_eq!(shown(&call).len(), 3);
 
-    let spoken = call.with_manager(|manager| manager.meta_messages()[2].id());
+    let spoken = call.conversation().read(|manager| manager.meta_messages()[2].id());
     conversation.edit(|edit| {
         edit.set_data(&spoken, "ticket", 7).unwrap();
         assert!(edit.add_attribute(&spoken, Attribute::Hardcoded).unwrap());
@@ -93,7 +93,7 @@ async fn fork_of_a_live_call_never_runs_its_tools() {
     call.caller_said("Transfer it").unwrap();
     let reply = call.reply().unwrap();
     pass(1_000).await;
-    let last = call.with_manager(|manager| manager.meta_messages().last().unwrap().id());
+    let last = call.conversation().read(|manager| manager.meta_messages().last().unwrap().id());
     let fork = call.conversation().fork(&last, id("fork")).unwrap();
     let lines = |manager: &MessagesManager<PlainMessage>| -> Vec<String> {
         manager.meta_messages().iter().map(|message| crate::support::line(message.message())).collect()
@@ -133,21 +133,21 @@ async fn limits_leave_a_live_call_its_window_and_what_is_not_stored() {
         turn(&call, &format!("A question of some length, the number is {number}, and it needs an answer")).await;
     }
     // Nothing is stored yet: nothing leaves memory.
-    assert_eq!(call.with_manager(MessagesManager::pruned), 0);
-    assert!(call.with_manager(MessagesManager::summary_count) > 0);
+    assert_eq!(call.conversation().read(MessagesManager::pruned), 0);
+    assert!(call.conversation().read(MessagesManager::summary_count) > 0);
     tokio::spawn(task.run());
     pass(1_000).await;
     turn(&call, "And one more").await;
     pass(1_000).await;
     turn(&call, "And the last").await;
-    let (pruned, covered) = call.with_manager(|manager| (manager.pruned(), manager.last_summary().is_some()));
+    let (pruned, covered) = call.conversation().read(|manager| (manager.pruned(), manager.last_summary().is_some()));
     assert!(pruned > 0 && covered);
     // The window is whole.
     let asked: Vec<_> = crate::support::window(&call);
     assert!(asked.len() >= 4, "{asked:?}");
     call.close("hangup", Duration::from_secs(10)).await.unwrap();
     let whole = MessagesManager::<PlainMessage>::restore(log.read_call(&id("CA1")).await.unwrap().records).unwrap();
-    assert!(call.with_manager(|manager| manager.messages().eq(whole.messages())));
+    assert!(call.conversation().read(|manager| manager.messages().eq(whole.messages())));
 }
 
 #[tokio::test(start_paused = true)]
@@ -162,7 +162,7 @@ async fn each_reply_is_logged_with_what_happened() {
     let call = builder(&model).tool(slow("transfer")).open().unwrap();
     turn(&call, "Transfer it").await;
     let records = |call: &CallSession| -> Vec<(Role, TurnRecord)> {
-        call.with_manager(|manager| {
+        call.conversation().read(|manager| {
             let all = manager.meta_messages().iter().map(PlainMessage::message);
             all.filter_map(|message| Some((message.role(), message.metadata().turn()?.clone()))).collect()
         })
@@ -203,21 +203,21 @@ async fn each_reply_is_logged_with_what_happened() {
     conversations.insert(call.conversation()).unwrap();
     let ends = |end: &str| conversations.query(&HistoryQuery::default().with_turn_end(end)).unwrap().len();
     assert_eq!([ends("complete"), ends("cut"), ends("interrupted"), ends("failed")], [1, 1, 1, 0]);
-    let print = call.with_manager(|manager| manager.to_string());
+    let print = call.conversation().read(|manager| manager.to_string());
     let shown: Vec<_> = print.lines().filter_map(|line| line.split_once("turn={")?.1.split_once('}')).collect();
     let shown: Vec<_> = shown.into_iter().map(|(turn, _)| turn).collect();
     assert!(shown[0].starts_with("complete, default end 300 ms failed: cut, default first token "), "{shown:?}");
     assert!(shown[1].starts_with("cut maxTokens, default first token 100 ms end 100 ms tokens "), "{shown:?}");
     assert_eq!(shown[2], "interrupted, default");
     // It restores, and it is in the record's JSON.
-    let (json, restored) = call.with_manager(|manager| {
+    let (json, restored) = call.conversation().read(|manager| {
         let records = manager.records();
         let json = serde_json::to_value(&records[3]).unwrap();
         (json, MessagesManager::<PlainMessage>::restore(records).unwrap())
     });
     assert_eq!(json["metadata"]["turn"]["requests"][1]["usage"]["output"], 10);
-    assert!(call.with_manager(|manager| *manager == restored));
-    assert_eq!(call.totals().turns, 3);
+    assert!(call.conversation().read(|manager| *manager == restored));
+    assert_eq!(call.conversation().totals().turns, 3);
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 use verbale::Value;
-use verbale::call::{
-    CallSession, CallSettings, Effect, Ignored, Playback, Played, ReplyEnd, ReplyError, SayError, Utterance,
-};
+use verbale::call::{CallSession, CallSettings, Effect, Ignored, Played, ReplyEnd, SessionError, Utterance};
 use verbale::conversation::{CallEvent, Observer};
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
 use verbale::model::{Failure, Generation, Model, ModelRequest, StopReason, Tool, ToolContext, ToolError, ToolSpec};
@@ -51,12 +49,12 @@ impl Observer for Clumsy {
 async fn what_is_read_late_ends_where_the_caller_broke_in() {
     let call = call(&Scripted::new([all_at_once(), all_at_once()]));
     call.caller_said("My balance?").unwrap();
-    let mut sentences = call.reply().unwrap().sentences();
-    assert_eq!(sentences.next().await.as_deref(), Some("Your balance is twelve euros and fifty cents. "));
+    let mut sentences = call.reply().unwrap();
+    assert_eq!(sentences.next_sentence().await.as_deref(), Some("Your balance is twelve euros and fifty cents. "));
     // All of it is generated; the second sentence is read when the first was played.
     pass(1_000).await;
     call.caller_started_speaking(call.now_ms());
-    assert_eq!(sentences.next().await, None);
+    assert_eq!(sentences.next_sentence().await, None);
     assert_eq!(sentences.end(), Some(&ReplyEnd::Interrupted));
 
     call.caller_said("Again?").unwrap();
@@ -89,8 +87,8 @@ async fn nothing_is_begun_while_a_call_is_closed() {
         pass(500).await;
         assert_eq!(call.caller_said("Hello?"), Ok(Effect::Ignored(Ignored::Closed)));
         assert_eq!(call.caller_started_speaking(call.now_ms()), Effect::Ignored(Ignored::Closed));
-        assert_eq!(call.reply().unwrap_err(), ReplyError::Closed);
-        assert_eq!(call.say("Hello?").unwrap_err(), SayError::Closed);
+        assert_eq!(call.reply().unwrap_err(), SessionError::Closed);
+        assert_eq!(call.say("Hello?").unwrap_err(), SessionError::Closed);
         assert!(!call.is_answerable());
     });
     assert!(closed.unwrap().unstored.is_empty());
@@ -98,7 +96,7 @@ async fn nothing_is_begun_while_a_call_is_closed() {
     pass(10_000).await;
     assert_eq!(shown(&call).last().unwrap(), "user result(c1: done)");
     let logged = log.read_call(&id).await.unwrap().records;
-    assert_eq!(logged, call.with_manager(verbale::MessagesManager::records));
+    assert_eq!(logged, call.conversation().read(verbale::MessagesManager::records));
 }
 
 #[tokio::test(start_paused = true)]
@@ -118,7 +116,7 @@ async fn a_close_that_is_given_up_can_be_made_again_and_loses_nothing() {
     let _reply = call.reply().unwrap();
     pass(500).await;
     assert!(timeout(Duration::from_secs(1), call.close("hangup", Duration::MAX)).await.is_err());
-    assert_eq!(call.open_tool_calls().len(), 1);
+    assert_eq!(call.conversation().open_tool_calls().len(), 1);
     drop(call);
     assert!(writer.flush(Duration::from_secs(5)).await.is_empty());
     assert_eq!(log.read_call(&id).await.unwrap().records.len(), 3);
@@ -133,7 +131,7 @@ async fn a_panic_of_the_model_is_an_apology() {
     let (text, end) = timeout(Duration::from_secs(60), read(call.reply().unwrap())).await.unwrap();
     assert!(text.contains("sorry"), "{text}");
     assert_eq!(end, ReplyEnd::Apologised(None));
-    assert_eq!(call.totals().apologies, 1);
+    assert_eq!(call.conversation().totals().apologies, 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -205,7 +203,11 @@ async fn a_model_that_calls_tools_for_ever_is_stopped() {
     assert!(text.contains("sorry") && end == ReplyEnd::Apologised(None), "{end:?}");
     // The last request offered no tool; what it called all the same has an outcome.
     assert!(model.requests()[2].tools.is_empty());
-    assert!(call.open_tool_calls().is_empty() && shown(&call)[6].contains("c1-3: NotRun"), "{:?}", shown(&call));
+    assert!(
+        call.conversation().open_tool_calls().is_empty() && shown(&call)[6].contains("c1-3: NotRun"),
+        "{:?}",
+        shown(&call)
+    );
     assert_eq!(runs.load(Ordering::SeqCst), 2);
 }
 
@@ -222,7 +224,7 @@ async fn playback_that_ends_before_the_model_does_is_known() {
     read(reply).await;
     call.caller_started_speaking(call.now_ms());
     assert_eq!(shown(&call)[1], "assistant \"It is done.\"");
-    assert_eq!(call.totals().barge_ins, 0);
+    assert_eq!(call.conversation().totals().barge_ins, 0);
     // The caller breaks in before the end: all that was said was heard.
     call.caller_said("Well").unwrap();
     let reply = call.reply().unwrap();
@@ -311,14 +313,14 @@ async fn that_the_caller_started_to_speak_may_come_behind_the_words() {
 #[tokio::test(start_paused = true)]
 async fn who_hears_nothing_is_not_broken_in_upon() {
     let call = call(&Scripted::new([words("I am fine."), words("I am fine.")]));
-    assert!(matches!(call.say(" \n").unwrap_err(), SayError::Manager(_)));
+    assert!(matches!(call.say(" \n").unwrap_err(), SessionError::Manager(_)));
     call.caller_said("How are you?").unwrap();
     drop(call.reply().unwrap());
     call.caller_said("Hello?").unwrap();
-    assert_eq!(call.totals().barge_ins, 0);
+    assert_eq!(call.conversation().totals().barge_ins, 0);
     read(call.reply().unwrap()).await;
     call.caller_started_speaking(call.now_ms());
-    assert_eq!(call.totals().barge_ins, 1);
+    assert_eq!(call.conversation().totals().barge_ins, 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -379,7 +381,7 @@ async fn what_was_said_and_done_is_logged_before_it_is_answered() {
     let _reply = call.reply().unwrap();
     pass(1_000).await;
     let records = log.read_call(&id).await.unwrap().records;
-    assert_eq!(records, call.with_manager(verbale::MessagesManager::records));
+    assert_eq!(records, call.conversation().read(verbale::MessagesManager::records));
     assert_eq!(records.len(), 3);
 }
 
@@ -388,22 +390,22 @@ async fn an_apology_ends_the_wait_and_is_a_sentence_of_its_own() {
     let call = call(&Scripted::new([vec![Step::Hang], vec![Step::Say("Your balance is"), Step::Fail(Failure::Cut)]]));
     call.caller_said("My balance?").unwrap();
     read(call.reply().unwrap()).await;
-    assert_eq!(call.totals().response_gaps.spread().map(|spread| spread.max_ms), Some(8_000));
+    assert_eq!(call.conversation().totals().response_gaps.spread().map(|spread| spread.max_ms), Some(8_000));
     call.caller_said("My balance?").unwrap();
-    let mut sentences = call.reply().unwrap().sentences();
+    let mut sentences = call.reply().unwrap();
     let mut spoken = Vec::new();
-    while let Some(sentence) = sentences.next().await {
+    while let Some(sentence) = sentences.next_sentence().await {
         spoken.push(sentence.trim().to_owned());
     }
     let apology = ["I am sorry, something went wrong.", "Could you say that again, please?"];
     assert_eq!(spoken, ["Your balance is", apology[0], apology[1]]);
-    assert_eq!(call.totals().response_gaps.spread().map(|spread| spread.count), Some(2));
+    assert_eq!(call.conversation().totals().response_gaps.spread().map(|spread| spread.count), Some(2));
 }
 
 #[tokio::test(start_paused = true)]
 async fn playback_that_is_not_reported_was_heard_once_it_is_complete() {
     let mut settings = CallSettings::default();
-    settings.playback = Playback::Unreported;
+    settings.reports_playback = false;
     let model = Scripted::new([calls("One moment. ", "c1", "quick"), words("It is done."), words("Yes.")]);
     let call = builder(&model).tool(Tool::raw(spec("quick"), quick)).settings(settings).open().unwrap();
     call.caller_said("Transfer it").unwrap();
@@ -412,7 +414,7 @@ async fn playback_that_is_not_reported_was_heard_once_it_is_complete() {
     read(call.reply().unwrap()).await;
     assert_eq!(window(&call)[3], "assistant \"It is done.\"");
     assert_eq!(model.requests()[2].memory, None);
-    assert_eq!(call.totals().barge_ins, 0);
+    assert_eq!(call.conversation().totals().barge_ins, 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -424,7 +426,7 @@ async fn playback_that_began_before_a_report_of_its_end_is_estimated_anew() {
     assert!(shown(&call)[1].contains("heard \"\" by estimate"));
     call.playback_started(speech, start_ms);
     assert!(shown(&call)[1].contains("heard \"Your balance is\" by estimate"));
-    assert_eq!(call.totals().heard_bytes(), 15);
+    assert_eq!(call.conversation().totals().heard_bytes(), 15);
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use verbale::MessageWrapper;
 use verbale::Timing;
-use verbale::call::{Effect, Ignored, Played, ReplyEnd, ReplyError, ReplyEvent, SayError, Utterance};
+use verbale::call::{Effect, Ignored, Played, ReplyEnd, ReplyEvent, SessionError, Utterance};
 use verbale::model::{StopReason, Tool};
 
 use crate::support::{START_MS, Scripted, Step, answer, builder, call, pass, read, shown, turn, window, words};
@@ -27,7 +27,7 @@ async fn a_turn_has_all_its_times() {
         ["system \"You answer the phone.\"", "user \"How are you?\"", "assistant \"I am fine, and you?\""]
     );
     let times = |index: usize| {
-        call.with_manager(|manager| {
+        call.conversation().read(|manager| {
             let all = manager.meta_messages()[index].metadata().timings().map(|(timing, ms)| (timing, ms - START_MS));
             all.filter(|(timing, _)| *timing != Timing::Creation).collect::<Vec<_>>()
         })
@@ -119,7 +119,7 @@ async fn doubtful_part_stays_doubtful_when_a_clear_one_follows() {
     call.caller_said(Utterance::new("mumble").with_confidence(0.2).with_times(start_ms, start_ms + 400)).unwrap();
     call.caller_said(Utterance::new("my").with_confidence(0.93).with_times(start_ms + 900, start_ms + 999)).unwrap();
     assert_eq!(read(call.reply().unwrap()).await.1, ReplyEnd::AskedToRepeat);
-    call.with_manager(|manager| {
+    call.conversation().read(|manager| {
         let record = serde_json::to_value(&manager.records()[0]).unwrap();
         let part = |index: usize| {
             let part = &record["metadata"]["parts"][index];
@@ -139,15 +139,15 @@ async fn doubtful_part_stays_doubtful_when_a_clear_one_follows() {
 async fn a_reply_is_asked_for() {
     let model = Scripted::new([words("Good.")]);
     let call = call(&model);
-    assert_eq!(call.reply().unwrap_err(), ReplyError::NothingToAnswer);
+    assert_eq!(call.reply().unwrap_err(), SessionError::NothingToAnswer);
     call.say("Hello!").unwrap();
-    assert_eq!(call.reply().unwrap_err(), ReplyError::NothingToAnswer);
+    assert_eq!(call.reply().unwrap_err(), SessionError::NothingToAnswer);
     call.caller_said("Hi").unwrap();
     let reply = call.reply().unwrap();
-    assert_eq!(call.reply().unwrap_err(), ReplyError::InProgress);
-    assert_eq!(call.say("Hm").unwrap_err(), SayError::InProgress);
+    assert_eq!(call.reply().unwrap_err(), SessionError::InProgress);
+    assert_eq!(call.say("Hm").unwrap_err(), SessionError::InProgress);
     read(reply).await;
-    assert_eq!(call.reply().unwrap_err(), ReplyError::NothingToAnswer);
+    assert_eq!(call.reply().unwrap_err(), SessionError::NothingToAnswer);
 }
 
 #[tokio::test(start_paused = true)]
@@ -161,7 +161,7 @@ async fn a_sentence_to_fill_the_time_is_no_answer() {
     assert_eq!(shown(&call)[1], "assistant \"One moment.\" \"Good.\" hardcoded");
     let asked: Vec<String> = model.requests()[0].messages.iter().map(crate::support::line).collect();
     assert_eq!(asked, ["user \"How are you?\"", "assistant \"One moment.\" hardcoded", "user \"...\""]);
-    assert_eq!(call.reply().unwrap_err(), ReplyError::NothingToAnswer);
+    assert_eq!(call.reply().unwrap_err(), SessionError::NothingToAnswer);
 }
 
 #[tokio::test(start_paused = true)]
@@ -192,7 +192,7 @@ async fn playback_is_reported() {
     read(reply).await;
     assert_eq!(call.playback_finished(speech, now_ms + 900), Effect::Applied);
     assert_eq!(call.playback_finished(speech, now_ms + 900), Effect::Ignored(Ignored::Repeated));
-    assert_eq!(call.playback_interrupted(speech, Played::Unknown, now_ms + 950), Effect::Ignored(Ignored::Finished));
+    assert_eq!(call.playback_interrupted(speech, Played::Unknown, now_ms + 950), Effect::Ignored(Ignored::Superseded));
     let other = {
         let other = crate::support::call(&Scripted::default());
         other.say("a").unwrap();
@@ -224,8 +224,8 @@ async fn nothing_happens_in_a_closed_call() {
     assert_eq!(call.playback_started(speech, 1), ignored);
     assert_eq!(call.playback_finished(speech, 1), ignored);
     assert_eq!(call.playback_interrupted(speech, Played::Unknown, 1), ignored);
-    assert_eq!(call.reply().unwrap_err(), ReplyError::Closed);
-    assert_eq!(call.say("Hm").unwrap_err(), SayError::Closed);
+    assert_eq!(call.reply().unwrap_err(), SessionError::Closed);
+    assert_eq!(call.say("Hm").unwrap_err(), SessionError::Closed);
     call.close("hangup", Duration::from_secs(1)).await.unwrap();
     assert_eq!(shown(&call), before);
 }
@@ -251,7 +251,7 @@ async fn a_report_may_come_when_a_summary_covers_the_message() {
         turn(&call, "I would like to know what became of my last order, please.").await;
     }
     assert!(shown(&call)[2..].iter().any(|line| line.starts_with("summary")), "{:?}", shown(&call));
-    let revision = || call.with_manager(|manager| manager.meta_messages()[1].message().revision());
+    let revision = || call.conversation().read(|manager| manager.meta_messages()[1].message().revision());
     let (before, seen) = (revision(), window(&call));
     let words = Played::Words("Your order was sent".to_owned());
     assert_eq!(call.playback_interrupted(speech, words, call.now_ms()), Effect::Applied);

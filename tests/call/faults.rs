@@ -151,7 +151,7 @@ async fn a_fault_in_the_summary() {
         assert!(summaries.counters().requests > 0, "{fault}");
         let summaries = shown(&call).iter().filter(|line| line.starts_with("summary")).count();
         assert!(summaries > 1, "{fault}");
-        assert!(call.with_manager(|manager| manager.messages().count()) < 12, "{fault}");
+        assert!(call.conversation().read(|manager| manager.messages().count()) < 12, "{fault}");
         assert_eq!(turns.counters().refused, 0, "{fault}");
     }
 }
@@ -189,6 +189,6 @@ async fn a_call_with_tools_and_summaries_is_valid_throughout() {
     }
     assert_eq!((turns.counters().refused, summaries.counters().refused), (0, 0));
     assert!(summaries.counters().requests > 2);
-    let totals = call.totals();
+    let totals = call.conversation().totals();
     assert!(totals.usage.cache_read_tokens > 0 && totals.summary_usage.input_tokens > 0, "{totals}");
 }

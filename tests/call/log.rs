@@ -26,7 +26,7 @@ fn open(model: &Scripted, writer: &LogWriter) -> CallSession {
 }
 
 fn records(call: &CallSession) -> Vec<Record> {
-    call.with_manager(MessagesManager::records)
+    call.conversation().read(MessagesManager::records)
 }
 
 #[tokio::test(start_paused = true)]

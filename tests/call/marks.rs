@@ -16,7 +16,7 @@ fn all_at_once() -> Vec<Step> {
 async fn that_the_caller_speaks_ends_with_the_words() {
     let call = call(&Scripted::default());
     let start_of = |index: usize| {
-        call.with_manager(|manager| manager.meta_messages()[index].metadata().timing(Timing::ListenStart))
+        call.conversation().read(|manager| manager.meta_messages()[index].metadata().timing(Timing::ListenStart))
     };
     call.caller_started_speaking(START_MS);
     turn(&call, "Hello").await;
@@ -42,12 +42,12 @@ async fn what_was_heard_ends_where_the_words_began() {
     pass(2_500).await;
     call.caller_said(Utterance::new("Stop").with_times(start_ms + 1_000, start_ms + 1_500)).unwrap();
     assert!(shown(&call)[1].contains("heard \"Your balance is\" by estimate"), "{:?}", shown(&call));
-    let end_ms = call.with_manager(|manager| manager.meta_messages()[1].metadata().timing(Timing::PlayEnd));
+    let end_ms = call.conversation().read(|manager| manager.meta_messages()[1].metadata().timing(Timing::PlayEnd));
     assert_eq!(end_ms, Some(start_ms + 1_000));
     // What the player has reported is not taken back by an end.
     let words = Played::Words("Your balance".to_owned());
     assert_eq!(call.playback_interrupted(speech, words, start_ms + 1_000), Effect::Applied);
-    assert_eq!(call.playback_finished(speech, start_ms + 900), Effect::Ignored(Ignored::Interrupted));
+    assert_eq!(call.playback_finished(speech, start_ms + 900), Effect::Ignored(Ignored::Superseded));
 }
 
 #[tokio::test(start_paused = true)]

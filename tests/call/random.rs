@@ -209,7 +209,7 @@ async fn sequence(seed: u64) {
                 Err(_) => break,
             }
         }
-        call.with_manager(|manager| {
+        call.conversation().read(|manager| {
             let window: Vec<Message> = manager.messages().map(|wrapper| wrapper.message().clone()).collect();
             check_valid(&window);
         });
@@ -228,8 +228,8 @@ async fn sequence(seed: u64) {
         let (closed, ()) = tokio::join!(call.close("hangup", Duration::from_secs(10)), others);
         let closed = closed.unwrap();
         assert!(closed.unstored.is_empty() && closed.not_accepted.is_none(), "{closed:?}");
-        all = call.with_manager(|manager| manager.meta_messages().iter().map(|w| w.message().clone()).collect());
-        assert_eq!(log.read_call(&id).await.unwrap().records, call.with_manager(MessagesManager::records));
+        all = call.conversation().read(|manager| manager.meta_messages().iter().map(|w| w.message().clone()).collect());
+        assert_eq!(log.read_call(&id).await.unwrap().records, call.conversation().read(MessagesManager::records));
     } else {
         drop(call);
         assert!(writer.flush(Duration::from_secs(10)).await.is_empty());
@@ -240,8 +240,8 @@ async fn sequence(seed: u64) {
         read(call.reply().unwrap()).await;
         let closed = call.close("hangup", Duration::from_secs(10)).await.unwrap();
         assert!(closed.unstored.is_empty() && closed.not_accepted.is_none(), "{closed:?}");
-        assert_eq!(log.read_call(&id).await.unwrap().records, call.with_manager(MessagesManager::records));
-        all = call.with_manager(|manager| manager.meta_messages().iter().map(|w| w.message().clone()).collect());
+        assert_eq!(log.read_call(&id).await.unwrap().records, call.conversation().read(MessagesManager::records));
+        all = call.conversation().read(|manager| manager.meta_messages().iter().map(|w| w.message().clone()).collect());
     }
     drop(replies);
     check_nothing_is_lost(&all, &said, spoken.values());

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use tokio::time::Instant;
-use verbale::call::{CallSession, CallSettings, Playback};
+use verbale::call::{CallSession, CallSettings};
 use verbale::clock::SequentialIds;
 use verbale::conversation::{Config, Conversation, Models};
 use verbale::log::CallId;
@@ -86,7 +86,7 @@ async fn in_a_call(answers: &[Vec<Step>], turns: usize) -> (Vec<String>, usize) 
     let model = Scripted::new(answers.to_vec());
     let mut settings = CallSettings::default();
     // Blank: nothing is added that a run has not.
-    (settings.apology, settings.playback) = (" ".into(), Playback::Unreported);
+    (settings.apology, settings.reports_playback) = (" ".into(), false);
     let clock = Arc::new(TokioClock(Instant::now()));
     let call = CallSession::with_model(model.clone())
         .clock(clock, Arc::new(SequentialIds::default()))
@@ -99,7 +99,7 @@ async fn in_a_call(answers: &[Vec<Step>], turns: usize) -> (Vec<String>, usize) 
         read(call.reply().unwrap()).await;
         pass(20_000).await;
     }
-    let left = (call.with_manager(records), model.requests().len());
+    let left = (call.conversation().read(records), model.requests().len());
     call.close("hangup", Duration::from_secs(1)).await.unwrap();
     left
 }

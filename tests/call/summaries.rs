@@ -169,7 +169,7 @@ async fn while_it_rests_it_is_left_alone() {
     turns(&call, 40).await;
     assert_eq!(scribe.begun(), 1);
     assert!(summaries(&call).len() > 5);
-    assert!(call.with_manager(|manager| manager.messages().count()) <= 8);
+    assert!(call.conversation().read(|manager| manager.messages().count()) <= 8);
 }
 
 #[tokio::test(start_paused = true)]
@@ -183,7 +183,7 @@ async fn a_summary_that_saves_too_little_is_skipped() {
     turns(&call, 4).await;
     pass(1).await;
     assert_eq!((scribe.begun(), summaries(&call).len()), (1, 0));
-    assert_eq!(call.totals().summaries_skipped, 1);
+    assert_eq!(call.conversation().totals().summaries_skipped, 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -217,7 +217,7 @@ async fn the_window_has_a_limit_whatever_becomes_of_summaries() {
     };
     assert!(largest(&model) < 1_600, "{}", largest(&model));
     assert!(!summaries(&call).is_empty());
-    assert_eq!(call.totals().summaries_replaced as usize, summaries(&call).len());
+    assert_eq!(call.conversation().totals().summaries_replaced as usize, summaries(&call).len());
 
     // An open call holds back every summary.
     let hangs = |_: verbale::Value, _: verbale::model::ToolContext| std::future::pending();

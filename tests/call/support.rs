@@ -205,12 +205,12 @@ pub async fn turn(call: &CallSession, said: &str) -> (String, SpeechId) {
 
 /// The conversation, a line a message: who, what was heard of it, its marks.
 pub fn shown(call: &CallSession) -> Vec<String> {
-    call.with_manager(|manager| manager.meta_messages().iter().map(|wrapper| line(wrapper.message())).collect())
+    call.conversation().read(|manager| manager.meta_messages().iter().map(|wrapper| line(wrapper.message())).collect())
 }
 
 /// What the model would get now.
 pub fn window(call: &CallSession) -> Vec<String> {
-    call.with_manager(|manager| manager.messages().map(|wrapper| line(wrapper.message())).collect())
+    call.conversation().read(|manager| manager.messages().map(|wrapper| line(wrapper.message())).collect())
 }
 
 pub fn line(message: &verbale::Message) -> String {

@@ -26,7 +26,7 @@ async fn an_observer_and_a_tool_may_ask_the_session() {
     impl Observer for Asks {
         fn observe(&self, event: &CallEvent) {
             if let Some(call) = self.0.get().and_then(std::sync::Weak::upgrade) {
-                call.totals();
+                call.conversation().totals();
                 call.is_answerable();
                 // In the middle of a tool's turn.
                 if matches!(event, CallEvent::ToolCalled { .. }) {
@@ -42,7 +42,7 @@ async fn an_observer_and_a_tool_may_ask_the_session() {
     let tool = move |_: Value, _: ToolContext| {
         let call = seen.0.get().and_then(std::sync::Weak::upgrade);
         async move {
-            let open = call.map(|call| call.open_tool_calls().len());
+            let open = call.map(|call| call.conversation().open_tool_calls().len());
             Ok(vec![format!("{open:?} open").into()])
         }
     };

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use verbale::call::{Effect, Ignored, ReplyEnd, ReplyEvent};
+use verbale::conversation::ResultRefused;
 use verbale::message::{Outcome, ToolCallId, ToolName, ToolResult};
 use verbale::model::{StopReason, Tool, ToolContext, ToolError, ToolSpec};
 use verbale::{MessageWrapper, Timing, Value};
@@ -50,7 +51,7 @@ async fn a_tool_runs_and_the_model_is_asked_again() {
     call.playback_started(speech, now_ms);
     call.playback_finished(speech, now_ms + 2_700);
     let played = |index: usize| {
-        call.with_manager(|manager| {
+        call.conversation().read(|manager| {
             let metadata = manager.meta_messages()[index].metadata().clone();
             [Timing::PlayStart, Timing::PlayEnd].map(|timing| metadata.timing(timing).unwrap() - now_ms)
         })
@@ -60,10 +61,10 @@ async fn a_tool_runs_and_the_model_is_asked_again() {
     assert_eq!((requests.len(), requests[0].tools.len(), requests[1].messages.len()), (2, 1, 3));
     // The tool took 300 ms, and the model 200 ms from when it was asked again.
     let started = |index: usize| {
-        call.with_manager(|manager| manager.meta_messages()[index].metadata().timing(Timing::LlmStart).unwrap())
+        call.conversation().read(|manager| manager.meta_messages()[index].metadata().timing(Timing::LlmStart).unwrap())
     };
     assert_eq!(started(3) - started(1), 400);
-    assert_eq!(call.totals().first_tokens.spread().map(|spread| spread.max_ms), Some(200));
+    assert_eq!(call.conversation().totals().first_tokens.spread().map(|spread| spread.max_ms), Some(200));
     assert_eq!(model.cancelled(), 0);
 }
 
@@ -74,11 +75,17 @@ async fn the_service_runs_a_tool() {
     call.caller_said("Transfer it").unwrap();
     let mut reply = call.reply().unwrap();
     let Some(ReplyEvent::ToolCalled(tool_call)) = reply.next().await else { panic!("no call") };
-    assert_eq!(call.open_tool_calls(), [tool_call]);
-    assert_eq!(call.tool_result(result("c1", "other")), Effect::Ignored(Ignored::OtherTool));
-    assert_eq!(call.tool_result(result("c2", "transfer")), Effect::Ignored(Ignored::UnknownToolCall));
+    assert_eq!(call.conversation().open_tool_calls(), [tool_call]);
+    assert_eq!(call.tool_result(result("c1", "other")), Effect::Ignored(Ignored::ToolResult(ResultRefused::OtherTool)));
+    assert_eq!(
+        call.tool_result(result("c2", "transfer")),
+        Effect::Ignored(Ignored::ToolResult(ResultRefused::UnknownCall))
+    );
     assert_eq!(call.tool_result(result("c1", "transfer")), Effect::Applied);
-    assert_eq!(call.tool_result(result("c1", "transfer")), Effect::Ignored(Ignored::SecondResult));
+    assert_eq!(
+        call.tool_result(result("c1", "transfer")),
+        Effect::Ignored(Ignored::ToolResult(ResultRefused::SecondResult))
+    );
     assert_eq!(read(reply).await.0, "It is done.");
 }
 
@@ -112,7 +119,10 @@ async fn a_tool_that_fails_is_told_to_the_model() {
     for outcome in ["c1: OutcomeUnknown", "c2: OutcomeUnknown", "c3: NotFound", "c4: NotRun", "c5: OutcomeUnknown"] {
         assert!(results.contains(outcome), "{outcome} in {results}");
     }
-    assert_eq!(call.tool_result(result("c5", "external")), Effect::Ignored(Ignored::SecondResult));
+    assert_eq!(
+        call.tool_result(result("c5", "external")),
+        Effect::Ignored(Ignored::ToolResult(ResultRefused::SecondResult))
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -119,7 +119,7 @@ fn said(call: &CallSession) -> Vec<Said> {
     let spoken = |message: &&PlainMessage| {
         matches!(message.role(), Role::User | Role::Assistant) && !message.message().is_fake()
     };
-    call.with_manager(|manager| {
+    call.conversation().read(|manager| {
         let messages = manager.meta_messages().iter().filter(spoken);
         let contents = messages.flat_map(|message| message.contents().iter().map(|content| (message.role(), content)));
         contents.map(|(role, content)| Said::of(role, content)).collect()
@@ -129,9 +129,9 @@ fn said(call: &CallSession) -> Vec<Said> {
 /// The table holds what the manager holds, and another process would go on with the same window.
 async fn check_log(name: &str, call: &CallSession, log: &DynamoLog, call_id: &CallId) {
     let logged = log.read_call(call_id).await.unwrap();
-    assert_eq!(logged.records, call.with_manager(MessagesManager::records), "{name}");
+    assert_eq!(logged.records, call.conversation().read(MessagesManager::records), "{name}");
     let restored = MessagesManager::<PlainMessage>::restore(logged.records).unwrap();
-    call.with_manager(|manager| {
+    call.conversation().read(|manager| {
         assert_eq!(restored.meta_messages(), manager.meta_messages(), "{name}");
         assert!(restored.messages().eq(manager.messages()), "{name}");
         let summary = manager.last_summary().unwrap();

@@ -41,7 +41,7 @@ pub fn check(recording: &Recording, call: &CallSession, requests: &[Arc<Received
 
 /// The ids of the calls in the conversation, in their order: each once, and each with a result.
 fn ids(call: &CallSession) -> Vec<String> {
-    call.with_manager(|manager| {
+    call.conversation().read(|manager| {
         let contents = || manager.meta_messages().iter().flat_map(|message| message.contents().iter());
         let calls: Vec<_> =
             contents().filter_map(|content| content.as_tool_call()).map(|call| call.id().to_string()).collect();

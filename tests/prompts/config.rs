@@ -156,7 +156,7 @@ fn two_tools_of_one_name_contradict_each_other_in_one_prompt_only() {
     let other = || Tool::new("get_weather", "The weather of today.", |_: Place, _| async { Ok("?") }).unwrap();
     let llm = llm(&FakeBedrock::new());
     let (error, key) = refused(&llm.tools([weather(), other()]));
-    assert_eq!((error, key.as_str()), (ConfigError::TwoTools { name: weather().name().clone() }, "tools"));
+    assert_eq!((error, key.as_str()), (ConfigError::TwoTools { name: weather().spec().name.clone() }, "tools"));
     llm.tools([weather(), weather()]).apply().unwrap();
     let ring = Tool::new("ring", "Rings.", |_: Place, _| async { Ok(()) }).unwrap();
     llm.tools([ring, other()]).apply().unwrap();

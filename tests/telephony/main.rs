@@ -31,7 +31,7 @@ fn call() -> CallSession {
 
 /// What was heard of the last that the assistant said, where it was cut off.
 fn heard(call: &CallSession) -> Option<String> {
-    call.with_manager(|manager| {
+    call.conversation().read(|manager| {
         let last = manager.meta_messages().iter().rfind(|message| message.role() == Role::Assistant)?.message();
         last.heard()?;
         Some(last.heard_contents().texts().map(|text| text.as_str()).collect())
@@ -60,7 +60,7 @@ mod media_streams {
         assert_eq!(on_speech(&call, &mut now, "MZ1"), Some(json!({"event": "clear", "streamSid": "MZ1"})));
         assert_eq!(heard(&call).as_deref(), Some("One two."));
         on_mark(&call, &mut now, &back(speech, 1));
-        assert_eq!(call.playback_finished(speech, call.now_ms()), Effect::Ignored(Ignored::Interrupted));
+        assert_eq!(call.playback_finished(speech, call.now_ms()), Effect::Ignored(Ignored::Superseded));
         assert_eq!(heard(&call).as_deref(), Some("One two."));
         assert_eq!(on_speech(&call, &mut now, "MZ1"), None);
 
@@ -100,13 +100,13 @@ mod conversation_relay {
         let mut spoken = Some(call.say("Good morning.").unwrap());
         let prompt = json!({"type": "prompt", "voicePrompt": "Are you there?", "lang": "en-US", "last": true});
         let mut reply = on_message(&call, &mut spoken, &prompt).unwrap().unwrap();
-        assert_eq!((heard(&call), call.totals().barge_ins), (None, 0));
+        assert_eq!((heard(&call), call.conversation().totals().barge_ins), (None, 0));
         while reply.next().await.is_some() {}
 
         let interrupt =
             json!({"type": "interrupt", "utteranceUntilInterrupt": "Yes, I", "durationUntilInterruptMs": "460"});
         assert!(on_message(&call, &mut spoken, &interrupt).unwrap().is_none());
-        assert_eq!((heard(&call).as_deref(), call.totals().barge_ins), (Some("Yes, I"), 1));
+        assert_eq!((heard(&call).as_deref(), call.conversation().totals().barge_ins), (Some("Yes, I"), 1));
         for nothing in [json!({"type": "prompt", "voicePrompt": "And", "last": false}), json!({"type": "setup"})] {
             assert!(on_message(&call, &mut spoken, &nothing).unwrap().is_none());
         }
@@ -171,6 +171,6 @@ mod amazon_connect {
             "messages": [{"contentType": "PlainText", "content": "Yes, I am here."}],
         });
         assert_eq!(on_turn(&call, &event).await.unwrap(), answer);
-        assert!(call.with_manager(|manager| manager.to_string().contains("confidence=0.75")));
+        assert!(call.conversation().read(|manager| manager.to_string().contains("confidence=0.75")));
     }
 }

@@ -82,11 +82,19 @@ impl Setting {
             PROVIDER => Self::Provider(name(PROVIDER, value)?),
             MODEL => Self::Model(name(MODEL, value)?),
             MAX_TOOL_ROUNDS => Self::MaxToolRounds(whole_u32(MAX_TOOL_ROUNDS, value)?),
-            TEMPERATURE => Self::Inference(Inference::default().with_temperature(share(TEMPERATURE, value)?)),
-            TOP_P => Self::Inference(Inference::default().with_top_p(share(TOP_P, value)?)),
-            MAX_TOKENS => Self::Inference(Inference::default().with_max_tokens(whole_u32(MAX_TOKENS, value)?)),
-            STOP_SEQUENCES => Self::Inference(Inference::default().with_stop_sequences(texts(STOP_SEQUENCES, value)?)),
-            MODEL_FIELDS => Self::Inference(Inference::default().with_model_fields(map(MODEL_FIELDS, value)?)),
+            TEMPERATURE => {
+                Self::Inference(Inference { temperature: Some(share(TEMPERATURE, value)?), ..Inference::default() })
+            }
+            TOP_P => Self::Inference(Inference { top_p: Some(share(TOP_P, value)?), ..Inference::default() }),
+            MAX_TOKENS => {
+                Self::Inference(Inference { max_tokens: Some(whole_u32(MAX_TOKENS, value)?), ..Inference::default() })
+            }
+            STOP_SEQUENCES => {
+                Self::Inference(Inference { stop_sequences: texts(STOP_SEQUENCES, value)?, ..Inference::default() })
+            }
+            MODEL_FIELDS => {
+                Self::Inference(Inference { model_fields: map(MODEL_FIELDS, value)?, ..Inference::default() })
+            }
             _ => return Err(ConfigError::UnknownKey { key: key.clone() }),
         })
     }

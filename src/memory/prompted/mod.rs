@@ -16,8 +16,7 @@ const PROMPT: &str = include_str!("summary_prompt.md");
 /// The model is told what to do in the system prompt, and gets the conversation as data in one user message:
 /// [`Summarizing::for_model`] between two tags, which nothing said in the call can close. Tools are not offered to it.
 ///
-/// For when it fails, put [`ExtractiveSummarizer`](crate::memory::ExtractiveSummarizer) behind it:
-/// `ModelSummarizer::new(model).or_else(ExtractiveSummarizer::default())`.
+/// If it fails, a conversation takes the summary of [`ExtractiveSummarizer`](crate::memory::ExtractiveSummarizer).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelSummarizer<M> {
     model: M,
@@ -72,7 +71,7 @@ impl<M> ModelSummarizer<M> {
         let call = summarizing.for_model().replace('<', "\\u003c").replace('>', "\\u003e");
         let asked = format!("<call>\n{call}</call>\n\nWrite the minutes of this call.");
         let message = Message::new(0.into(), Position::message(0), Role::User, asked.into(), 0);
-        ModelRequest::new(vec![message]).with_system([system])
+        ModelRequest { system: vec![system.into()], ..ModelRequest::new(vec![message]) }
     }
 }
 

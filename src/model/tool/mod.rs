@@ -1,10 +1,10 @@
 //! [`Tool`]: a function that a model may call.
 //!
-//! Owns the schema of its arguments, how it runs, and what the model is told of its result or its failure. Knows no
-//! conversation.
+//! Owns the schema of its arguments, its execution, and the result or error that the model gets. Knows no conversation.
 
 mod context;
 mod error;
+mod no_result;
 mod run;
 mod schema;
 
@@ -14,9 +14,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use context::ToolContext;
-pub use error::{InvalidTool, ToolError};
-pub(crate) use run::failed;
-pub use run::{NOT_RUN, OUTCOME_UNKNOWN};
+pub use error::ToolError;
+pub(crate) use no_result::{NOT_RUN, NoResult, OUTCOME_UNKNOWN};
 pub(crate) use schema::schema_of;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,21 +23,22 @@ use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
 use super::ToolSpec;
-use crate::message::{ResultContent, Text, ToolCall, ToolCallError, ToolName, ToolResult, Value};
+use crate::message::{MessageError, ResultContent, Text, ToolCall, ToolCallError, ToolName, ToolResult, Value};
 
-/// A function that a model may call, for runs and live calls alike. Clones are the same tool.
+/// A function that a model may call, in runs and in live calls. Clones share the handler.
 ///
-/// The handler takes the arguments and a [`ToolContext`]. [`new`](Self::new) types the arguments: a struct with named fields,
-/// whose JSON Schema and field comments the model gets. [`raw`](Self::raw) takes a JSON Schema and gives the handler the
-/// arguments as a [`Value`]. An [`external`](Self::external) tool has no handler: the service runs it and reports the result.
+/// There are three kinds of tools. [`new`](Self::new) takes a handler with typed arguments: a struct with named fields. The
+/// model gets its JSON Schema, including the comments of the fields. [`raw`](Self::raw) takes a JSON Schema, and its handler
+/// gets the arguments as a [`Value`]. An [`external`](Self::external) tool has no handler: the service runs it and reports
+/// the result.
 ///
-/// A handler runs in a task of its own, beside the other calls of one answer, and to its end or its deadline, even if the
-/// caller interrupts or the run is dropped. A failure is a result that tells the model what to do:
+/// A handler runs in its own task, in parallel to the other tool calls of an answer. It runs to its end or its deadline,
+/// even if the caller interrupts or the run is dropped. If it fails, the model gets an error result of one of these types:
 ///
-/// | type | what happened | is another try worth it? |
+/// | type | cause | retryable |
 /// | --- | --- | --- |
-/// | `ToolFailed`, or the [error's own](ToolError::with_type) | the handler returned an error | as the error says |
-/// | `InvalidArguments` | the arguments do not fit; the handler did not run | yes |
+/// | `ToolFailed`, or the [error's own](ToolError::with_type) | the handler returned an error | as the error states |
+/// | `InvalidArguments` | the arguments do not fit the schema; the handler did not run | yes |
 /// | `NotRun` | there is no such tool, or the answer was cut off | no |
 /// | `OutcomeUnknown` | a panic, a missed deadline, or a result that cannot be written as JSON | no |
 ///
@@ -76,18 +76,24 @@ type Handler = Arc<dyn Fn(Value, ToolContext) -> Handling + Send + Sync>;
 type Handling = Pin<Box<dyn Future<Output = Result<Vec<ResultContent>, ToolCallError>> + Send>>;
 
 impl Tool {
-    /// Creates a tool from its name, a description for the model, and a handler with typed arguments. The handler returns
-    /// anything that serde can write: a text stays a text, the rest is JSON.
+    /// Creates a tool from a name, a description for the model, and a handler with typed arguments.
     ///
-    /// Returns [`InvalidTool`] if Bedrock refuses the name, or if the schema of `A` is not of type `object`.
-    pub fn new<A, F, R, T>(name: impl Into<Text>, description: impl Into<Text>, handler: F) -> Result<Self, InvalidTool>
+    /// The handler returns any value that serde can write. A string becomes a text, everything else JSON.
+    ///
+    /// Returns [`MessageError::InvalidToolName`] if Bedrock refuses the name, and [`MessageError::NoObjectSchema`] if `A` is
+    /// not a struct with named fields or a map.
+    pub fn new<A, F, R, T>(
+        name: impl Into<Text>,
+        description: impl Into<Text>,
+        handler: F,
+    ) -> Result<Self, MessageError>
     where
         A: DeserializeOwned + JsonSchema + Send,
         F: Fn(A, ToolContext) -> R + Send + Sync + 'static,
         R: Future<Output = Result<T, ToolError>> + Send + 'static,
         T: Serialize,
     {
-        let spec = ToolSpec::new(name, description, schema::schema::<A>()?).map_err(InvalidTool::Name)?;
+        let spec = ToolSpec::new(name, description, schema::schema::<A>()?)?;
         let handler = Arc::new(handler);
         let handle = move |arguments: Value, context| -> Handling {
             let handler = handler.clone();
@@ -102,8 +108,8 @@ impl Tool {
         Ok(Self { spec, timeout: None, handler: Some(Arc::new(handle)) })
     }
 
-    /// Creates a tool from its specification and a handler that takes the arguments as the model gave them: check them as
-    /// you would check a stranger's.
+    /// Creates a tool from its specification and a handler that takes the arguments as the model sent them. The handler has to
+    /// validate them.
     pub fn raw<F, R>(spec: ToolSpec, handler: F) -> Self
     where
         F: Fn(Value, ToolContext) -> R + Send + Sync + 'static,
@@ -116,38 +122,40 @@ impl Tool {
         Self { spec, timeout: None, handler: Some(Arc::new(handle)) }
     }
 
-    /// Creates a tool that the service runs. The service learns of a call by its reply or its run, and reports the result.
+    /// Creates a tool that the service runs.
+    ///
+    /// The reply or the run reports each call of it, and the service hands in the result.
     pub fn external(spec: ToolSpec) -> Self {
         Self { spec, timeout: None, handler: None }
     }
 
-    /// Sets a deadline for this tool, in place of the configured one.
+    /// Sets the deadline of this tool, which replaces the configured one.
     #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {
         Self { timeout: Some(timeout), ..self }
     }
 
-    /// The tool's name.
-    pub fn name(&self) -> &ToolName {
+    /// Returns the name.
+    pub(crate) fn name(&self) -> &ToolName {
         &self.spec.name
     }
 
-    /// The tool as the model knows it.
+    /// Returns the description that the model gets.
     pub fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    /// Whether the service runs the tool, and not a handler.
-    pub fn is_external(&self) -> bool {
+    /// Returns whether the service runs the tool.
+    pub(crate) fn is_external(&self) -> bool {
         self.handler.is_none()
     }
 
-    /// The tool's own deadline, or `timeout`.
+    /// Returns the tool's own deadline, or else `timeout`.
     pub(crate) fn timeout_or(&self, timeout: Duration) -> Duration {
         self.timeout.unwrap_or(timeout)
     }
 
-    /// Runs the handler to its end, to a panic, or to its deadline. `None` if the service runs the tool.
+    /// Runs the handler until it ends, panics, or misses its deadline. Returns `None` for an external tool.
     pub(crate) fn run(
         &self,
         call: ToolCall,
@@ -165,7 +173,7 @@ impl Tool {
 
 fn read_arguments<A: DeserializeOwned>(arguments: Value) -> Result<A, ToolCallError> {
     let json = match arguments {
-        // A model sends no arguments to a tool that takes none.
+        // Models send no arguments if a tool takes none.
         Value::Null => Ok(Json::Object(serde_json::Map::new())),
         arguments => Json::try_from(&arguments),
     };
@@ -178,13 +186,13 @@ fn invalid_arguments(why: &dyn fmt::Display) -> ToolCallError {
     ToolError::new(message).with_type("InvalidArguments").with_retryable(true).into()
 }
 
-/// The result that the model gets for what a handler returned.
+/// Converts the value that a handler returned.
 fn contents_of(returned: &impl Serialize) -> Result<Vec<ResultContent>, ToolCallError> {
     let as_text = || serde_json::to_string(returned).map(|json| vec![json.into()]);
     let contents = match serde_json::to_value(returned) {
         Ok(Json::Null) => Ok(Vec::new()),
         Ok(Json::String(text)) => Ok(vec![text.into()]),
-        // JSON that is no `Value`, such as one that nests too deep, is a text.
+        // JSON that is not a `Value`, for example because it nests too deep, is sent as text.
         Ok(json) => Value::try_from(json).map(|value| vec![value.into()]).or_else(|_| as_text()),
         Err(_) => as_text(),
     };
@@ -194,7 +202,6 @@ fn contents_of(returned: &impl Serialize) -> Result<Vec<ResultContent>, ToolCall
     })
 }
 
-/// The name and the deadline.
 impl fmt::Debug for Tool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tool").field("name", self.name()).field("timeout", &self.timeout).finish_non_exhaustive()
