@@ -1,4 +1,4 @@
-//! One engine: a scripted model leaves the same log in a live call and in runs.
+//! Live calls and runs share one engine: a scripted model leaves the same log in both.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use verbale::{PlainMessage, Value};
 
 use crate::support::{Scripted, Step, TokioClock, pass, read};
 
-/// What the model does with one request.
+/// One answer of the model.
 fn answer() -> impl Strategy<Value = Vec<Step>> {
     let stop = |reason| vec![Step::Stop(reason), Step::Use(7)];
     let text = prop_oneof![3 => Just("It is done. "), 1 => Just(""), 1 => Just(" \n")];
@@ -62,8 +62,8 @@ fn config(config: Config) -> Config {
         .with_max_tool_rounds(2)
 }
 
-/// A record without ids and times.
-fn told(record: &Record) -> String {
+/// Shows a record without ids and times.
+fn show(record: &Record) -> String {
     let turn = |turn: &TurnRecord| {
         let request = |request: &RequestRecord| {
             let RequestRecord { model, failure, usage, memory_covers, memory_version, prompt_hash, repairs, .. } =
@@ -79,13 +79,13 @@ fn told(record: &Record) -> String {
 }
 
 fn records(manager: &verbale::MessagesManager<PlainMessage>) -> Vec<String> {
-    manager.records().iter().map(told).collect()
+    manager.records().iter().map(show).collect()
 }
 
 async fn in_a_call(answers: &[Vec<Step>], turns: usize) -> (Vec<String>, usize) {
     let model = Scripted::new(answers.to_vec());
     let mut settings = CallSettings::default();
-    // Blank: nothing is added that a run has not.
+    // A blank apology adds nothing, as in a run.
     (settings.apology, settings.reports_playback) = (" ".into(), false);
     let clock = Arc::new(TokioClock(Instant::now()));
     let call = CallSession::with_model(model.clone())
@@ -99,9 +99,9 @@ async fn in_a_call(answers: &[Vec<Step>], turns: usize) -> (Vec<String>, usize) 
         read(call.reply().unwrap()).await;
         pass(20_000).await;
     }
-    let left = (call.conversation().read(records), model.requests().len());
+    let logged = (call.conversation().read(records), model.requests().len());
     call.close("hangup", Duration::from_secs(1)).await.unwrap();
-    left
+    logged
 }
 
 async fn in_runs(answers: &[Vec<Step>], turns: usize) -> (Vec<String>, usize) {
