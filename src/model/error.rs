@@ -116,7 +116,7 @@ impl fmt::Display for Failure {
             Self::Unreachable => {
                 f.write_str("the model's provider cannot be reached; check the network and the region")
             }
-            Self::TimedOut { wait, after } => write!(f, "{wait} did not arrive within {} ms; retry", after.as_millis()),
+            Self::TimedOut { wait, after } => write!(f, "{wait} did not come within {} ms; retry", after.as_millis()),
             Self::Cut => f.write_str("the connection broke during the answer; retry"),
             Self::Truncated => f.write_str("the answer ended without a stop reason; retry"),
             Self::Malformed(what) => write!(f, "the answer cannot be read; retry: {what}"),
