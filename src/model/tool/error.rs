@@ -28,7 +28,7 @@ pub struct ToolError {
 }
 
 impl ToolError {
-    /// Creates an error. The message tells the model what failed and what to do.
+    /// Creates an error. Its message is for the model: the failure, and the next step.
     pub fn new(message: impl Into<Text>) -> Self {
         Self { kind: None, message: message.into(), retryable: None }
     }

@@ -11,7 +11,7 @@ pub(crate) const NOT_RUN: &str = "NotRun";
 /// The reason why a tool call has no result of its own.
 ///
 /// The type of the error decides what the memory keeps: an unknown outcome may have changed something, so it is never
-/// dropped. The message states what happened, so that the model can tell the caller.
+/// dropped. The message states the cause, so that the model can explain it to the caller.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum NoResult {
     /// The tool missed its deadline.
@@ -28,7 +28,7 @@ pub(crate) enum NoResult {
     CutOff,
     /// The turn has used up its rounds of tool calls.
     TooManyRounds,
-    /// There is no such tool. Holds the names of the tools, so that the model can choose one of them.
+    /// The tool does not exist. Holds the names of all tools, so that the model can choose one.
     UnknownTool(Vec<String>),
 }
 
