@@ -1,6 +1,6 @@
-//! What a call tells `tracing`: the names of OpenTelemetry, and never a word.
+//! The spans and events of a call use the names of OpenTelemetry and contain no words of the call.
 //!
-//! In a process of its own: `tracing` keeps what no subscriber wanted, for all threads.
+//! This test needs its own process, because `tracing` caches disabled callsites for all threads.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -22,7 +22,7 @@ use verbale::model::{Failure, Tool, ToolContext, ToolSpec};
 
 use support::{Scripted, Step, builder, calls, read, turn, words};
 
-/// Writes down all fields of all spans and events.
+/// Collects all fields of all spans and events.
 #[derive(Clone, Default)]
 struct Notes(Arc<Mutex<Vec<String>>>);
 
@@ -48,7 +48,7 @@ impl<S: Subscriber> Layer<S> for Notes {
 }
 
 #[tokio::test(start_paused = true)]
-async fn requests_and_tools_have_spans_without_a_word() {
+async fn spans_of_requests_and_tools_contain_no_words() {
     let notes = Notes::default();
     let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(notes.clone()));
     let schema = Value::map([("type", Value::from("object"))]).unwrap();

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use verbale::call::CallBuilder;
-use verbale::model::{InvalidTool, Tool, ToolContext, ToolError};
+use verbale::message::MessageError;
+use verbale::model::{Tool, ToolContext, ToolError};
 
 use crate::pace::Pace;
 use crate::screen::Screen;
@@ -58,7 +59,7 @@ impl Bank {
     }
 
     /// Adds the tools of the bank to a call.
-    pub fn install(self, call: CallBuilder) -> Result<CallBuilder, InvalidTool> {
+    pub fn install(self, call: CallBuilder) -> Result<CallBuilder, MessageError> {
         let bank = self.clone();
         let balance = Tool::new(
             "balance",

@@ -4,11 +4,12 @@ use std::error::Error;
 use std::io;
 
 use verbale::ManagerError;
-use verbale::call::{OpenError, ReplyError, SayError};
+use verbale::call::SessionError;
 use verbale::dynamodb::DynamoError;
 use verbale::embedded::EmbeddedError;
 use verbale::log::LogError;
-use verbale::model::{Failure, InvalidTool};
+use verbale::message::MessageError;
+use verbale::model::Failure;
 
 use crate::text::visible;
 
@@ -25,16 +26,12 @@ pub enum CallError {
     /// A retry would fail in the same way.
     #[error("the model did not reply: {0}")]
     Model(Failure),
-    #[error("the call cannot be opened")]
-    Open(#[from] OpenError),
-    #[error("the greeting cannot be spoken")]
-    Say(#[from] SayError),
-    #[error("the reply cannot be started")]
-    Reply(#[from] ReplyError),
+    #[error("the call cannot continue")]
+    Session(#[from] SessionError),
     #[error("the conversation refused a message")]
     Manager(#[from] ManagerError),
     #[error("a tool is invalid")]
-    Tool(#[from] InvalidTool),
+    Tool(#[from] MessageError),
     #[error(transparent)]
     Embedded(#[from] EmbeddedError),
     #[error("the table of the log cannot be created")]

@@ -1,6 +1,6 @@
 //! [`Line`]: the telephone line. It speaks and reports playback, like speech synthesis with a player.
 
-use verbale::call::{CallSession, Played, ReplyEnd, SpeechId, SpokenSentences};
+use verbale::call::{CallSession, Played, Reply, ReplyEnd, SpeechId};
 use verbale::model::Failure;
 
 use crate::caller::{Act, Caller};
@@ -19,7 +19,7 @@ pub enum Speech {
     /// A complete text.
     Fixed(SpeechId, Option<String>),
     /// A reply, sentence by sentence.
-    Reply(SpokenSentences),
+    Reply(Reply),
 }
 
 /// The speed of speech, in bytes of text per second: about 160 words per minute.
@@ -95,7 +95,7 @@ impl Speech {
     async fn next(&mut self) -> Option<String> {
         match self {
             Self::Fixed(_, text) => text.take(),
-            Self::Reply(reply) => reply.next().await,
+            Self::Reply(reply) => reply.next_sentence().await,
         }
     }
 }

@@ -67,7 +67,7 @@ async fn talk(line: &Line<'_>, caller: &mut impl Caller) -> Result<(), CallError
         call.caller_started_speaking(started_ms);
         pace.wait(takes_ms).await;
         call.caller_said(Utterance::new(words).with_times(started_ms, call.now_ms()))?;
-        speech = Speech::Reply(call.reply()?.sentences());
+        speech = Speech::Reply(call.reply()?);
     }
 }
 

@@ -22,7 +22,7 @@ pub async fn report(
     logged: &LoggedCall,
     bedrock: Option<&FakeBedrock>,
 ) -> Result<(), CallError> {
-    call.with_manager(|manager| screen.show(format_args!("\nThe conversation\n{manager}")));
+    call.conversation().read(|manager| screen.show(format_args!("\nThe conversation\n{manager}")));
     let micro_dollars = closed.totals.cost(&PRICES, &PRICES);
     screen.show(format_args!("\nMetrics\n{}", closed.totals));
     let (dollars, rest) = (micro_dollars / 1_000_000, micro_dollars % 1_000_000);
@@ -30,7 +30,7 @@ pub async fn report(
         "cost          {dollars}.{rest:06} $, at 1 $ per million input tokens and 5 $ per million output tokens"
     ));
 
-    let is_equal = call.with_manager(|manager| manager.records() == logged.records);
+    let is_equal = call.conversation().read(|manager| manager.records() == logged.records);
     screen.show("\nThe log in DynamoDB");
     if let Some(call_end) = logged.header.as_ref().and_then(|header| header.call_end()) {
         let (reason, messages, summaries) = (&call_end.reason, call_end.messages, call_end.summaries);

@@ -1,4 +1,4 @@
-//! [`CallBuilder`]: the parts of a live call.
+//! [`CallBuilder`]: configures and opens a live call.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,20 +6,21 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 
 use super::ear::CallEar;
+use super::error::SessionError;
 use super::session::CallSession;
 use super::settings::CallSettings;
 use crate::clock::{Clock, IdSource};
 use crate::conversation::{Config, Conversation, one_model, system_texts};
 use crate::log::CallWriter;
-use crate::manager::{ManagerError, MessagesManager};
+use crate::manager::MessagesManager;
 use crate::message::{PlainMessage, Text, is_blank};
-use crate::model::{Model, Summarizer, Tool};
+use crate::model::{Model, NoResult, Summarizer, Tool};
 use crate::turn::{Host, Observer};
 
-/// The parts of a live call; made by [`CallSession::with_model`], or by [`CallSession::of`] in a conversation.
+/// Configures and opens a live call. Created by [`CallSession::with_model`], or by [`CallSession::of`] for a conversation.
 #[must_use = "`open` begins the call"]
 pub struct CallBuilder {
-    /// `None` makes a new one.
+    /// `None` creates a new conversation.
     conversation: Option<Conversation>,
     config: Config,
     system: Option<Text>,
@@ -44,59 +45,63 @@ impl CallBuilder {
         Self { conversation, config, system, settings: CallSettings::default(), observer, log, clock }
     }
 
-    /// Adds instructions for the model. They are logged as a supervisor message, unless the conversation has them already.
+    /// Sets the instructions for the model. They become a system message, unless the conversation already has the same one.
     pub fn system(mut self, prompt: impl Into<Text>) -> Self {
         self.system = Some(prompt.into()).filter(|prompt| !is_blank(prompt));
         self
     }
 
-    /// Changes the configuration: deadlines, retries, policy, inference, and all else that a [`Config`] says.
+    /// Changes the configuration: deadlines, retries, policy, inference, and everything else in [`Config`].
     pub fn config(mut self, change: impl FnOnce(Config) -> Config) -> Self {
         self.config = change(self.config);
         self
     }
 
-    /// Adds a tool, in place of one with its name. An [external](Tool::external) one is run by the service, which learns of a
-    /// call by the [reply](super::ReplyEvent::ToolCalled) and reports its result with
-    /// [`tool_result`](CallSession::tool_result).
+    /// Adds a tool, or replaces the one with the same name.
+    ///
+    /// The service runs an [external](Tool::external) tool: the [reply](super::ReplyEvent::ToolCalled) reports each call, and
+    /// [`tool_result`](CallSession::tool_result) takes the result.
     pub fn tool(self, tool: Tool) -> Self {
         self.config(|config| config.with_tool(tool))
     }
 
-    /// Sets what makes the summaries. See [`Config::with_summarizer`].
+    /// Sets the summarizer. See [`Config::with_summarizer`].
     pub fn summarizer(self, summarizer: impl Summarizer + 'static) -> Self {
         self.config(|config| config.with_summarizer(summarizer))
     }
 
-    /// Sets what the caller hears where there is no answer, and how playback is reported.
+    /// Sets the fixed sentences, and how the session measures speech.
     pub fn settings(mut self, settings: CallSettings) -> Self {
         self.settings = settings;
         self
     }
 
-    /// Sets the handle for logging: [`LogWriter::open`](crate::log::LogWriter::open), or what
-    /// [`resume`](crate::log::LogWriter::resume) gave. Without one nothing is logged, unless the conversation is.
+    /// Sets the handle for logging, from [`LogWriter::open`](crate::log::LogWriter::open) or
+    /// [`resume`](crate::log::LogWriter::resume).
+    ///
+    /// Without a handle the call is not logged, unless its conversation is.
     pub fn log(mut self, writer: CallWriter) -> Self {
         self.log = Some(writer);
         self
     }
 
-    /// Sets who is told what happens.
+    /// Sets the observer of the call's events.
     pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
         self.observer = Some(Arc::new(observer));
         self
     }
 
-    /// Takes the time and the ids of a new conversation from elsewhere than the machine.
+    /// Sets the sources of time and ids for a new conversation.
     pub fn clock(mut self, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
         self.clock = Some((clock, ids));
         self
     }
 
-    /// Begins the call.
+    /// Opens the call.
     ///
-    /// Errors: [`OpenError`].
-    pub fn open(self) -> Result<CallSession, OpenError> {
+    /// Returns [`SessionError::NoRuntime`] outside of a tokio runtime, [`SessionError::InUse`] if another call or a run uses
+    /// the conversation, and [`SessionError::Manager`] if the conversation refuses the instructions.
+    pub fn open(self) -> Result<CallSession, SessionError> {
         let manager = match &self.clock {
             Some((clock, ids)) => MessagesManager::with_clock(clock.clone(), ids.clone()),
             None => MessagesManager::new(),
@@ -104,19 +109,17 @@ impl CallBuilder {
         self.resume(manager)
     }
 
-    /// Continues a call that was restored. Tool calls without a result get an error: what their tools did is not known.
+    /// Continues a restored call. Open tool calls get an error result, because their outcome is unknown.
     ///
-    /// A builder [of](CallSession::of) a conversation has its messages already, and ignores `manager`.
+    /// A builder [of](CallSession::of) a conversation already has its messages and ignores `manager`.
     ///
-    /// Errors: [`OpenError`].
-    pub fn resume(self, manager: MessagesManager<PlainMessage>) -> Result<CallSession, OpenError> {
-        let runtime = Handle::try_current().map_err(|_| OpenError::NoRuntime)?;
-        let conversation = match self.conversation {
-            Some(conversation) => conversation,
-            None => match &self.log {
-                Some(writer) => Conversation::of(writer.lease().call_id().clone(), manager),
-                None => Conversation::unnamed_of(manager),
-            },
+    /// Returns the errors of [`open`](Self::open).
+    pub fn resume(self, manager: MessagesManager<PlainMessage>) -> Result<CallSession, SessionError> {
+        let runtime = Handle::try_current().map_err(|_| SessionError::NoRuntime)?;
+        let conversation = match (self.conversation, &self.log) {
+            (Some(conversation), _) => conversation,
+            (None, Some(writer)) => Conversation::of(writer.lease().call_id().clone(), manager),
+            (None, None) => Conversation::unnamed_of(manager),
         };
         let conversation = match self.observer {
             Some(observer) => conversation.with_observer(observer),
@@ -124,42 +127,28 @@ impl CallBuilder {
         };
         let settings = Arc::new(self.settings);
         let ear = CallEar::new(settings.clone(), conversation.now_ms());
-        conversation.attach_call(Box::new(ear), self.config).map_err(|_| OpenError::InUse)?;
+        conversation.attach_call(Box::new(ear), self.config).map_err(|_| SessionError::InUse)?;
         let session = CallSession::new(conversation, settings, runtime);
         let conversation = session.conversation();
         if let Some(system) = self.system
             && !conversation.read(system_texts).contains(&system)
         {
-            conversation.with(|core| {
+            let added = conversation.with(|core| {
                 core.manager.add_system(system)?;
                 core.changed();
-                Ok::<(), ManagerError>(())
-            })?;
+                Ok(())
+            });
+            added.map_err(SessionError::Manager)?;
         }
         if let Some(writer) = self.log {
             conversation.log(writer);
         }
         conversation.with(|core| {
-            core.end_open_calls("The call was taken over before the tool answered; whether it acted is not known.");
+            core.end_open_calls(&NoResult::TakenOver);
             core.is_to_be_logged = true;
         });
         Ok(session)
     }
-}
-
-/// Why a call does not begin.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum OpenError {
-    /// Tasks make its replies and summaries.
-    #[error("a call needs a tokio runtime: open it in one, for instance in a task")]
-    NoRuntime,
-    /// Another call or a run takes the turns of the conversation.
-    #[error("another call or a run takes the turns of the conversation; close it first, or wait for its end")]
-    InUse,
-    /// The conversation takes no more messages.
-    #[error(transparent)]
-    Manager(#[from] ManagerError),
 }
 
 impl fmt::Debug for CallBuilder {

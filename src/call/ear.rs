@@ -1,39 +1,42 @@
-//! [`CallEar`]: what a live call knows beside its conversation: what is spoken, what was heard, and who waits.
+//! [`CallEar`]: the state of a live call beside its conversation: speeches, heard text, and the waiting caller.
 //!
-//! Synchronous, under the conversation's lock. What the service's events do is in `events.rs`.
+//! It is synchronous and runs under the conversation's lock. `events.rs` has the effects of the service's reports.
 
 use std::sync::Arc;
 
-use super::effect::{Effect, Ignored};
+use super::effect::Effect;
 use super::reply::{Outlet, ReplyEnd};
-use super::settings::{CallSettings, Playback};
+use super::settings::CallSettings;
 use super::speeches::Speeches;
 use crate::manager::ManagerError;
 use crate::message::{Attribute, Content, Message, MessageId, Role, Text, ToolCall, ToolCallId, is_blank};
-use crate::model::Failure;
+use crate::model::{Failure, StopReason};
 use crate::turn::{
     CallEvent, Core, Ear, Ended, EndedTurn, ReplyOutcome, SpeechId, TurnEnd, TurnFailure, count, outcome_of, since,
 };
 
-/// What a live call knows beside its conversation.
+/// The state of a live call beside its conversation.
 pub(super) struct CallEar {
-    /// Which call this is: the settings of another one are elsewhere.
+    /// Also identifies the call, because each call has its own allocation.
     pub settings: Arc<CallSettings>,
     pub opened_ms: i64,
     pub speeches: Speeches,
-    /// Where the reply that is generated goes.
+    /// The reader of the running reply.
     pub outlet: Option<Outlet>,
-    /// When all that was generated so far was reported to be played. It counts if nothing more is said.
+    /// When the player reported the end of the running reply. The report takes effect if no more text follows.
     pub played_ms: Option<i64>,
-    /// Nothing is begun or reported any more; only the results of tools are still taken.
+    /// Nothing starts any more, and only results of tools are accepted.
     pub is_closing: bool,
-    /// Between the end of the caller's words and the first of the answer nothing else begins.
+    /// Whether the caller waits for an answer. No background work starts then.
     pub caller_waits: bool,
-    pub listening_since_ms: Option<i64>,
-    /// When the caller had finished, until it was answered.
-    pub listened_until_ms: Option<i64>,
-    pub last_said: Option<(Text, i64)>,
-    pub not_understood: bool,
+    /// When the caller started to speak, until the words arrive.
+    pub speaking_since_ms: Option<i64>,
+    /// When the caller's words ended, until the first words of the answer.
+    pub words_ended_ms: Option<i64>,
+    /// The last words and their end, to detect repeated reports.
+    pub last_words: Option<(Text, i64)>,
+    /// Whether a part of the caller's words is below the minimum confidence.
+    pub is_doubtful: bool,
 }
 
 impl CallEar {
@@ -46,18 +49,18 @@ impl CallEar {
             played_ms: None,
             is_closing: false,
             caller_waits: false,
-            listening_since_ms: None,
-            listened_until_ms: None,
-            last_said: None,
-            not_understood: false,
+            speaking_since_ms: None,
+            words_ended_ms: None,
+            last_words: None,
+            is_doubtful: false,
         }
     }
 
-    /// Adds a fixed sentence as a part of `speech`. Returns the message that it is in.
+    /// Adds a fixed sentence to the conversation and to `speech`. Returns its message.
     pub fn add_fixed(&mut self, speech: SpeechId, text: &Text, core: &mut Core) -> Result<MessageId, ManagerError> {
         let mut entry = core.manager.add_assistant(text.clone())?;
         let all = texts_bytes(entry.message());
-        // A message that was generated in part is not marked.
+        // The sentence may have merged into a generated message, which must not get the mark.
         if all == text.len() {
             entry.add_attribute(Attribute::Hardcoded);
         }
@@ -66,7 +69,7 @@ impl CallEar {
         Ok(message)
     }
 
-    /// Speaks a fixed sentence after what was said, in place of a reply or at its end. Returns the message that it is in.
+    /// Speaks a fixed sentence in place of a reply, or at its end. Returns its message.
     pub fn speak_fixed(
         &mut self,
         speech: SpeechId,
@@ -77,45 +80,44 @@ impl CallEar {
         self.played_ms = None;
         match self.add_fixed(speech, text, core) {
             Ok(message) => {
-                // A line break parts it from a sentence that has no end.
+                // A line break separates the sentence from one that has no end.
                 let line = if has_spoken { format!("\n{}", text.as_str()).into() } else { text.clone() };
                 if let Some(outlet) = &self.outlet {
                     outlet.text(line);
                 }
                 let now_ms = core.now_ms();
-                self.first_words(speech, now_ms, &mut core.events);
+                self.note_first_words(speech, now_ms, &mut core.events);
                 Some(message)
             }
             Err(error) => {
-                tracing::error!(%error, "a fixed sentence cannot be spoken");
+                tracing::error!(%error, "cannot speak a fixed sentence; the caller hears nothing");
                 None
             }
         }
     }
 
-    /// There is something to speak: the caller's wait is over.
-    fn first_words(&mut self, speech: SpeechId, now_ms: i64, events: &mut Vec<CallEvent>) {
+    fn note_first_words(&mut self, speech: SpeechId, now_ms: i64, events: &mut Vec<CallEvent>) {
         self.caller_waits = false;
-        if let Some(until_ms) = self.listened_until_ms.take() {
-            events.push(CallEvent::FirstWords { speech, after_ms: since(until_ms, now_ms) });
+        if let Some(ended_ms) = self.words_ended_ms.take() {
+            events.push(CallEvent::FirstWords { speech, after_ms: since(ended_ms, now_ms) });
         }
     }
 
-    /// All of a speech is generated.
-    pub fn generated(&mut self, speech: SpeechId, core: &mut Core) {
+    /// Notes that all text of a speech is generated.
+    pub fn finish_generating(&mut self, speech: SpeechId, core: &mut Core) {
         core.may_summarize = true;
-        if self.settings.playback == Playback::Unreported {
+        if !self.settings.reports_playback {
             for call in self.speeches.assume_heard(speech) {
                 core.tools_used.mark_reported(&call);
             }
         }
     }
 
-    /// A speech of which no more will come was played to its end.
-    pub fn finished(&mut self, speech: SpeechId, at_ms: i64, core: &mut Core) -> Effect {
-        match self.speeches.finished(speech, at_ms, &mut core.manager) {
-            Ok(told) => {
-                for call in told {
+    /// Applies the report that a complete speech was played to its end.
+    pub fn finish_playback(&mut self, speech: SpeechId, at_ms: i64, core: &mut Core) -> Effect {
+        match self.speeches.finish(speech, at_ms, &mut core.manager) {
+            Ok(reported) => {
+                for call in reported {
                     core.tools_used.mark_reported(&call);
                 }
                 self.note_heard(speech, core);
@@ -126,8 +128,8 @@ impl CallEar {
         }
     }
 
-    /// Cuts off what may still be heard: what was heard until `at_ms` is estimated. Returns whether there was anything.
-    pub fn cut_off(&mut self, at_ms: i64, core: &mut Core) -> bool {
+    /// Interrupts all open speeches and estimates what was heard until `at_ms`. Returns whether one of them had text.
+    pub fn interrupt_speeches(&mut self, at_ms: i64, core: &mut Core) -> bool {
         let mut any = false;
         for speech in self.speeches.open() {
             if self.speeches.interrupt(speech, at_ms, &mut core.manager) {
@@ -139,18 +141,17 @@ impl CallEar {
     }
 
     pub fn note_heard(&mut self, speech: SpeechId, core: &mut Core) {
-        let (_, heard) = self.speeches.heard_of(speech);
-        core.events.push(CallEvent::Heard { speech, heard_bytes: count(heard) });
+        core.events.push(CallEvent::Heard { speech, heard_bytes: count(self.speeches.heard_bytes(speech)) });
     }
 
-    /// Ends the reply that is generated for whoever reads it.
+    /// Ends the running reply for its reader.
     pub fn end_reply(&mut self, end: ReplyEnd) {
         if let Some(outlet) = self.outlet.take() {
             outlet.end(end);
         }
     }
 
-    /// What the caller hears in place of an answer, or after half of one; `None` if the end needs no apology.
+    /// Returns the failure for which the caller hears an apology. `Some(None)` is a failure that is not the model's.
     fn needs_apology(end: &TurnEnd, has_spoken: bool) -> Option<Option<Failure>> {
         match end {
             TurnEnd::Answered(_) | TurnEnd::Interrupted => None,
@@ -174,13 +175,13 @@ impl Ear for CallEar {
             outlet.text(text.clone());
         }
         if is_first {
-            self.first_words(turn, now_ms, events);
+            self.note_first_words(turn, now_ms, events);
         }
     }
 
-    /// They are told once the caller has heard it.
+    /// Outcomes count as reported once the caller has heard the speech.
     fn reports(&mut self, turn: SpeechId, calls: Vec<ToolCallId>) -> Vec<ToolCallId> {
-        self.speeches.tell(turn, calls);
+        self.speeches.add_reports(turn, calls);
         Vec::new()
     }
 
@@ -210,15 +211,15 @@ impl Ear for CallEar {
             (None, TurnEnd::Answered(reason) | TurnEnd::Cut(reason)) => ReplyEnd::Complete(reason.clone()),
             (None, TurnEnd::Failed(_)) => {
                 ended.outcome = ReplyOutcome::Complete;
-                ReplyEnd::Complete(crate::model::StopReason::EndTurn)
+                ReplyEnd::Complete(StopReason::EndTurn)
             }
         };
         if reply_end != ReplyEnd::Interrupted {
             self.caller_waits = false;
-            self.generated(turn.id, core);
+            self.finish_generating(turn.id, core);
         }
         if let Some(at_ms) = self.played_ms.take() {
-            self.finished(turn.id, at_ms, core);
+            self.finish_playback(turn.id, at_ms, core);
         }
         self.end_reply(reply_end);
         ended
@@ -235,16 +236,4 @@ impl Ear for CallEar {
 
 fn texts_bytes(message: &Message) -> usize {
     message.contents().texts().map(|text| text.len()).sum()
-}
-
-/// Why a result of a tool changed nothing, as events say it.
-impl From<crate::turn::ResultRefused> for Ignored {
-    fn from(refused: crate::turn::ResultRefused) -> Self {
-        use crate::turn::ResultRefused;
-        match refused {
-            ResultRefused::SecondResult => Self::SecondResult,
-            ResultRefused::OtherTool => Self::OtherTool,
-            ResultRefused::UnknownCall => Self::UnknownToolCall,
-        }
-    }
 }

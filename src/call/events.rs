@@ -1,4 +1,4 @@
-//! What the events do that the service reports.
+//! The effects of the events that the service reports.
 
 use super::ear::CallEar;
 use super::effect::{Effect, Ignored};
@@ -13,15 +13,15 @@ impl CallEar {
         if self.is_closing {
             return Effect::Ignored(Ignored::Closed);
         }
-        // Of words that were said already: to interrupt would stop the answer to them.
-        if self.last_said.as_ref().is_some_and(|(_, ended_ms)| at_ms < *ended_ms) {
+        // The report belongs to words that were already added. A barge-in would stop the answer to them.
+        if self.last_words.as_ref().is_some_and(|(_, ended_ms)| at_ms < *ended_ms) {
             return Effect::Ignored(Ignored::Repeated);
         }
-        let broke_in = self.break_in(at_ms, core);
-        if self.listening_since_ms.is_some() && !broke_in {
+        let is_barge_in = self.barge_in(at_ms, core);
+        if self.speaking_since_ms.is_some() && !is_barge_in {
             return Effect::Ignored(Ignored::Repeated);
         }
-        self.listening_since_ms.get_or_insert(at_ms);
+        self.speaking_since_ms.get_or_insert(at_ms);
         Effect::Applied
     }
 
@@ -29,22 +29,23 @@ impl CallEar {
         if self.is_closing {
             return Ok(Effect::Ignored(Ignored::Closed));
         }
-        let Utterance { text, started_ms, ended_ms, confidence } = utterance;
+        let Utterance { text, times, confidence } = utterance;
         if is_blank(&text) {
-            self.listening_since_ms = None;
+            self.speaking_since_ms = None;
             return Ok(Effect::Ignored(Ignored::Blank));
         }
-        let said = ended_ms.map(|ended_ms| (text.clone(), ended_ms));
-        if said.is_some() && said == self.last_said {
+        let words = times.map(|(_, ended_ms)| (text.clone(), ended_ms));
+        if words.is_some() && words == self.last_words {
             return Ok(Effect::Ignored(Ignored::Repeated));
         }
-        for at_ms in started_ms.into_iter().chain(ended_ms) {
-            check_ms(at_ms)?;
+        if let Some((started_ms, ended_ms)) = times {
+            check_ms(started_ms)?;
+            check_ms(ended_ms)?;
         }
         let now_ms = core.now_ms();
-        let started_ms = started_ms.or(self.listening_since_ms);
-        self.break_in(started_ms.unwrap_or(now_ms), core);
-        let ended_ms = ended_ms.unwrap_or(now_ms);
+        let started_ms = times.map(|(started_ms, _)| started_ms).or(self.speaking_since_ms);
+        self.barge_in(started_ms.unwrap_or(now_ms), core);
+        let ended_ms = times.map_or(now_ms, |(_, ended_ms)| ended_ms);
         let mut entry = core.manager.add_user(text)?;
         if let Some(started_ms) = started_ms {
             entry.put_part_timing(Timing::ListenStart, started_ms);
@@ -53,29 +54,29 @@ impl CallEar {
         if let Some(confidence) = confidence.and_then(|confidence| Confidence::try_from(confidence).ok()) {
             entry.set_confidence(confidence);
         }
-        // A part that was not understood stays so when a clear one follows.
+        // A clear part does not explain a doubtful one before it.
         let is_doubtful = |least| {
             let mut confidences = entry.message().parts().filter_map(Part::confidence);
             confidences.any(|confidence| (confidence.to_f64() as f32) < least)
         };
-        self.not_understood = self.settings.min_confidence.is_some_and(is_doubtful);
-        self.last_said = said;
-        self.listening_since_ms = None;
-        self.listened_until_ms = Some(ended_ms);
+        self.is_doubtful = self.settings.min_confidence.is_some_and(is_doubtful);
+        self.last_words = words;
+        self.speaking_since_ms = None;
+        self.words_ended_ms = Some(ended_ms);
         self.caller_waits = true;
         core.is_to_be_logged = true;
         Ok(Effect::Applied)
     }
 
-    /// Stops the reply that is generated, and cuts off what is spoken. Returns whether there was anything.
-    fn break_in(&mut self, at_ms: i64, core: &mut Core) -> bool {
+    /// Stops the running reply and interrupts open speeches. Returns whether there were any.
+    fn barge_in(&mut self, at_ms: i64, core: &mut Core) -> bool {
         let stopped = core.stop_turn(self);
-        let cut = self.cut_off(at_ms, core);
-        if stopped || cut {
+        let interrupted = self.interrupt_speeches(at_ms, core);
+        if stopped || interrupted {
             core.events.push(CallEvent::BargedIn);
             core.is_to_be_logged = true;
         }
-        stopped || cut
+        stopped || interrupted
     }
 
     pub fn playback_started(&mut self, speech: SpeechId, at_ms: i64, core: &mut Core) -> Effect {
@@ -83,8 +84,8 @@ impl CallEar {
             return Effect::Ignored(Ignored::Closed);
         }
         core.may_summarize = true;
-        let effect = self.speeches.started(speech, at_ms, &mut core.manager);
-        if effect.is_applied() && self.speeches.is_cut_off(speech) {
+        let effect = self.speeches.start(speech, at_ms, &mut core.manager);
+        if effect.is_applied() && self.speeches.is_interrupted(speech) {
             self.note_heard(speech, core);
             core.is_to_be_logged = true;
         }
@@ -99,23 +100,23 @@ impl CallEar {
             self.played_ms = Some(at_ms);
             return Effect::Ignored(Ignored::StillGenerated);
         }
-        self.finished(speech, at_ms, core)
+        self.finish_playback(speech, at_ms, core)
     }
 
     pub fn playback_interrupted(&mut self, speech: SpeechId, played: &Played, at_ms: i64, core: &mut Core) -> Effect {
         if self.is_closing {
             return Effect::Ignored(Ignored::Closed);
         }
-        // The player may know of the interruption before the session does.
-        let broke_in = core.turn_of(speech).is_some() && core.stop_turn(self);
-        if broke_in {
+        // The player may report the barge-in before the speech recognition does.
+        let is_barge_in = core.turn_of(speech).is_some() && core.stop_turn(self);
+        if is_barge_in {
             core.events.push(CallEvent::BargedIn);
         }
-        let effect = self.speeches.interrupted(speech, played, at_ms, &mut core.manager);
+        let effect = self.speeches.report_interrupted(speech, played, at_ms, &mut core.manager);
         if effect.is_applied() {
             self.note_heard(speech, core);
         }
-        if effect.is_applied() || broke_in {
+        if effect.is_applied() || is_barge_in {
             core.is_to_be_logged = true;
         }
         effect

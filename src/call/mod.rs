@@ -1,8 +1,8 @@
-//! A live call: what the service reports goes in, what is to be spoken comes out.
+//! A live phone call: the service reports speech events, and the session returns what to speak.
 //!
-//! [`CallSession`] owns the turns: it asks the model, runs tools, stops when the caller breaks in, keeps what was heard
-//! apart from what was generated, summarises in the background, and hands each change to the log's writer. Never touches
-//! audio: the service recognises speech, plays it, and says what happened.
+//! [`CallSession`] owns the turns of a call. It asks the model, runs tools, stops on a barge-in, records what the caller
+//! heard, summarizes in the background, and submits each change to the log. It never touches audio: the service recognizes
+//! speech, plays it, and reports both.
 //!
 //! ```
 //! # use std::time::Duration;
@@ -36,80 +36,82 @@
 //!
 //! call.caller_started_speaking(call.now_ms());
 //! call.caller_said(Utterance::new("What is my balance?").with_confidence(0.93))?;
-//! let mut reply = call.reply()?.sentences();
+//! let mut reply = call.reply()?;
 //! let mut spoken = Vec::new();
-//! while let Some(sentence) = reply.next().await {
-//!     spoken.push(sentence.trim().to_owned()); // to the speech synthesis, under the name of `reply.speech()`
+//! while let Some(sentence) = reply.next_sentence().await {
+//!     spoken.push(sentence.trim().to_owned()); // send it to the speech synthesis, as a part of `reply.speech()`
 //! }
 //! assert_eq!(spoken, ["You have 12.50 left.", "Anything else?"]);
 //!
 //! let closed = call.close("hangup", Duration::from_secs(5)).await?;
 //! assert!(closed.unstored.is_empty());
-//! println!("{}", call.with_manager(|manager| manager.to_string()));
+//! println!("{}", call.conversation().read(|manager| manager.to_string()));
 //! # Ok(()) }
 //! ```
 //!
-//! # What each event does, whenever it comes
+//! # The effect of each event
 //!
-//! A *reply is generated* from [`reply`](CallSession::reply) until [`Ended`](ReplyEvent::Ended). A *speech is open* from
-//! then, or from [`say`](CallSession::say), until its playback is finished or interrupted. *Breaking in* stops the
-//! reply that is generated, in the model too, keeps what it had said, and cuts off each open speech: what was heard is
-//! estimated, until the player reports it, and whoever still reads the reply gets nothing more of it. From
-//! [`close`](CallSession::close) on all events are ignored, but for results of tools until it is done.
+//! Events may come late, twice, or out of order. None of that is an error: each method returns its [`Effect`].
 //!
-//! | event | when | what becomes of it |
+//! - A *reply is running* from [`reply`](CallSession::reply) until [`Ended`](ReplyEvent::Ended).
+//! - A *speech is open* from `reply` or [`say`](CallSession::say) until its playback is finished or interrupted.
+//! - A *barge-in* stops the running reply, also at the provider, and keeps its text so far. It interrupts every open speech.
+//!   The session estimates what the caller heard until the player reports it. The reader of the reply gets nothing more.
+//! - After [`close`](CallSession::close) the session ignores all events. It accepts results of tools until `close` returns.
+//!
+//! | event | situation | effect |
 //! | --- | --- | --- |
-//! | `caller_started_speaking` | a reply is generated, or a speech is open | breaks in |
-//! | | before the first token | breaks in: nothing was said, nothing is added |
-//! | | while tools run | breaks in; the tools run on, and what came of them is in the next request |
-//! | | nothing is generated or open | the time is noted |
+//! | `caller_started_speaking` | a reply is running or a speech is open | barge-in |
+//! | | before the first token of a reply | barge-in; no message is added |
+//! | | while tools run | barge-in; the tools continue, and the next request has their results |
+//! | | nothing is running or open | the start time is kept for the caller's words |
 //! | | again, before the caller's words | ignored: repeated |
-//! | | behind them, with a time before their end | ignored: repeated; it was of these words |
-//! | `caller_said` | after `caller_started_speaking` | the words are added, with the times |
-//! | | without it, while a reply is generated or a speech is open | breaks in first |
+//! | | after the caller's words, with a time before their end | ignored: repeated; it belongs to these words |
+//! | `caller_said` | after `caller_started_speaking` | the words are added, with their times |
+//! | | without it, while a reply is running or a speech is open | barge-in, then the words are added |
 //! | | again, before a reply | merged with the words before |
 //! | | the same words with the same end | ignored: repeated |
-//! | | blank | ignored: blank; the caller only seemed to speak |
-//! | | with less confidence than is asked for | added; the next reply asks the caller to repeat, without the model |
-//! | `reply` | the last words are the caller's, or a tool's result; a sentence of `say` behind them is no answer | the model is asked |
-//! | | a reply is generated | error: in progress |
-//! | | the last words are the assistant's | error: nothing to answer |
-//! | the [`Reply`] is dropped | before its end | the model is stopped; what it had said stays, as far as it is heard |
-//! | `say` | a reply is generated | error: in progress |
-//! | | otherwise | added, and open until it is played |
-//! | `playback_started` | the first time | the time is noted; where it was cut off, an estimate of what was heard is made anew |
+//! | | blank | ignored: blank; the start time is dropped |
+//! | | below the minimum confidence | added; the next reply asks the caller to repeat, without the model |
+//! | `reply` | the last message is the caller's or a tool's result; a later `say` does not answer it | asks the model |
+//! | | a reply is running | error: in progress |
+//! | | the last message is the assistant's | error: nothing to answer |
+//! | the [`Reply`] is dropped | before its end | stops the model; the text so far stays |
+//! | `say` | a reply is running | error: in progress |
+//! | | otherwise | the sentence is added; its speech is open |
+//! | `playback_started` | the first time | the time is kept; the estimate of an interrupted speech is renewed |
 //! | | again | ignored: repeated |
-//! | `playback_finished` | the speech is open | all of it was heard, and what it told of tools is told |
-//! | | its reply is still generated | ignored: still generated; it counts if nothing more is said, else report it again |
-//! | | it was cut off, by a report or before the given time | ignored: interrupted, as by a player that drops the rest |
-//! | | it was cut off, but had ended before | all of it was heard |
+//! | `playback_finished` | the speech is open | all of it was heard; tool outcomes that it mentions count as reported |
+//! | | its reply is running | ignored: still generated; it takes effect if no more text follows, else report the end again |
+//! | | the speech was interrupted by a report, or before this time | ignored: superseded; players that drop audio report its end |
+//! | | the speech was interrupted after this time | all of it was heard |
 //! | | again | ignored: repeated |
-//! | `playback_interrupted` | its reply is still generated | breaks in, then the report is taken |
-//! | | the speech is open, or what was heard is estimated | what was heard is what is reported |
-//! | | a more exact report came before | ignored: known better |
-//! | | it was finished | ignored: finished |
-//! | any of the three | the next turn has begun, or a summary covers the message | the same; the message's revision rises, and it is logged again; a start alone with what comes next |
-//! | | of a speech that is not known, or of more than 64 speeches ago | ignored: unknown speech |
-//! | `tool_result` | the reply waits for it | added; when all are there, the model is asked again |
-//! | | the caller broke in meanwhile | added behind the words, shown to the model behind its call, and not told yet |
-//! | | while another reply is generated | the same; that reply does not know of it, the next one does |
-//! | | again, or after its time | ignored: it has an outcome |
-//! | | of another tool, or of no call | ignored |
-//! | `close` | in the middle of anything | the reply is stopped, speeches are cut off at this moment, tools get half of the time, all is logged |
-//! | | again | waits for the log again, and changes nothing |
-//! | the session is dropped | without `close` | the same without waiting, with a warning |
+//! | `playback_interrupted` | its reply is running | barge-in, then the report is applied |
+//! | | the speech is open, or was heard by estimate | the report replaces the estimate |
+//! | | a more exact report came before, or the speech is finished | ignored: superseded |
+//! | any of the three | the next turn has begun, or a summary covers the message | the same; the message is logged again |
+//! | | an unknown speech, or one older than the last 64 | ignored: unknown speech |
+//! | `tool_result` | the reply waits for it | added; the model is asked again after the last result |
+//! | | after a barge-in | added; the next request has it, and its outcome counts as not yet reported |
+//! | | while another reply is running | the same; the running reply does not include it |
+//! | | again, or after the deadline of the tool | ignored: second result |
+//! | | for another tool, or an unknown call | ignored |
+//! | `close` | at any time | stops the reply, interrupts open speeches, gives tools half of the timeout, logs everything |
+//! | | again | waits for the log again |
+//! | the session is dropped | without `close` | the same without waiting, and a warning |
 //!
-//! Which events of Twilio, LiveKit and Amazon Connect these are: [`telephony`].
+//! [`telephony`] maps the events of Twilio, LiveKit and Amazon Connect to these.
 //!
-//! # Where the words may be lost
+//! # Durability
 //!
-//! Only what is generated and not yet complete is in memory alone: it reaches the log's writer when the model stops, or is
-//! stopped. What the caller said and what tools came to is handed over at once.
+//! An unfinished answer is in memory alone. It goes to the log when the model stops or is stopped. The caller's words and
+//! the results of tools go to the log at once.
 
 mod builder;
 mod closing;
 mod ear;
 mod effect;
+mod error;
 mod events;
 mod reply;
 mod sentences;
@@ -120,13 +122,13 @@ mod speeches;
 pub mod telephony;
 mod utterance;
 
-pub use builder::{CallBuilder, OpenError};
+pub use builder::CallBuilder;
 pub use closing::Closed;
 pub use effect::{Effect, Ignored};
-pub use reply::{Reply, ReplyEnd, ReplyEvent, SpokenSentences};
-pub use sentences::Sentences;
-pub use session::{CallSession, ReplyError, SayError};
-pub use settings::{CallSettings, Playback};
+pub use error::SessionError;
+pub use reply::{Reply, ReplyEnd, ReplyEvent};
+pub use session::CallSession;
+pub use settings::CallSettings;
 pub use speech::Played;
 pub use utterance::Utterance;
 

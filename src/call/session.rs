@@ -1,6 +1,6 @@
-//! [`CallSession`]: one live call, as the service that has its audio sees it.
+//! [`CallSession`]: one live call, from the view of the service that has its audio.
 //!
-//! Owns the events that the service reports, and what it may ask. What they do is in `events.rs`.
+//! Owns the methods of the service. `events.rs` has the effects of its reports.
 
 use std::any::Any;
 use std::fmt;
@@ -11,37 +11,38 @@ use tokio::runtime::Handle;
 use super::builder::CallBuilder;
 use super::ear::CallEar;
 use super::effect::{Effect, Ignored};
-use super::reply::Reply;
+use super::error::SessionError;
+use super::reply::{Reply, ReplyEnd};
 use super::settings::CallSettings;
 use super::speech::Played;
 use super::utterance::Utterance;
-use crate::conversation::{CallMetrics, Conversation};
-use crate::log::{CallEnd, LogError};
-use crate::manager::{ManagerError, MessagesManager};
-use crate::message::{PlainMessage, Text, ToolCall, ToolResult};
+use crate::conversation::Conversation;
+use crate::log::CallEnd;
+use crate::manager::ManagerError;
+use crate::message::{Text, ToolResult};
 use crate::model::Model;
 use crate::turn::{CallEvent, Core, Host, SpeechId, TurnEnd, drive};
 
-/// One live call: a [`Conversation`] with a telephone. See the [module](super) for what each event does, whenever it comes.
+/// One live call: a [`Conversation`] with a telephone. The [module](super) lists the effect of each event.
 ///
-/// All methods but [`close`](Self::close) return at once, and may be called from any task; put the session in an `Arc` for
-/// that. If it is dropped before it is closed, it warns, and hands what it has to the log's writer.
+/// All methods but [`close`](Self::close) return at once and may be called from any task; share the session in an `Arc`. A
+/// session that is dropped without `close` logs a warning and submits its changes to the log.
 pub struct CallSession {
     pub(super) conversation: Conversation,
     pub(super) settings: Arc<CallSettings>,
-    /// Events may be reported from threads outside of it.
+    /// Spawns tasks for events that are reported from other threads.
     runtime: Handle,
     /// How the call ended, once it is closed.
     pub(super) call_end: Mutex<Option<CallEnd>>,
 }
 
 impl CallSession {
-    /// The parts of a call whose replies come from `model`.
+    /// Returns a builder for a call whose replies come from `model`.
     pub fn with_model(model: impl Model + 'static) -> CallBuilder {
         CallBuilder::with_model(model)
     }
 
-    /// The parts of a call in this conversation, with its configuration.
+    /// Returns a builder for a call in this conversation, with the configuration of the conversation.
     pub fn of(conversation: &Conversation) -> CallBuilder {
         CallBuilder::of(conversation.clone())
     }
@@ -50,57 +51,54 @@ impl CallSession {
         Self { conversation, settings, runtime, call_end: Mutex::default() }
     }
 
-    /// The conversation of the call: its messages, its tools, queries and forks.
+    /// Returns the conversation of the call, with its messages, open tool calls, metrics, queries and forks.
     pub fn conversation(&self) -> &Conversation {
         &self.conversation
     }
 
-    /// The time of the call, in milliseconds since the Unix epoch.
+    /// Returns the time of the call, in milliseconds since the Unix epoch.
     pub fn now_ms(&self) -> i64 {
         self.conversation.now_ms()
     }
 
-    /// The caller began to speak. Whatever is generated or spoken is cut off.
+    /// Reports that the caller started to speak. This is a barge-in if a reply is running or a speech is open.
     pub fn caller_started_speaking(&self, at_ms: i64) -> Effect {
         self.event(|ear, core| ear.caller_started_speaking(at_ms, core))
     }
 
-    /// The caller said something. With a blank text, the caller only seemed to speak.
+    /// Reports the caller's words. A blank text means that the caller only seemed to speak.
     ///
-    /// Errors: those of the manager, at 100 million messages.
+    /// Returns [`ManagerError`] if a time is not in milliseconds since the epoch, or at 100 million messages.
     pub fn caller_said(&self, utterance: impl Into<Utterance>) -> Result<Effect, ManagerError> {
         let utterance = utterance.into();
         let said = self.live(|ear, core| ear.caller_said(utterance, core));
         said.unwrap_or(Ok(Effect::Ignored(Ignored::Closed)))
     }
 
-    /// The answer to what the caller said, as it comes.
+    /// Starts the answer to the caller's words and returns it as a stream.
     ///
-    /// Errors: [`ReplyError`].
-    pub fn reply(&self) -> Result<Reply, ReplyError> {
+    /// Returns [`SessionError::InProgress`] while a reply is running, [`SessionError::NothingToAnswer`] if the last message
+    /// is the assistant's, and [`SessionError::Closed`] in a closed call.
+    pub fn reply(&self) -> Result<Reply, SessionError> {
         let begun = self.live(|ear, core| {
-            if ear.is_closing {
-                return Err(ReplyError::Closed);
-            }
-            if core.turn.is_some() {
-                return Err(ReplyError::InProgress);
-            }
+            check_silent(ear, core)?;
             if !core.manager.is_answerable() {
-                return Err(ReplyError::NothingToAnswer);
+                return Err(SessionError::NothingToAnswer);
             }
-            if std::mem::take(&mut ear.not_understood) {
+            if std::mem::take(&mut ear.is_doubtful) {
                 return Ok(self.ask_to_repeat(ear, core));
             }
             let speech = core.begin_turn();
             Ok(self.begin_reply(speech, ear))
         });
-        let reply = begun.unwrap_or(Err(ReplyError::Closed))?;
+        let reply = begun.unwrap_or(Err(SessionError::Closed))?;
         self.drive(reply.speech());
         Ok(reply)
     }
 
-    /// Drives a turn in a task, unless it has none: the caller is asked to repeat. Without the lock, for a runtime that is
-    /// gone drops the task at once, and that ends the turn.
+    /// Drives the turn of a speech, if it has one, in a task.
+    ///
+    /// The task is spawned without the lock: a runtime that shuts down drops it at once, and that ends the turn.
     fn drive(&self, speech: SpeechId) {
         if self.live(|_, core| core.turn_of(speech).is_none()).unwrap_or(true) {
             return;
@@ -109,12 +107,12 @@ impl CallSession {
         let task = self.runtime.spawn(async move { drop(driving.await) }).abort_handle();
         self.live(|_, core| match core.turn_of(speech) {
             Some(turn) => turn.task = Some(task),
-            // It was stopped meanwhile.
+            // It was stopped in the meantime.
             None => task.abort(),
         });
     }
 
-    /// Asks the caller to say it again, without the model.
+    /// Asks the caller to repeat, without the model.
     fn ask_to_repeat(&self, ear: &mut CallEar, core: &mut Core) -> Reply {
         let speech = core.next_speech();
         let reply = self.begin_reply(speech, ear);
@@ -122,8 +120,8 @@ impl CallSession {
         let text = ear.settings.ask_to_repeat.clone();
         ear.speak_fixed(speech, &text, false, core);
         ear.caller_waits = false;
-        ear.generated(speech, core);
-        ear.end_reply(super::ReplyEnd::AskedToRepeat);
+        ear.finish_generating(speech, core);
+        ear.end_reply(ReplyEnd::AskedToRepeat);
         core.is_to_be_logged = true;
         reply
     }
@@ -136,41 +134,39 @@ impl CallSession {
         reply
     }
 
-    /// Speaks a fixed sentence, such as the greeting.
+    /// Adds a fixed sentence, such as the greeting, and returns its speech.
     ///
-    /// Errors: [`SayError`].
-    pub fn say(&self, text: impl Into<Text>) -> Result<SpeechId, SayError> {
+    /// Returns [`SessionError::InProgress`] while a reply is running, because the order of the words would be unknown,
+    /// [`SessionError::Manager`] for a blank text, and [`SessionError::Closed`] in a closed call.
+    pub fn say(&self, text: impl Into<Text>) -> Result<SpeechId, SessionError> {
         let text = text.into();
         let said = self.live(|ear, core| {
-            if ear.is_closing {
-                return Err(SayError::Closed);
-            }
-            if core.turn.is_some() {
-                return Err(SayError::InProgress);
-            }
+            check_silent(ear, core)?;
             let speech = core.next_speech();
             ear.speeches.begin(speech);
             ear.add_fixed(speech, &text, core)?;
-            // No reply: how long it took is excluded from the response-gap metrics.
-            (ear.caller_waits, ear.listened_until_ms) = (false, None);
-            ear.generated(speech, core);
+            // A fixed sentence is no reply, so it is excluded from the response-gap metrics.
+            (ear.caller_waits, ear.words_ended_ms) = (false, None);
+            ear.finish_generating(speech, core);
             core.is_to_be_logged = true;
             Ok(speech)
         });
-        said.unwrap_or(Err(SayError::Closed))
+        said.unwrap_or(Err(SessionError::Closed))
     }
 
-    /// The first sound of a speech was played.
+    /// Reports that the playback of a speech started.
     pub fn playback_started(&self, speech: SpeechId, at_ms: i64) -> Effect {
         self.event(|ear, core| ear.playback_started(speech, at_ms, core))
     }
 
-    /// A speech was played to its end. Reported while its reply is still generated, it counts if nothing more is said.
+    /// Reports that a speech was played to its end.
+    ///
+    /// While its reply is running, the report takes effect only if no more text follows.
     pub fn playback_finished(&self, speech: SpeechId, at_ms: i64) -> Effect {
         self.event(|ear, core| ear.playback_finished(speech, at_ms, core))
     }
 
-    /// The playback of a speech was cut off. A report that comes later and is more exact replaces the one before.
+    /// Reports that the playback of a speech was interrupted. A later, more exact report replaces an earlier one.
     pub fn playback_interrupted(&self, speech: SpeechId, played: Played, at_ms: i64) -> Effect {
         self.event(|ear, core| ear.playback_interrupted(speech, &played, at_ms, core))
     }
@@ -179,58 +175,41 @@ impl CallSession {
     pub fn tool_result(&self, result: ToolResult) -> Effect {
         self.event(|_, core| match core.add_result(&result) {
             Ok(()) => Effect::Applied,
-            Err(refused) => Effect::Ignored(refused.into()),
+            Err(refused) => Effect::Ignored(Ignored::ToolResult(refused)),
         })
     }
 
-    /// The tool calls without a result, in order: those that run here, and those that the service runs.
-    pub fn open_tool_calls(&self) -> Vec<ToolCall> {
-        self.conversation.open_tool_calls()
-    }
-
-    /// Whether the caller's last words have no answer yet.
+    /// Returns whether [`reply`](Self::reply) would start an answer now.
     pub fn is_answerable(&self) -> bool {
-        self.live(|ear, core| !ear.is_closing && core.turn.is_none() && core.manager.is_answerable()).unwrap_or(false)
-    }
-
-    /// Reads the messages at one moment; print the manager to see the call. Using the session inside `look` deadlocks.
-    pub fn with_manager<T>(&self, look: impl FnOnce(&MessagesManager<PlainMessage>) -> T) -> T {
-        self.conversation.read(look)
-    }
-
-    /// Its turns, tools, summaries and tokens so far.
-    pub fn totals(&self) -> CallMetrics {
-        self.conversation.totals()
-    }
-
-    /// Why the log takes nothing more of the call, if so: another process owns it, or it was erased.
-    pub fn not_logged(&self) -> Option<LogError> {
-        self.conversation.not_logged()
+        self.live(|ear, core| check_silent(ear, core).is_ok() && core.manager.is_answerable()).unwrap_or(false)
     }
 
     fn event(&self, act: impl FnOnce(&mut CallEar, &mut Core) -> Effect) -> Effect {
         self.live(act).unwrap_or(Effect::Ignored(Ignored::Closed))
     }
 
-    /// Works on the call; `None` once it is closed.
+    /// Locks the call and runs `act` on it. Returns `None` in a closed call.
     pub(super) fn live<T>(&self, act: impl FnOnce(&mut CallEar, &mut Core) -> T) -> Option<T> {
-        self.conversation.with(|core| with_ear(core, |ear, core| is_of(ear, &self.settings).then(|| act(ear, core))))?
+        self.conversation.with(|core| {
+            core.with_ear(|ear, core| {
+                let ear = (ear as &mut dyn Any).downcast_mut::<CallEar>()?;
+                // Another call may have taken the conversation after this one was closed.
+                Arc::ptr_eq(&ear.settings, &self.settings).then(|| act(ear, core))
+            })
+        })
     }
 }
 
-fn is_of(ear: &CallEar, settings: &Arc<CallSettings>) -> bool {
-    Arc::ptr_eq(&ear.settings, settings)
+/// Returns an error if a new speech cannot start.
+fn check_silent(ear: &CallEar, core: &Core) -> Result<(), SessionError> {
+    match (ear.is_closing, &core.turn) {
+        (true, _) => Err(SessionError::Closed),
+        (false, Some(_)) => Err(SessionError::InProgress),
+        (false, None) => Ok(()),
+    }
 }
 
-/// Lets the ear of a live call work on its conversation; `None` where there is no live call.
-fn with_ear<T>(core: &mut Core, act: impl FnOnce(&mut CallEar, &mut Core) -> T) -> Option<T> {
-    core.with_ear(|ear, core| {
-        let ear: &mut dyn Any = ear;
-        ear.downcast_mut::<CallEar>().map(|ear| act(ear, core))
-    })
-}
-
-/// Nobody listens to a reply any more.
+/// Ends the turn of a reply that was dropped.
 pub(super) fn abandon(conversation: &Conversation, speech: SpeechId) {
     conversation.with(|core| {
         if core.turn_of(speech).is_some() {
@@ -240,42 +219,15 @@ pub(super) fn abandon(conversation: &Conversation, speech: SpeechId) {
     });
 }
 
-/// Why there is no reply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ReplyError {
-    /// The call is closed.
-    #[error("the call is closed")]
-    Closed,
-    /// One reply is generated at a time.
-    #[error("a reply is being generated; read that one, or drop it to end it")]
-    InProgress,
-    /// The last words are the assistant's own.
-    #[error("there is nothing to answer; to speak first, use `say`")]
-    NothingToAnswer,
-}
-
-/// Why a sentence is not spoken.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum SayError {
-    /// The call is closed.
-    #[error("the call is closed")]
-    Closed,
-    /// Its place among the words of the reply would not be known.
-    #[error("a reply is being generated; read it to its end, or drop it to end it")]
-    InProgress,
-    /// It is blank, or the conversation is full.
-    #[error(transparent)]
-    Manager(#[from] ManagerError),
-}
-
 impl Drop for CallSession {
     fn drop(&mut self) {
         if self.live(|_, _| ()).is_some() {
-            tracing::warn!(call_id = ?self.conversation.id(), "a call is dropped that was not closed; what it has goes to the log's writer");
-            self.begin_to_close(self.now_ms());
-            self.end(self.now_ms());
+            tracing::warn!(
+                call_id = ?self.conversation.id(),
+                "a call was dropped without `close`; its changes go to the log, but nobody waits for them"
+            );
+            self.begin_closing(self.now_ms());
+            self.detach(self.now_ms());
         }
     }
 }

@@ -1,44 +1,52 @@
-//! [`CallSettings`]: how a [`CallSession`](super::CallSession) takes its turns.
+//! [`CallSettings`]: the fixed sentences of a call, and how it measures speech.
 
 use crate::message::Text;
 
-/// How a [`CallSession`](super::CallSession) takes its turns. The defaults suit a call on the telephone, in English.
+/// The fixed sentences of a call, and how it measures speech. The defaults suit a phone call in English.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct CallSettings {
-    /// Below this confidence of the speech recognition, from 0 to 1, the caller is asked to repeat, and the model is not
-    /// asked; `None`: never.
+    /// The minimum confidence of the speech recognition, from 0 to 1. Below it the caller is asked to repeat, without the
+    /// model. `None` never asks.
     pub min_confidence: Option<f32>,
-    /// What is spoken where the model has no answer.
+    /// The sentence that the caller hears if the model has no answer.
     pub apology: Text,
-    /// What is spoken where the caller was not understood.
+    /// The sentence that asks the caller to repeat.
     pub ask_to_repeat: Text,
-    /// Whether the service reports what is played.
-    pub playback: Playback,
-    /// How fast it is spoken until that is learnt from playback: 15 bytes of text a second, which is about 160 words a
-    /// minute.
+    /// Whether the service reports playback. If it does not, a complete reply counts as heard.
+    pub reports_playback: bool,
+    /// The rate of speech until the session has measured it. The default is 15 bytes of text a second, which is about 160
+    /// words a minute.
     pub speech_bytes_per_s: u64,
-}
-
-/// Whether the service reports what is played.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Playback {
-    /// It does. What is not reported to be played was not heard, once the caller breaks in.
-    #[default]
-    Reported,
-    /// It does not. What was generated counts as heard once it is complete.
-    Unreported,
 }
 
 impl Default for CallSettings {
     fn default() -> Self {
         Self {
             min_confidence: None,
-            apology: "I am sorry, something went wrong. Could you say that again, please?".into(),
-            ask_to_repeat: "I am sorry, I did not understand you. Could you say that again, please?".into(),
-            playback: Playback::default(),
+            apology: APOLOGY.into(),
+            ask_to_repeat: ASK_TO_REPEAT.into(),
+            reports_playback: true,
             speech_bytes_per_s: 15,
         }
+    }
+}
+
+/// The apology asks the caller to repeat, because a new turn retries the model. It blames nobody and names no cause.
+const APOLOGY: &str = "I am sorry, something went wrong. Could you say that again, please?";
+
+const ASK_TO_REPEAT: &str = "I am sorry, I did not understand you. Could you say that again, please?";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn default_sentences_ask_the_caller_to_repeat() {
+        let CallSettings { apology, ask_to_repeat, .. } = CallSettings::default();
+        insta::assert_snapshot!(format!("{}\n{}", apology.as_str(), ask_to_repeat.as_str()), @"
+        I am sorry, something went wrong. Could you say that again, please?
+        I am sorry, I did not understand you. Could you say that again, please?
+        ");
     }
 }

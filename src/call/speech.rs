@@ -1,4 +1,4 @@
-//! [`Speech`]: one thing to be spoken, how far its playback is, and what of it the caller heard.
+//! [`Speech`]: one stretch of audio, its playback, and the text that the caller heard.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,26 +8,27 @@ use crate::manager::MessagesManager;
 use crate::message::{Contents, Heard, HeardSource, MessageId, MessageWrapper, PlainMessage, Text, Timing, ToolCallId};
 use crate::turn::SpeechId;
 
-/// How much was played of a speech that was cut off, as far as the player knows.
+/// The part of an interrupted speech that was played.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Played {
-    /// The words that were played, from the word times of the speech synthesis. White space does not matter, nor do
-    /// punctuation and case, where the synthesis marks words without them. Words that are not those of the speech count as
+    /// The played words, from the word times of the speech synthesis.
+    ///
+    /// White space, punctuation and case may differ from the text. Words that are not the beginning of the speech count as
     /// [`Unknown`](Self::Unknown).
     Words(String),
-    /// For how long it was played, in milliseconds, and how long all of it would have taken, where that is known.
+    /// The length of the playback.
     For {
-        /// What was played.
+        /// The time that was played, in milliseconds.
         played_ms: u64,
-        /// What would have been.
+        /// The length of the whole speech, in milliseconds, if it is known.
         total_ms: Option<u64>,
     },
-    /// Not known: estimated by the usual rate of speaking.
+    /// Not known. The session estimates it from the rate of speech.
     Unknown,
 }
 
-/// Kinds and lengths, not the words.
+/// Shows lengths instead of the words.
 impl fmt::Debug for Played {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -41,34 +42,34 @@ impl fmt::Debug for Played {
 #[derive(Debug)]
 pub(super) struct Speech {
     pub id: SpeechId,
-    /// Where its text stands in the list, in order.
+    /// Its texts, in order.
     pub parts: Vec<Part>,
     pub phase: Phase,
     pub started_ms: Option<i64>,
-    /// The calls whose outcome it tells.
-    pub tells: Vec<ToolCallId>,
-    /// How much of its texts was heard, once it was cut off; `None` is all.
+    /// The tool calls whose outcome it reports to the caller.
+    pub reports: Vec<ToolCallId>,
+    /// The heard prefix of its texts, once it was interrupted. `None` is everything.
     pub heard: Option<Heard>,
-    /// Tells whoever still reads it that it was cut off.
+    /// Set on an interruption, so that the reader of the reply gets nothing more.
     pub is_cut: Arc<AtomicBool>,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Part {
     pub message: MessageId,
-    /// Where it begins in the message's texts, in bytes.
+    /// Its offset in the texts of the message, in bytes.
     pub start: usize,
     pub bytes: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Not played to its end, as far as is known.
+    /// The end of its playback is not known yet.
     Open,
     Finished,
     Interrupted {
         at_ms: i64,
-        /// `None` until the player has reported it.
+        /// The source of the player's report, if there was one.
         reported: Option<HeardSource>,
     },
 }
@@ -76,7 +77,7 @@ pub(super) enum Phase {
 type Manager = MessagesManager<PlainMessage>;
 
 impl Speech {
-    /// Whoever reads it is to speak no more of it.
+    /// Stops the reader of the reply.
     pub fn cut(&self) {
         self.is_cut.store(true, Ordering::Release);
     }
@@ -85,7 +86,7 @@ impl Speech {
         self.parts.iter().map(|part| part.bytes).sum()
     }
 
-    /// What was heard of a message, where this speech was cut off in it.
+    /// Returns the heard prefix of a message, if the interruption is in this message.
     pub fn cut_in(&self, message: MessageId) -> Option<Heard> {
         let heard = self.heard?;
         let mut left = heard.len();
@@ -98,6 +99,7 @@ impl Speech {
         None
     }
 
+    /// Returns the heard prefix of its texts.
     pub fn heard_by(&self, played: &Played, at_ms: i64, bytes_per_s: u64, manager: &mut Manager) -> Heard {
         let contents = self.contents(manager);
         let at_rate = self.bytes() as u64 * 1_000 / bytes_per_s.max(1);
@@ -108,7 +110,6 @@ impl Speech {
             played_ms => Heard::played(&contents, played_ms, at_rate).with_source(HeardSource::Estimate),
         };
         match played {
-            // Words that are not its own are no report of it.
             Played::Words(words) => {
                 Heard::words(&contents, words).or_else(|| bare_words(&contents, words)).unwrap_or_else(estimate)
             }
@@ -118,13 +119,12 @@ impl Speech {
         }
     }
 
-    /// Its texts.
     fn contents(&self, manager: &mut Manager) -> Contents {
         let texts: Vec<Text> = self.parts.iter().filter_map(|part| part.text(manager)).collect();
         Contents::from(texts)
     }
 
-    /// When the first of its messages began to be played.
+    /// Sets the start of playback of its first message.
     pub fn set_start(&self, manager: &mut Manager) {
         if let Some(started_ms) = self.started_ms
             && let Some(mut entry) = self.parts.first().and_then(|part| manager.entry(&part.message))
@@ -134,18 +134,18 @@ impl Speech {
         }
     }
 
-    /// When its messages were played, now that it has ended: where there are several, in proportion to their texts. What
-    /// was not begun has no times.
+    /// Sets the times of playback of its messages, once it has ended. Several messages share the time in proportion to their
+    /// texts. Messages that were not played get no times.
     pub fn set_end(&self, at_ms: i64, manager: &mut Manager) {
         let all = self.bytes();
         let played = self.heard.map_or(all, |heard| heard.len().min(all));
         if self.started_ms.is_none() && played == 0 {
             return;
         }
-        // Nobody told when it began: it took no time.
+        // Without a reported start, the playback counts as instantaneous.
         let started_ms = self.started_ms.unwrap_or(at_ms);
         let took_ms = at_ms.saturating_sub(started_ms).max(0);
-        let behind = |bytes: usize| match played {
+        let time_after = |bytes: usize| match played {
             0 => at_ms,
             played => started_ms.saturating_add((i128::from(took_ms) * bytes as i128 / played as i128) as i64),
         };
@@ -158,10 +158,10 @@ impl Speech {
             }
             if let Some(mut entry) = manager.entry(&message) {
                 if self.started_ms.is_some() && entry.metadata().timing(Timing::PlayStart).is_none() {
-                    entry.put_timing(Timing::PlayStart, if before == 0 { started_ms } else { behind(before) });
+                    entry.put_timing(Timing::PlayStart, if before == 0 { started_ms } else { time_after(before) });
                 }
                 let is_last = before + bytes >= played;
-                entry.put_timing(Timing::PlayEnd, if is_last { at_ms } else { behind(before + bytes) });
+                entry.put_timing(Timing::PlayEnd, if is_last { at_ms } else { time_after(before + bytes) });
             }
             before += bytes;
         }
@@ -191,26 +191,27 @@ impl Part {
     }
 }
 
-/// What was heard, where words are marked bare: letters and digits alone are compared, in any case. `None` unless they are
-/// a prefix of the texts.
+/// Returns the heard prefix for words without punctuation, comparing letters and digits in any case.
+///
+/// Returns `None` if the words are not a prefix of the texts.
 fn bare_words(contents: &Contents, heard: &str) -> Option<Heard> {
     let mut left = heard.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).peekable();
     left.peek()?;
     let (mut start, mut end) = (0, 0);
     for text in contents.texts() {
         for (at, c) in text.char_indices() {
-            let behind = start + at + c.len_utf8();
+            let after = start + at + c.len_utf8();
             if c.is_alphanumeric() {
                 for lower in c.to_lowercase() {
                     match left.next() {
                         None => return Some(Heard::bytes(end, HeardSource::WordTiming)),
                         Some(heard) if heard != lower => return None,
-                        Some(_) => end = behind,
+                        Some(_) => end = after,
                     }
                 }
             } else if end == start + at && !c.is_whitespace() {
-                // It belongs to the word before.
-                end = behind;
+                // Punctuation belongs to the word before it.
+                end = after;
             }
         }
         start += text.len();
@@ -218,8 +219,9 @@ fn bare_words(contents: &Contents, heard: &str) -> Option<Heard> {
     left.peek().is_none().then(|| Heard::bytes(end, HeardSource::WordTiming))
 }
 
-pub(super) fn rank(provenance: HeardSource) -> u8 {
-    match provenance {
+/// Returns a higher number for a more exact source.
+pub(super) fn accuracy(source: HeardSource) -> u8 {
+    match source {
         HeardSource::Estimate => 0,
         HeardSource::PlaybackTime => 1,
         HeardSource::WordTiming => 2,

@@ -1,12 +1,9 @@
-//! Which of a telephony service's events are which of ours: a page for each service.
+//! Maps the events of telephony services to the methods of a [`CallSession`](super::CallSession).
 //!
-//! Owns pages, and no code: what a service sends changes, and a session takes events from any of them.
-
-#[doc = include_str!("../../docs/twilio.md")]
-pub mod twilio {}
-
-#[doc = include_str!("../../docs/livekit.md")]
-pub mod livekit {}
-
-#[doc = include_str!("../../docs/amazon-connect.md")]
-pub mod amazon_connect {}
+//! This module has documentation only, because services change their events, and a session takes events from any of them.
+//!
+#![doc = include_str!("../../docs/twilio.md")]
+//!
+#![doc = include_str!("../../docs/livekit.md")]
+//!
+#![doc = include_str!("../../docs/amazon-connect.md")]

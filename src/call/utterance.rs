@@ -1,36 +1,31 @@
-//! [`Utterance`]: what the caller said, as the speech recognition has it.
-
-use std::fmt;
+//! [`Utterance`]: the caller's words from the speech recognition.
 
 use crate::message::Text;
 
-/// What the caller said, as the speech recognition has it.
-#[derive(Clone, PartialEq)]
-#[non_exhaustive]
+/// The caller's words from the speech recognition. `Debug` shows the length of the text instead of its words.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Utterance {
-    /// The words.
-    pub text: Text,
-    /// When the caller began, in milliseconds since the Unix epoch; else when the caller was reported to.
-    pub started_ms: Option<i64>,
-    /// When the caller had finished; else when the words are reported.
-    pub ended_ms: Option<i64>,
-    /// How sure the recognition is, from 0 to 1.
-    pub confidence: Option<f32>,
+    pub(super) text: Text,
+    pub(super) times: Option<(i64, i64)>,
+    pub(super) confidence: Option<f32>,
 }
 
 impl Utterance {
-    /// The words alone.
+    /// Creates an utterance without times and confidence.
+    ///
+    /// It then starts at the last [`caller_started_speaking`](super::CallSession::caller_started_speaking) and ends when it
+    /// is reported.
     pub fn new(text: impl Into<Text>) -> Self {
-        Self { text: text.into(), started_ms: None, ended_ms: None, confidence: None }
+        Self { text: text.into(), times: None, confidence: None }
     }
 
-    /// The same with when the caller began and had finished, in milliseconds since the Unix epoch.
+    /// Sets when the caller started and stopped speaking, in milliseconds since the Unix epoch.
     #[must_use]
     pub fn with_times(self, started_ms: i64, ended_ms: i64) -> Self {
-        Self { started_ms: Some(started_ms), ended_ms: Some(ended_ms), ..self }
+        Self { times: Some((started_ms, ended_ms)), ..self }
     }
 
-    /// The same with how sure the recognition is, from 0 to 1.
+    /// Sets the confidence of the recognition, from 0 to 1.
     #[must_use]
     pub fn with_confidence(self, confidence: f32) -> Self {
         Self { confidence: Some(confidence), ..self }
@@ -40,17 +35,5 @@ impl Utterance {
 impl<T: Into<Text>> From<T> for Utterance {
     fn from(text: T) -> Self {
         Self::new(text)
-    }
-}
-
-/// The length, not the words.
-impl fmt::Debug for Utterance {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Utterance")
-            .field("text", &self.text)
-            .field("started_ms", &self.started_ms)
-            .field("ended_ms", &self.ended_ms)
-            .field("confidence", &self.confidence)
-            .finish()
     }
 }

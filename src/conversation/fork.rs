@@ -5,6 +5,7 @@ use crate::conversation::state::Attached;
 use crate::log::CallId;
 use crate::manager::ForkError;
 use crate::message::{Contents, ForkedFrom, MessageId};
+use crate::model::NoResult;
 use crate::turn::{Host, Manager};
 
 impl Conversation {
@@ -62,11 +63,7 @@ impl Conversation {
         let fork = Self::of(id, manager).with_config(config);
         if is_live {
             // Only the source gets the results of tools that are running.
-            fork.with(|core| {
-                core.end_open_calls(
-                    "The conversation was forked while the tool ran; whether it acted is not known here.",
-                )
-            });
+            fork.with(|core| core.end_open_calls(&NoResult::Forked));
         }
         Ok(fork)
     }

@@ -98,8 +98,8 @@ impl CallMetrics {
                     SummaryOutcome::Skipped => &mut self.summaries_skipped,
                 } += 1;
             }
-            CallEvent::HandedOver { records } => self.submitted += u64::from(*records),
-            CallEvent::NotHandedOver => self.not_submitted += 1,
+            CallEvent::Submitted { records } => self.submitted += u64::from(*records),
+            CallEvent::NotSubmitted => self.not_submitted += 1,
             CallEvent::Closed { after_ms } => self.length_ms = Some(*after_ms),
         }
     }
@@ -229,7 +229,7 @@ mod tests {
             tool_finished(ToolOutcome::NotRun),
             CallEvent::ReplyEnded { speech: first, outcome: ReplyOutcome::Complete, generated_bytes: 100 },
             CallEvent::Used { usage: usage(1_000, 600, 100, 50) },
-            CallEvent::HandedOver { records: 2 },
+            CallEvent::Submitted { records: 2 },
             CallEvent::SummaryStarted { messages: 6 },
             CallEvent::TurnStarted { speech: second },
             CallEvent::FirstToken { speech: second, after_ms: 200 },
@@ -245,8 +245,8 @@ mod tests {
             summary(SummaryOutcome::Replaced(None), usage(0, 0, 0, 0)),
             summary(SummaryOutcome::Skipped, usage(0, 0, 0, 0)),
             CallEvent::AskedToRepeat { speech: SpeechId(3) },
-            CallEvent::NotHandedOver,
-            CallEvent::HandedOver { records: 7 },
+            CallEvent::NotSubmitted,
+            CallEvent::Submitted { records: 7 },
             CallEvent::Closed { after_ms: 61_042 },
         ]
     }

@@ -27,9 +27,8 @@ use crate::turn::{Core, Ear, Host, Nobody, SpeechId, TurnEnd, TurnFailure, drive
 /// [`LlmInterrupted`](crate::Attribute::LlmInterrupted) if the answer was cut. The failure of a tool is no error but a
 /// [result](crate::model::Tool).
 ///
-/// Dropping a run cancels its request. The conversation keeps the text so far, marked, and does
-/// [not run](crate::model::NOT_RUN) the tool calls in it. Tools that are already running complete, and the conversation
-/// adds their results.
+/// Dropping a run cancels its request. The conversation keeps the text so far, marked, and does not run the tool calls in
+/// it. Tools that are already running complete, and the conversation adds their results.
 ///
 /// A run needs a tokio runtime.
 ///

@@ -88,7 +88,7 @@ impl Conversation {
     }
 
     /// Returns why the log accepts nothing more of the conversation: another process owns the call, or it was erased.
-    pub fn not_logged(&self) -> Option<NotAccepted> {
+    pub fn not_logged(&self) -> Option<LogError> {
         self.state().not_logged.clone()
     }
 

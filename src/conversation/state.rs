@@ -27,7 +27,7 @@ pub(super) struct State {
     pub runtime: Option<Handle>,
     pub writer: Option<Arc<CallWriter>>,
     /// The reason why the log accepts nothing more.
-    pub not_logged: Option<NotAccepted>,
+    pub not_logged: Option<LogError>,
 }
 
 /// The owner of a conversation's turns.
@@ -85,10 +85,10 @@ impl State {
         match writer.submit(&mut self.core.manager, LastMessage::Include) {
             Ok(Submitted { records, is_full, .. }) => {
                 if records > 0 {
-                    events.push(CallEvent::HandedOver { records: count(records) });
+                    events.push(CallEvent::Submitted { records: count(records) });
                 }
                 if is_full {
-                    events.push(CallEvent::NotHandedOver);
+                    events.push(CallEvent::NotSubmitted);
                 }
             }
             Err(error) => {
@@ -96,7 +96,7 @@ impl State {
                     tracing::error!(call_id = ?writer.lease().call_id(), %error, "the log accepts nothing more of the call; the conversation continues in memory only");
                     self.not_logged = Some(error);
                 }
-                events.push(CallEvent::NotHandedOver);
+                events.push(CallEvent::NotSubmitted);
             }
         }
     }

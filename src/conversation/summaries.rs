@@ -64,13 +64,10 @@ impl Conversation {
             return;
         }
         let core = &state.core;
-        let window: Vec<_> = core.manager.messages().collect();
-        let cuts = core.manager.cuts();
-        let positions = cuts.iter().map(|cut| (cut.messages(), cut.turns()));
-        let sizes = WindowSizes::of(window.iter().map(|message| message.message()), positions, &core.estimator);
-        drop(window);
-        let cut = state.config.policy().choose(&sizes).and_then(|chosen| cuts.get(chosen));
-        let Some(summarizing) = cut.and_then(|cut| core.manager.summarizing_at(cut)) else { return };
+        let tokens = |message: &Message| core.estimator.message(message);
+        let policy = state.config.policy();
+        let chosen = core.manager.summarizing_by(|window, cuts| policy.choose(window, cuts, tokens));
+        let Some(summarizing) = chosen else { return };
         let messages = count(summarizing.messages().count());
         let task = make(self.clone(), summarizing, state.config.clone(), state.summaries.is_paused());
         state.summaries.running = Some(runtime.spawn(task).abort_handle());

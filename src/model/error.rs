@@ -1,10 +1,10 @@
-//! [`ModelError`]: why a model did not answer, or not to the end.
+//! [`ModelError`]: why a model gave no answer, or only a part of one.
 
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-/// Why a model did not answer, or not to the end. Never holds what was said.
+/// A failed request to a model. It never holds what the caller or the model said.
 #[derive(Debug, thiserror::Error)]
 #[error("{kind}; received before: {received}")]
 pub struct ModelError {
@@ -13,93 +13,92 @@ pub struct ModelError {
     source: Option<Box<dyn Error + Send + Sync>>,
 }
 
-/// What went wrong.
+/// The reason why a request to a model failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Failure {
-    /// The request cannot be made valid; it was not sent.
+    /// The request breaks a rule of the provider and cannot be repaired. It was not sent.
     Invalid(String),
-    /// The provider refuses the request: it is not to be asked again like this.
+    /// The provider refused the request. The same request fails again.
     Refused(String),
-    /// The provider has no access, no credentials or no such model for us: a matter for an operator.
+    /// The credentials, the access rights or the model id are wrong. An operator must fix them.
     Denied(String),
-    /// Too many requests at once, or a quota is used up.
+    /// The provider limits the rate of requests, or a quota is used up.
     Throttled,
-    /// The provider cannot answer now.
+    /// The provider cannot answer at the moment.
     Unavailable(String),
-    /// There is no connection to the provider.
+    /// The provider cannot be reached.
     Unreachable,
-    /// It took too long.
+    /// A deadline passed.
     TimedOut {
-        /// What was waited for.
+        /// The event that did not arrive.
         wait: Wait,
-        /// How long it was waited for.
+        /// How long the client waited.
         after: Duration,
     },
-    /// The connection broke in the answer.
+    /// The connection broke during the answer.
     Cut,
-    /// The answer ended without its stop.
+    /// The answer ended without a [`Stop`](super::ModelEvent::Stop).
     Truncated,
-    /// The answer cannot be read, such as a tool call whose arguments are no JSON.
+    /// The answer cannot be read, for example because the arguments of a tool call are not JSON.
     Malformed(String),
 }
 
-/// What is waited for.
+/// The event for which a client waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
     /// The connection to the provider.
     Connection,
-    /// The first piece of the answer.
+    /// The first token of the answer.
     FirstToken,
     /// The next piece of the answer.
     NextEvent,
-    /// The whole answer.
+    /// The end of the answer.
     WholeAnswer,
 }
 
-/// How much of an answer had come.
+/// The size of the part of an answer that arrived before a failure.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Partial {
-    /// Bytes of text.
+    /// The text, in bytes.
     pub text_bytes: usize,
-    /// Whole tool calls.
+    /// The number of complete tool calls.
     pub tool_calls: usize,
 }
 
 impl ModelError {
-    /// An error after `received` had come.
+    /// Creates an error for a request that failed after `received` had arrived.
     pub fn new(kind: Failure, received: Partial) -> Self {
         Self { kind, received, source: None }
     }
 
-    /// The same with what is behind it, which tells nothing of what was said either.
+    /// Sets the cause. Its text must not contain what the caller or the model said.
     #[must_use]
     pub fn with_source(self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { source: Some(source.into()), ..self }
     }
 
-    /// What went wrong.
+    /// Returns the reason for the failure.
     pub fn kind(&self) -> &Failure {
         &self.kind
     }
 
-    /// How much of the answer had come.
+    /// Returns the size of the part of the answer that arrived.
     pub fn received(&self) -> Partial {
         self.received
     }
 
-    /// Returns whether the same request may be answered if it is sent again, at once or later.
+    /// Returns whether the same request may succeed later.
     pub fn is_retryable(&self) -> bool {
         !matches!(self.kind, Failure::Invalid(_) | Failure::Refused(_) | Failure::Denied(_))
     }
 }
 
 impl Failure {
-    /// Returns whether the request should be sent again at once.
+    /// Returns whether to send the request again at once.
     ///
-    /// That is so where the client has not retried it itself: the answer broke off, came too late or could not be read, or
-    /// the provider failed. A throttled or unreachable provider was asked again by the client already.
-    pub fn is_worth_another_try(&self) -> bool {
+    /// The client has already retried a throttled or unreachable provider, so these two are not worth another attempt.
+    pub(crate) fn is_worth_another_try(&self) -> bool {
         matches!(self, Self::Cut | Self::Truncated | Self::Malformed(_) | Self::TimedOut { .. } | Self::Unavailable(_))
     }
 }
@@ -111,16 +110,16 @@ impl fmt::Display for Failure {
             Self::Refused(what) => write!(f, "the model's provider refused the request: {what}"),
             Self::Denied(what) => write!(f, "the model cannot be used; check credentials, access and model id: {what}"),
             Self::Throttled => {
-                f.write_str("the model's provider has too many requests; ask again later, or raise the quota")
+                f.write_str("the model's provider has too many requests; retry later, or raise the quota")
             }
-            Self::Unavailable(what) => write!(f, "the model's provider cannot answer now; ask again: {what}"),
+            Self::Unavailable(what) => write!(f, "the model's provider cannot answer now; retry: {what}"),
             Self::Unreachable => {
                 f.write_str("the model's provider cannot be reached; check the network and the region")
             }
-            Self::TimedOut { wait, after } => write!(f, "{wait} did not come within {} ms", after.as_millis()),
-            Self::Cut => f.write_str("the connection broke in the answer"),
-            Self::Truncated => f.write_str("the answer ended without its stop"),
-            Self::Malformed(what) => write!(f, "the answer cannot be read: {what}"),
+            Self::TimedOut { wait, after } => write!(f, "{wait} did not come within {} ms; retry", after.as_millis()),
+            Self::Cut => f.write_str("the connection broke during the answer; retry"),
+            Self::Truncated => f.write_str("the answer ended without a stop reason; retry"),
+            Self::Malformed(what) => write!(f, "the answer cannot be read; retry: {what}"),
         }
     }
 }
@@ -147,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn failures_after_which_another_try_helps_are_retryable() {
+    fn only_broken_late_and_unavailable_answers_are_retried_at_once() {
         let timed_out = Failure::TimedOut { wait: Wait::FirstToken, after: Duration::from_secs(5) };
         for (failure, is_worth_another_try, is_retryable) in [
             (Failure::Invalid(String::new()), false, false),

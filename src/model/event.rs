@@ -1,38 +1,38 @@
-//! [`ModelEvent`]: what a model answers, piece by piece.
+//! [`ModelEvent`]: one piece of a model's answer.
 
 use std::fmt;
 use std::ops::AddAssign;
 
 use crate::message::{Text, ToolCall};
 
-/// A piece of what a model answers.
+/// One piece of a model's answer.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ModelEvent {
-    /// What was changed in the request, so that the provider takes it.
+    /// The adapter changed the request so that the provider accepts it.
     Repaired(Vec<Repair>),
-    /// The next piece of the text; never empty.
+    /// The next piece of the text. It is never empty.
     Text(Text),
-    /// It asks for a tool to be run.
+    /// A complete call of a tool.
     ToolCall(ToolCall),
-    /// It has said what it had to say.
+    /// The model stopped.
     Stop(StopReason),
-    /// What was read and written for it.
+    /// The tokens of the request and its answer.
     Usage(Usage),
 }
 
-/// Something that was changed in a request, in words that tell nothing of what was said.
+/// A change that an adapter made to a request, described without words of the call.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Repair(Text);
 
 impl Repair {
-    /// A repair, said so that whoever made the request can mend it there.
-    pub fn new(what: impl Into<Text>) -> Self {
-        Self(what.into())
+    /// Creates a repair. The description helps the author of the request to fix it there.
+    pub fn new(description: impl Into<Text>) -> Self {
+        Self(description.into())
     }
 }
 
-/// With the words, which are not a caller's.
+/// Shows the description, because it contains no words of the call.
 impl fmt::Debug for Repair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Repair").field(&self.0.as_str()).finish()
@@ -45,35 +45,35 @@ impl fmt::Display for Repair {
     }
 }
 
-/// Why a model stopped.
+/// The reason why a model stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StopReason {
-    /// It has said all.
+    /// The answer is complete.
     EndTurn,
-    /// It waits for the results of the tools it called.
+    /// The model waits for the results of its tool calls.
     ToolUse,
-    /// It may not say more: the answer is cut.
+    /// The answer reached its token limit and is cut off.
     MaxTokens,
-    /// It came to a sequence at which it is to stop.
+    /// The model generated one of the stop sequences.
     StopSequence,
-    /// A guardrail or a filter took the answer, or part of it, away.
+    /// A guardrail or a content filter removed the answer or a part of it.
     Filtered,
-    /// What it was asked and what it answered fill its window: the answer is cut.
+    /// The request and the answer fill the model's context window. The answer is cut off.
     ContextFull,
-    /// What only the provider knows.
+    /// A reason that this crate does not know.
     Other(Text),
 }
 
-/// Tokens of a request and its answer.
+/// The tokens of a request and its answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Usage {
-    /// All tokens that were read, cached ones too.
+    /// All input tokens, including cached ones.
     pub input_tokens: u64,
-    /// Of these, the ones that the provider's cache had.
+    /// The input tokens that were read from the provider's cache.
     pub cache_read_tokens: u64,
-    /// Of these, the ones that the provider's cache keeps from now on.
+    /// The input tokens that were written to the provider's cache.
     pub cache_write_tokens: u64,
     /// The tokens of the answer.
     pub output_tokens: u64,

@@ -1,7 +1,6 @@
-//! [`Fingerprint`]: a short hash of a request, to tell which prompt was sent.
+//! The fingerprint of a request: a short hash that identifies a prompt in the log.
 
 use std::collections::HashMap;
-use std::fmt;
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -9,35 +8,19 @@ use sha2::{Digest, Sha256};
 use super::{Inference, ModelRequest};
 use crate::message::{Content, Document, Media, Outcome, ResultContent, Source, ToolCallId};
 
-/// The first 128 bits of the SHA-256 of what a request says. As text: 32 digits of lower-case hex.
-///
-/// It covers tools, instructions, memory, roles and contents of the messages, and inference settings. It is the same in
-/// every process. Ids of messages do not count, and ids of tool calls only as far as they pair calls with results, so two
-/// runs of one script have equal fingerprints. Another version of this crate may give other ones.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Fingerprint(u128);
-
-impl fmt::Display for Fingerprint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:032x}", self.0)
-    }
-}
-
-impl fmt::Debug for Fingerprint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Fingerprint({self})")
-    }
-}
-
 impl ModelRequest {
-    /// Returns the fingerprint of the request.
+    /// Returns the first 128 bits of the request's SHA-256, as 32 digits of lower-case hex.
     ///
-    /// It reads all of the request, the bytes of attachments too.
-    pub fn fingerprint(&self) -> Fingerprint {
-        // Named one by one, so that a new field does not compile until it is decided on here.
+    /// The fingerprint covers tools, instructions, memory, inference settings, and the roles and contents of the messages.
+    /// It ignores message ids and uses tool call ids only to pair calls with results, so two runs of one script have equal
+    /// fingerprints in every process. It may change with the version of this crate.
+    ///
+    /// This reads the whole request, including the bytes of attachments.
+    pub fn fingerprint(&self) -> String {
+        // Without `..`, so that a new field does not compile until it is hashed or left out here.
         let Self { tools, system, late_system, memory, messages, inference } = self;
         let Inference { temperature, top_p, max_tokens, stop_sequences, model_fields } = inference;
-        // Adding 0 makes one of the two zeros.
+        // Adding 0 turns -0 into 0.
         let bits = |number: &Option<f64>| number.map(|number| (number + 0.0).to_bits());
         let mut hasher = Hasher::default();
         hasher.json(&(tools.len(), system, late_system, memory, messages.len()));
@@ -51,24 +34,23 @@ impl ModelRequest {
                 hasher.content(content);
             }
         }
-        let digest: [u8; 32] = hasher.sha.finalize().into();
-        Fingerprint(digest.iter().take(16).fold(0, |bits, byte| bits << 8 | u128::from(*byte)))
+        hasher.sha.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
     }
 }
 
-/// Hashes lines of JSON, which says everything in one way: maps are sorted, and equal numbers are written alike.
+/// Hashes lines of JSON. The encoding is unique: maps are sorted, and equal numbers are written alike.
 #[derive(Default)]
 struct Hasher<'a> {
     sha: Sha256,
     line: Vec<u8>,
-    /// The ids of tool calls, numbered in the order in which they come.
+    /// The number of each tool call id, in order of appearance.
     calls: HashMap<&'a ToolCallId, usize>,
 }
 
 impl<'a> Hasher<'a> {
     fn json(&mut self, value: &impl Serialize) {
         self.line.clear();
-        // Values have texts as keys and no infinite number, so JSON can say them.
+        // Cannot fail: the keys are texts, and no number is infinite.
         let _ = serde_json::to_writer(&mut self.line, value);
         self.line.push(b'\n');
         self.sha.update(&self.line);
@@ -97,8 +79,8 @@ impl<'a> Hasher<'a> {
                         contents.iter().for_each(|content| self.result(content));
                     }
                     Outcome::Failure(error) => {
-                        let said = (error.error_type(), error.message(), error.retryable());
-                        self.json(&("failure", number, name, said));
+                        let error = (error.error_type(), error.message(), error.retryable());
+                        self.json(&("failure", number, name, error));
                     }
                 }
             }

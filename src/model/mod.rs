@@ -1,7 +1,7 @@
-//! The ports to a language model and to whatever makes summaries, and the tools that a model may call.
+//! The ports to a language model and to a summarizer, and the tools that a model may call.
 //!
-//! Owns what a model is asked and answers, what a tool is, and the contract of a summary. Never changes a conversation, and
-//! never does I/O itself.
+//! Owns the request, the events of an answer, tools, and the contract of a summary. It never changes a conversation and
+//! does no I/O.
 
 mod error;
 mod event;
@@ -13,11 +13,10 @@ mod tool;
 
 pub use error::{Failure, ModelError, Partial, Wait};
 pub use event::{ModelEvent, Repair, StopReason, Usage};
-pub use fingerprint::Fingerprint;
 pub use inference::Inference;
 pub use port::{Generation, Model, ModelRequest, ToolSpec};
-pub use summarizer::{Fallback, SummarizeError, Summarizer, Summary, SummaryFuture};
-pub(crate) use tool::failed;
+pub use summarizer::{SummarizeError, Summarizer, Summary, SummaryFuture};
 #[cfg(feature = "tools")]
 pub(crate) use tool::schema_of;
-pub use tool::{InvalidTool, NOT_RUN, OUTCOME_UNKNOWN, Tool, ToolContext, ToolError};
+pub(crate) use tool::{NOT_RUN, NoResult, OUTCOME_UNKNOWN};
+pub use tool::{Tool, ToolContext, ToolError};

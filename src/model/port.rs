@@ -1,4 +1,4 @@
-//! [`Model`]: the port to a language model, and what it is asked.
+//! [`Model`]: the port to a language model, and its request.
 
 use std::fmt;
 use std::pin::Pin;
@@ -7,29 +7,29 @@ use std::sync::Arc;
 use futures_core::Stream;
 
 use super::{Inference, ModelError, ModelEvent};
-use crate::message::{IntoValue, Message, MessageError, Text, ToolName, Value, is_blank};
+use crate::message::{IntoValue, Message, MessageError, Text, ToolName, Value};
 
-/// What a model answers, event by event; made by [`Model::generate`].
+/// The stream of events that [`Model::generate`] returns.
 pub type Generation = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send>>;
 
 /// A language model.
 ///
-/// What an implementor owes:
+/// An implementation guarantees:
 ///
-/// - Nothing is sent before the stream is first polled, and dropping the stream cancels the request.
-/// - The events come in this order: [`Repaired`](ModelEvent::Repaired) at most once; texts and tool calls, each
-///   call whole; [`Stop`](ModelEvent::Stop) once; [`Usage`](ModelEvent::Usage) at most once. Then the stream ends. A
-///   stream that ends without `Stop` is an error, never a short answer.
+/// - Nothing is sent before the stream is first polled. Dropping the stream cancels the request.
+/// - The events come in this order: [`Repaired`](ModelEvent::Repaired) at most once; texts and complete tool calls;
+///   [`Stop`](ModelEvent::Stop) once; [`Usage`](ModelEvent::Usage) at most once. Then the stream ends. A stream that ends
+///   without `Stop` is an error, never a short answer.
 /// - An error is the last item.
-/// - It ends: every wait in it has a deadline.
-/// - What it is asked is valid when it is sent: what can be known beforehand is repaired and told, or is an error that
-///   names it, and never the provider's refusal.
-/// - Neither an event's `Debug` nor an error tells what was said.
+/// - Every wait has a deadline, so the stream ends.
+/// - Requests are valid when they are sent. The adapter repairs and reports each known problem, or fails with an error
+///   that names it.
+/// - Neither the `Debug` output of an event nor an error contains words of the call.
 pub trait Model: Send + Sync {
-    /// Asks the model.
+    /// Sends a request and returns the answer as a stream.
     fn generate(&self, request: ModelRequest) -> Generation;
 
-    /// Returns the id under which the provider knows the model, such as `eu.anthropic.claude-sonnet-5`, where there is one.
+    /// Returns the provider's id of the model, such as `eu.anthropic.claude-sonnet-5`, if there is one.
     fn id(&self) -> Option<&str> {
         None
     }
@@ -45,31 +45,31 @@ impl<M: Model + ?Sized> Model for Arc<M> {
     }
 }
 
-/// One request to a model, in the order in which the model reads it.
+/// A request to a model. The fields are in the order in which the model reads them.
 ///
-/// Tools and `system` are the same in every request of a call, and the messages grow at their end, so a provider can cache
-/// what it has read of them.
+/// Tools and `system` are the same in every request of a call, and messages are only added at the end, so a provider can
+/// cache the beginning of a request.
 ///
 /// ```
 /// use verbale::model::{Inference, ModelRequest};
 ///
-/// let request = ModelRequest::new(Vec::new())
-///     .with_system(["You answer the phone of a bank."])
-///     .with_late_system(["The caller was transferred from the branch in Milan."])
-///     .with_memory("The caller is Mia. She lost her card.")
-///     .with_inference(Inference::default().with_max_tokens(300));
-/// assert_eq!(request.system.len(), 1);
+/// let request = ModelRequest {
+///     system: vec!["You answer the phone of a bank.".into()],
+///     memory: Some("The caller is Mia. She lost her card.".into()),
+///     inference: Inference { max_tokens: Some(300), ..Inference::default() },
+///     ..ModelRequest::default()
+/// };
+/// assert!(request.late_system.is_empty());
 /// ```
 #[derive(Clone, Default, PartialEq)]
-#[non_exhaustive]
 pub struct ModelRequest {
     /// The tools that the model may call.
     pub tools: Arc<[ToolSpec]>,
-    /// Instructions that are the same in every request of a call. A provider may cache them with the tools.
+    /// Instructions that are the same in every request of a call. A provider may cache them together with the tools.
     pub system: Vec<Text>,
     /// Instructions that were added later. They follow the cached prefix.
     pub late_system: Vec<Text>,
-    /// What the model should know of turns that left the window: data, never instructions.
+    /// The memory of turns that left the window. It is data, never instructions.
     pub memory: Option<Text>,
     /// The window of the conversation: [`MessagesManager::messages`](crate::MessagesManager::messages).
     pub messages: Vec<Message>,
@@ -82,43 +82,9 @@ impl ModelRequest {
     pub fn new(messages: Vec<Message>) -> Self {
         Self { messages, ..Self::default() }
     }
-
-    /// Replaces the tools.
-    #[must_use]
-    pub fn with_tools(self, tools: impl Into<Arc<[ToolSpec]>>) -> Self {
-        Self { tools: tools.into(), ..self }
-    }
-
-    /// Replaces the instructions that a provider may cache. Blank texts are dropped.
-    #[must_use]
-    pub fn with_system<T: Into<Text>>(self, instructions: impl IntoIterator<Item = T>) -> Self {
-        Self { system: not_blank(instructions).collect(), ..self }
-    }
-
-    /// Replaces the instructions that follow the cached prefix. Blank texts are dropped.
-    #[must_use]
-    pub fn with_late_system<T: Into<Text>>(self, instructions: impl IntoIterator<Item = T>) -> Self {
-        Self { late_system: not_blank(instructions).collect(), ..self }
-    }
-
-    /// Replaces the memory. A blank text is none.
-    #[must_use]
-    pub fn with_memory(self, memory: impl Into<Text>) -> Self {
-        Self { memory: not_blank([memory]).next(), ..self }
-    }
-
-    /// Replaces the inference settings.
-    #[must_use]
-    pub fn with_inference(self, inference: Inference) -> Self {
-        Self { inference, ..self }
-    }
 }
 
-fn not_blank<T: Into<Text>>(texts: impl IntoIterator<Item = T>) -> impl Iterator<Item = Text> {
-    texts.into_iter().map(Into::into).filter(|text: &Text| !is_blank(text))
-}
-
-/// Shows counts and lengths, not the words.
+/// Shows counts and lengths instead of the words.
 impl fmt::Debug for ModelRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ModelRequest")
@@ -132,21 +98,21 @@ impl fmt::Debug for ModelRequest {
     }
 }
 
-/// A tool that a model may call, as it is told to the model.
+/// The description of a tool that the model gets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
-    /// Its name.
+    /// The name of the tool.
     pub name: ToolName,
-    /// What it does and when to call it.
+    /// The purpose of the tool, and when to call it.
     pub description: Text,
-    /// The [JSON Schema](https://json-schema.org) of its arguments, which is of type `object`.
+    /// The [JSON Schema](https://json-schema.org) of the arguments. Its type is `object`.
     pub input_schema: Value,
 }
 
 impl ToolSpec {
-    /// A tool by its name, what it does and when to call it, and the JSON Schema of its arguments.
+    /// Creates a specification from a name, a description, and the JSON Schema of the arguments.
     ///
-    /// Errors: a name that Bedrock refuses; a schema whose `type` is not `object`.
+    /// Returns a [`MessageError`] if Bedrock refuses the name, or if the schema's `type` is not `object`.
     pub fn new(
         name: impl Into<Text>,
         description: impl Into<Text>,
@@ -168,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn schema_of_arguments_is_an_object_schema() {
+    fn arguments_need_an_object_schema() {
         assert!(ToolSpec::new("now", "Tells the time.", json!({"type": "object", "properties": {}})).is_ok());
         for schema in [json!({}), json!({"properties": {}}), json!({"type": "string"}), json!(null), json!([])] {
             assert_eq!(ToolSpec::new("now", "Tells the time.", schema), Err(MessageError::NO_OBJECT_SCHEMA));

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::Record;
 use crate::log::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, LoggedCall, Opening, Put,
-    Remedy, WriterLease,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, LoggedCall, Put, Remedy,
+    WriterLease,
 };
 
 /// A [`CallLog`] that wraps another one and fails or delays operations by a script.
@@ -51,7 +51,7 @@ type Script = dyn Fn(&str, Option<&CallId>, u64) -> Option<LogFault> + Send + Sy
 pub enum LogFault {
     /// Performs the operation after a delay, by tokio's clock.
     Delay(Duration),
-    /// Fails with [`LogError::Backend`] and does not perform the operation.
+    /// Fails with [`LogErrorKind::Failed`](crate::log::LogErrorKind::Failed) and does not perform the operation.
     ///
     /// [`Remedy::Retry`] is an unavailable or throttled log, [`Remedy::Operator`] one that needs a person, and
     /// [`Remedy::None`] one that refuses the operation.
@@ -104,7 +104,7 @@ impl<L: CallLog> FaultyLog<L> {
 }
 
 impl<L: CallLog> CallLog for FaultyLog<L> {
-    fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Opening> {
+    fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Put> {
         Box::pin(async move {
             self.pass("open_call", Some(header.call_id())).await?;
             self.log.open_call(header).await

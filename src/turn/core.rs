@@ -1,4 +1,4 @@
-//! [`Core`]: what turns work on, and [`Host`], which keeps it under a lock.
+//! [`Core`]: the state of a conversation that turns change, and [`Host`], which keeps it under a lock.
 
 use std::sync::Arc;
 
@@ -20,59 +20,61 @@ pub(crate) type Manager = MessagesManager<PlainMessage>;
 
 /// Keeps a [`Core`] under a lock.
 pub(crate) trait Host: Clone + Send + Sync + 'static {
-    /// The call that the core is of.
+    /// Returns the id of the call.
     fn call_id(&self) -> &CallId;
 
-    /// Works on the core. What follows from it, such as logging, happens before this returns; observers are called after the
-    /// lock is released. Calling it from inside `act` deadlocks.
+    /// Locks the core and runs `act` on it.
+    ///
+    /// Changes are submitted to the log before this returns. Observers run after the lock is released. Calling `with` inside
+    /// `act` deadlocks.
     fn with<T>(&self, act: impl FnOnce(&mut Core) -> T) -> T;
 }
 
-/// What turns work on.
+/// The state of a conversation that turns change.
 pub(crate) struct Core {
     pub manager: Manager,
     pub tools_used: ToolHistory,
     pub setup: Setup,
     pub ear: Box<dyn Ear>,
     pub estimator: Calibrated<CharacterEstimator>,
-    /// The turn that is being driven.
+    /// The running turn.
     pub turn: Option<Turn>,
-    /// What happened and was not reported to observers yet.
+    /// Events that observers have not received yet.
     pub events: Vec<CallEvent>,
-    /// Whether what is new is to be handed to the log's writer.
+    /// Whether to submit changes to the log.
     pub is_to_be_logged: bool,
-    /// Whether something happened after which a summary may be due.
+    /// Whether to check if a summary is due.
     pub may_summarize: bool,
-    /// Whether somebody else than the engine may have added tool calls or results.
+    /// Whether tool calls or results may have been added from outside the engine.
     pub tools_are_stale: bool,
-    /// Notified of each result of a tool.
+    /// Notifies of each result of a tool.
     pub results: Arc<Notify>,
-    /// How many system messages there were at the first request. The others follow the cached prefix.
+    /// The number of system messages at the first request. Later ones follow the cached prefix.
     pub(super) stable_system: Option<usize>,
-    /// The last turn that ended, and the message with its record: its usage may still come.
+    /// The last ended turn and the message with its record, which may still get its usage.
     pub(super) ended: Option<(SpeechId, MessageId)>,
-    /// The estimate of the last request's window, before it is corrected.
+    /// The uncorrected estimate of the last request's window.
     pub(super) estimated: Tokens,
     next_speech: u32,
 }
 
-/// A turn that is being driven.
+/// A running turn.
 pub(crate) struct Turn {
     pub id: SpeechId,
-    /// Cancels the task that drives it, if there is one, and with it the request to the model.
+    /// Cancels the task that drives the turn, and thus the request to the model. A run has no task.
     pub task: Option<AbortHandle>,
-    /// Whether it has said anything.
+    /// Whether the model has said anything.
     pub has_spoken: bool,
     pub(super) answer: Answer,
-    /// How often tools were called.
+    /// The number of answers with tool calls.
     pub(super) rounds: u32,
-    /// The tool calls whose outcome the model knows and has said nothing about yet.
+    /// The tool calls whose outcome is in the request, until the next words report it.
     pub(super) reports: Vec<ToolCallId>,
     pub(super) generated_bytes: usize,
     pub(super) recorder: Recorder,
 }
 
-/// What the model has said to one request, and is not in the conversation yet.
+/// The part of an answer that is not in the conversation yet.
 #[derive(Default)]
 pub(super) struct Answer {
     pub text: String,
@@ -103,10 +105,10 @@ impl Core {
         }
     }
 
-    /// Somebody else than the engine has changed the messages.
+    /// Notes that the messages were changed from outside the engine.
     pub fn changed(&mut self) {
         (self.is_to_be_logged, self.tools_are_stale) = (true, true);
-        // The service may have reported what a tool did.
+        // The change may be the result of a tool.
         self.results.notify_waiters();
     }
 
@@ -114,14 +116,14 @@ impl Core {
         self.manager.now_ms()
     }
 
-    /// The next thing that the assistant says: a turn, or a fixed sentence.
+    /// Returns the id of a new speech.
     pub fn next_speech(&mut self) -> SpeechId {
         let id = SpeechId(self.next_speech);
         self.next_speech += 1;
         id
     }
 
-    /// Begins a turn. [`drive`](super::drive) drives it.
+    /// Begins a turn, which [`drive`](super::drive) drives.
     pub fn begin_turn(&mut self) -> SpeechId {
         let id = self.next_speech();
         self.turn = Some(Turn {
@@ -139,19 +141,19 @@ impl Core {
         id
     }
 
-    /// The turn with this id, while it is driven.
+    /// Returns the turn with this id while it runs.
     pub fn turn_of(&mut self, id: SpeechId) -> Option<&mut Turn> {
         self.turn.as_mut().filter(|turn| turn.id == id)
     }
 
-    /// Stops the turn that is being driven, and returns whether there was one. What it has said stays.
+    /// Stops the running turn and returns whether there was one. Its words stay in the conversation.
     pub fn stop_turn(&mut self, ear: &mut dyn Ear) -> bool {
         let Some(turn) = self.turn.take() else { return false };
         self.end(turn, &TurnEnd::Interrupted, ear);
         true
     }
 
-    /// Ends a turn, unless it has ended already.
+    /// Ends a turn, unless it has already ended.
     pub fn end_turn(&mut self, id: SpeechId, end: &TurnEnd) {
         if let Some(turn) = self.turn.take_if(|turn| turn.id == id) {
             self.with_ear(|ear, core| core.end(turn, end, ear));
@@ -162,16 +164,16 @@ impl Core {
         if let Some(task) = turn.task.take().filter(|_| matches!(end, TurnEnd::Interrupted)) {
             task.abort();
         }
-        self.commit_cut(&mut turn, ear);
+        self.commit_partial(&mut turn, ear);
         let ended = EndedTurn { id: turn.id, has_spoken: turn.has_spoken };
         let Ended { outcome, added_bytes, message } = ear.ended(&ended, end, self);
         let generated_bytes = count(turn.generated_bytes + added_bytes);
         self.events.push(CallEvent::ReplyEnded { speech: turn.id, outcome, generated_bytes });
-        self.write_record(turn, end, message);
+        self.store_record(turn, end, message);
         self.may_summarize = true;
     }
 
-    /// Lets the ear work on the core. What the engine does meanwhile is heard by the ear that it is given.
+    /// Runs `work` with the ear and the core. Meanwhile, the core itself holds no ear.
     pub fn with_ear<T>(&mut self, work: impl FnOnce(&mut dyn Ear, &mut Self) -> T) -> T {
         let mut ear = std::mem::replace(&mut self.ear, Box::new(Nobody));
         let done = work(&mut *ear, self);
@@ -180,12 +182,12 @@ impl Core {
     }
 }
 
-/// A duration in milliseconds; 0 if the clock was set back.
+/// Returns a duration in milliseconds, or 0 if the clock was set back.
 pub(crate) fn since(from_ms: i64, until_ms: i64) -> u32 {
     u32::try_from(until_ms.saturating_sub(from_ms).max(0)).unwrap_or(u32::MAX)
 }
 
-/// A count as events have it.
+/// Converts a number for an event.
 pub(crate) fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! [`drive`]: the order of asking, running tools, and asking again.
+//! [`drive`]: the loop of asking, running tools, and asking again.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tracing::Instrument;
 
-use super::ask::{Answer, Deadlines, ask, read_usage};
+use super::ask::{Asked, Deadlines, ask, read_usage};
 use super::commit::Next;
 use super::core::Host;
 use super::end::{TurnEnd, TurnFailure};
@@ -17,14 +17,14 @@ use super::setup::Setup;
 use super::spans;
 use crate::clock::from_now;
 use crate::message::{ToolCall, ToolCallId};
-use crate::model::{Failure, ModelError, NOT_RUN, OUTCOME_UNKNOWN, Partial, ToolContext, Wait};
+use crate::model::{Failure, ModelError, NoResult, Partial, ToolContext, Wait};
 
-/// Drives a turn that was begun to its end. Nothing is sent before this is polled.
+/// Drives a turn from its beginning to its end. Nothing is sent before the future is polled.
 ///
-/// At every await in it the conversation is as it should be. Dropping it cancels the request; what was said stays, marked.
-/// The tools that run belong to the conversation: they go on, and their results are added when they come.
+/// The conversation is consistent at every await, so the future can be dropped at any time. Dropping it cancels the request
+/// and keeps the words so far, marked as interrupted. Running tools continue, and their results are added when they arrive.
 pub(crate) fn drive<H: Host>(host: H, id: SpeechId) -> impl Future<Output = TurnEnd> + Send {
-    let guard = EndsTurn { host, id };
+    let guard = TurnGuard { host, id };
     async move {
         let host = &guard.host;
         let mut turn = pin!(take_turn(host, id));
@@ -32,7 +32,7 @@ pub(crate) fn drive<H: Host>(host: H, id: SpeechId) -> impl Future<Output = Turn
             std::future::poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| turn.as_mut().poll(context))) {
                 Ok(polled) => polled,
                 Err(_) => {
-                    tracing::error!(call_id = ?host.call_id(), "the model panicked");
+                    tracing::error!(call_id = ?host.call_id(), "the code of the model panicked; the turn fails");
                     Poll::Ready(TurnEnd::Failed(TurnFailure::Panicked))
                 }
             })
@@ -45,16 +45,16 @@ pub(crate) fn drive<H: Host>(host: H, id: SpeechId) -> impl Future<Output = Turn
     }
 }
 
-/// How long a reply waits for its usage before it is logged without.
-const USAGE_SOON: Duration = Duration::from_millis(50);
+/// How long the log waits for the usage, to store a reply in one write.
+const USAGE_GRACE: Duration = Duration::from_millis(50);
 
 /// Ends the turn if its driver is dropped.
-struct EndsTurn<H: Host> {
+struct TurnGuard<H: Host> {
     host: H,
     id: SpeechId,
 }
 
-impl<H: Host> Drop for EndsTurn<H> {
+impl<H: Host> Drop for TurnGuard<H> {
     fn drop(&mut self) {
         self.host.with(|core| {
             core.end_turn(self.id, &TurnEnd::Interrupted);
@@ -69,24 +69,23 @@ async fn take_turn<H: Host>(host: &H, id: SpeechId) -> TurnEnd {
     loop {
         let span = spans::chat(host.call_id());
         match ask(host, id, &deadlines, &mut has_spoken).instrument(span.clone()).await {
-            Answer::Over => return TurnEnd::Interrupted,
-            Answer::Failed(failure) => {
+            Asked::Over => return TurnEnd::Interrupted,
+            Asked::Failed(failure) => {
                 if attempts < max_attempts
-                    && is_worth_retrying(&failure)
+                    && is_worth_another_try(&failure)
                     && Instant::now() < deadlines.first_token
-                    && host.with(|core| core.has_shown_nothing(id))
+                    && host.with(|core| core.is_silent(id))
                 {
                     attempts += 1;
-                    host.with(|core| core.retract(id));
+                    host.with(|core| core.discard_answer(id));
                     continue;
                 }
                 return TurnEnd::Failed(failure);
             }
-            Answer::Stopped(Next::Over, ..) => return TurnEnd::Interrupted,
-            Answer::Stopped(Next::Ended(end), mut rest, _) => {
+            Asked::Stopped(Next::Over, ..) => return TurnEnd::Interrupted,
+            Asked::Stopped(Next::Ended(end), mut rest, _) => {
                 async {
-                    // The usage goes into the record of the reply: one write, if it comes soon.
-                    if timeout(USAGE_SOON, read_usage(host, id, &mut rest)).await.is_err() {
+                    if timeout(USAGE_GRACE, read_usage(host, id, &mut rest)).await.is_err() {
                         host.with(|core| core.is_to_be_logged = true);
                         read_usage(host, id, &mut rest).await;
                     }
@@ -95,12 +94,12 @@ async fn take_turn<H: Host>(host: &H, id: SpeechId) -> TurnEnd {
                 .await;
                 return end;
             }
-            Answer::Stopped(Next::RunTools(calls), mut rest, setup) => {
+            Asked::Stopped(Next::RunTools(calls), mut rest, setup) => {
                 let begun = Instant::now();
                 let results = run_tools(host, calls, &setup, &deadlines);
-                // The results take longer than the rest of the answer.
-                let ((), are_there) = tokio::join!(read_usage(host, id, &mut rest).instrument(span), results);
-                if let Err(failure) = are_there {
+                // Most tools take longer than the rest of the stream, so the usage costs no time.
+                let ((), finished) = tokio::join!(read_usage(host, id, &mut rest).instrument(span), results);
+                if let Err(failure) = finished {
                     return TurnEnd::Failed(TurnFailure::Model(ModelError::new(failure, Partial::default())));
                 }
                 deadlines.first_token += begun.elapsed();
@@ -109,12 +108,11 @@ async fn take_turn<H: Host>(host: &H, id: SpeechId) -> TurnEnd {
     }
 }
 
-/// Whether the model is asked again. Its client does so by itself where nothing had come.
-fn is_worth_retrying(failure: &TurnFailure) -> bool {
+fn is_worth_another_try(failure: &TurnFailure) -> bool {
     matches!(failure, TurnFailure::Model(error) if error.kind().is_worth_another_try())
 }
 
-/// Runs the tools and waits for their results. Returns an error if the turn is too late for them.
+/// Runs tools and waits for their results. Returns a timeout if they miss the deadline of the turn.
 async fn run_tools<H: Host>(
     host: &H,
     calls: Vec<ToolCall>,
@@ -128,7 +126,7 @@ async fn run_tools<H: Host>(
     let results = host.with(|core| core.results.clone());
     let all = async {
         loop {
-            // Registered before the look, so that a result in between is not missed.
+            // Registered before the check, so that a result in between is not missed.
             let changed = results.notified();
             if !host.with(|core| core.has_open(&ids)) {
                 return;
@@ -138,23 +136,19 @@ async fn run_tools<H: Host>(
     };
     match deadlines.turn {
         None => all.await,
-        Some((until, after)) => {
-            let late = |_| Failure::TimedOut { wait: Wait::WholeAnswer, after };
-            timeout_at(until, all).await.map_err(late)?;
+        Some((deadline, after)) => {
+            let timed_out = |_| Failure::TimedOut { wait: Wait::WholeAnswer, after };
+            timeout_at(deadline, all).await.map_err(timed_out)?;
         }
     }
     Ok(())
 }
 
-/// Runs a tool in a task that outlives the turn, or waits for the service to report its result.
+/// Runs a tool in a task that outlives the turn. The service runs an external tool and has until the deadline.
 fn start_tool<H: Host>(host: &H, call: ToolCall, setup: &Setup) {
     let Some(tool) = setup.tools.get(call.name()) else {
-        let names: Vec<&str> = setup.tools.all().iter().map(|tool| tool.name().as_str()).collect();
-        let message = match names.as_slice() {
-            [] => "There are no tools; answer without.".to_owned(),
-            names => format!("There is no such tool; the tools are {}.", names.join(", ")),
-        };
-        return host.with(|core| core.fail_call(&call, NOT_RUN, &message));
+        let names = setup.tools.all().iter().map(|tool| tool.name().as_str().to_owned()).collect();
+        return host.with(|core| core.end_call(&call, &NoResult::UnknownTool(names)));
     };
     let context = ToolContext::new(host.call_id().as_str(), call.id().clone());
     match tool.run(call.clone(), context, setup.tool_timeout) {
@@ -163,18 +157,17 @@ fn start_tool<H: Host>(host: &H, call: ToolCall, setup: &Setup) {
             let host = host.clone();
             let running = async move {
                 let result = running.await;
-                // A call that was ended meanwhile keeps its result.
+                // A call that was ended in the meantime keeps its result.
                 let _ = host.with(|core| core.add_result(&result));
             };
             tokio::spawn(running.instrument(span));
         }
         None => {
             let host = host.clone();
-            let within: Duration = tool.timeout_or(setup.tool_timeout);
+            let deadline = from_now(tool.timeout_or(setup.tool_timeout));
             tokio::spawn(async move {
-                sleep_until(from_now(within)).await;
-                let message = "The tool did not answer in time; whether it acted is not known.";
-                host.with(|core| core.fail_call(&call, OUTCOME_UNKNOWN, message));
+                sleep_until(deadline).await;
+                host.with(|core| core.end_call(&call, &NoResult::TimedOut));
             });
         }
     }

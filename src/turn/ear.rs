@@ -1,4 +1,4 @@
-//! [`Ear`]: who listens to a turn.
+//! [`Ear`]: the listener of a turn.
 
 use std::any::Any;
 
@@ -8,63 +8,65 @@ use super::event::{CallEvent, ReplyOutcome, SpeechId};
 use crate::message::{Content, Message, MessageId, Text, ToolCall, ToolCallId};
 use crate::model::StopReason;
 
-/// Who listens to a turn: a run, or a live call. It is called under the conversation's lock, and never waits.
+/// The listener of a turn: a run or a live call. Its methods run under the conversation's lock and never block.
 pub(crate) trait Ear: Any + Send {
-    /// The model said something more. `is_first` holds for the first words of the turn.
+    /// The model generated more text. `is_first` is true for the first words of the turn.
     fn text(&mut self, _turn: SpeechId, _text: &Text, _is_first: bool, _now_ms: i64, _events: &mut Vec<CallEvent>) {}
 
-    /// What the turn says from here on reports the outcome of these tool calls. Returns those that count as told at once.
+    /// The following words of the turn report the outcome of these tool calls.
+    ///
+    /// Returns the calls that count as reported at once.
     fn reports(&mut self, _turn: SpeechId, calls: Vec<ToolCallId>) -> Vec<ToolCallId> {
         calls
     }
 
-    /// `new` is in `message` now, at its end: something that the assistant said or called, or the result of a tool.
+    /// `new` was added at the end of `message`: words or tool calls of the assistant, or the result of a tool.
     fn added(&mut self, _turn: Option<SpeechId>, _message: &Message, _new: &[Content]) {}
 
-    /// The model called a tool, which is in the conversation now.
+    /// The model called a tool. The call is in the conversation.
     fn called(&mut self, _turn: SpeechId, _call: &ToolCall) {}
 
-    /// The turn is over. What there is of its answer is in the conversation.
+    /// The turn ended. Its answer is in the conversation.
     fn ended(&mut self, turn: &EndedTurn, end: &TurnEnd, core: &mut Core) -> Ended {
         let _ = (turn, core);
         Ended { outcome: outcome_of(end), added_bytes: 0, message: None }
     }
 
-    /// Whether somebody waits for the first words. Nothing else is begun meanwhile.
+    /// Returns whether the caller waits for the first words of the answer. No background work starts then.
     fn waits(&self) -> bool {
         false
     }
 
-    /// The oldest message that has to stay in memory, such as one that is still being played.
+    /// Returns the oldest message that must stay in memory, for example because it is being played.
     fn oldest_needed(&self) -> Option<MessageId> {
         None
     }
 }
 
-/// A turn that is over.
+/// A turn that ended.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EndedTurn {
     pub id: SpeechId,
-    /// Whether it said anything.
+    /// Whether the model said anything.
     pub has_spoken: bool,
 }
 
-/// What an ear made of the end of a turn.
+/// The reaction of an [`Ear`] to the end of a turn.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ended {
     pub outcome: ReplyOutcome,
-    /// Bytes of fixed text that were added, such as an apology.
+    /// The size of the fixed text that was added, such as an apology, in bytes.
     pub added_bytes: usize,
-    /// The message with that text.
+    /// The message that holds this text.
     pub message: Option<MessageId>,
 }
 
-/// Nobody listens.
+/// An [`Ear`] that ignores everything.
 pub(crate) struct Nobody;
 
 impl Ear for Nobody {}
 
-/// What an end means for the metrics.
+/// Returns the outcome that observers get for an end.
 pub(crate) fn outcome_of(end: &TurnEnd) -> ReplyOutcome {
     match end {
         TurnEnd::Answered(_) => ReplyOutcome::Complete,

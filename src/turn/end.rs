@@ -1,4 +1,4 @@
-//! [`TurnEnd`]: how a turn ended. A call answers it with an apology, a run with an error.
+//! [`TurnEnd`]: how a turn ended. A live call answers a failure with an apology, a run with an error.
 
 use crate::manager::ManagerError;
 use crate::message::Text;
@@ -7,40 +7,40 @@ use crate::model::{Failure, ModelError, StopReason};
 /// How a turn ended.
 #[derive(Debug)]
 pub(crate) enum TurnEnd {
-    /// The model has said what it had to say.
+    /// The answer is complete.
     Answered(StopReason),
-    /// The answer was cut, or a filter took it away. Its text is kept and marked, its tool calls were not run.
+    /// The answer was cut off or filtered. Its text is kept and marked, and its tool calls were not run.
     Cut(StopReason),
-    /// The caller interrupted, or nobody waits any more.
+    /// The caller interrupted, or nobody listens any more.
     Interrupted,
-    /// There is no answer, or no whole one.
+    /// There is no complete answer.
     Failed(TurnFailure),
 }
 
-/// Why a turn has no whole answer.
+/// The reason why a turn has no complete answer.
 #[derive(Debug)]
 pub(crate) enum TurnFailure {
     /// No model is configured.
     NoModel,
-    /// There is no message for the model.
+    /// The window is empty.
     NothingToAnswer,
     /// The model failed.
     Model(ModelError),
-    /// The model said nothing and called no tool.
+    /// The model generated neither text nor a tool call.
     Blank,
-    /// The model called a tool where none was offered, and said nothing.
+    /// The model called a tool although none was offered, and generated no text.
     TooManyToolRounds {
-        /// How often it may call tools in one turn.
+        /// The maximum number of rounds of tool calls in a turn.
         max: u32,
     },
-    /// The conversation takes no more messages.
+    /// The conversation accepts no more messages.
     Manager(ManagerError),
-    /// The model's code panicked.
+    /// The code of the model panicked.
     Panicked,
 }
 
 impl TurnEnd {
-    /// The words for the log: the end, and the reason if it was cut or failed.
+    /// Returns the words for the log: the end, and the reason if the answer was cut off or failed.
     pub fn words(&self) -> (Text, Option<Text>) {
         let (end, reason) = match self {
             Self::Answered(_) => ("complete", None),
@@ -66,7 +66,7 @@ impl TurnFailure {
     }
 }
 
-/// The word for a failure, in logs and spans.
+/// Returns the word for a failure in logs and spans.
 pub(super) fn failure_word(failure: &Failure) -> &'static str {
     match failure {
         Failure::Invalid(_) => "invalid",

@@ -1,13 +1,12 @@
-//! [`Observer`] and [`CallEvent`]: what happens in a call, for whoever counts and measures it. Never what is said.
-
-use std::sync::Arc;
+//! [`Observer`] and [`CallEvent`]: the events of a call, for metrics. They contain no words of the call.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::message::{Outcome, ToolCallId, ToolResult};
 use crate::model::{NOT_RUN, OUTCOME_UNKNOWN, SummarizeError, Usage};
 
-/// Something that the assistant says: a turn, or a fixed sentence. In a live call, playback reports name it.
+/// The id of a speech: a reply of the model, or a fixed sentence. Reports of playback name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SpeechId(pub(crate) u32);
 
@@ -17,18 +16,13 @@ impl fmt::Display for SpeechId {
     }
 }
 
-/// Is told what happens in a call, while it happens.
+/// Receives the events of a call as they happen.
 ///
-/// It is called in the middle of a turn: it does not block. It may look at the session. One for all calls adds up; one for
-/// each call can tell them apart.
+/// One observer may serve one call or all calls of a process. It may use the session. It runs in the middle of a turn, so
+/// it must not block.
 pub trait Observer: Send + Sync {
-    /// Something happened.
+    /// Receives an event.
     fn observe(&self, event: &CallEvent);
-}
-
-/// Ignores all events.
-impl Observer for () {
-    fn observe(&self, _event: &CallEvent) {}
 }
 
 impl<O: Observer + ?Sized> Observer for Arc<O> {
@@ -37,97 +31,98 @@ impl<O: Observer + ?Sized> Observer for Arc<O> {
     }
 }
 
-/// What happens in a call: ids, durations in milliseconds, counts; never a word of it.
+/// An event of a call: ids, durations in milliseconds and counts, never words.
 ///
-/// A reply is all that the model says in a turn, before and behind its tool calls.
+/// A reply is everything that the model says in one turn, before and after its tool calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallEvent {
-    /// The model is to answer.
+    /// A turn started.
     TurnStarted {
         /// The reply.
         speech: SpeechId,
     },
-    /// The model began to answer one of its requests.
+    /// The first token of an answer arrived. A turn has one answer per request.
     FirstToken {
         /// The reply.
         speech: SpeechId,
-        /// Since the model was asked.
+        /// The time since the request.
         after_ms: u32,
     },
-    /// There is something to speak: the caller's wait is over.
+    /// The first words of a reply are ready to be spoken. The caller's wait is over.
     FirstWords {
         /// The reply.
         speech: SpeechId,
-        /// Since the caller had finished.
+        /// The time since the end of the caller's words.
         after_ms: u32,
     },
-    /// The model will say no more in this turn.
+    /// A reply ended.
     ReplyEnded {
         /// The reply.
         speech: SpeechId,
-        /// How it ended.
+        /// How the reply ended.
         outcome: ReplyOutcome,
-        /// The text that is to be spoken.
+        /// The size of the text to be spoken.
         generated_bytes: u32,
     },
-    /// What a request of a turn took. It comes last, behind the end of the reply too.
+    /// The provider reported the tokens of a request. This event may follow the end of the reply.
     Used {
         /// The tokens.
         usage: Usage,
     },
-    /// The caller was not understood, and is asked to say it again.
+    /// The caller was not understood and is asked to repeat.
     AskedToRepeat {
-        /// What is spoken.
+        /// The sentence that is spoken.
         speech: SpeechId,
     },
-    /// The caller spoke while something was played or made.
+    /// The caller interrupted the assistant.
     BargedIn,
-    /// What was heard of something spoken is known, or is known better than before.
+    /// The session learned how much of a speech the caller heard, or learned it more exactly.
     Heard {
-        /// What was spoken.
+        /// The speech.
         speech: SpeechId,
-        /// Of its text.
+        /// The size of the heard text.
         heard_bytes: u32,
     },
-    /// A tool was called.
+    /// The model called a tool.
     ToolCalled {
-        /// The call.
+        /// The tool call.
         id: ToolCallId,
     },
-    /// A tool call is waited for no more.
+    /// A tool call got its result.
     ToolFinished {
-        /// The call.
+        /// The tool call.
         id: ToolCallId,
-        /// What came of it.
+        /// The outcome.
         outcome: ToolOutcome,
-        /// Since it was called.
+        /// The time since the call.
         after_ms: u32,
     },
-    /// A summary is being made.
+    /// A summary was started.
     SummaryStarted {
-        /// How many messages it is to cover.
+        /// The number of messages that it covers.
         messages: u32,
     },
-    /// A summary is no longer being made.
+    /// A summary ended.
     SummaryEnded {
-        /// What became of it.
+        /// The outcome.
         outcome: SummaryOutcome,
-        /// Since it was started.
+        /// The time since its start.
         after_ms: u32,
-        /// The tokens it took.
+        /// The tokens that it used.
         usage: Usage,
     },
-    /// The log's writer took over what is new.
-    HandedOver {
-        /// Records.
+    /// The log's writer accepted changes.
+    Submitted {
+        /// The number of records.
         records: u32,
     },
-    /// The log's writer had no room for all of it, or takes nothing of the call any more: it stays pending.
-    NotHandedOver,
-    /// The call is over.
+    /// The log's writer did not accept all changes, because it is full or has stopped logging the call. The rest stays
+    /// pending.
+    NotSubmitted,
+    /// The call ended.
     Closed {
-        /// Since it began.
+        /// The length of the call.
         after_ms: u32,
     },
 }
@@ -136,58 +131,58 @@ pub enum CallEvent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ReplyOutcome {
-    /// The model said all it had to say.
+    /// The reply is complete.
     Complete,
-    /// The caller broke in, or nobody listened: it was stopped.
+    /// The reply was stopped, because the caller interrupted or nobody reads it.
     Stopped,
-    /// It got too long, and was cut.
+    /// The reply reached a length limit.
     Cut,
-    /// A guardrail or a filter took it away, or a part of it.
+    /// A guardrail or a content filter removed the reply or a part of it.
     Filtered,
-    /// The model did not answer, or not to the end: the apology was spoken.
+    /// The model failed. The caller hears the apology.
     Failed,
 }
 
-/// What came of a tool call.
+/// The outcome of a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ToolOutcome {
-    /// It did what it was called for.
+    /// The tool succeeded.
     Succeeded,
-    /// It failed.
+    /// The tool failed.
     Failed,
-    /// It never ran.
+    /// The tool never ran.
     NotRun,
-    /// Nobody knows; it may have acted.
+    /// The outcome is unknown. The tool may have acted.
     Unknown,
 }
 
-/// What became of a summary.
+/// The outcome of a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SummaryOutcome {
-    /// It stands in the conversation.
+    /// The summary is in the conversation.
     Applied,
-    /// The extractive one took its place; why, or `None` where the summariser still rested from its last failure, or the
-    /// window was at its limit.
+    /// The extractive summary took its place. The reason is `None` if the summarizer was backing off, or if the window was
+    /// at its limit.
     Replaced(Option<SummaryFailure>),
-    /// What it covers is not so any more, and it was dropped.
+    /// The covered messages changed, so the summary was dropped.
     Stale,
-    /// It would save too little, and was dropped.
+    /// The summary would save too little, so it was dropped.
     Skipped,
 }
 
-/// Why no summary came.
+/// The reason why a summarizer gave no summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SummaryFailure {
-    /// It said nothing.
+    /// The summary was blank.
     Blank,
-    /// It took too long.
+    /// The summarizer missed its deadline.
     TimedOut,
-    /// The model could not be asked, or refused.
+    /// The request to the model failed.
     Model,
-    /// The conversation did not take it.
+    /// The conversation refused the summary.
     Refused,
 }
 
@@ -221,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failed_summary_has_its_reason() {
+    fn failed_summary_has_its_reason() {
         let model = SummarizeError::Model { retryable: true, source: "no such model".into() };
         let late = SummarizeError::TimedOut { after: Duration::from_secs(2) };
         assert_eq!(

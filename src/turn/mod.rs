@@ -1,10 +1,10 @@
-//! The turn engine: it asks the model, runs the tools that it calls, and asks again until the answer is complete.
+//! The turn engine: it asks the model, runs the tools that the model calls, and asks again until the answer is complete.
 //!
-//! Owns the order of these, their deadlines and retries, what is marked and logged of an answer, and the prompt. A run polls
-//! the engine's one future ([`drive`]), a live call spawns it. It knows neither speech nor prompts: who listens is an
-//! [`Ear`], and what it works on is a [`Core`] under its [`Host`]'s lock, which is never held across an await.
+//! Owns the order of these steps, their deadlines and retries, the prompt, and the marks and records of an answer. It knows
+//! neither speech nor prompts. A turn reports to an [`Ear`] and works on a [`Core`], which a [`Host`] keeps under a lock.
+//! The lock is never held across an await. A run polls the engine's future ([`drive`]); a live call spawns it.
 //!
-//! Read `drive.rs`, then `ask.rs`, `request.rs`, `commit.rs`, `results.rs`, and `core.rs`.
+//! Read `drive.rs` first, then `ask.rs`, `request.rs`, `commit.rs`, `results.rs`, and `core.rs`.
 
 mod ask;
 mod commit;

@@ -1,58 +1,47 @@
-//! [`Recorder`]: notes what happens in a turn, for its [`TurnRecord`].
+//! The [`TurnRecord`] of a turn, which is stored with its last message.
 
 use super::core::{Core, Turn};
-use super::end::{TurnEnd, failure_word};
+use super::end::TurnEnd;
 use super::event::{CallEvent, SpeechId};
-use crate::message::{MessageId, MessageWrapper, RequestRecord, Text, TokenRecord, TurnRecord};
-use crate::model::{Failure, Fingerprint, Repair, Usage};
+use crate::message::{MessageId, MessageWrapper, RequestRecord, TokenRecord, TurnRecord};
+use crate::model::Usage;
 use crate::policy::Tokens;
 
-/// Notes what happens in a turn.
+/// The parts of a turn's record, collected while the turn runs.
 #[derive(Default)]
 pub(super) struct Recorder {
-    requests: Vec<RequestRecord>,
+    pub requests: Vec<RequestRecord>,
     /// The last message that the turn added.
-    message: Option<MessageId>,
+    pub message: Option<MessageId>,
 }
 
 impl Recorder {
-    pub fn asked(&mut self, request: RequestRecord) {
-        self.requests.push(request);
-    }
-
-    pub fn first_token(&mut self, at_ms: i64) {
-        self.last(|request| request.first_token_ms = request.first_token_ms.or(Some(at_ms)));
-    }
-
-    pub fn stopped(&mut self, at_ms: i64) {
-        self.last(|request| request.end_ms = Some(at_ms));
-    }
-
-    pub fn failed(&mut self, failure: &Failure, at_ms: i64) {
-        self.last(|request| {
-            (request.failure, request.end_ms) = (Some(failure_word(failure).into()), Some(at_ms));
-        });
-    }
-
-    pub fn repaired(&mut self, repairs: &[Repair]) {
-        self.last(|request| request.repairs.extend(repairs.iter().map(|repair| Text::from(repair.to_string()))));
-    }
-
-    pub fn said_in(&mut self, message: MessageId) {
-        self.message = Some(message);
-    }
-
-    fn last<T>(&mut self, note: impl FnOnce(&mut RequestRecord) -> T) {
+    /// Changes the record of the last request.
+    pub fn record(&mut self, change: impl FnOnce(&mut RequestRecord)) {
         if let Some(request) = self.requests.last_mut() {
-            note(request);
+            change(request);
         }
+    }
+
+    /// Records the first token, unless one was recorded.
+    pub fn record_first_token(&mut self, at_ms: i64) {
+        self.record(|request| request.first_token_ms = request.first_token_ms.or(Some(at_ms)));
     }
 }
 
 impl Core {
-    /// Writes the record of a turn that is over to its last message. `fixed` is what its ear added. A turn without a message
-    /// is recorded with the last one of the conversation.
-    pub(super) fn write_record(&mut self, turn: Turn, end: &TurnEnd, fixed: Option<MessageId>) {
+    /// Changes the record of a turn's last request. Returns `false` if the turn is over.
+    pub(super) fn record_request(&mut self, id: SpeechId, change: impl FnOnce(&mut RequestRecord)) -> bool {
+        let Some(turn) = self.turn_of(id) else { return false };
+        turn.recorder.record(change);
+        true
+    }
+
+    /// Stores the record of an ended turn.
+    ///
+    /// It goes to the turn's last message, else to `fixed`, the message that the ear added, else to the conversation's last
+    /// message.
+    pub(super) fn store_record(&mut self, turn: Turn, end: &TurnEnd, fixed: Option<MessageId>) {
         let Recorder { requests, message } = turn.recorder;
         let last = || self.manager.all().next_back().map(MessageWrapper::id);
         let Some(message) = message.or(fixed).or_else(last) else { return };
@@ -66,30 +55,8 @@ impl Core {
         }
     }
 
-    /// Notes the hash of the prompt that is sent.
-    pub(super) fn hashed(&mut self, id: SpeechId, hash: Fingerprint) {
-        if let Some(turn) = self.turn_of(id) {
-            turn.recorder.last(|request| request.prompt_hash = Some(hash.to_string().into()));
-        }
-    }
-
-    /// Notes what was changed in the request. Returns `false` if the turn is over.
-    pub(super) fn repaired(&mut self, id: SpeechId, repairs: &[Repair]) -> bool {
-        let Some(turn) = self.turn_of(id) else { return false };
-        turn.recorder.repaired(repairs);
-        true
-    }
-
-    /// Notes that a request failed.
-    pub(super) fn request_failed(&mut self, id: SpeechId, failure: &Failure) {
-        let now_ms = self.now_ms();
-        if let Some(turn) = self.turn_of(id) {
-            turn.recorder.failed(failure, now_ms);
-        }
-    }
-
-    /// Counts what a request took. It comes last, often after the turn has ended.
-    pub(super) fn used(&mut self, id: SpeechId, usage: Usage) {
+    /// Records the tokens of a request. They often arrive after the turn has ended.
+    pub(super) fn record_usage(&mut self, id: SpeechId, usage: Usage) {
         self.events.push(CallEvent::Used { usage });
         self.estimator.observe(self.estimated, Tokens::new(usage.input_tokens));
         let Usage { input_tokens, output_tokens, cache_read_tokens, cache_write_tokens } = usage;
@@ -99,9 +66,10 @@ impl Core {
             cache_read: cache_read_tokens,
             cache_write: cache_write_tokens,
         };
-        if let Some(turn) = self.turn_of(id) {
-            turn.recorder.last(|request| request.usage = Some(tokens));
-        } else if let Some((_, message)) = self.ended.filter(|(ended, _)| *ended == id)
+        if self.record_request(id, |request| request.usage = Some(tokens)) {
+            return;
+        }
+        if let Some((_, message)) = self.ended.filter(|(ended, _)| *ended == id)
             && let Some(mut entry) = self.manager.entry(&message)
             && let Some(mut record) = entry.metadata().turn().cloned()
             && let Some(request) = record.requests.last_mut()

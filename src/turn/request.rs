@@ -1,4 +1,4 @@
-//! The prompt: the system messages, the memory, and the window within its limit.
+//! The request to the model: system messages, memory, and the window within its token limit.
 
 use std::collections::HashSet;
 
@@ -16,15 +16,15 @@ use crate::model::{ModelRequest, Usage};
 use crate::policy::{TokenEstimator, Tokens};
 
 /// A request that is ready to be sent.
-pub(super) struct Asked {
+pub(super) struct Prepared {
     pub setup: Setup,
     pub request: ModelRequest,
     pub offers_tools: bool,
 }
 
 impl Core {
-    /// Builds the next request of a turn. `None` if the turn is over.
-    pub(super) fn ask(&mut self, id: SpeechId) -> Option<Result<Asked, TurnFailure>> {
+    /// Builds the next request of a turn. Returns `None` if the turn is over.
+    pub(super) fn prepare_request(&mut self, id: SpeechId) -> Option<Result<Prepared, TurnFailure>> {
         let rounds = self.turn_of(id)?.rounds;
         let setup = self.setup.clone();
         if setup.model.is_none() {
@@ -39,7 +39,7 @@ impl Core {
         let reports: Vec<ToolCallId> = self.tools_used.unreported().map(|used| used.id().clone()).collect();
         let asked_ms = self.now_ms();
         let summary = self.manager.last_summary().map(|summary| summary.message().position().seq());
-        spans::asked(summary.is_some());
+        spans::record_compacted(summary.is_some());
         let record = RequestRecord {
             asked_ms,
             model: setup.model.as_ref().map(|(name, _)| name.clone()),
@@ -49,11 +49,11 @@ impl Core {
         };
         let turn = self.turn_of(id)?;
         (turn.reports, turn.answer.asked_ms, turn.answer.first_token_ms) = (reports, asked_ms, None);
-        turn.recorder.asked(record);
-        Some(Ok(Asked { setup, request, offers_tools }))
+        turn.recorder.requests.push(record);
+        Some(Ok(Prepared { setup, request, offers_tools }))
     }
 
-    /// The prompt, without what the configuration says. `None` if there is no message for the model.
+    /// Builds a request without tools and settings. Returns `None` if the window is empty.
     fn prompt(&mut self) -> Option<ModelRequest> {
         if std::mem::take(&mut self.tools_are_stale) {
             self.tools_used.rebuild(self.manager.all().map(PlainMessage::message));
@@ -64,7 +64,8 @@ impl Core {
             window = self.window();
         }
         let left_out = self.trim(&mut window, max_window);
-        // The model goes on with an answer that was cut, or that was heard to its end after all.
+        // A model needs a user message at the end. It continues its own words after an answer that was cut off, or that turned
+        // out to be heard to its end.
         if window.last()?.role() == Role::Assistant {
             window.push(Message::new(0.into(), Position::message(0), Role::User, PLACEHOLDER.into(), 0));
         }
@@ -79,7 +80,7 @@ impl Core {
         Some(request)
     }
 
-    /// The system messages: those of the first request, so that a provider's cache keeps them, and those that came later.
+    /// Returns the system messages of the first request, which stay in the provider's cache, and the later ones.
     fn system(&mut self) -> (Vec<Text>, Vec<Text>) {
         let texts = self.manager.system_messages().flat_map(|message| message.contents().texts());
         let mut stable: Vec<Text> = texts.filter(|text| !is_blank(text)).cloned().collect();
@@ -99,7 +100,7 @@ impl Core {
         window.iter().map(|message| self.estimator.message(message)).sum()
     }
 
-    /// Adds the summary that needs no model, of all but the last turn. Returns whether there is one.
+    /// Adds an extractive summary of all turns but the last. Returns whether it was added.
     fn summarize_now(&mut self) -> bool {
         let Some(summarizing) = self.manager.summarizing_keeping(1) else { return false };
         let begun_ms = self.now_ms();
@@ -113,13 +114,14 @@ impl Core {
         is_added
     }
 
-    /// Leaves out the oldest turns until the window fits: an open tool call may keep them from being summarised. The last
-    /// turn stays. Returns how many messages were left out.
-    fn trim(&self, window: &mut Vec<Message>, most: Tokens) -> usize {
+    /// Removes the oldest turns until the window fits, and returns the number of removed messages. The last turn stays.
+    ///
+    /// An open tool call can prevent a summary, so the limit needs this second way.
+    fn trim(&self, window: &mut Vec<Message>, max: Tokens) -> usize {
         let mut left = self.tokens(window);
         let mut cut = 0;
         for start in self.manager.turn_starts() {
-            if left <= most {
+            if left <= max {
                 break;
             }
             cut = start.messages;

@@ -1,29 +1,29 @@
-//! The results of tools, on their way into the conversation.
+//! Adds the results of tools to the conversation.
 
 use super::core::{Core, since};
 use super::ear::Ear;
 use super::event::{CallEvent, ToolOutcome};
 use crate::manager::ManagerError;
 use crate::message::{Content, MessageWrapper, PlainMessage, ToolCall, ToolCallId, ToolResult};
-use crate::model::{OUTCOME_UNKNOWN, failed};
+use crate::model::NoResult;
 
-/// Why the result of a tool was not added.
+/// The reason why the result of a tool was not added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResultRefused {
-    /// The conversation has no such call.
-    #[error("there is no such tool call in the conversation; make the result with the call's `success` or `failure`")]
+    /// The conversation has no such tool call.
+    #[error("the conversation has no such tool call; make the result with the call's `success` or `failure`")]
     UnknownCall,
-    /// The call has a result already.
+    /// The tool call has a result already.
     #[error("the tool call has a result already; drop the later one")]
     SecondResult,
-    /// The result is of another tool than the call.
-    #[error("the result is of another tool than the call; make it with the call's `success` or `failure`")]
+    /// The result names another tool than the call.
+    #[error("the result names another tool than the call; make it with the call's `success` or `failure`")]
     OtherTool,
 }
 
 impl Core {
-    /// Adds what came of a tool call, from wherever it ran, and whatever the conversation has come to meanwhile.
+    /// Adds the result of a tool call, at any time after the call.
     pub fn add_result(&mut self, result: &ToolResult) -> Result<(), ResultRefused> {
         self.with_ear(|ear, core| core.add_result_for(result, ear))
     }
@@ -43,19 +43,19 @@ impl Core {
         let called_ms = self.tools_used.get(&id).map_or(now_ms, |used| used.called_at_ms());
         let outcome = ToolOutcome::from(result);
         self.events.push(CallEvent::ToolFinished { id, outcome, after_ms: since(called_ms, now_ms) });
-        // A tool that has acted must not be in memory alone.
+        // A tool may have acted, so its result must not stay in memory alone.
         self.is_to_be_logged = true;
         self.results.notify_waiters();
         Ok(())
     }
 
-    /// Adds an error result of this type, unless the call has a result.
-    pub fn fail_call(&mut self, call: &ToolCall, kind: &str, message: &str) {
+    /// Ends a call without a result. A call that has one keeps it.
+    pub(super) fn end_call(&mut self, call: &ToolCall, reason: &NoResult) {
         // The call is in the conversation, so only a second result is refused.
-        let _ = self.add_result(&failed(call, kind, message));
+        let _ = self.add_result(&reason.of(call));
     }
 
-    /// The calls without a result, in order.
+    /// Returns the tool calls without a result, in order.
     pub fn open_calls(&self) -> Vec<ToolCall> {
         let open = self.manager.open_tool_calls();
         if open.is_empty() {
@@ -65,15 +65,15 @@ impl Core {
         all.filter_map(Content::as_tool_call).filter(|call| open.contains(&call.id())).cloned().collect()
     }
 
-    /// Whether one of these calls has no result.
+    /// Returns whether one of these calls has no result.
     pub(super) fn has_open(&self, ids: &[ToolCallId]) -> bool {
         ids.iter().any(|id| self.manager.invoked(id).is_some_and(|(_, is_answered)| !is_answered))
     }
 
-    /// Ends the calls without a result: it is not known what they did.
-    pub fn end_open_calls(&mut self, message: &str) {
+    /// Ends all calls without a result.
+    pub fn end_open_calls(&mut self, reason: &NoResult) {
         for call in self.open_calls() {
-            self.fail_call(&call, OUTCOME_UNKNOWN, message);
+            self.end_call(&call, reason);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! [`Setup`]: what a turn is driven with, and [`Tools`].
+//! [`Setup`]: the configuration of a turn, and [`Tools`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,21 +9,21 @@ use crate::message::{Text, ToolName};
 use crate::model::{Inference, Model, Tool, ToolSpec};
 use crate::policy::Tokens;
 
-/// What a turn is driven with. Each request reads it anew, so a change holds from the next request on.
+/// The configuration of a turn. Each request reads it, so a change takes effect with the next request.
 #[derive(Clone)]
 pub(crate) struct Setup {
-    /// The model that is asked, with the service's name for it.
+    /// The model and the service's name for it.
     pub model: Option<(Text, Arc<dyn Model>)>,
     pub tools: Tools,
     pub inference: Inference,
-    /// How long the model may take until the first words of a turn. Tools have their own deadlines.
+    /// The deadline for the first words of a turn. It excludes the time of tools, which have their own deadlines.
     pub first_token_timeout: Duration,
-    /// How long the model may be silent after that.
+    /// The maximum pause between two events after the first words.
     pub event_timeout: Duration,
-    /// How long a whole turn may take, tools included.
+    /// The deadline for a whole turn, including its tools.
     pub turn_timeout: Option<Duration>,
     pub tool_timeout: Duration,
-    /// How often the model is asked for one turn if it fails before it has said anything.
+    /// The maximum number of attempts if the model fails before the first words of a turn.
     pub attempts: u32,
     pub max_tool_rounds: u32,
     pub max_window: Tokens,
@@ -38,7 +38,7 @@ pub(crate) struct Tools {
 }
 
 impl Tools {
-    /// Adds a tool, in place of one with its name.
+    /// Adds a tool, or replaces the one with the same name.
     pub fn with(&self, tool: Tool) -> Self {
         let mut tools = self.tools.to_vec();
         match tools.iter_mut().find(|known| known.name() == tool.name()) {
@@ -48,7 +48,7 @@ impl Tools {
         Self::of(tools)
     }
 
-    /// Takes a tool away.
+    /// Removes a tool.
     pub fn without(&self, name: &ToolName) -> Self {
         Self::of(self.tools.iter().filter(|tool| tool.name() != name).cloned().collect())
     }
@@ -76,7 +76,7 @@ impl Default for Tools {
     }
 }
 
-/// The names.
+/// Shows the names.
 impl fmt::Debug for Tools {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.specs.iter().map(|spec| &spec.name)).finish()

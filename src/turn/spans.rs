@@ -1,7 +1,7 @@
-//! What a call tells of its requests and tools to `tracing`, in the words of OpenTelemetry's
+//! The `tracing` spans of requests and tools, named by OpenTelemetry's
 //! [conventions for generative AI](https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/).
 //!
-//! Never a word of what was said: ids, counts and reasons.
+//! They contain ids, counts and reasons, and no words of the call.
 
 use tracing::Span;
 use tracing::field::Empty;
@@ -10,7 +10,7 @@ use crate::log::CallId;
 use crate::message::ToolCall;
 use crate::model::{StopReason, Usage};
 
-/// One request to the model.
+/// Returns the span of a request to the model.
 pub(super) fn chat(call_id: &CallId) -> Span {
     tracing::info_span!(
         "chat",
@@ -26,7 +26,7 @@ pub(super) fn chat(call_id: &CallId) -> Span {
     )
 }
 
-/// One run of a tool.
+/// Returns the span of a tool call.
 pub(super) fn execute_tool(call_id: &CallId, tool_call: &ToolCall) -> Span {
     tracing::info_span!(
         "execute_tool",
@@ -37,13 +37,13 @@ pub(super) fn execute_tool(call_id: &CallId, tool_call: &ToolCall) -> Span {
     )
 }
 
-/// Tells the current span whether a summary stands for a part of the conversation.
-pub(super) fn asked(is_compacted: bool) {
+/// Records in the current span whether a summary replaces a part of the conversation.
+pub(super) fn record_compacted(is_compacted: bool) {
     Span::current().record("gen_ai.conversation.compacted", is_compacted);
 }
 
-/// Tells the current span what its request took.
-pub(super) fn used(usage: Usage) {
+/// Records the tokens of a request in the current span.
+pub(super) fn record_usage(usage: Usage) {
     let span = Span::current();
     span.record("gen_ai.usage.input_tokens", usage.input_tokens);
     span.record("gen_ai.usage.output_tokens", usage.output_tokens);
@@ -51,8 +51,8 @@ pub(super) fn used(usage: Usage) {
     span.record("gen_ai.usage.cache_creation.input_tokens", usage.cache_write_tokens);
 }
 
-/// Tells the current span why the model stopped.
-pub(super) fn stopped(reason: &StopReason) {
+/// Records in the current span why the model stopped.
+pub(super) fn record_stop(reason: &StopReason) {
     let reason = match reason {
         StopReason::EndTurn | StopReason::StopSequence => "stop",
         StopReason::ToolUse => "tool_calls",
@@ -63,7 +63,7 @@ pub(super) fn stopped(reason: &StopReason) {
     Span::current().record("gen_ai.response.finish_reasons", reason);
 }
 
-/// Notes in the current span why there is no answer.
-pub(super) fn failed(kind: &str) {
+/// Records in the current span why the request failed.
+pub(super) fn record_failure(kind: &str) {
     Span::current().record("error.type", kind);
 }

@@ -81,11 +81,13 @@ async fn request_has_a_cache_point_where_the_previous_one_had_its_last() {
 #[tokio::test]
 async fn late_instructions_follow_the_cached_prefix() {
     let bedrock = FakeBedrock::new();
-    let request = question().with_system(["You answer the phone.", " ", "Be kind."]);
-    let memory = request.clone().with_memory("The caller is Mia.");
-    let late = memory.clone().with_late_system(["The caller has a new address."]);
+    let system = ["You answer the phone.", " ", "Be kind."].map(Into::into).into();
+    let request = ModelRequest { system, ..question() };
+    let late_system = vec!["The caller has a new address.".into()];
+    let memory = ModelRequest { memory: Some("The caller is Mia.".into()), ..request.clone() };
+    let late = ModelRequest { late_system: late_system.clone(), ..memory.clone() };
     let mut systems = Vec::new();
-    for request in [request, memory, late, question().with_late_system(["The caller has a new address."])] {
+    for request in [request, memory, late, ModelRequest { late_system, ..question() }] {
         ask(&claude(&bedrock), request).await.unwrap();
         let body = String::from_utf8(bedrock.requests().last().unwrap().body().to_vec()).unwrap();
         systems.push(body.split_once(r#""system":["#).unwrap().1.to_owned());

@@ -1,4 +1,4 @@
-//! The caller breaks in: what is cancelled, what was heard, and how that is known, however late.
+//! Barge-ins: the request is cancelled, and reports refine the heard text, however late they come.
 
 use verbale::call::{Effect, Ignored, Played, ReplyEnd};
 use verbale::model::StopReason;
@@ -13,7 +13,7 @@ fn all_at_once() -> Vec<Step> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_heard_is_estimated_then_reported_better_and_better() {
+async fn more_exact_reports_replace_the_estimate() {
     let model = Scripted::new([all_at_once(), words("Yes?")]);
     let call = call(&model);
     let speech = answer(&call, "My balance?").await;
@@ -21,7 +21,7 @@ async fn what_was_heard_is_estimated_then_reported_better_and_better() {
     call.playback_started(speech, start_ms);
     pass(1_000).await;
     assert_eq!(call.caller_started_speaking(start_ms + 1_000), Effect::Applied);
-    // 15 bytes of 74, back to a whole word.
+    // 15 of 74 bytes, rounded down to a whole word.
     let heard = |what: &str| format!("assistant {ANSWER:?} heard {what} speechInterrupted");
     assert_eq!(shown(&call)[1], heard("\"Your balance is\" by estimate"));
     let at_ms = start_ms + 1_010;
@@ -29,14 +29,14 @@ async fn what_was_heard_is_estimated_then_reported_better_and_better() {
     assert_eq!(call.playback_interrupted(speech, played(2_000), at_ms), Effect::Applied);
     assert_eq!(shown(&call)[1], heard("\"Your balance is twelve euros\" by playbackTime"));
     assert_eq!(call.playback_interrupted(speech, played(2_000), at_ms), Effect::Ignored(Ignored::Repeated));
-    // The next turn has begun when the word times come.
+    // The word times arrive after the next turn has begun.
     call.caller_said("Stop, please").unwrap();
     assert_eq!(read(call.reply().unwrap()).await.0, "Yes?");
     let words = Played::Words("Your balance is twelve".to_owned());
     assert_eq!(call.playback_interrupted(speech, words, at_ms), Effect::Applied);
     assert_eq!(shown(&call)[1], heard("\"Your balance is twelve\" by wordTiming"));
-    assert_eq!(call.playback_interrupted(speech, played(4_000), at_ms), Effect::Ignored(Ignored::KnownBetter));
-    assert_eq!(call.playback_finished(speech, at_ms + 1), Effect::Ignored(Ignored::Interrupted));
+    assert_eq!(call.playback_interrupted(speech, played(4_000), at_ms), Effect::Ignored(Ignored::Superseded));
+    assert_eq!(call.playback_finished(speech, at_ms + 1), Effect::Ignored(Ignored::Superseded));
     assert_eq!(
         window(&call),
         [
@@ -51,7 +51,7 @@ async fn what_was_heard_is_estimated_then_reported_better_and_better() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_player_that_drops_the_rest_has_not_played_it() {
+async fn end_of_dropped_audio_is_not_the_end_of_the_speech() {
     let model = Scripted::new([all_at_once()]);
     let call = call(&model);
     let speech = answer(&call, "My balance?").await;
@@ -59,15 +59,15 @@ async fn a_player_that_drops_the_rest_has_not_played_it() {
     call.playback_started(speech, start_ms);
     pass(1_000).await;
     call.caller_started_speaking(start_ms + 1_000);
-    assert_eq!(call.playback_finished(speech, start_ms + 1_020), Effect::Ignored(Ignored::Interrupted));
+    assert_eq!(call.playback_finished(speech, start_ms + 1_020), Effect::Ignored(Ignored::Superseded));
     assert!(shown(&call)[1].contains("heard \"Your balance is\" by estimate"));
-    // It had ended before; the report was late.
+    // The speech had ended before the barge-in; the report was late.
     assert_eq!(call.playback_finished(speech, start_ms + 990), Effect::Applied);
     assert_eq!(window(&call)[1], format!("assistant {ANSWER:?} speechInterrupted"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn playback_began_before_the_caller_broke_in_and_is_reported_after() {
+async fn late_start_of_playback_renews_the_estimate() {
     let call = call(&Scripted::new([all_at_once()]));
     let speech = answer(&call, "My balance?").await;
     let start_ms = call.now_ms();
@@ -75,7 +75,7 @@ async fn playback_began_before_the_caller_broke_in_and_is_reported_after() {
     call.caller_started_speaking(start_ms + 1_000);
     assert!(shown(&call)[1].contains("heard \"\" by estimate"));
     let played = || {
-        call.with_manager(|manager| {
+        call.conversation().read(|manager| {
             let metadata = manager.meta_messages()[1].metadata();
             [Timing::PlayStart, Timing::PlayEnd].map(|timing| metadata.timing(timing).map(|ms| ms - start_ms))
         })
@@ -87,7 +87,7 @@ async fn playback_began_before_the_caller_broke_in_and_is_reported_after() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_player_may_know_first() {
+async fn player_may_report_the_barge_in_first() {
     let model = Scripted::new([words(ANSWER)]);
     let call = call(&model);
     call.caller_said("My balance?").unwrap();
@@ -106,7 +106,7 @@ async fn the_player_may_know_first() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_several_speeches_in_one_message_each_has_its_own_report() {
+async fn speeches_in_one_message_have_their_own_reports() {
     let call = call(&Scripted::default());
     let first = call.say("Good morning.").unwrap();
     let second = call.say("This call is recorded.").unwrap();
@@ -117,7 +117,7 @@ async fn of_several_speeches_in_one_message_each_has_its_own_report() {
         format!("assistant \"Good morning.\" \"This call is recorded.\" heard {heard} hardcoded speechInterrupted")
     };
     assert_eq!(shown(&call)[1], line("\"Good\" by estimate"));
-    // The first one had been played; the second had not begun.
+    // The first speech was played, and the second had not started.
     assert_eq!(call.playback_finished(first, call.now_ms() - 1), Effect::Applied);
     assert_eq!(shown(&call)[1], line("\"Good morning.\" by estimate"));
     let words = Played::Words("This call".to_owned());
@@ -126,9 +126,9 @@ async fn of_several_speeches_in_one_message_each_has_its_own_report() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_rate_of_speaking_is_learnt() {
+async fn rate_of_speech_is_measured() {
     let call = call(&Scripted::new([all_at_once(), all_at_once()]));
-    // 74 bytes in 2.5 s: twice the usual rate.
+    // 74 bytes in 2.5 s are twice the default rate.
     let speech = answer(&call, "My balance?").await;
     call.playback_started(speech, call.now_ms());
     call.playback_finished(speech, call.now_ms() + 2_467);
@@ -140,14 +140,14 @@ async fn the_rate_of_speaking_is_learnt() {
 }
 
 #[tokio::test]
-async fn a_reply_is_cancelled_within_a_millisecond() {
+async fn barge_in_cancels_the_request_at_once() {
     let model = Scripted::new([vec![Step::Say("One "), Step::Hang]]);
     let call = call(&model);
     call.caller_said("Hello").unwrap();
     let mut reply = call.reply().unwrap();
     reply.next().await;
     call.caller_started_speaking(call.now_ms());
-    // The first time that anything else runs.
+    // The first time that another task runs.
     tokio::task::yield_now().await;
     assert_eq!(model.cancelled(), 1);
     assert_eq!(turn(&call, "Hello?").await.0, "okay");

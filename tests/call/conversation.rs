@@ -1,9 +1,9 @@
-//! A live call is a conversation: queries, prompts, edits, tools, forks, limits, and turns that are logged.
+//! A live call is a conversation, with queries, prompts, edits, tools, forks, limits, and turn records.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use verbale::call::{CallSession, OpenError, ReplyEnd};
+use verbale::call::{CallSession, ReplyEnd, SessionError};
 use verbale::conversation::ConversationErrorKind::InCall;
 use verbale::conversation::{Conversations, HistoryQuery, Models, Prompt};
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
@@ -39,8 +39,8 @@ async fn live_call_is_found_among_conversations() {
     let found = conversations.query(&HistoryQuery::default().with_text("balance")).unwrap();
     assert_eq!((found.len(), found[0].conversation.as_str()), (1, "CA1"));
     assert_eq!(conversation.metadata().messages, 3);
-    // One owner of the turns at a time.
-    assert!(matches!(CallSession::of(&conversation).open(), Err(OpenError::InUse)));
+    // Only one owner may take the turns.
+    assert!(matches!(CallSession::of(&conversation).open(), Err(SessionError::InUse)));
     call.close("hangup", Duration::from_secs(1)).await.unwrap();
     // The conversation outlives its call.
     assert_eq!(conversation.continuation().request("Summarise the call.").prompt().await.unwrap(), "okay");
@@ -50,7 +50,7 @@ async fn live_call_is_found_among_conversations() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn prompts_and_edits_on_a_live_call_touch_no_words() {
+async fn prompts_and_edits_on_a_live_call_change_no_words() {
     let model = Scripted::default();
     let call = builder(&model).system("You answer the phone.").tool(slow("transfer")).open().unwrap();
     turn(&call, "Hello").await;
@@ -65,7 +65,7 @@ async fn prompts_and_edits_on_a_live_call_touch_no_words() {
     assert_eq!(conversation.finish("over", Duration::from_secs(1)).await.unwrap_err().kind(), InCall);
     assert_eq!(shown(&call).len(), 3);
 
-    let spoken = call.with_manager(|manager| manager.meta_messages()[2].id());
+    let spoken = call.conversation().read(|manager| manager.meta_messages()[2].id());
     conversation.edit(|edit| {
         edit.set_data(&spoken, "ticket", 7).unwrap();
         assert!(edit.add_attribute(&spoken, Attribute::Hardcoded).unwrap());
@@ -78,7 +78,7 @@ async fn prompts_and_edits_on_a_live_call_touch_no_words() {
     let [first, last] = [&requests[0], &requests[1]];
     let texts =
         |texts: &[verbale::message::Text]| texts.iter().map(|text| text.as_str().to_owned()).collect::<Vec<_>>();
-    // What came later follows the cached prefix, which stays as it was.
+    // Later instructions follow the cached prefix, which does not change.
     assert_eq!((&first.system, first.late_system.len()), (&last.system, 0));
     assert_eq!(texts(&last.late_system), ["Be brief."]);
     assert_eq!((first.tools[0].name.as_str(), last.tools.len()), ("transfer", 0), "no round of tools is left");
@@ -93,7 +93,7 @@ async fn fork_of_a_live_call_never_runs_its_tools() {
     call.caller_said("Transfer it").unwrap();
     let reply = call.reply().unwrap();
     pass(1_000).await;
-    let last = call.with_manager(|manager| manager.meta_messages().last().unwrap().id());
+    let last = call.conversation().read(|manager| manager.meta_messages().last().unwrap().id());
     let fork = call.conversation().fork(&last, id("fork")).unwrap();
     let lines = |manager: &MessagesManager<PlainMessage>| -> Vec<String> {
         manager.meta_messages().iter().map(|message| crate::support::line(message.message())).collect()
@@ -107,7 +107,7 @@ async fn fork_of_a_live_call_never_runs_its_tools() {
     assert_eq!(fork.continuation().request("What happened?").prompt().await.unwrap(), "okay");
 }
 
-/// Summarises whatever was said in three words.
+/// Summarizes everything in three words.
 struct Brief;
 
 impl Summarizer for Brief {
@@ -117,7 +117,7 @@ impl Summarizer for Brief {
 }
 
 #[tokio::test(start_paused = true)]
-async fn limits_leave_a_live_call_its_window_and_what_is_not_stored() {
+async fn limits_keep_the_window_and_unstored_messages_in_memory() {
     let log = Arc::new(MemoryLog::new());
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
     let conversations = Conversations::new().with_history_limit(1).with_log(log.clone());
@@ -132,26 +132,26 @@ async fn limits_leave_a_live_call_its_window_and_what_is_not_stored() {
     for number in 0..12 {
         turn(&call, &format!("A question of some length, the number is {number}, and it needs an answer")).await;
     }
-    // Nothing is stored yet: nothing leaves memory.
-    assert_eq!(call.with_manager(MessagesManager::pruned), 0);
-    assert!(call.with_manager(|manager| manager.last_summary().is_some()));
+    // Nothing is stored yet, so nothing leaves memory.
+    assert_eq!(call.conversation().read(MessagesManager::pruned), 0);
+    assert!(call.conversation().read(|manager| manager.last_summary().is_some()));
     tokio::spawn(task.run());
     pass(1_000).await;
     turn(&call, "And one more").await;
     pass(1_000).await;
     turn(&call, "And the last").await;
-    let (pruned, covered) = call.with_manager(|manager| (manager.pruned(), manager.last_summary().is_some()));
+    let (pruned, covered) = call.conversation().read(|manager| (manager.pruned(), manager.last_summary().is_some()));
     assert!(pruned > 0 && covered);
-    // The window is whole.
+    // The window is complete.
     let asked: Vec<_> = crate::support::window(&call);
     assert!(asked.len() >= 4, "{asked:?}");
     call.close("hangup", Duration::from_secs(10)).await.unwrap();
     let whole = MessagesManager::<PlainMessage>::restore(log.read_call(&id("CA1")).await.unwrap().records).unwrap();
-    assert!(call.with_manager(|manager| manager.messages().eq(whole.messages())));
+    assert!(call.conversation().read(|manager| manager.messages().eq(whole.messages())));
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_reply_is_logged_with_what_happened() {
+async fn each_reply_has_a_turn_record() {
     let model = Scripted::new([
         vec![Step::Wait(300), Step::Fail(Failure::Cut)],
         calls("One moment. ", "c1", "transfer"),
@@ -162,7 +162,7 @@ async fn each_reply_is_logged_with_what_happened() {
     let call = builder(&model).tool(slow("transfer")).open().unwrap();
     turn(&call, "Transfer it").await;
     let records = |call: &CallSession| -> Vec<(Role, serde_json::Value)> {
-        call.with_manager(|manager| {
+        call.conversation().read(|manager| {
             let all = manager.meta_messages().iter().map(PlainMessage::message);
             all.filter_map(|message| Some((message.role(), serde_json::to_value(message.metadata().turn()?).unwrap())))
                 .collect()
@@ -192,37 +192,37 @@ async fn each_reply_is_logged_with_what_happened() {
     let (_, cut) = records(&call).pop().unwrap();
     assert_eq!((&cut["end"], &cut["reason"]), (&"cut".into(), &"maxTokens".into()));
 
-    // Interrupted before the first word: there is no reply, so the record is with the caller's words.
+    // A turn without a message has its record in the caller's message.
     call.caller_said("Hello?").unwrap();
     let _reply = call.reply().unwrap();
     pass(500).await;
     call.caller_started_speaking(call.now_ms());
     let (role, interrupted) = records(&call).pop().unwrap();
     assert_eq!((role, &interrupted["end"]), (Role::User, &"interrupted".into()));
-    // It is found, and printed.
+    // Queries and prints show the record.
     let conversations = Conversations::new();
     conversations.insert(call.conversation()).unwrap();
     let ends = |end: &str| conversations.query(&HistoryQuery::default().with_turn_end(end)).unwrap().len();
     assert_eq!([ends("complete"), ends("cut"), ends("interrupted"), ends("failed")], [1, 1, 1, 0]);
-    let print = call.with_manager(|manager| manager.to_string());
+    let print = call.conversation().read(|manager| manager.to_string());
     let shown: Vec<_> = print.lines().filter_map(|line| line.split_once("turn={")?.1.split_once('}')).collect();
     let shown: Vec<_> = shown.into_iter().map(|(turn, _)| turn).collect();
     assert!(shown[0].starts_with("complete, default end 300 ms failed: cut, default first token "), "{shown:?}");
     assert!(shown[1].starts_with("cut maxTokens, default first token 100 ms end 100 ms tokens "), "{shown:?}");
     assert_eq!(shown[2], "interrupted, default");
-    // It restores, and it is in the record's JSON.
-    let (json, restored) = call.with_manager(|manager| {
+    // The record is in the JSON, and it can be restored.
+    let (json, restored) = call.conversation().read(|manager| {
         let records = manager.records();
         let json = serde_json::to_value(&records[3]).unwrap();
         (json, MessagesManager::<PlainMessage>::restore(records).unwrap())
     });
     assert_eq!(json["metadata"]["turn"]["requests"][1]["usage"]["output"], 10);
-    assert!(call.with_manager(|manager| *manager == restored));
-    assert_eq!(call.totals().turns, 3);
+    assert!(call.conversation().read(|manager| *manager == restored));
+    assert_eq!(call.conversation().totals().turns, 3);
 }
 
 #[tokio::test(start_paused = true)]
-async fn runs_summarise_and_count_their_tokens() {
+async fn runs_summarize_and_count_their_tokens() {
     let model = Scripted::default();
     let models = Models::default().with("default", "default", model.clone());
     let llm = Prompt::new(models).agent("Answer with one word.");
@@ -236,7 +236,7 @@ async fn runs_summarise_and_count_their_tokens() {
     let totals = llm.conversation().totals();
     assert_eq!((totals.turns, totals.usage.output_tokens), (300, 3_000));
     assert!(totals.summaries_applied > 5);
-    // Instructions are not repeated.
+    // The instructions are in the conversation once.
     let is_system = |manager: &MessagesManager<PlainMessage>| manager.system_messages().count();
     assert_eq!(llm.conversation().read(is_system), 1);
 }

@@ -1,4 +1,4 @@
-//! Where events, faults and the edges of time meet: what once went wrong, and must not again.
+//! Regression tests: combinations of events, faults and extreme times.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 use verbale::Value;
-use verbale::call::{
-    CallSession, CallSettings, Effect, Ignored, Playback, Played, ReplyEnd, ReplyError, SayError, Utterance,
-};
+use verbale::call::{CallSession, CallSettings, Effect, Ignored, Played, ReplyEnd, SessionError, Utterance};
 use verbale::conversation::{CallEvent, Observer};
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
 use verbale::model::{Failure, Generation, Model, ModelRequest, StopReason, Tool, ToolContext, ToolError, ToolSpec};
@@ -48,15 +46,15 @@ impl Observer for Clumsy {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_read_late_ends_where_the_caller_broke_in() {
+async fn barge_in_ends_a_reply_that_is_read_late() {
     let call = call(&Scripted::new([all_at_once(), all_at_once()]));
     call.caller_said("My balance?").unwrap();
-    let mut sentences = call.reply().unwrap().sentences();
-    assert_eq!(sentences.next().await.as_deref(), Some("Your balance is twelve euros and fifty cents. "));
-    // All of it is generated; the second sentence is read when the first was played.
+    let mut sentences = call.reply().unwrap();
+    assert_eq!(sentences.next_sentence().await.as_deref(), Some("Your balance is twelve euros and fifty cents. "));
+    // The reply is complete, and its second sentence is read after the playback of the first.
     pass(1_000).await;
     call.caller_started_speaking(call.now_ms());
-    assert_eq!(sentences.next().await, None);
+    assert_eq!(sentences.next_sentence().await, None);
     assert_eq!(sentences.end(), Some(&ReplyEnd::Interrupted));
 
     call.caller_said("Again?").unwrap();
@@ -67,7 +65,7 @@ async fn what_is_read_late_ends_where_the_caller_broke_in() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_begun_while_a_call_is_closed() {
+async fn closing_call_starts_nothing_new() {
     let slow = |_: Value, _: ToolContext| async {
         pass(3_000).await;
         Ok(vec!["done".into()])
@@ -89,8 +87,8 @@ async fn nothing_is_begun_while_a_call_is_closed() {
         pass(500).await;
         assert_eq!(call.caller_said("Hello?"), Ok(Effect::Ignored(Ignored::Closed)));
         assert_eq!(call.caller_started_speaking(call.now_ms()), Effect::Ignored(Ignored::Closed));
-        assert_eq!(call.reply().unwrap_err(), ReplyError::Closed);
-        assert_eq!(call.say("Hello?").unwrap_err(), SayError::Closed);
+        assert_eq!(call.reply().unwrap_err(), SessionError::Closed);
+        assert_eq!(call.say("Hello?").unwrap_err(), SessionError::Closed);
         assert!(!call.is_answerable());
     });
     assert!(closed.unwrap().unstored.is_empty());
@@ -98,11 +96,11 @@ async fn nothing_is_begun_while_a_call_is_closed() {
     pass(10_000).await;
     assert_eq!(shown(&call).last().unwrap(), "user result(c1: done)");
     let logged = log.read_call(&id).await.unwrap().records;
-    assert_eq!(logged, call.with_manager(verbale::MessagesManager::records));
+    assert_eq!(logged, call.conversation().read(verbale::MessagesManager::records));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_close_that_is_given_up_can_be_made_again_and_loses_nothing() {
+async fn cancelled_close_loses_nothing() {
     let log = Arc::new(MemoryLog::new());
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
     tokio::spawn(task.run());
@@ -118,14 +116,14 @@ async fn a_close_that_is_given_up_can_be_made_again_and_loses_nothing() {
     let _reply = call.reply().unwrap();
     pass(500).await;
     assert!(timeout(Duration::from_secs(1), call.close("hangup", Duration::MAX)).await.is_err());
-    assert_eq!(call.open_tool_calls().len(), 1);
+    assert_eq!(call.conversation().open_tool_calls().len(), 1);
     drop(call);
     assert!(writer.flush(Duration::from_secs(5)).await.is_empty());
     assert_eq!(log.read_call(&id).await.unwrap().records.len(), 3);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_panic_of_the_model_is_an_apology() {
+async fn panic_of_the_model_leads_to_the_apology() {
     let clock = Arc::new(crate::support::TokioClock(Instant::now()));
     let ids = Arc::new(verbale::clock::SequentialIds::default());
     let call = CallSession::with_model(Panics).clock(clock, ids).open().unwrap();
@@ -133,11 +131,11 @@ async fn a_panic_of_the_model_is_an_apology() {
     let (text, end) = timeout(Duration::from_secs(60), read(call.reply().unwrap())).await.unwrap();
     assert!(text.contains("sorry"), "{text}");
     assert_eq!(end, ReplyEnd::Apologised(None));
-    assert_eq!(call.totals().apologies, 1);
+    assert_eq!(call.conversation().totals().apologies, 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_panic_of_an_observer_ends_no_turn() {
+async fn panic_of_an_observer_ends_no_turn() {
     let model = Scripted::new([calls("One moment. ", "c1", "quick"), words("It is done.")]);
     let call = builder(&model).tool(Tool::raw(spec("quick"), quick)).observer(Clumsy).open().unwrap();
     call.caller_said("Hello").unwrap();
@@ -146,10 +144,10 @@ async fn a_panic_of_an_observer_ends_no_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_model_that_never_ends_is_not_waited_for() {
-    let hangs_behind_words = vec![Step::Say("One moment. "), Step::Hang];
-    let hangs_behind_stop = vec![Step::Call("c1", "quick"), Step::Stop(StopReason::ToolUse), Step::Hang];
-    let model = Scripted::new([hangs_behind_words, hangs_behind_stop, words("It is done.")]);
+async fn stream_that_never_ends_times_out() {
+    let hangs_after_words = vec![Step::Say("One moment. "), Step::Hang];
+    let hangs_after_stop = vec![Step::Call("c1", "quick"), Step::Stop(StopReason::ToolUse), Step::Hang];
+    let model = Scripted::new([hangs_after_words, hangs_after_stop, words("It is done.")]);
     let call = builder(&model).tool(Tool::raw(spec("quick"), quick)).open().unwrap();
     call.caller_said("Hello").unwrap();
     let begun = Instant::now();
@@ -162,7 +160,7 @@ async fn a_model_that_never_ends_is_not_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn times_without_an_end_are_taken() {
+async fn extreme_timeouts_and_times_are_accepted() {
     let mut settings = CallSettings::default();
     settings.speech_bytes_per_s = u64::MAX;
     let model = Scripted::new([calls("", "c1", "quick"), words("It is done.")]);
@@ -187,7 +185,7 @@ async fn times_without_an_end_are_taken() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_model_that_calls_tools_for_ever_is_stopped() {
+async fn endless_tool_calls_are_stopped() {
     let runs = Arc::new(AtomicUsize::new(0));
     let counted = runs.clone();
     let tool = move |_: Value, _: ToolContext| {
@@ -203,15 +201,19 @@ async fn a_model_that_calls_tools_for_ever_is_stopped() {
     call.caller_said("Hello").unwrap();
     let (text, end) = read(call.reply().unwrap()).await;
     assert!(text.contains("sorry") && end == ReplyEnd::Apologised(None), "{end:?}");
-    // The last request offered no tool; what it called all the same has an outcome.
+    // The last request offers no tool. The model calls one anyway, and the call gets an outcome.
     assert!(model.requests()[2].tools.is_empty());
-    assert!(call.open_tool_calls().is_empty() && shown(&call)[6].contains("c1-3: NotRun"), "{:?}", shown(&call));
+    assert!(
+        call.conversation().open_tool_calls().is_empty() && shown(&call)[6].contains("c1-3: NotRun"),
+        "{:?}",
+        shown(&call)
+    );
     assert_eq!(runs.load(Ordering::SeqCst), 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn playback_that_ends_before_the_model_does_is_known() {
-    // Between the last word and the end, and the player says it once.
+async fn end_of_playback_counts_if_no_text_follows() {
+    // The player reports the end once, between the last word and the stop.
     let slow_end = || vec![Step::Say("It is done."), Step::Wait(3_000), Step::Stop(StopReason::EndTurn)];
     let call = call(&Scripted::new([slow_end(), slow_end(), words("It is done. And more.")]));
     call.caller_said("Hello").unwrap();
@@ -222,15 +224,15 @@ async fn playback_that_ends_before_the_model_does_is_known() {
     read(reply).await;
     call.caller_started_speaking(call.now_ms());
     assert_eq!(shown(&call)[1], "assistant \"It is done.\"");
-    assert_eq!(call.totals().barge_ins, 0);
-    // The caller breaks in before the end: all that was said was heard.
+    assert_eq!(call.conversation().totals().barge_ins, 0);
+    // A barge-in before the stop: all words were heard.
     call.caller_said("Well").unwrap();
     let reply = call.reply().unwrap();
     pass(1_000).await;
     call.playback_finished(reply.speech(), call.now_ms());
     call.caller_started_speaking(call.now_ms() + 10);
     assert_eq!(shown(&call)[3], "assistant \"It is done.\" llmInterrupted");
-    // More is said after the report: it was not of all.
+    // More text follows the report, so it does not count.
     call.caller_said("Go on").unwrap();
     let reply = call.reply().unwrap();
     pass(205).await;
@@ -241,13 +243,13 @@ async fn playback_that_ends_before_the_model_does_is_known() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_outcome_is_told_only_by_what_is_said_behind_it() {
-    // Behind the tool the model says nothing, or fails.
+async fn outcome_counts_as_reported_only_after_later_words_were_heard() {
+    // After the tool the model generates nothing, or fails.
     let silent = vec![Step::Wait(100), Step::Stop(StopReason::EndTurn)];
     for answer in [silent, vec![Step::Fail(Failure::Throttled)]] {
         let model = Scripted::new([calls("One moment. ", "c1", "quick"), answer, words("Yes, it is done.")]);
         let call = builder(&model).tool(Tool::raw(spec("quick"), quick)).open().unwrap();
-        for (said, is_told) in [("Transfer it", false), ("Did you?", true)] {
+        for (said, is_reported) in [("Transfer it", false), ("Did you?", true)] {
             call.caller_said(said).unwrap();
             let reply = call.reply().unwrap();
             let speech = reply.speech();
@@ -256,8 +258,8 @@ async fn an_outcome_is_told_only_by_what_is_said_behind_it() {
             call.caller_said("And?").unwrap();
             read(call.reply().unwrap()).await;
             let record = model.requests().last().unwrap().memory.clone();
-            assert_eq!(record.is_none_or(|record| !record.contains("\"callerKnows\":false")), is_told, "{said}");
-            if !is_told {
+            assert_eq!(record.is_none_or(|record| !record.contains("\"callerKnows\":false")), is_reported, "{said}");
+            if !is_reported {
                 break;
             }
         }
@@ -270,7 +272,7 @@ async fn an_outcome_is_told_only_by_what_is_said_behind_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn words_may_be_reported_bare() {
+async fn heard_words_may_lack_punctuation() {
     for (reported, heard) in [
         ("your balance is twelve euros and fifty cents would", "Your balance is twelve euros and fifty cents. Would"),
         ("YOUR BALANCE", "Your balance"),
@@ -284,7 +286,7 @@ async fn words_may_be_reported_bare() {
         call.playback_interrupted(speech, Played::Words(reported.to_owned()), call.now_ms());
         assert!(shown(&call)[1].contains(&format!("heard {heard:?} by wordTiming")), "{:?}", shown(&call));
     }
-    for not_its_own in ["balance", "...", "your balance is twelve euros and fifty cents would you like to hear more or"]
+    for other_words in ["balance", "...", "your balance is twelve euros and fifty cents would you like to hear more or"]
     {
         let call = call(&Scripted::new([all_at_once()]));
         call.caller_said("My balance?").unwrap();
@@ -292,13 +294,13 @@ async fn words_may_be_reported_bare() {
         let speech = reply.speech();
         read(reply).await;
         call.playback_started(speech, call.now_ms());
-        call.playback_interrupted(speech, Played::Words(not_its_own.to_owned()), call.now_ms() + 1_000);
+        call.playback_interrupted(speech, Played::Words(other_words.to_owned()), call.now_ms() + 1_000);
         assert!(shown(&call)[1].contains("heard \"Your balance is\" by estimate"), "{:?}", shown(&call));
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn that_the_caller_started_to_speak_may_come_behind_the_words() {
+async fn late_start_of_speech_is_no_barge_in() {
     let call = call(&Scripted::new([words("I am fine.")]));
     pass(1_000).await;
     call.caller_said(Utterance::new("How are you?").with_times(START_MS + 100, START_MS + 900)).unwrap();
@@ -309,20 +311,20 @@ async fn that_the_caller_started_to_speak_may_come_behind_the_words() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_hears_nothing_is_not_broken_in_upon() {
+async fn words_before_any_audio_are_no_barge_in() {
     let call = call(&Scripted::new([words("I am fine."), words("I am fine.")]));
-    assert!(matches!(call.say(" \n").unwrap_err(), SayError::Manager(_)));
+    assert!(matches!(call.say(" \n").unwrap_err(), SessionError::Manager(_)));
     call.caller_said("How are you?").unwrap();
     drop(call.reply().unwrap());
     call.caller_said("Hello?").unwrap();
-    assert_eq!(call.totals().barge_ins, 0);
+    assert_eq!(call.conversation().totals().barge_ins, 0);
     read(call.reply().unwrap()).await;
     call.caller_started_speaking(call.now_ms());
-    assert_eq!(call.totals().barge_ins, 1);
+    assert_eq!(call.conversation().totals().barge_ins, 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn white_space_is_no_answer() {
+async fn blank_answer_is_retried_or_apologized_for() {
     let cut = vec![Step::Say("\n\n"), Step::Fail(Failure::Cut)];
     let call =
         call(&Scripted::new([cut, words("It is done."), vec![Step::Say(" \n"), Step::Stop(StopReason::EndTurn)]]));
@@ -334,7 +336,7 @@ async fn white_space_is_no_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_rule_for_tools_stands_in_the_system_prompt() {
+async fn system_prompt_has_the_tool_rule() {
     let model = Scripted::new((0..2).map(|_| calls("", "c1", "quick")));
     let call = builder(&model)
         .system("You answer the phone.")
@@ -362,7 +364,7 @@ async fn the_rule_for_tools_stands_in_the_system_prompt() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_said_and_done_is_logged_before_it_is_answered() {
+async fn words_and_results_are_logged_before_the_answer() {
     let log = Arc::new(MemoryLog::new());
     let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
     tokio::spawn(task.run());
@@ -379,31 +381,31 @@ async fn what_was_said_and_done_is_logged_before_it_is_answered() {
     let _reply = call.reply().unwrap();
     pass(1_000).await;
     let records = log.read_call(&id).await.unwrap().records;
-    assert_eq!(records, call.with_manager(verbale::MessagesManager::records));
+    assert_eq!(records, call.conversation().read(verbale::MessagesManager::records));
     assert_eq!(records.len(), 3);
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_apology_ends_the_wait_and_is_a_sentence_of_its_own() {
+async fn apology_ends_the_wait_and_is_its_own_sentence() {
     let call = call(&Scripted::new([vec![Step::Hang], vec![Step::Say("Your balance is"), Step::Fail(Failure::Cut)]]));
     call.caller_said("My balance?").unwrap();
     read(call.reply().unwrap()).await;
-    assert_eq!(call.totals().response_gaps_ms.iter().max(), Some(&8_000));
+    assert_eq!(call.conversation().totals().response_gaps_ms.iter().max(), Some(&8_000));
     call.caller_said("My balance?").unwrap();
-    let mut sentences = call.reply().unwrap().sentences();
+    let mut sentences = call.reply().unwrap();
     let mut spoken = Vec::new();
-    while let Some(sentence) = sentences.next().await {
+    while let Some(sentence) = sentences.next_sentence().await {
         spoken.push(sentence.trim().to_owned());
     }
     let apology = ["I am sorry, something went wrong.", "Could you say that again, please?"];
     assert_eq!(spoken, ["Your balance is", apology[0], apology[1]]);
-    assert_eq!(call.totals().response_gaps_ms.len(), 2);
+    assert_eq!(call.conversation().totals().response_gaps_ms.len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn playback_that_is_not_reported_was_heard_once_it_is_complete() {
+async fn complete_reply_counts_as_heard_without_reports() {
     let mut settings = CallSettings::default();
-    settings.playback = Playback::Unreported;
+    settings.reports_playback = false;
     let model = Scripted::new([calls("One moment. ", "c1", "quick"), words("It is done."), words("Yes.")]);
     let call = builder(&model).tool(Tool::raw(spec("quick"), quick)).settings(settings).open().unwrap();
     call.caller_said("Transfer it").unwrap();
@@ -412,11 +414,11 @@ async fn playback_that_is_not_reported_was_heard_once_it_is_complete() {
     read(call.reply().unwrap()).await;
     assert_eq!(window(&call)[3], "assistant \"It is done.\"");
     assert_eq!(model.requests()[2].memory, None);
-    assert_eq!(call.totals().barge_ins, 0);
+    assert_eq!(call.conversation().totals().barge_ins, 0);
 }
 
 #[tokio::test(start_paused = true)]
-async fn playback_that_began_before_a_report_of_its_end_is_estimated_anew() {
+async fn start_after_an_interruption_renews_the_estimate() {
     let call = call(&Scripted::new([all_at_once()]));
     let speech = answer(&call, "My balance?").await;
     let start_ms = call.now_ms();
@@ -424,11 +426,11 @@ async fn playback_that_began_before_a_report_of_its_end_is_estimated_anew() {
     assert!(shown(&call)[1].contains("heard \"\" by estimate"));
     call.playback_started(speech, start_ms);
     assert!(shown(&call)[1].contains("heard \"Your balance is\" by estimate"));
-    assert_eq!(call.totals().heard_bytes(), 15);
+    assert_eq!(call.conversation().totals().heard_bytes(), 15);
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_a_speech_in_two_messages_the_second_may_be_cut() {
+async fn interruption_may_fall_into_the_second_message_of_a_speech() {
     let model = Scripted::new([calls("One moment. ", "c1", "quick"), words("It is done. Good bye.")]);
     let call = builder(&model).tool(Tool::raw(spec("quick"), quick)).open().unwrap();
     let speech = answer(&call, "Transfer it").await;
@@ -441,17 +443,17 @@ async fn of_a_speech_in_two_messages_the_second_may_be_cut() {
         |heard: &str| format!("assistant \"It is done. Good bye.\" heard {heard:?} by wordTiming speechInterrupted");
     assert_eq!(heard("One moment. It is done."), (first.to_owned(), second("It is done.")));
     assert_eq!(heard("One"), (format!("{first} heard \"One\" by wordTiming speechInterrupted"), second("")));
-    // Its first part to the last letter.
+    // The heard text ends exactly with the first message.
     let (first, second) = heard("One moment.");
     assert!(first.contains("heard \"One moment.\"") && second.contains("heard \"\""), "{first} {second}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_heard_may_be_known_between_the_reply_and_its_request() {
+async fn report_before_the_request_changes_the_prompt() {
     let model = Scripted::new([all_at_once(), words("As I said.")]);
     let call = call(&model);
     let speech = answer(&call, "My balance?").await;
-    // The caller only seemed to speak, and nothing seems to have been heard.
+    // The caller only seemed to speak, and the estimate is that nothing was heard.
     call.caller_started_speaking(call.now_ms());
     call.caller_said("").unwrap();
     let reply = call.reply().unwrap();

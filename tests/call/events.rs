@@ -1,16 +1,16 @@
-//! The rows of the event table, one by one.
+//! Each row of the event table in the documentation of `call`.
 
 use std::time::Duration;
 
 use verbale::MessageWrapper;
 use verbale::Timing;
-use verbale::call::{Effect, Ignored, Played, ReplyEnd, ReplyError, ReplyEvent, SayError, Utterance};
+use verbale::call::{Effect, Ignored, Played, ReplyEnd, ReplyEvent, SessionError, Utterance};
 use verbale::model::{StopReason, Tool};
 
 use crate::support::{START_MS, Scripted, Step, answer, builder, call, pass, read, shown, turn, window, words};
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_has_all_its_times() {
+async fn turn_has_all_its_times() {
     let model = Scripted::new([words("I am fine, and you?")]);
     let call = builder(&model).system("You answer the phone.").open().unwrap();
     call.caller_started_speaking(START_MS + 100);
@@ -27,7 +27,7 @@ async fn a_turn_has_all_its_times() {
         ["system \"You answer the phone.\"", "user \"How are you?\"", "assistant \"I am fine, and you?\""]
     );
     let times = |index: usize| {
-        call.with_manager(|manager| {
+        call.conversation().read(|manager| {
             let all = manager.meta_messages()[index].metadata().timings().map(|(timing, ms)| (timing, ms - START_MS));
             all.filter(|(timing, _)| *timing != Timing::Creation).collect::<Vec<_>>()
         })
@@ -47,17 +47,17 @@ async fn a_turn_has_all_its_times() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_caller_starts_speaking() {
+async fn start_of_speech_is_kept_or_is_a_barge_in() {
     let model = Scripted::new([words("I am fine, and you?"), vec![Step::Hang]]);
     let call = call(&model);
-    // Nothing is generated or open: the time is noted, once.
+    // No reply is running and no speech is open, so the time is kept, once.
     assert_eq!(call.caller_started_speaking(START_MS), Effect::Applied);
     assert_eq!(call.caller_started_speaking(START_MS + 5), Effect::Ignored(Ignored::Repeated));
     turn(&call, "How are you?").await;
-    // All was played: nothing is cut off.
+    // Everything was played, so nothing is interrupted.
     call.caller_started_speaking(call.now_ms());
     assert_eq!(shown(&call)[1], "assistant \"I am fine, and you?\"");
-    // Before the first token: nothing was said, nothing is added.
+    // Before the first token, no message is added.
     call.caller_said("Hm").unwrap();
     let reply = call.reply().unwrap();
     pass(500).await;
@@ -70,7 +70,7 @@ async fn the_caller_starts_speaking() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_caller_says_something() {
+async fn words_are_added_merged_or_ignored() {
     let model = Scripted::new([words("I am fine, and you?"), words("Good."), words("Yes.")]);
     let call = call(&model);
     let said = || Utterance::new("Hello").with_times(START_MS, START_MS + 10);
@@ -79,7 +79,7 @@ async fn the_caller_says_something() {
     assert_eq!(call.caller_said(" \u{200b}"), Ok(Effect::Ignored(Ignored::Blank)));
     assert_eq!(call.caller_said("how are you?"), Ok(Effect::Applied));
     assert_eq!(shown(&call), ["user \"Hello\" \"how are you?\""]);
-    // Without a word that the caller had started to speak, while the reply is generated.
+    // Words without a reported start are a barge-in while a reply is running.
     let reply = call.reply().unwrap();
     pass(215).await;
     assert_eq!(call.caller_said("wait"), Ok(Effect::Applied));
@@ -92,7 +92,7 @@ async fn the_caller_says_something() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_was_not_understood_is_asked_to_repeat() {
+async fn doubtful_words_are_answered_with_a_request_to_repeat() {
     let model = Scripted::new([words("Good.")]);
     let mut settings = verbale::call::CallSettings::default();
     settings.min_confidence = Some(0.4);
@@ -119,7 +119,7 @@ async fn doubtful_part_stays_doubtful_when_a_clear_one_follows() {
     call.caller_said(Utterance::new("mumble").with_confidence(0.2).with_times(start_ms, start_ms + 400)).unwrap();
     call.caller_said(Utterance::new("my").with_confidence(0.93).with_times(start_ms + 900, start_ms + 999)).unwrap();
     assert_eq!(read(call.reply().unwrap()).await.1, ReplyEnd::AskedToRepeat);
-    call.with_manager(|manager| {
+    call.conversation().read(|manager| {
         let record = serde_json::to_value(&manager.records()[0]).unwrap();
         let part = |index: usize| {
             let part = &record["metadata"]["parts"][index];
@@ -128,7 +128,7 @@ async fn doubtful_part_stays_doubtful_when_a_clear_one_follows() {
         assert_eq!(part(0), ("0.2".to_owned(), Some(start_ms), Some(start_ms + 400)));
         assert_eq!(part(1), ("0.93".to_owned(), Some(start_ms + 900), Some(start_ms + 999)));
     });
-    // Times in seconds are refused, and nothing is added.
+    // Times in seconds are refused, and no message is added.
     let said = Utterance::new("my balance").with_times(1_744_815_823, 1_744_815_824);
     let before = shown(&call);
     assert!(matches!(call.caller_said(said), Err(verbale::ManagerError::Message(_))));
@@ -136,22 +136,22 @@ async fn doubtful_part_stays_doubtful_when_a_clear_one_follows() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reply_is_asked_for() {
+async fn reply_needs_something_to_answer() {
     let model = Scripted::new([words("Good.")]);
     let call = call(&model);
-    assert_eq!(call.reply().unwrap_err(), ReplyError::NothingToAnswer);
+    assert_eq!(call.reply().unwrap_err(), SessionError::NothingToAnswer);
     call.say("Hello!").unwrap();
-    assert_eq!(call.reply().unwrap_err(), ReplyError::NothingToAnswer);
+    assert_eq!(call.reply().unwrap_err(), SessionError::NothingToAnswer);
     call.caller_said("Hi").unwrap();
     let reply = call.reply().unwrap();
-    assert_eq!(call.reply().unwrap_err(), ReplyError::InProgress);
-    assert_eq!(call.say("Hm").unwrap_err(), SayError::InProgress);
+    assert_eq!(call.reply().unwrap_err(), SessionError::InProgress);
+    assert_eq!(call.say("Hm").unwrap_err(), SessionError::InProgress);
     read(reply).await;
-    assert_eq!(call.reply().unwrap_err(), ReplyError::NothingToAnswer);
+    assert_eq!(call.reply().unwrap_err(), SessionError::NothingToAnswer);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sentence_to_fill_the_time_is_no_answer() {
+async fn fixed_sentence_is_no_answer() {
     let model = Scripted::new([words("Good.")]);
     let call = call(&model);
     call.caller_said("How are you?").unwrap();
@@ -161,11 +161,11 @@ async fn a_sentence_to_fill_the_time_is_no_answer() {
     assert_eq!(shown(&call)[1], "assistant \"One moment.\" \"Good.\" hardcoded");
     let asked: Vec<String> = model.requests()[0].messages.iter().map(crate::support::line).collect();
     assert_eq!(asked, ["user \"How are you?\"", "assistant \"One moment.\" hardcoded", "user \"...\""]);
-    assert_eq!(call.reply().unwrap_err(), ReplyError::NothingToAnswer);
+    assert_eq!(call.reply().unwrap_err(), SessionError::NothingToAnswer);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reply_that_nobody_reads_is_stopped() {
+async fn dropped_reply_stops_the_model() {
     let model = Scripted::new([words("I am fine, and you?"), words("Good.")]);
     let call = call(&model);
     call.caller_said("Hello").unwrap();
@@ -178,7 +178,7 @@ async fn a_reply_that_nobody_reads_is_stopped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn playback_is_reported() {
+async fn reports_of_playback_are_applied_once() {
     let model = Scripted::new([words("I am fine, and you?")]);
     let call = call(&model);
     call.caller_said("Hello").unwrap();
@@ -192,7 +192,7 @@ async fn playback_is_reported() {
     read(reply).await;
     assert_eq!(call.playback_finished(speech, now_ms + 900), Effect::Applied);
     assert_eq!(call.playback_finished(speech, now_ms + 900), Effect::Ignored(Ignored::Repeated));
-    assert_eq!(call.playback_interrupted(speech, Played::Unknown, now_ms + 950), Effect::Ignored(Ignored::Finished));
+    assert_eq!(call.playback_interrupted(speech, Played::Unknown, now_ms + 950), Effect::Ignored(Ignored::Superseded));
     let other = {
         let other = crate::support::call(&Scripted::default());
         other.say("a").unwrap();
@@ -204,7 +204,7 @@ async fn playback_is_reported() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_happens_in_a_closed_call() {
+async fn closed_call_ignores_all_events() {
     let model = Scripted::new([words("I am fine, and you?")]);
     let call = call(&model);
     call.caller_said("Hello").unwrap();
@@ -224,14 +224,14 @@ async fn nothing_happens_in_a_closed_call() {
     assert_eq!(call.playback_started(speech, 1), ignored);
     assert_eq!(call.playback_finished(speech, 1), ignored);
     assert_eq!(call.playback_interrupted(speech, Played::Unknown, 1), ignored);
-    assert_eq!(call.reply().unwrap_err(), ReplyError::Closed);
-    assert_eq!(call.say("Hm").unwrap_err(), SayError::Closed);
+    assert_eq!(call.reply().unwrap_err(), SessionError::Closed);
+    assert_eq!(call.say("Hm").unwrap_err(), SessionError::Closed);
     call.close("hangup", Duration::from_secs(1)).await.unwrap();
     assert_eq!(shown(&call), before);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_speech_of_long_ago_is_not_known_any_more() {
+async fn only_the_last_64_speeches_are_known() {
     let call = call(&Scripted::default());
     let speeches: Vec<_> = (0..65).map(|number| call.say(format!("Sentence {number}.")).unwrap()).collect();
     assert_eq!(call.playback_finished(speeches[0], call.now_ms()), Effect::Ignored(Ignored::UnknownSpeech));
@@ -239,7 +239,7 @@ async fn a_speech_of_long_ago_is_not_known_any_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_report_may_come_when_a_summary_covers_the_message() {
+async fn report_updates_a_message_that_a_summary_covers() {
     let policy = verbale::policy::Policy::default().with_tokens(None).with_messages(2..=4).with_keep_turns(1);
     let long = "Your order was sent three weeks ago, and it should have come by now, I am sorry to say.";
     let model = Scripted::new((0..5).map(|_| vec![Step::Say(long), Step::Stop(StopReason::EndTurn)]));
@@ -251,7 +251,7 @@ async fn a_report_may_come_when_a_summary_covers_the_message() {
         turn(&call, "I would like to know what became of my last order, please.").await;
     }
     assert!(shown(&call)[2..].iter().any(|line| line.starts_with("summary")), "{:?}", shown(&call));
-    let revision = || call.with_manager(|manager| manager.meta_messages()[1].message().revision());
+    let revision = || call.conversation().read(|manager| manager.meta_messages()[1].message().revision());
     let (before, seen) = (revision(), window(&call));
     let words = Played::Words("Your order was sent".to_owned());
     assert_eq!(call.playback_interrupted(speech, words, call.now_ms()), Effect::Applied);
@@ -261,7 +261,7 @@ async fn a_report_may_come_when_a_summary_covers_the_message() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_result_may_come_while_another_reply_is_generated() {
+async fn result_during_another_reply_is_in_the_next_request() {
     let slow = |_: verbale::Value, _: verbale::model::ToolContext| async {
         pass(2_000).await;
         Ok(vec!["done".into()])
@@ -283,7 +283,7 @@ async fn a_result_may_come_while_another_reply_is_generated() {
     turn(&call, "And now?").await;
     let record = |index: usize| model.requests()[index].memory.clone().unwrap();
     assert!(record(1).contains("\"state\":\"running\""));
-    // What was said meanwhile did not tell it.
+    // The words in between did not report the outcome.
     assert!(record(2).contains("\"state\":\"succeeded\",\"callerKnows\":false"));
     turn(&call, "Well").await;
     assert_eq!(model.requests()[3].memory, None);

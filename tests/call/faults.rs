@@ -1,5 +1,5 @@
-//! Every fault of Bedrock, in the spoken turn and in the summary, through the real SDK client: the caller gets an answer or
-//! an apology in time, the conversation stays valid, the next turn works.
+//! Every fault of Bedrock, in turns and in summaries, through the real SDK client. The caller gets an answer or an apology
+//! in time, the conversation stays valid, and the next turn works.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,7 +34,7 @@ fn builder(bedrock: &FakeBedrock) -> CallBuilder {
         .clock(clock, Arc::new(SequentialIds::default()))
 }
 
-/// Each fault, and the words that come before it.
+/// Each fault, its reply, and whether words arrive before it.
 fn faults() -> Vec<(&'static str, ScriptedReply, bool)> {
     let text = || ScriptedReply::text(ANSWER);
     vec![
@@ -66,7 +66,7 @@ fn faults() -> Vec<(&'static str, ScriptedReply, bool)> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_fault_in_the_spoken_turn() {
+async fn fault_in_a_turn_leads_to_an_apology_in_time() {
     for (fault, reply, speaks) in faults() {
         let is_broken = Arc::new(AtomicBool::new(false));
         let breaks = is_broken.clone();
@@ -91,7 +91,7 @@ async fn a_fault_in_the_spoken_turn() {
         }
         call.playback_started(speech, call.now_ms());
         call.playback_finished(speech, call.now_ms() + 3_000);
-        // The network is mended.
+        // The fault is over.
         is_broken.store(false, Ordering::SeqCst);
         assert_eq!(turn(&call, "My balance, please").await.0, "It is 12.50.", "{fault}");
         assert_eq!(bedrock.counters().refused, 0, "{fault}");
@@ -99,7 +99,7 @@ async fn a_fault_in_the_spoken_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn bedrock_sees_within_a_millisecond_that_the_caller_broke_in() {
+async fn barge_in_closes_the_stream_of_bedrock_at_once() {
     let bedrock = FakeBedrock::new();
     bedrock.reply(ScriptedReply::text(ANSWER).between_events(Duration::from_secs(1)));
     let call = builder(&bedrock).open().unwrap();
@@ -113,7 +113,7 @@ async fn bedrock_sees_within_a_millisecond_that_the_caller_broke_in() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_may_pass_is_tried_once_more() {
+async fn transient_faults_are_retried_once() {
     for fault in ["throttled", "unavailable", "bad gateway", "cut at once", "end at once", "hang at once"] {
         let bedrock = FakeBedrock::new();
         let (_, reply, _) = faults().into_iter().find(|(name, ..)| *name == fault).unwrap();
@@ -131,7 +131,7 @@ async fn what_may_pass_is_tried_once_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_fault_in_the_summary() {
+async fn fault_in_a_summary_keeps_the_window_bounded() {
     for (fault, reply, _) in faults() {
         let turns = FakeBedrock::answering(|_| ScriptedReply::text(ANSWER));
         let summaries = FakeBedrock::answering(move |_| reply.clone());
@@ -151,13 +151,13 @@ async fn a_fault_in_the_summary() {
         assert!(summaries.counters().requests > 0, "{fault}");
         let summaries = shown(&call).iter().filter(|line| line.starts_with("summary")).count();
         assert!(summaries > 1, "{fault}");
-        assert!(call.with_manager(|manager| manager.messages().count()) < 12, "{fault}");
+        assert!(call.conversation().read(|manager| manager.messages().count()) < 12, "{fault}");
         assert_eq!(turns.counters().refused, 0, "{fault}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_with_tools_and_summaries_is_valid_throughout() {
+async fn requests_with_tools_and_summaries_stay_valid() {
     let turns = FakeBedrock::answering(|request| {
         if request.last_text().is_some() && request.number() % 3 == 0 {
             ScriptedReply::text("One moment. ").tool_call(
@@ -189,6 +189,6 @@ async fn a_call_with_tools_and_summaries_is_valid_throughout() {
     }
     assert_eq!((turns.counters().refused, summaries.counters().refused), (0, 0));
     assert!(summaries.counters().requests > 2);
-    let totals = call.totals();
+    let totals = call.conversation().totals();
     assert!(totals.usage.cache_read_tokens > 0 && totals.summary_usage.input_tokens > 0, "{totals}");
 }

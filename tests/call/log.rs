@@ -1,4 +1,4 @@
-//! The log of a live call: what reaches it when, and what becomes of a call that is dropped, closed late, or taken over.
+//! The log of a live call, also if the call is dropped, closed late, or taken over.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,11 +26,11 @@ fn open(model: &Scripted, writer: &LogWriter) -> CallSession {
 }
 
 fn records(call: &CallSession) -> Vec<Record> {
-    call.with_manager(MessagesManager::records)
+    call.conversation().read(MessagesManager::records)
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_turn_is_logged_and_the_end_is_waited_for() {
+async fn each_turn_is_logged_and_close_waits_for_the_log() {
     let log = Arc::new(MemoryLog::new());
     let writer = writer(&log);
     let call = open(&Scripted::new([words("I am fine, and you?")]), &writer);
@@ -51,7 +51,7 @@ async fn each_turn_is_logged_and_the_end_is_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_said_is_logged_while_it_is_spoken() {
+async fn reply_is_logged_during_its_playback() {
     let log = Arc::new(MemoryLog::new());
     let writer = writer(&log);
     let call = open(&Scripted::new([words("I am fine, and you?")]), &writer);
@@ -65,7 +65,7 @@ async fn what_was_said_is_logged_while_it_is_spoken() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_is_dropped_is_logged() {
+async fn dropped_call_is_logged() {
     let log = Arc::new(MemoryLog::new());
     let writer = writer(&log);
     let call = open(&Scripted::new([words("I am fine, and you?")]), &writer);
@@ -82,7 +82,7 @@ async fn a_call_that_is_dropped_is_logged() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_goes_on_in_another_process() {
+async fn another_process_continues_the_call() {
     let log = Arc::new(MemoryLog::new());
     let slow = |_: verbale::Value, _: verbale::model::ToolContext| async {
         tokio::time::sleep(Duration::from_secs(10)).await;
@@ -118,14 +118,14 @@ async fn a_call_goes_on_in_another_process() {
     );
     new.caller_said("Did you?").unwrap();
     assert_eq!(read(new.reply().unwrap()).await.0, "I do not know.");
-    // The old one is told that it is over.
+    // The old session learns that the call was taken over.
     pass(20_000).await;
     drop(reply);
     old.caller_said("Hello?").unwrap();
     old.reply().unwrap();
     pass(1_000).await;
     old.say("One more").ok();
-    assert!(old.not_logged().is_some());
+    assert!(old.conversation().not_logged().is_some());
     let closed = new.close("hangup", Duration::from_secs(5)).await.unwrap();
     assert!(closed.unstored.is_empty());
     assert_eq!(log.read_call(&id()).await.unwrap().records, records(&new));

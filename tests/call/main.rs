@@ -1,8 +1,10 @@
-//! The live call: every row of the event table, tools, summaries, the log, and random events, under tokio's paused clock.
+//! The live call under tokio's paused clock: every row of the event table, tools, contents, summaries, the log, and random
+//! events.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod barge_in;
+mod contents;
 mod conversation;
 mod edges;
 mod events;

@@ -1,4 +1,4 @@
-//! Times and marks of single messages, and reports that contradict each other.
+//! Times and marks of single messages, and contradicting reports.
 
 use verbale::call::{Effect, Ignored, Played, Utterance};
 use verbale::model::{Failure, StopReason, Tool, ToolContext, ToolSpec};
@@ -13,10 +13,10 @@ fn all_at_once() -> Vec<Step> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn that_the_caller_speaks_ends_with_the_words() {
+async fn start_of_speech_belongs_to_the_next_words() {
     let call = call(&Scripted::default());
     let start_of = |index: usize| {
-        call.with_manager(|manager| manager.meta_messages()[index].metadata().timing(Timing::ListenStart))
+        call.conversation().read(|manager| manager.meta_messages()[index].metadata().timing(Timing::ListenStart))
     };
     call.caller_started_speaking(START_MS);
     turn(&call, "Hello").await;
@@ -27,14 +27,14 @@ async fn that_the_caller_speaks_ends_with_the_words() {
     assert_eq!(call.caller_said(" "), Ok(Effect::Ignored(Ignored::Blank)));
     assert_eq!(call.caller_started_speaking(call.now_ms()), Effect::Applied);
     assert_eq!(call.caller_started_speaking(call.now_ms()), Effect::Ignored(Ignored::Repeated));
-    // Something is spoken all the same.
+    // The assistant speaks anyway.
     call.say("Are you there?").unwrap();
     assert_eq!(call.caller_started_speaking(call.now_ms()), Effect::Applied);
     assert!(shown(&call).last().unwrap().contains("speechInterrupted"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_heard_ends_where_the_words_began() {
+async fn heard_text_ends_at_the_start_of_the_words() {
     let call = call(&Scripted::new([all_at_once()]));
     let speech = answer(&call, "My balance?").await;
     let start_ms = call.now_ms();
@@ -42,16 +42,16 @@ async fn what_was_heard_ends_where_the_words_began() {
     pass(2_500).await;
     call.caller_said(Utterance::new("Stop").with_times(start_ms + 1_000, start_ms + 1_500)).unwrap();
     assert!(shown(&call)[1].contains("heard \"Your balance is\" by estimate"), "{:?}", shown(&call));
-    let end_ms = call.with_manager(|manager| manager.meta_messages()[1].metadata().timing(Timing::PlayEnd));
+    let end_ms = call.conversation().read(|manager| manager.meta_messages()[1].metadata().timing(Timing::PlayEnd));
     assert_eq!(end_ms, Some(start_ms + 1_000));
-    // What the player has reported is not taken back by an end.
+    // A later report of the end does not override the report of the player.
     let words = Played::Words("Your balance".to_owned());
     assert_eq!(call.playback_interrupted(speech, words, start_ms + 1_000), Effect::Applied);
-    assert_eq!(call.playback_finished(speech, start_ms + 900), Effect::Ignored(Ignored::Interrupted));
+    assert_eq!(call.playback_finished(speech, start_ms + 900), Effect::Ignored(Ignored::Superseded));
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_apology_behind_words_is_not_marked_as_fixed() {
+async fn apology_after_generated_words_is_not_marked_as_hardcoded() {
     let broken = vec![Step::Say("Your balance is"), Step::Fail(Failure::Cut)];
     let call = call(&Scripted::new([broken, vec![Step::Fail(Failure::Throttled)]]));
     call.caller_said("My balance?").unwrap();
@@ -63,7 +63,7 @@ async fn an_apology_behind_words_is_not_marked_as_fixed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_longest_id_is_replaced_too() {
+async fn repeated_id_of_maximum_length_is_replaced() {
     const LONGEST: &str = "c123456789012345678901234567890123456789012345678901234567890123";
     let schema = Value::map([("type", Value::from("object"))]).unwrap();
     let quick = |_: Value, _: ToolContext| async { Ok(vec!["done".into()]) };

@@ -1,4 +1,4 @@
-//! Random events in a random order: whatever the service reports, the call stays as it should be, and nothing said is lost.
+//! Random events in a random order. The call stays valid, and no words are lost.
 //!
 //! `VERBALE_SEED=17 cargo test --test call random` repeats one sequence.
 
@@ -21,7 +21,7 @@ use crate::support::{START_MS, Scripted, Step, builder, pass, read};
 const SEQUENCES: u64 = 10_000;
 
 #[test]
-fn whatever_is_reported_nothing_said_is_lost() {
+fn random_events_lose_no_words() {
     let only: Option<u64> = std::env::var("VERBALE_SEED").ok().and_then(|seed| seed.parse().ok());
     let seeds = only.map_or(0..SEQUENCES, |seed| seed..seed + 1);
     for seed in seeds {
@@ -48,7 +48,7 @@ const WORDS: [&str; 8] =
 const IDS: [&str; 12] = ["c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9", "c10", "c11"];
 const TOOLS: [&str; 4] = ["quick", "slow", "panics", "external"];
 
-/// What the model does, some of it wrong.
+/// Answers of the model, including wrong ones.
 fn script(dice: &Dice) -> Vec<Vec<Step>> {
     let mut ids = IDS.iter();
     let mut answers = Vec::new();
@@ -62,11 +62,11 @@ fn script(dice: &Dice) -> Vec<Vec<Step>> {
             1 => Step::Fail(Failure::Cut),
             2 => Step::Fail(Failure::Throttled),
             3 => Step::Fail(Failure::TimedOut { wait: Wait::NextEvent, after: Duration::from_secs(1) }),
-            // Without a stop.
+            // No stop.
             4 => Step::Wait(1),
             5..8 => {
                 for _ in 0..=dice.below(2) {
-                    // Now and then an id that was used before.
+                    // Some calls repeat an id.
                     let id = if dice.below(10) == 0 { Some(&IDS[0]) } else { ids.next() };
                     if let Some(id) = id {
                         steps.push(Step::Call(id, dice.of(&TOOLS).unwrap()));
@@ -83,7 +83,7 @@ fn script(dice: &Dice) -> Vec<Vec<Step>> {
     answers
 }
 
-/// A summariser that is quick, slow, wrong, or fails.
+/// A summarizer that is quick, slow or wrong, or fails.
 struct Unsteady(Dice);
 
 impl Summarizer for Unsteady {
@@ -93,7 +93,7 @@ impl Summarizer for Unsteady {
             pass(ms).await;
             match kind {
                 0 => Err(SummarizeError::Blank),
-                1 => std::panic::resume_unwind(Box::new("a summariser of the user's")),
+                1 => std::panic::resume_unwind(Box::new("a summarizer of the service")),
                 2 => std::future::pending().await,
                 _ => Ok("They spoke.".into()),
             }
@@ -115,8 +115,8 @@ fn parts(model: &Scripted, seed: u64) -> CallBuilder {
         Ok(vec!["done".into()])
     };
     let panics = |_: Value, _: ToolContext| async {
-        // Without the message that a panic prints.
-        std::panic::resume_unwind(Box::new("a tool of the user's"))
+        // Unlike `panic!`, this prints nothing.
+        std::panic::resume_unwind(Box::new("a tool of the service"))
     };
     builder(model)
         .system("You answer the phone.")
@@ -198,7 +198,7 @@ async fn sequence(seed: u64) {
             12 if dice.below(3) == 0 => drop(replies.pop()),
             _ => pass(dice.below(1_500)).await,
         }
-        // Whoever speaks reads what there is, or later.
+        // Replies are read at once, or later.
         let is_read = dice.below(3) > 0;
         let which = dice.below(replies.len().max(1) as u64) as usize;
         while let Some(open) = replies.get_mut(which).filter(|_| is_read) {
@@ -209,7 +209,7 @@ async fn sequence(seed: u64) {
                 Err(_) => break,
             }
         }
-        call.with_manager(|manager| {
+        call.conversation().read(|manager| {
             let window: Vec<Message> = manager.messages().map(|wrapper| wrapper.message().clone()).collect();
             check_valid(&window);
         });
@@ -218,7 +218,7 @@ async fn sequence(seed: u64) {
     let is_closed = dice.below(4) > 0;
     let all: Vec<Message>;
     if is_closed {
-        // Others do not know yet that it ends.
+        // Other tasks do not know yet that the call is closing.
         let others = async {
             pass(dice.below(1_000)).await;
             assert!(!call.caller_said("Hello?").unwrap().is_applied());
@@ -228,8 +228,8 @@ async fn sequence(seed: u64) {
         let (closed, ()) = tokio::join!(call.close("hangup", Duration::from_secs(10)), others);
         let closed = closed.unwrap();
         assert!(closed.unstored.is_empty() && closed.not_accepted.is_none(), "{closed:?}");
-        all = call.with_manager(|manager| manager.meta_messages().iter().map(|w| w.message().clone()).collect());
-        assert_eq!(log.read_call(&id).await.unwrap().records, call.with_manager(MessagesManager::records));
+        all = call.conversation().read(|manager| manager.meta_messages().iter().map(|w| w.message().clone()).collect());
+        assert_eq!(log.read_call(&id).await.unwrap().records, call.conversation().read(MessagesManager::records));
     } else {
         drop(call);
         assert!(writer.flush(Duration::from_secs(10)).await.is_empty());
@@ -240,8 +240,8 @@ async fn sequence(seed: u64) {
         read(call.reply().unwrap()).await;
         let closed = call.close("hangup", Duration::from_secs(10)).await.unwrap();
         assert!(closed.unstored.is_empty() && closed.not_accepted.is_none(), "{closed:?}");
-        assert_eq!(log.read_call(&id).await.unwrap().records, call.with_manager(MessagesManager::records));
-        all = call.with_manager(|manager| manager.meta_messages().iter().map(|w| w.message().clone()).collect());
+        assert_eq!(log.read_call(&id).await.unwrap().records, call.conversation().read(MessagesManager::records));
+        all = call.conversation().read(|manager| manager.meta_messages().iter().map(|w| w.message().clone()).collect());
     }
     drop(replies);
     check_nothing_is_lost(&all, &said, spoken.values());
@@ -249,7 +249,7 @@ async fn sequence(seed: u64) {
     model.requests().iter().for_each(check_request);
 }
 
-/// The words of the caller in their order, and each piece that was given to be spoken.
+/// Checks that all words of the caller are there in order, and all text that was read to be spoken.
 fn check_nothing_is_lost<'a>(all: &[Message], said: &[String], spoken: impl Iterator<Item = &'a String>) {
     let texts = |role: Role| {
         let messages = all.iter().filter(move |message| message.role() == role && !message.is_fake());
@@ -258,12 +258,12 @@ fn check_nothing_is_lost<'a>(all: &[Message], said: &[String], spoken: impl Iter
     assert_eq!(texts(Role::User).collect::<Vec<_>>(), said);
     let generated = texts(Role::Assistant).collect::<String>();
     for text in spoken {
-        // A line break parts the apology from the rest.
+        // A line break separates the apology.
         assert!(generated.contains(&text.replace('\n', "")), "{text:?} is lost");
     }
 }
 
-/// Each call has one outcome.
+/// Checks that each tool call has one outcome.
 fn check_outcomes(all: &[Message]) {
     let contents = || all.iter().flat_map(|message| message.contents().iter());
     let calls: Vec<_> = contents().filter_map(Content::as_tool_call).map(ToolCall::id).collect();
@@ -276,7 +276,7 @@ fn check_outcomes(all: &[Message]) {
 fn check_request(request: &ModelRequest) {
     check_valid(&request.messages);
     assert_eq!(request.messages.last().map(Message::role), Some(Role::User));
-    // What tools a call in the window was made with, the model has to know, unless it is not to call any more.
+    // Bedrock needs the tools if the window has tool calls; the last round offers none.
     assert!(request.tools.len() == TOOLS.len() || request.tools.is_empty());
 }
 

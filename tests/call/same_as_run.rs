@@ -1,11 +1,11 @@
-//! One engine: a scripted model leaves the same log in a live call and in runs.
+//! Live calls and runs share one engine: a scripted model leaves the same log in both.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
 use tokio::time::Instant;
-use verbale::call::{CallSession, CallSettings, Playback};
+use verbale::call::{CallSession, CallSettings};
 use verbale::clock::SequentialIds;
 use verbale::conversation::{Config, Conversation, Models};
 use verbale::log::CallId;
@@ -16,7 +16,7 @@ use verbale::{MessagesManager, PlainMessage, Value};
 
 use crate::support::{Scripted, Step, TokioClock, pass, read};
 
-/// What the model does with one request.
+/// One answer of the model.
 fn answer() -> impl Strategy<Value = Vec<Step>> {
     let stop = |reason| vec![Step::Stop(reason), Step::Use(7)];
     let text = prop_oneof![3 => Just("It is done. "), 1 => Just(""), 1 => Just(" \n")];
@@ -62,8 +62,8 @@ fn config(config: Config) -> Config {
         .with_max_tool_rounds(2)
 }
 
-/// A record without ids and times.
-fn told(record: &Record) -> String {
+/// Shows a record without ids and times.
+fn show(record: &Record) -> String {
     let turn = |turn: &TurnRecord| {
         let mut turn = serde_json::to_value(turn).unwrap();
         without_times(&mut turn);
@@ -86,14 +86,14 @@ fn without_times(json: &mut serde_json::Value) {
 }
 
 fn records(manager: &verbale::MessagesManager<PlainMessage>) -> Vec<String> {
-    manager.records().iter().map(told).collect()
+    manager.records().iter().map(show).collect()
 }
 
 async fn in_a_call(answers: &[Vec<Step>], turns: usize) -> (Vec<String>, usize) {
     let model = Scripted::new(answers.to_vec());
     let mut settings = CallSettings::default();
-    // Blank: nothing is added that a run has not.
-    (settings.apology, settings.playback) = (" ".into(), Playback::Unreported);
+    // A blank apology adds nothing, as in a run.
+    (settings.apology, settings.reports_playback) = (" ".into(), false);
     let clock = Arc::new(TokioClock(Instant::now()));
     let call = CallSession::with_model(model.clone())
         .clock(clock, Arc::new(SequentialIds::default()))
@@ -106,9 +106,9 @@ async fn in_a_call(answers: &[Vec<Step>], turns: usize) -> (Vec<String>, usize) 
         read(call.reply().unwrap()).await;
         pass(20_000).await;
     }
-    let left = (call.with_manager(records), model.requests().len());
+    let logged = (call.conversation().read(records), model.requests().len());
     call.close("hangup", Duration::from_secs(1)).await.unwrap();
-    left
+    logged
 }
 
 async fn in_runs(answers: &[Vec<Step>], turns: usize) -> (Vec<String>, usize) {

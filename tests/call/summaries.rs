@@ -1,4 +1,4 @@
-//! Summaries in the background: when one begins, what becomes of it, and that the window stays small without any.
+//! Summaries in the background: their start, their outcomes, and the limit of the window without any.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,10 +14,10 @@ use verbale::{Role, Summarizing};
 
 use crate::support::{Scripted, builder, calls, pass, read, shown, turn, words};
 
-/// What a summariser does, each time the next; the last one again and again.
+/// One step of a scripted summarizer. The last step repeats.
 #[derive(Clone, Copy)]
 enum Does {
-    Says(u64, &'static str),
+    Writes(u64, &'static str),
     Fails,
     Hangs,
     Panics,
@@ -59,13 +59,13 @@ impl Summarizer for Scribe {
             }
             let _ends = Ends(&self.at_once);
             match does {
-                Does::Says(after_ms, text) => {
+                Does::Writes(after_ms, text) => {
                     sleep(Duration::from_millis(after_ms)).await;
                     Ok(Text::from(text).into())
                 }
                 Does::Fails => Err(SummarizeError::Model { retryable: false, source: "no such model".into() }),
                 Does::Hangs => std::future::pending().await,
-                Does::Panics => panic!("a summariser of the user's"),
+                Does::Panics => panic!("a summarizer of the service"),
             }
         })
     }
@@ -93,9 +93,9 @@ async fn turns(call: &CallSession, turns: usize) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_summary_is_made_while_it_is_spoken() {
+async fn summary_is_made_during_playback() {
     let model = Scripted::default();
-    let scribe = Scribe::new([Does::Says(1_500, "An order is late.")]);
+    let scribe = Scribe::new([Does::Writes(1_500, "An order is late.")]);
     let call = with(&model, &scribe).open().unwrap();
     turns(&call, 3).await;
     assert_eq!(scribe.begun(), 0);
@@ -111,7 +111,7 @@ async fn a_summary_is_made_while_it_is_spoken() {
     assert_eq!(scribe.begun(), 1);
     pass(1_000).await;
     call.playback_finished(speech, call.now_ms());
-    // It comes in the next turn, which goes on meanwhile.
+    // The summary arrives during the next turn, which does not wait for it.
     let before = model.requests().len();
     turn(&call, LONG).await;
     assert_eq!(summaries(&call), ["summary \"An order is late.\""]);
@@ -123,11 +123,11 @@ async fn a_summary_is_made_while_it_is_spoken() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_summary_is_not_begun_while_the_caller_waits() {
-    let scribe = Scribe::new([Does::Says(0, "An order is late.")]);
+async fn summary_does_not_start_while_the_caller_waits() {
+    let scribe = Scribe::new([Does::Writes(0, "An order is late.")]);
     let call = with(&Scripted::default(), &scribe).open().unwrap();
     turns(&call, 3).await;
-    // Playback of the turn before is reported between the caller's words and the answer.
+    // The playback of the previous turn is reported between the caller's words and the answer.
     call.caller_said(LONG).unwrap();
     let reply = call.reply().unwrap();
     let speech = reply.speech();
@@ -141,14 +141,14 @@ async fn a_summary_is_not_begun_while_the_caller_waits() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_summary_that_fails_is_replaced_and_the_summariser_rests() {
+async fn failed_summary_is_replaced_and_the_summarizer_backs_off() {
     for does in [Does::Fails, Does::Hangs, Does::Panics] {
         let scribe = Scribe::new([does]);
         let call = with(&Scripted::default(), &scribe).open().unwrap();
         turns(&call, 4).await;
         pass(31_000).await;
         assert_eq!((scribe.begun(), summaries(&call).len()), (1, 1), "{:?}", summaries(&call));
-        // Ten seconds of rest are over where it hung or not: the next failure brings twenty.
+        // The backoff of 10 s is over. After the next failure it is 20 s.
         pass(10_000).await;
         turns(&call, 4).await;
         pass(31_000).await;
@@ -159,7 +159,7 @@ async fn a_summary_that_fails_is_replaced_and_the_summariser_rests() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn while_it_rests_it_is_left_alone() {
+async fn summarizer_is_not_asked_during_the_backoff() {
     let scribe = Scribe::new([Does::Fails]);
     let call = builder(&Scripted::default())
         .summarizer(scribe.clone())
@@ -169,40 +169,37 @@ async fn while_it_rests_it_is_left_alone() {
     turns(&call, 40).await;
     assert_eq!(scribe.begun(), 1);
     assert!(summaries(&call).len() > 5);
-    assert!(call.with_manager(|manager| manager.messages().count()) <= 8);
+    assert!(call.conversation().read(|manager| manager.messages().count()) <= 8);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_summary_that_saves_too_little_is_skipped() {
+async fn summary_that_saves_too_little_is_skipped() {
     const WORDY: &str = "The caller said a great deal, and what the caller said was answered at length, as will be told \
         now in more words than it took: the caller would like to know what became of the last order, made weeks ago; \
         and again would like to know it; and once more would like to know what became of the order that did not come; \
         then the caller said it again; and it was answered, and the caller said it again; and it was answered again.";
-    let scribe = Scribe::new([Does::Says(0, WORDY)]);
+    let scribe = Scribe::new([Does::Writes(0, WORDY)]);
     let call = with(&Scripted::default(), &scribe).open().unwrap();
     turns(&call, 4).await;
     pass(1).await;
     assert_eq!((scribe.begun(), summaries(&call).len()), (1, 0));
-    assert_eq!(call.totals().summaries_skipped, 1);
+    assert_eq!(call.conversation().totals().summaries_skipped, 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_summary_of_what_has_changed_covers_only_what_has_not() {
+async fn slow_summary_is_applied_when_it_arrives() {
     let model = Scripted::default();
-    let scribe = Scribe::new([Does::Says(5_000, "An order is late.")]);
+    let scribe = Scribe::new([Does::Writes(5_000, "An order is late.")]);
     let call = with(&model, &scribe).open().unwrap();
-    let (_, first) = turn(&call, LONG).await;
-    turns(&call, 3).await;
+    turns(&call, 4).await;
     pass(1).await;
     assert_eq!(scribe.begun(), 1);
-    // What was heard of the first answer is known better now: nothing in front of it is left to be covered.
-    let _ = first;
     pass(5_000).await;
     assert_eq!(summaries(&call).len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_window_has_a_limit_whatever_becomes_of_summaries() {
+async fn window_has_a_limit_without_summaries() {
     let config = |config: Config| {
         config.with_policy(Policy::default().with_messages(None).with_tokens(None)).with_max_window(Tokens::new(400))
     };
@@ -217,9 +214,9 @@ async fn the_window_has_a_limit_whatever_becomes_of_summaries() {
     };
     assert!(largest(&model) < 1_600, "{}", largest(&model));
     assert!(!summaries(&call).is_empty());
-    assert_eq!(call.totals().summaries_replaced as usize, summaries(&call).len());
+    assert_eq!(call.conversation().totals().summaries_replaced as usize, summaries(&call).len());
 
-    // An open call holds back every summary.
+    // An open tool call prevents every summary.
     let hangs = |_: verbale::Value, _: verbale::model::ToolContext| std::future::pending();
     let spec = || {
         let schema = verbale::Value::map([("type", verbale::Value::from("object"))]).unwrap();
@@ -244,7 +241,7 @@ async fn the_window_has_a_limit_whatever_becomes_of_summaries() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_ends_does_not_wait_for_its_summary() {
+async fn close_does_not_wait_for_a_summary() {
     let scribe = Scribe::new([Does::Hangs]);
     let call = with(&Scripted::default(), &scribe).open().unwrap();
     turns(&call, 4).await;

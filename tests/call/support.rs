@@ -1,4 +1,4 @@
-//! A model that answers by a script, a clock that goes with tokio's, and a call with both.
+//! A scripted model, a clock that follows tokio's, and a call with both.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -14,20 +14,20 @@ use verbale::clock::{Clock, SequentialIds};
 use verbale::model::{Failure, Generation, Model, ModelError, ModelEvent, ModelRequest, Partial, StopReason, Usage};
 use verbale::{MessageWrapper, ToolCall, Value};
 
-/// What a scripted answer does next.
+/// One step of a scripted answer.
 #[derive(Debug, Clone)]
 pub enum Step {
     Wait(u64),
     Say(&'static str),
     Call(&'static str, &'static str),
     Stop(StopReason),
-    /// As many tokens of input as there is text, and so many of output.
+    /// Reports the usage: input tokens in proportion to the request, and these output tokens.
     Use(u64),
     Fail(Failure),
     Hang,
 }
 
-/// An answer of one text, a piece every 10 ms behind the first, which comes after 200 ms.
+/// An answer of one text. Its first word comes after 200 ms, and then one every 10 ms.
 pub fn words(text: &'static str) -> Vec<Step> {
     let mut steps = vec![Step::Wait(200)];
     for piece in text.split_inclusive(' ') {
@@ -37,7 +37,7 @@ pub fn words(text: &'static str) -> Vec<Step> {
     steps
 }
 
-/// Some words, then a call of a tool.
+/// An answer of some words and a tool call.
 pub fn calls(text: &'static str, id: &'static str, tool: &'static str) -> Vec<Step> {
     let mut steps = vec![Step::Wait(100)];
     if !text.is_empty() {
@@ -47,7 +47,7 @@ pub fn calls(text: &'static str, id: &'static str, tool: &'static str) -> Vec<St
     steps
 }
 
-/// A model that answers by a script; `okay` behind its end.
+/// A model that answers by a script, and with `okay` after its end.
 #[derive(Clone, Default)]
 pub struct Scripted(Arc<Script>);
 
@@ -69,7 +69,7 @@ impl Scripted {
         self.0.requests.lock().unwrap().clone()
     }
 
-    /// How many answers were dropped before their end.
+    /// Returns the number of answers that were dropped before their end.
     pub fn cancelled(&self) -> usize {
         self.0.cancelled.load(Ordering::SeqCst)
     }
@@ -143,7 +143,7 @@ impl Drop for Answer {
     }
 }
 
-/// Goes with tokio's clock, from 1,000,000 ms on.
+/// Follows tokio's clock, starting at 1,000,000 ms.
 #[derive(Debug)]
 pub struct TokioClock(pub Instant);
 
@@ -168,7 +168,7 @@ pub async fn pass(ms: u64) {
     sleep(Duration::from_millis(ms)).await;
 }
 
-/// Reads a reply to its end.
+/// Reads a reply to its end and returns its text.
 pub async fn read(mut reply: Reply) -> (String, ReplyEnd) {
     let mut text = String::new();
     while let Some(event) = reply.next().await {
@@ -181,7 +181,7 @@ pub async fn read(mut reply: Reply) -> (String, ReplyEnd) {
     panic!("a reply without an end");
 }
 
-/// The caller says something, and the answer is read to its end.
+/// Adds words of the caller and reads the answer to its end.
 pub async fn answer(call: &CallSession, said: &str) -> SpeechId {
     call.caller_said(said).unwrap();
     let reply = call.reply().unwrap();
@@ -190,7 +190,7 @@ pub async fn answer(call: &CallSession, said: &str) -> SpeechId {
     speech
 }
 
-/// The caller says something and is answered; all of it is played.
+/// Adds words of the caller, reads the answer, and plays all of it.
 pub async fn turn(call: &CallSession, said: &str) -> (String, SpeechId) {
     call.caller_said(said).unwrap();
     let reply = call.reply().unwrap();
@@ -203,14 +203,14 @@ pub async fn turn(call: &CallSession, said: &str) -> (String, SpeechId) {
     (text, speech)
 }
 
-/// The conversation, a line a message: who, what was heard of it, its marks.
+/// Returns one line per message of the conversation: role, contents, heard text, marks.
 pub fn shown(call: &CallSession) -> Vec<String> {
-    call.with_manager(|manager| manager.meta_messages().iter().map(|wrapper| line(wrapper.message())).collect())
+    call.conversation().read(|manager| manager.meta_messages().iter().map(|wrapper| line(wrapper.message())).collect())
 }
 
-/// What the model would get now.
+/// Returns one line per message of the window.
 pub fn window(call: &CallSession) -> Vec<String> {
-    call.with_manager(|manager| manager.messages().map(|wrapper| line(wrapper.message())).collect())
+    call.conversation().read(|manager| manager.messages().map(|wrapper| line(wrapper.message())).collect())
 }
 
 pub fn line(message: &verbale::Message) -> String {

@@ -1,4 +1,4 @@
-//! Who asks the session from where: observers and tools in the middle of it, many threads, and a runtime that ends.
+//! Use of a session from observers, tools and many threads, and after the end of its runtime.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,14 +21,14 @@ async fn quick(_: Value, _: ToolContext) -> Result<Vec<verbale::message::ResultC
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_observer_and_a_tool_may_ask_the_session() {
+async fn observers_and_tools_may_use_the_session() {
     struct Asks(std::sync::OnceLock<std::sync::Weak<CallSession>>, AtomicUsize);
     impl Observer for Asks {
         fn observe(&self, event: &CallEvent) {
             if let Some(call) = self.0.get().and_then(std::sync::Weak::upgrade) {
-                call.totals();
+                call.conversation().totals();
                 call.is_answerable();
-                // In the middle of a tool's turn.
+                // While the turn runs a tool.
                 if matches!(event, CallEvent::ToolCalled { .. }) {
                     self.1.fetch_add(1, Ordering::SeqCst);
                     call.caller_started_speaking(call.now_ms());
@@ -42,7 +42,7 @@ async fn an_observer_and_a_tool_may_ask_the_session() {
     let tool = move |_: Value, _: ToolContext| {
         let call = seen.0.get().and_then(std::sync::Weak::upgrade);
         async move {
-            let open = call.map(|call| call.open_tool_calls().len());
+            let open = call.map(|call| call.conversation().open_tool_calls().len());
             Ok(vec![format!("{open:?} open").into()])
         }
     };
@@ -57,7 +57,7 @@ async fn an_observer_and_a_tool_may_ask_the_session() {
 }
 
 #[test]
-fn a_reply_ends_with_its_runtime() {
+fn reply_ends_with_its_runtime() {
     let runtime = || tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
     let first = runtime();
     let (call, mut reply) = first.block_on(async {
@@ -77,11 +77,11 @@ fn a_reply_ends_with_its_runtime() {
     });
 }
 
-/// Time is real here: long enough for any machine.
+/// A deadlock fails the test after this time. The clock is real here, so the time is generous.
 const WATCHDOG: Duration = Duration::from_secs(600);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn one_call_may_be_used_from_many_threads() {
+async fn call_may_be_used_from_many_threads() {
     for _ in 0..50 {
         let steps = || vec![Step::Say("One "), Step::Call("c1", "quick"), Step::Stop(StopReason::ToolUse)];
         let model = Scripted::new((0..20).map(|_| steps()));

@@ -1,10 +1,11 @@
-//! Tools: run here and by the service, while the caller waits, breaks in, or hangs up; each call has one outcome.
+//! Tools of this process and of the service, with waits, barge-ins and hang-ups. Each call has one outcome.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use verbale::call::{Effect, Ignored, ReplyEnd, ReplyEvent};
+use verbale::conversation::ResultRefused;
 use verbale::message::{Outcome, ToolResult};
 use verbale::model::{StopReason, Tool, ToolContext, ToolError, ToolSpec};
 use verbale::{MessageWrapper, Timing, Value};
@@ -28,7 +29,7 @@ fn result(id: &str, tool: &str) -> ToolResult {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_runs_and_the_model_is_asked_again() {
+async fn model_is_asked_again_after_a_tool() {
     let model = Scripted::new([calls("One moment. ", "c1", "balance"), words("You have 12.50.")]);
     let call = builder(&model).tool(Tool::raw(spec("balance"), balance)).open().unwrap();
     call.caller_said("My balance?").unwrap();
@@ -45,12 +46,12 @@ async fn a_tool_runs_and_the_model_is_asked_again() {
             "assistant \"You have 12.50.\""
         ]
     );
-    // Both messages are one speech: 12 bytes and 15, in 2.7 s.
+    // Both messages are one speech: 12 and 15 bytes in 2.7 s.
     let now_ms = call.now_ms();
     call.playback_started(speech, now_ms);
     call.playback_finished(speech, now_ms + 2_700);
     let played = |index: usize| {
-        call.with_manager(|manager| {
+        call.conversation().read(|manager| {
             let metadata = manager.meta_messages()[index].metadata().clone();
             [Timing::PlayStart, Timing::PlayEnd].map(|timing| metadata.timing(timing).unwrap() - now_ms)
         })
@@ -58,32 +59,38 @@ async fn a_tool_runs_and_the_model_is_asked_again() {
     assert_eq!([played(1), played(3)], [[0, 1_200], [1_200, 2_700]]);
     let requests = model.requests();
     assert_eq!((requests.len(), requests[0].tools.len(), requests[1].messages.len()), (2, 1, 3));
-    // The tool took 300 ms, and the model 200 ms from when it was asked again.
+    // The tool takes 300 ms, and the second answer starts 200 ms after its request.
     let started = |index: usize| {
-        call.with_manager(|manager| manager.meta_messages()[index].metadata().timing(Timing::LlmStart).unwrap())
+        call.conversation().read(|manager| manager.meta_messages()[index].metadata().timing(Timing::LlmStart).unwrap())
     };
     assert_eq!(started(3) - started(1), 400);
-    assert_eq!(call.totals().first_tokens_ms.iter().max(), Some(&200));
+    assert_eq!(call.conversation().totals().first_tokens_ms.iter().max(), Some(&200));
     assert_eq!(model.cancelled(), 0);
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_service_runs_a_tool() {
+async fn service_runs_an_external_tool() {
     let model = Scripted::new([calls("", "c1", "transfer"), words("It is done.")]);
     let call = builder(&model).tool(Tool::external(spec("transfer"))).open().unwrap();
     call.caller_said("Transfer it").unwrap();
     let mut reply = call.reply().unwrap();
     let Some(ReplyEvent::ToolCalled(tool_call)) = reply.next().await else { panic!("no call") };
-    assert_eq!(call.open_tool_calls(), [tool_call]);
-    assert_eq!(call.tool_result(result("c1", "other")), Effect::Ignored(Ignored::OtherTool));
-    assert_eq!(call.tool_result(result("c2", "transfer")), Effect::Ignored(Ignored::UnknownToolCall));
+    assert_eq!(call.conversation().open_tool_calls(), [tool_call]);
+    assert_eq!(call.tool_result(result("c1", "other")), Effect::Ignored(Ignored::ToolResult(ResultRefused::OtherTool)));
+    assert_eq!(
+        call.tool_result(result("c2", "transfer")),
+        Effect::Ignored(Ignored::ToolResult(ResultRefused::UnknownCall))
+    );
     assert_eq!(call.tool_result(result("c1", "transfer")), Effect::Applied);
-    assert_eq!(call.tool_result(result("c1", "transfer")), Effect::Ignored(Ignored::SecondResult));
+    assert_eq!(
+        call.tool_result(result("c1", "transfer")),
+        Effect::Ignored(Ignored::ToolResult(ResultRefused::SecondResult))
+    );
     assert_eq!(read(reply).await.0, "It is done.");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_fails_is_told_to_the_model() {
+async fn model_gets_the_failures_of_tools() {
     let panics = |_: Value, _: ToolContext| async { panic!("a tool of the user's") };
     let hangs = |_: Value, _: ToolContext| std::future::pending::<Done>();
     let refuses = |_: Value, _: ToolContext| async { Err(ToolError::new("no such account").with_type("NotFound")) };
@@ -112,11 +119,14 @@ async fn a_tool_that_fails_is_told_to_the_model() {
     for outcome in ["c1: OutcomeUnknown", "c2: OutcomeUnknown", "c3: NotFound", "c4: NotRun", "c5: OutcomeUnknown"] {
         assert!(results.contains(outcome), "{outcome} in {results}");
     }
-    assert_eq!(call.tool_result(result("c5", "external")), Effect::Ignored(Ignored::SecondResult));
+    assert_eq!(
+        call.tool_result(result("c5", "external")),
+        Effect::Ignored(Ignored::ToolResult(ResultRefused::SecondResult))
+    );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_runs_to_its_end_when_the_caller_breaks_in() {
+async fn tool_runs_to_its_end_after_a_barge_in() {
     let runs = Arc::new(AtomicUsize::new(0));
     let counted = runs.clone();
     let slow = move |_: Value, _: ToolContext| {
@@ -136,7 +146,7 @@ async fn a_tool_runs_to_its_end_when_the_caller_breaks_in() {
     assert_eq!(read(reply).await.1, ReplyEnd::Interrupted);
     assert_eq!(window(&call), ["user \"Transfer it\" \"Did you?\""]);
     assert_eq!(read(call.reply().unwrap()).await.0, "It runs.");
-    // The model was told that the call is running, though it is not in the window.
+    // The memory lists the running call, which is not in the window.
     assert!(
         model.requests()[1].memory.as_deref().is_some_and(|record| record.contains("c1")),
         "{:?}",
@@ -150,7 +160,7 @@ async fn a_tool_runs_to_its_end_when_the_caller_breaks_in() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_was_cut_off_is_not_run() {
+async fn tool_call_of_an_interrupted_answer_is_not_run() {
     let model = Scripted::new([
         vec![Step::Say("One "), Step::Call("c1", "balance"), Step::Wait(100), Step::Stop(StopReason::ToolUse)],
         words("Yes."),
@@ -173,7 +183,7 @@ async fn a_call_that_was_cut_off_is_not_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_id_that_was_used_before_is_replaced() {
+async fn repeated_id_is_replaced() {
     let twice = vec![
         Step::Say("Both. "),
         Step::Call("c1", "balance"),
@@ -189,7 +199,7 @@ async fn an_id_that_was_used_before_is_replaced() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_loop_of_tools_ends() {
+async fn last_round_offers_no_tools() {
     let model = Scripted::new([calls("", "c1", "balance"), calls("", "c2", "balance"), words("I give up.")]);
     let call = builder(&model)
         .tool(Tool::raw(spec("balance"), balance))
@@ -212,14 +222,14 @@ async fn caller_hears_no_failure_while_a_tool_runs() {
     let call = builder(&model).tool(Tool::raw(spec("slow"), slow)).open().unwrap();
     call.caller_said("Please").unwrap();
     let begun = tokio::time::Instant::now();
-    // The deadline for the first words leaves out the 12 s of the tool.
+    // The deadline for the first words excludes the 12 s of the tool.
     let (text, end) = read(call.reply().unwrap()).await;
     assert_eq!((text.as_str(), end), ("Here it is.", ReplyEnd::Complete(StopReason::EndTurn)));
     assert!((12_300..13_000).contains(&begun.elapsed().as_millis()), "{:?}", begun.elapsed());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_ends_waits_for_its_tools_half_of_the_time() {
+async fn close_gives_tools_half_of_its_timeout() {
     for (takes_s, outcome) in [(2, "done"), (6, "OutcomeUnknown")] {
         let slow = move |_: Value, _: ToolContext| async move {
             tokio::time::sleep(Duration::from_secs(takes_s)).await;
@@ -239,7 +249,7 @@ async fn a_call_that_ends_waits_for_its_tools_half_of_the_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_tool_of_an_answer_that_a_filter_took_away_is_run() {
+async fn tool_call_of_a_filtered_answer_is_not_run() {
     for text in ["One moment. ", ""] {
         let mut answer = calls(text, "c1", "balance");
         for step in &mut answer {
@@ -253,8 +263,8 @@ async fn no_tool_of_an_answer_that_a_filter_took_away_is_run() {
         let (_, end) = read(call.reply().unwrap()).await;
         pass(1_000).await;
         assert_eq!(matches!(end, ReplyEnd::Complete(StopReason::Filtered)), !text.is_empty(), "{end:?}");
-        let told = shown(&call).into_iter().find(|line| line.contains("result(c1")).unwrap();
-        assert_eq!(told, "user result(c1: NotRun)");
-        assert_eq!(model.requests().len(), 1, "the model is not asked again");
+        let result = shown(&call).into_iter().find(|line| line.contains("result(c1")).unwrap();
+        assert_eq!(result, "user result(c1: NotRun)");
+        assert_eq!(model.requests().len(), 1, "the model was asked again after a filtered answer");
     }
 }

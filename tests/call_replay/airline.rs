@@ -1,4 +1,4 @@
-//! The airline of a recording: a model that says what its model said, its tools, and a call with both.
+//! The airline of a recording: its model, its tools, and a call with both.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::num::NonZeroUsize;
@@ -24,7 +24,7 @@ use crate::recording::{Answer, Call, Recording};
 
 const MODEL_ID: &str = "eu.anthropic.claude-haiku-4-5-20251001-v1:0";
 
-/// Of no tool call: what the model is told of these has to come from elsewhere.
+/// Mentions no tool call, so the prompt has to get them from the tool history.
 pub const SUMMARY: &str = "The caller asked the airline for something, and the two talked about it.";
 
 pub struct Airline {
@@ -32,7 +32,7 @@ pub struct Airline {
     pub summaries: FakeBedrock,
     system: String,
     tools: Vec<String>,
-    /// The calls that were not made yet.
+    /// The recorded tool calls that are still to come.
     calls: Arc<Mutex<VecDeque<Call>>>,
 }
 
@@ -43,7 +43,7 @@ impl Airline {
             let answer = answers.lock().unwrap().pop_front();
             answer.map_or_else(|| panic!("the recording is over"), |answer| reply(&answer))
         });
-        // Longer than a sentence is spoken: it comes in the next turn.
+        // Longer than the playback of a reply, so the summary arrives in the next turn.
         let summaries =
             FakeBedrock::answering(|_| ScriptedReply::text(SUMMARY).first_token_after(Duration::from_millis(1_500)));
         let tools: BTreeSet<String> = recording.calls().map(|call| call.tool.clone()).collect();
@@ -62,7 +62,7 @@ impl Airline {
         ));
         let policy = Policy::default().with_tokens(None).with_messages(4..=10).with_keep_turns(1);
         let config = |config: Config| {
-            // The recordings were typed: up to 26 calls follow each other without a word.
+            // The recordings are typed chats with up to 26 tool calls in a row.
             let config = config.with_policy(policy).with_max_window(Tokens::new(1_000_000)).with_max_tool_rounds(27);
             config.with_first_token_timeout(Duration::from_secs(60))
         };
@@ -91,7 +91,7 @@ impl Airline {
         call.open().unwrap()
     }
 
-    /// Every second tool is the service's.
+    /// Returns whether the service runs the tool. Every second tool is external.
     pub fn is_external(&self, tool: &ToolName) -> bool {
         self.tools.iter().position(|known| known == tool.as_str()).unwrap() % 2 == 1
     }
@@ -101,7 +101,7 @@ impl Airline {
     }
 }
 
-/// What the tool gave when it was recorded, where it is called as it was then.
+/// Returns the recorded result of the next tool call, which must equal the recorded call.
 fn act(calls: &Mutex<VecDeque<Call>>, tool: &ToolName, arguments: &Value) -> Result<Vec<ResultContent>, String> {
     let call = calls.lock().unwrap().pop_front().unwrap();
     assert_eq!(tool.as_str(), call.tool);
@@ -120,7 +120,7 @@ fn reply(answer: &Answer) -> ScriptedReply {
     all.words_per_piece(words).first_token_after(Duration::from_millis(300)).between_events(Duration::from_millis(20))
 }
 
-/// Goes with tokio's clock.
+/// Follows tokio's clock.
 #[derive(Debug)]
 struct TokioClock(Instant);
 

@@ -1,14 +1,14 @@
-//! Recorded conversations of a model with the callers of an airline, and with its tools, replayed through the live call:
-//! the session, the SDK's client in front of a Bedrock in this process, summaries by a model, and the log in DynamoDB.
+//! Replays recorded conversations of an airline's assistant through the live call: the session, the SDK's client with a fake
+//! Bedrock in this process, summaries by a model, and the log in DynamoDB.
 //!
-//! What the model and the tools say is what was recorded. Everything between them is real.
+//! The answers of the model and the results of the tools are recorded. Everything between them is real.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 #![allow(clippy::print_stdout, reason = "a test that is skipped says why")]
 
 mod airline;
+mod history;
 mod recording;
-mod told;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +30,7 @@ const START_MS: i64 = 1_744_815_823_058;
 const IN_TIME: Duration = Duration::from_secs(60);
 
 #[tokio::test(start_paused = true)]
-async fn every_recorded_conversation_is_replayed() {
+async fn recorded_conversations_replay_without_loss() {
     let recordings = recording::all();
     if recordings.is_empty() {
         return;
@@ -55,7 +55,7 @@ async fn every_recorded_conversation_is_replayed() {
                 assert!(matches!(end, ReplyEnd::Complete(_)), "{name}: {end:?}");
             }
         }
-        // The end of a call does not wait for the summary that is being made.
+        // `close` does not wait for a running summary.
         sleep(Duration::from_secs(5)).await;
         let closed = call.close("hangup", IN_TIME).await.unwrap();
         assert!(closed.unstored.is_empty() && closed.not_accepted.is_none(), "{name}: {closed:?}");
@@ -64,7 +64,7 @@ async fn every_recorded_conversation_is_replayed() {
         check_requests(name, &airline.summaries, usize::try_from(closed.totals.summaries_applied).unwrap());
         check_summaries(name, &closed.totals);
         assert_eq!(said(&call), recording.said(), "{name}");
-        hidden += told::check(recording, &call, &airline.turns.requests());
+        hidden += history::check(recording, &call, &airline.turns.requests());
         check_log(name, &call, &log, &call_id).await;
         println!(
             "{name}: {} requests, {} summaries",
@@ -72,11 +72,11 @@ async fn every_recorded_conversation_is_replayed() {
             closed.totals.summaries_applied
         );
     }
-    // Or the checks of what the model is told have checked nothing.
+    // Otherwise `history::check` has checked nothing.
     assert!(hidden > recordings.len(), "{hidden}");
 }
 
-/// Reads a reply to its end, runs the tools that are the service's, and plays what is spoken.
+/// Reads a reply to its end, runs external tools, and plays the reply.
 async fn answer(call: &CallSession, airline: &Airline) -> ReplyEnd {
     let mut reply: Reply = call.reply().unwrap();
     let speech = reply.speech();
@@ -100,7 +100,7 @@ async fn answer(call: &CallSession, airline: &Airline) -> ReplyEnd {
     end
 }
 
-/// Each was valid, was answered to its end, and was made once.
+/// Checks that each request was valid, was sent once, and was answered to its end.
 fn check_requests(name: &str, bedrock: &FakeBedrock, expected: usize) {
     let counters = bedrock.counters();
     let expected = u64::try_from(expected).unwrap();
@@ -114,24 +114,24 @@ fn check_summaries(name: &str, totals: &CallMetrics) {
     assert_eq!(wrong, (0, 0, 0, 0), "{name}: {totals}");
 }
 
-/// What stands in the conversation, fakes, prompts and summaries aside.
+/// Returns the contents of the conversation without fakes, prompts and summaries.
 fn said(call: &CallSession) -> Vec<Said> {
     let spoken = |message: &&PlainMessage| {
         matches!(message.role(), Role::User | Role::Assistant) && !message.message().is_fake()
     };
-    call.with_manager(|manager| {
+    call.conversation().read(|manager| {
         let messages = manager.meta_messages().iter().filter(spoken);
         let contents = messages.flat_map(|message| message.contents().iter().map(|content| (message.role(), content)));
         contents.map(|(role, content)| Said::of(role, content)).collect()
     })
 }
 
-/// The table holds what the manager holds, and another process would go on with the same window.
+/// Checks that the table equals the conversation, and that another process would restore the same window.
 async fn check_log(name: &str, call: &CallSession, log: &DynamoLog, call_id: &CallId) {
     let logged = log.read_call(call_id).await.unwrap();
-    assert_eq!(logged.records, call.with_manager(MessagesManager::records), "{name}");
+    assert_eq!(logged.records, call.conversation().read(MessagesManager::records), "{name}");
     let restored = MessagesManager::<PlainMessage>::restore(logged.records).unwrap();
-    call.with_manager(|manager| {
+    call.conversation().read(|manager| {
         assert_eq!(restored.meta_messages(), manager.meta_messages(), "{name}");
         assert!(restored.messages().eq(manager.messages()), "{name}");
         let summary = manager.last_summary().unwrap();

@@ -1,4 +1,4 @@
-//! A recorded conversation: what was said, the tools that were called, and what they gave.
+//! A recorded conversation: words, tool calls and their results.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use serde_json::Value as Json;
 use verbale::message::Outcome;
 use verbale::{Content, Role};
 
-/// What a tool says that has failed begins so.
+/// The beginning of the result of a failed tool.
 const ERROR: &str = "Error";
 
-/// The model would be asked once more behind the last result of a tool, where some recordings end.
+/// The answer to the last result of a tool, which some recordings lack.
 const FAREWELL: &str = "Thank you for calling.";
 
 pub struct Recording {
@@ -18,30 +18,30 @@ pub struct Recording {
     pub turns: Vec<Turn>,
 }
 
-/// What the caller says, and what comes of it; nothing, where the caller hangs up.
+/// The caller's words and the answers to them. There are none if the caller hangs up.
 pub struct Turn {
     pub caller: String,
     pub answers: Vec<Answer>,
 }
 
-/// What the model answers to one request: words, calls, or both.
+/// The answer to one request: words, tool calls, or both.
 #[derive(Clone)]
 pub struct Answer {
     pub text: String,
     pub calls: Vec<Call>,
 }
 
-/// A call of a tool, and what it gave.
+/// A tool call and its result.
 #[derive(Clone)]
 pub struct Call {
-    /// Used twice in some recordings.
+    /// Not unique in some recordings.
     pub id: String,
     pub tool: String,
     pub arguments: Json,
     pub result: String,
 }
 
-/// Something that stands in a conversation. Ids are left out: the session gives new ones to calls that repeat one.
+/// A content of a conversation, without ids, because the session replaces repeated ones.
 #[derive(Debug, PartialEq)]
 pub enum Said {
     Caller(String),
@@ -58,7 +58,7 @@ impl Call {
 }
 
 impl Recording {
-    /// What the model answers, request by request.
+    /// Returns the answers, one per request.
     pub fn answers(&self) -> impl Iterator<Item = &Answer> {
         self.turns.iter().flat_map(|turn| &turn.answers)
     }
@@ -75,8 +75,9 @@ impl Recording {
                 said.extend((!answer.text.is_empty()).then(|| Said::Assistant(answer.text.clone())));
                 let called = |call: &Call| Said::Called(call.tool.clone(), call.arguments.clone());
                 said.extend(answer.calls.iter().map(called));
-                let told = |call: &Call| if call.has_failed() { Said::Failed } else { Said::Done }(call.result.clone());
-                said.extend(answer.calls.iter().map(told));
+                let result =
+                    |call: &Call| if call.has_failed() { Said::Failed } else { Said::Done }(call.result.clone());
+                said.extend(answer.calls.iter().map(result));
             }
         }
         said
@@ -148,7 +149,7 @@ fn called(call: &Json) -> Call {
     }
 }
 
-/// The recordings beside the project; none, with a word about it, where they are not there.
+/// Returns the recordings beside the project. Prints a note if there are none.
 pub fn all() -> Vec<Recording> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/tau-airline");
     let Ok(files) = std::fs::read_dir(&folder) else {

@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 use tokio::time::{Instant, sleep};
 use verbale::conversation::ConversationErrorKind;
 use verbale::message::MessageError;
-use verbale::model::{InvalidTool, Tool, ToolContext, ToolError};
+use verbale::model::{Tool, ToolContext, ToolError};
 use verbale::testing::{FakeBedrock, ScriptedReply};
 
 use super::{line, lines, prompt, read, shown};
@@ -36,7 +36,7 @@ struct Nothing {}
 /// Runs one call of `tool` with `arguments`. Returns its result as the conversation has it.
 async fn result_of(tool: Tool, arguments: Json) -> String {
     let bedrock = FakeBedrock::new();
-    bedrock.reply(ScriptedReply::default().tool_call("call_1", tool.name().as_str(), arguments));
+    bedrock.reply(ScriptedReply::default().tool_call("call_1", tool.spec().name.as_str(), arguments));
     let conversation = prompt(&bedrock).tool(tool).request("Do it.").apply().unwrap();
     let (said, error) = read(conversation.run()).await;
     assert!(error.is_none() && said.len() == 3 && bedrock.counters().refused == 0, "{error:?}");
@@ -327,9 +327,9 @@ fn tool_that_no_model_can_call_is_refused() {
     #[derive(Deserialize, JsonSchema)]
     struct Town(#[expect(dead_code, reason = "only its schema is used")] String);
     let text = Tool::new("get_weather", "", |_: Town, _| async { Ok(()) });
-    assert_eq!(text.unwrap_err(), InvalidTool::NotAnObject);
+    assert_eq!(text.unwrap_err(), MessageError::NO_OBJECT_SCHEMA);
     let anything = Tool::new("get_weather", "", |_: Json, _| async { Ok(()) });
-    assert_eq!(anything.unwrap_err(), InvalidTool::NotAnObject);
+    assert_eq!(anything.unwrap_err(), MessageError::NO_OBJECT_SCHEMA);
     let name = Tool::new("get weather", "", |_: Nothing, _| async { Ok(()) });
-    assert!(matches!(name, Err(InvalidTool::Name(error)) if error.kind() == MessageErrorKind::Identifier));
+    assert_eq!(name.unwrap_err().kind(), MessageErrorKind::Identifier);
 }

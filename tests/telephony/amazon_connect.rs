@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 use verbale::call::{CallSession, ReplyEvent, Utterance};
 
-/// A turn: the event of the Lambda function, and what it answers.
+/// Handles a turn: takes the event of the Lambda function and returns its response.
 async fn on_turn(call: &CallSession, event: &Value) -> Result<Value, Box<dyn std::error::Error>> {
     let mut utterance = Utterance::new(event["inputTranscript"].as_str().unwrap_or_default());
     if let Some(confidence) = event["transcriptions"][0]["transcriptionConfidence"].as_f64() {

@@ -1,7 +1,7 @@
 use serde_json::Value;
 use verbale::call::{CallSession, Played, Reply, SpeechId};
 
-/// A message of Twilio: the reply that is to be sent as text tokens, if there is one. `spoken` is what was sent last.
+/// Handles a message of Twilio. Returns the reply to send as text tokens, if there is one. `spoken` is the last speech.
 fn on_message(
     call: &CallSession,
     spoken: &mut Option<SpeechId>,

@@ -1,19 +1,19 @@
 use serde_json::Value;
 use verbale::call::{CallSession, Played, SpeechId, Utterance};
 
-/// What was played of a speech, in its segments so far.
+/// The played part of a speech, added up from its segments.
 struct Playing {
     speech: SpeechId,
     words: String,
     played_s: f64,
 }
 
-/// Seconds as milliseconds.
+/// Converts seconds to milliseconds.
 fn ms(seconds: f64) -> i64 {
     (seconds * 1_000.0).round() as i64
 }
 
-/// An event of the worker. `type` of those of the audio output is what your worker puts there.
+/// Handles an event of the worker. Your worker chooses the `type` of the events of the audio output.
 fn on_event(call: &CallSession, playing: &mut Playing, event: &Value) -> Result<(), Box<dyn std::error::Error>> {
     let at_ms = event["created_at"].as_f64().map_or_else(|| call.now_ms(), ms);
     match event["type"].as_str().unwrap_or_default() {
@@ -38,7 +38,7 @@ fn on_event(call: &CallSession, playing: &mut Playing, event: &Value) -> Result<
                 call.playback_interrupted(playing.speech, played, at_ms);
             }
         }
-        // Your worker sends it when the `SpeechHandle` is done. Behind an interruption it is ignored.
+        // Your worker sends it when the `SpeechHandle` is done. It is ignored after an interruption.
         "speech_done" => {
             call.playback_finished(playing.speech, at_ms);
         }

@@ -1,4 +1,4 @@
-//! The code on the pages of `docs/`, run: each file beside this one is a piece of a page, letter for letter.
+//! Runs the code of the pages in `docs/`. Each file beside this one equals a code block of a page.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
@@ -16,7 +16,7 @@ const PIECES: [(&str, &str); 4] = [
 ];
 
 #[test]
-fn the_pages_have_the_code_that_is_run() {
+fn pages_contain_the_tested_code() {
     for (page, code) in PIECES {
         assert!(page.contains(&format!("```rust\n{code}```")), "copy this into its page:\n{code}");
     }
@@ -29,9 +29,9 @@ fn call() -> CallSession {
     CallSession::with_model(BedrockModel::for_turns(client, BedrockSettings::new("a.model"))).open().unwrap()
 }
 
-/// What was heard of the last that the assistant said, where it was cut off.
+/// Returns the heard text of the assistant's last message if it was interrupted.
 fn heard(call: &CallSession) -> Option<String> {
-    call.with_manager(|manager| {
+    call.conversation().read(|manager| {
         let last = manager.meta_messages().iter().rfind(|message| message.role() == Role::Assistant)?.message();
         last.heard()?;
         Some(last.heard_contents().texts().map(|text| text.as_str()).collect())
@@ -52,7 +52,7 @@ mod media_streams {
     }
 
     #[tokio::test]
-    async fn marks_that_clear_sends_back_are_nothing_that_was_played() {
+    async fn marks_after_clear_do_not_count_as_played() {
         let call = call();
         let speech = call.say("One two. Three four.").unwrap();
         let mut now = playing(speech, ["One two. ", "Three four."], true);
@@ -60,11 +60,11 @@ mod media_streams {
         assert_eq!(on_speech(&call, &mut now, "MZ1"), Some(json!({"event": "clear", "streamSid": "MZ1"})));
         assert_eq!(heard(&call).as_deref(), Some("One two."));
         on_mark(&call, &mut now, &back(speech, 1));
-        assert_eq!(call.playback_finished(speech, call.now_ms()), Effect::Ignored(Ignored::Interrupted));
+        assert_eq!(call.playback_finished(speech, call.now_ms()), Effect::Ignored(Ignored::Superseded));
         assert_eq!(heard(&call).as_deref(), Some("One two."));
         assert_eq!(on_speech(&call, &mut now, "MZ1"), None);
 
-        // Nor are they marks of the next speech.
+        // They do not count for the next speech either.
         let next = call.say("Five. Six.").unwrap();
         let mut now = playing(next, ["Five. ", "Six."], true);
         on_mark(&call, &mut now, &back(speech, 0));
@@ -72,7 +72,7 @@ mod media_streams {
     }
 
     #[tokio::test]
-    async fn the_last_mark_may_come_before_the_reply_ends_or_behind() {
+    async fn last_mark_may_precede_or_follow_the_end_of_the_reply() {
         for is_complete in [true, false] {
             let call = call();
             let speech = call.say("Five. Six.").unwrap();
@@ -95,22 +95,22 @@ mod conversation_relay {
     use super::{call, heard};
 
     #[tokio::test]
-    async fn a_prompt_without_an_interruption_finishes_what_was_spoken() {
+    async fn prompt_without_an_interruption_finishes_the_speech() {
         let call = call();
         let mut spoken = Some(call.say("Good morning.").unwrap());
         let prompt = json!({"type": "prompt", "voicePrompt": "Are you there?", "lang": "en-US", "last": true});
         let mut reply = on_message(&call, &mut spoken, &prompt).unwrap().unwrap();
-        assert_eq!((heard(&call), call.totals().barge_ins), (None, 0));
+        assert_eq!((heard(&call), call.conversation().totals().barge_ins), (None, 0));
         while reply.next().await.is_some() {}
 
         let interrupt =
             json!({"type": "interrupt", "utteranceUntilInterrupt": "Yes, I", "durationUntilInterruptMs": "460"});
         assert!(on_message(&call, &mut spoken, &interrupt).unwrap().is_none());
-        assert_eq!((heard(&call).as_deref(), call.totals().barge_ins), (Some("Yes, I"), 1));
+        assert_eq!((heard(&call).as_deref(), call.conversation().totals().barge_ins), (Some("Yes, I"), 1));
         for nothing in [json!({"type": "prompt", "voicePrompt": "And", "last": false}), json!({"type": "setup"})] {
             assert!(on_message(&call, &mut spoken, &nothing).unwrap().is_none());
         }
-        // The rest of what was interrupted can be said.
+        // The interrupted answer can be continued.
         assert!(call.is_answerable());
     }
 }
@@ -143,14 +143,14 @@ mod livekit {
     }
 
     #[tokio::test]
-    async fn segments_of_a_speech_are_put_together() {
+    async fn segments_of_a_speech_add_up() {
         let segment = |words: Option<&str>, s: f64, interrupted: bool| {
             json!({"type": "playback_finished", "playback_position": s, "interrupted": interrupted,
                 "synchronized_transcript": words})
         };
         let with_words = [segment(Some("One two. "), 0.6, false), segment(Some("Three"), 0.3, true)];
         assert_eq!(played(with_words).as_deref(), Some("One two. Three"));
-        // At 15 bytes a second.
+        // Without words, the rate is 15 bytes a second.
         assert_eq!(played([segment(None, 0.3, false), segment(None, 0.4, true)]).as_deref(), Some("One two."));
     }
 }
@@ -161,7 +161,7 @@ mod amazon_connect {
     use super::call;
 
     #[tokio::test]
-    async fn a_turn_is_answered_as_a_whole() {
+    async fn turn_is_answered_as_a_whole() {
         let call = call();
         let heard = json!([{"transcription": "Are you there?", "transcriptionConfidence": 0.75}]);
         let event =
@@ -171,6 +171,6 @@ mod amazon_connect {
             "messages": [{"contentType": "PlainText", "content": "Yes, I am here."}],
         });
         assert_eq!(on_turn(&call, &event).await.unwrap(), answer);
-        assert!(call.with_manager(|manager| manager.to_string().contains("confidence=0.75")));
+        assert!(call.conversation().read(|manager| manager.to_string().contains("confidence=0.75")));
     }
 }

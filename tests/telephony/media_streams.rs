@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 use verbale::call::{CallSession, Played, SpeechId};
 
-/// What Twilio plays: the pieces that were sent, each with a mark behind it.
+/// A speech that Twilio plays: the sent pieces, each followed by a mark.
 struct Playing {
     speech: SpeechId,
     pieces: Vec<String>,
@@ -9,12 +9,12 @@ struct Playing {
     is_complete: bool,
 }
 
-/// The name of the mark behind a piece.
+/// Returns the name of the mark after a piece.
 fn mark(speech: SpeechId, piece: usize) -> String {
     format!("{speech}/{piece}")
 }
 
-/// A mark came back.
+/// Handles a mark that came back.
 fn on_mark(call: &CallSession, playing: &mut Option<Playing>, message: &Value) {
     if let Some(now) = playing
         && message["mark"]["name"] == mark(now.speech, now.played)
@@ -24,7 +24,7 @@ fn on_mark(call: &CallSession, playing: &mut Option<Playing>, message: &Value) {
     }
 }
 
-/// The reply gives no more sentences. It may be later than its last mark.
+/// Handles the end of the reply, which may come after its last mark.
 fn on_end_of_reply(call: &CallSession, playing: &mut Option<Playing>) {
     if let Some(now) = playing {
         now.is_complete = true;
@@ -38,11 +38,11 @@ fn report_if_finished(call: &CallSession, playing: &mut Option<Playing>) {
     }
 }
 
-/// The speech recognition hears the caller: what is to be sent to Twilio, if anything is played.
+/// Handles the start of the caller's speech. Returns the message for Twilio if something is being played.
 fn on_speech(call: &CallSession, playing: &mut Option<Playing>, stream_sid: &str) -> Option<Value> {
     let now_ms = call.now_ms();
     call.caller_started_speaking(now_ms);
-    // Before `clear`, which sends all marks back.
+    // The count is taken before `clear`, which sends all marks back.
     let cut = playing.take()?;
     let heard = cut.pieces.iter().take(cut.played).cloned().collect();
     call.playback_interrupted(cut.speech, Played::Words(heard), now_ms);

@@ -13,7 +13,7 @@ use crate::model::Inference;
 /// use verbale::model::Inference;
 ///
 /// let settings = BedrockSettings::new("eu.anthropic.claude-haiku-4-5-20251001-v1:0")
-///     .with_inference(Inference::default().with_max_tokens(300).with_temperature(0.3))
+///     .with_inference(Inference { max_tokens: Some(300), temperature: Some(0.3), ..Inference::default() })
 ///     .with_first_token_timeout(Duration::from_secs(3));
 /// ```
 #[derive(Debug, Clone, PartialEq)]

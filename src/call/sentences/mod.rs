@@ -1,8 +1,8 @@
-//! [`Sentences`]: an answer, cut into what can be spoken while the rest is still to come.
+//! [`Sentences`]: splits an answer into sentences while the model generates it.
 //!
-//! Every character is looked at once, when it comes, so that it makes no difference how the answer was cut into
-//! pieces on its way here. The boundaries of [UAX #29](https://www.unicode.org/reports/tr29/#Sentence_Boundaries) are
-//! not these: they part "Mr." from the name, and they are for a text that is whole.
+//! Each character is processed once, in order, so the result does not depend on how the stream was split. The rules of
+//! [UAX #29](https://www.unicode.org/reports/tr29/#Sentence_Boundaries) do not fit: they separate "Mr." from the name, and
+//! they need the whole text.
 
 mod stop;
 
@@ -11,56 +11,48 @@ use std::fmt;
 use crate::message::is_blank_char;
 use stop::{Stop, Verdict};
 
-/// Cuts an answer into sentences while it comes, for speech synthesis.
+/// Splits an answer into sentences while the model generates it, for speech synthesis.
 ///
-/// A sentence is given once what follows shows that it has ended; white space behind it belongs to it. The pieces, one
-/// behind the other, are the text, and none of them is blank; of a text that is blank there are none.
+/// A sentence is complete once the next characters show that it has ended. It includes the white space after it. The
+/// sentences of a text add up to the text, and none is blank; a blank text has none.
 ///
 /// A line break ends a sentence, and so does the end of a list item. Numbers (`3.50`), times (`3 p.m.`), ordinals (`am
-/// 3. Mai`), titles and abbreviations (`Dr.`, `No. 5`, `z.B.`), addresses and ids stay in one piece. Where it cannot be
-/// told, two sentences stay together: that is heard less than a sentence that falls in two.
-///
-/// ```
-/// # use verbale::call::Sentences;
-/// let mut sentences = Sentences::default();
-/// let deltas = ["It is", " 3", ".50, Mr", ". Li. Shall", " I book it?"];
-/// let spoken: Vec<String> = deltas.iter().flat_map(|delta| sentences.push(delta)).collect();
-/// assert_eq!(spoken, ["It is 3.50, Mr. Li. "]);
-/// assert_eq!(sentences.finish().as_deref(), Some("Shall I book it?"));
-/// ```
+/// 3. Mai`), titles and abbreviations (`Dr.`, `No. 5`, `z.B.`), addresses and ids are never split. In doubt, two sentences
+/// stay together, because a split sentence sounds worse.
 #[derive(Clone)]
-pub struct Sentences {
+pub(super) struct Sentences {
+    /// Once the first piece has this many characters, it may end at a comma, so that speech starts early.
     first_chars: usize,
+    /// Once a piece has this many characters, it ends between two clauses, or else between two words.
     max_chars: usize,
-    /// What was not given yet.
+    /// The text that is not part of a complete sentence yet.
     held: String,
     held_chars: usize,
     is_first: bool,
-    /// Whether there is a letter or a digit in it.
-    says_something: bool,
-    /// Where the last word in it begins, and the one before.
+    /// Whether the held text has a letter or a digit.
+    has_words: bool,
+    /// The offsets of its last two words.
     word: usize,
     word_before: usize,
-    /// Whether there is a letter or a digit in front of the last word.
-    says_something_before_word: bool,
-    /// What may have ended a sentence, as long as it is not certain.
+    /// Whether a letter or a digit precedes the last word.
+    has_words_before_word: bool,
+    /// A possible end of a sentence, until it is certain.
     stop: Option<Stop>,
     comma: Option<Comma>,
-    /// The last place to cut between two clauses, and between two words. 0 where there is none.
+    /// The last places to split between two clauses and between two words, or 0.
     clause: usize,
     gap: usize,
     last: char,
     last_seen: char,
 }
 
-/// What may part two clauses, as long as it is not certain.
+/// A possible end of a clause, until it is certain.
 #[derive(Clone, Copy)]
 struct Comma {
-    is_behind_digit: bool,
+    follows_digit: bool,
     needs_space: bool,
 }
 
-/// 60 characters for the first piece, and 300 for every other.
 impl Default for Sentences {
     fn default() -> Self {
         Self {
@@ -69,10 +61,10 @@ impl Default for Sentences {
             held: String::new(),
             held_chars: 0,
             is_first: true,
-            says_something: false,
+            has_words: false,
             word: 0,
             word_before: 0,
-            says_something_before_word: false,
+            has_words_before_word: false,
             stop: None,
             comma: None,
             clause: 0,
@@ -84,26 +76,12 @@ impl Default for Sentences {
 }
 
 impl Sentences {
-    /// The same with another length, in characters, from which on the first piece may end at a comma, so that speaking
-    /// begins early.
-    #[must_use]
-    pub fn with_first_chars(self, first_chars: usize) -> Self {
-        Self { first_chars, ..self }
-    }
-
-    /// The same with another length, in characters, at which every piece ends: between two clauses where there are
-    /// two, else between two words. A word is never cut, however long it is.
-    #[must_use]
-    pub fn with_max_chars(self, max_chars: usize) -> Self {
-        Self { max_chars, ..self }
-    }
-
-    /// Takes the next piece of the answer, cut anywhere, and gives the sentences that have ended.
+    /// Adds the next piece of the answer and returns the completed sentences.
     pub fn push(&mut self, delta: &str) -> Vec<String> {
         delta.chars().filter_map(|c| self.take(c)).collect()
     }
 
-    /// What is left once the answer is whole; `None` where nothing is left, or nothing but white space.
+    /// Returns the rest of the answer, or `None` if it is blank.
     pub fn finish(self) -> Option<String> {
         self.held.chars().any(|c| !is_blank_char(c)).then_some(self.held)
     }
@@ -120,26 +98,26 @@ impl Sentences {
                     return None;
                 }
                 Verdict::Ends(next) => sentence = self.cut(next),
-                Verdict::GoesOn => was_stopped = true,
+                Verdict::Continues => was_stopped = true,
             }
         }
         self.note_places(c, was_stopped);
         self.stop = self.begins_stop(c);
         self.note_comma(c);
         self.add(c);
-        sentence.or_else(|| self.cut_what_is_long())
+        sentence.or_else(|| self.split_long())
     }
 
-    /// Where this character could be the first behind a cut.
+    /// Notes that the text may be split before this character.
     fn note_places(&mut self, c: char, was_stopped: bool) {
-        if is_blank_char(c) || !self.says_something {
+        if is_blank_char(c) || !self.has_words {
             return;
         }
         let at = self.held.len();
         let is_apart = self.last.is_whitespace();
         if let Some(comma) = self.comma.take()
             && (is_apart || !comma.needs_space)
-            && !(comma.is_behind_digit && c.is_numeric())
+            && !(comma.follows_digit && c.is_numeric())
         {
             self.clause = at;
         }
@@ -149,19 +127,19 @@ impl Sentences {
     }
 
     fn begins_stop(&self, c: char) -> Option<Stop> {
-        if !self.says_something {
+        if !self.has_words {
             return None;
         }
         let word = self.held.get(self.word..).unwrap_or_default();
         let word_before = self.held.get(self.word_before..self.word).unwrap_or_default();
-        Stop::new(c, word, word_before, !self.says_something_before_word)
+        Stop::new(c, word, word_before, !self.has_words_before_word)
     }
 
     fn note_comma(&mut self, c: char) {
-        let is_dash = matches!(c, '-' | '–') && self.last.is_whitespace() && self.says_something;
+        let is_dash = matches!(c, '-' | '–') && self.last.is_whitespace() && self.has_words;
         let needs_space = matches!(c, ',' | ';' | ':' | '،' | '؛') || is_dash;
         if needs_space || matches!(c, '—' | '，' | '、' | '；' | '：') {
-            self.comma = Some(Comma { is_behind_digit: self.last_seen.is_numeric(), needs_space });
+            self.comma = Some(Comma { follows_digit: self.last_seen.is_numeric(), needs_space });
         }
     }
 
@@ -169,19 +147,19 @@ impl Sentences {
         if self.last.is_whitespace() && !c.is_whitespace() {
             self.word_before = self.word;
             self.word = self.held.len();
-            self.says_something_before_word = self.says_something;
+            self.has_words_before_word = self.has_words;
         }
         self.held.push(c);
         self.held_chars += 1;
-        self.says_something |= c.is_alphanumeric();
+        self.has_words |= c.is_alphanumeric();
         self.last = c;
         if !is_blank_char(c) {
             self.last_seen = c;
         }
     }
 
-    /// Cuts what is longer than it may be, but not while it may have ended anyway.
-    fn cut_what_is_long(&mut self) -> Option<String> {
+    /// Splits a piece that is too long, unless its sentence may just have ended.
+    fn split_long(&mut self) -> Option<String> {
         if self.stop.is_some() {
             return None;
         }
@@ -195,7 +173,7 @@ impl Sentences {
         self.cut(place)
     }
 
-    /// Gives what is held up to `place`, in front of which something is said and behind which something is seen.
+    /// Returns the held text up to `place`. There is a word before `place` and a visible character after it.
     fn cut(&mut self, place: usize) -> Option<String> {
         let rest = self.held.get(place..)?.to_owned();
         self.held.truncate(place);
@@ -205,21 +183,21 @@ impl Sentences {
         for known in [&mut self.word, &mut self.word_before, &mut self.clause, &mut self.gap] {
             *known = known.saturating_sub(place);
         }
-        let says_something_before = |place| self.held.get(..place).is_some_and(says_something);
-        self.says_something = says_something(&self.held);
-        self.says_something_before_word = says_something_before(self.word);
-        if !says_something_before(self.gap) {
+        let has_words_before = |place| self.held.get(..place).is_some_and(has_words);
+        self.has_words = has_words(&self.held);
+        self.has_words_before_word = has_words_before(self.word);
+        if !has_words_before(self.gap) {
             self.gap = 0;
         }
         Some(sentence)
     }
 }
 
-fn says_something(text: &str) -> bool {
+fn has_words(text: &str) -> bool {
     text.contains(char::is_alphanumeric)
 }
 
-/// How much is held, not the words.
+/// Shows the length of the held text instead of its words.
 impl fmt::Debug for Sentences {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Sentences").field("held_bytes", &self.held.len()).finish_non_exhaustive()

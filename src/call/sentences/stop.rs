@@ -1,17 +1,17 @@
-//! [`Stop`]: what may have ended a sentence, until what follows shows whether it did.
+//! [`Stop`]: a possible end of a sentence, until the next characters show whether it is one.
 
 use crate::message::is_blank_char;
 
-/// What may have ended a sentence.
+/// A possible end of a sentence.
 #[derive(Clone, Copy)]
 pub(super) struct Stop {
     kind: Kind,
-    /// Whether a quotation mark or a bracket was closed behind it.
+    /// Whether a closing quotation mark or bracket follows.
     is_closed: bool,
-    /// What came behind it last.
+    /// The last space after it.
     space: Space,
     has_line_break: bool,
-    /// Where the word behind it begins, while it is read.
+    /// The offset of the word after it, while the word is read.
     next_word: Option<usize>,
 }
 
@@ -19,13 +19,13 @@ pub(super) struct Stop {
 enum Space {
     None,
     Usual,
-    /// As French puts it before a closing quotation mark.
+    /// French has it before a closing quotation mark.
     NoBreak,
 }
 
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
-    /// `。`, which needs no space behind it.
+    /// `。`, which needs no space after it.
     Wide,
     /// `!` and `?`.
     Mark,
@@ -33,39 +33,39 @@ enum Kind {
     Ellipsis,
     /// A line break alone.
     Line,
-    /// A point behind a usual word.
+    /// A point after a usual word.
     Point,
-    /// Behind the number or letter of a list item.
+    /// A point after the number or letter of a list item.
     Item,
-    /// Behind what always stands before a name, such as `Mr`.
+    /// A point after a title, such as `Mr`.
     Title,
-    /// Behind what stands before a number, such as `No`.
+    /// A point after a word that precedes a number, such as `No`.
     Counter,
-    /// Behind letters, such as `J`, `e.g` and `U.S`.
+    /// A point after single letters, such as `J`, `e.g` and `U.S`.
     Letters,
-    /// Behind `a.m` and `p.m`.
+    /// A point after `a.m` or `p.m`.
     Hour,
-    /// Behind digits.
+    /// A point after digits.
     Number,
-    /// Behind digits that are an ordinal, such as `am 3`.
+    /// A point after an ordinal, such as `am 3`.
     Ordinal,
 }
 
 pub(super) enum Verdict {
-    /// More has to be seen.
+    /// The next characters decide.
     Open,
-    /// The sentence ended; the next begins here.
+    /// The sentence ended. The next one starts at this offset.
     Ends(usize),
-    /// It was no end.
-    GoesOn,
+    /// The sentence continues.
+    Continues,
 }
 
 impl Stop {
-    /// What `c` behind `word` may end; `opens` says whether nothing is said before this word.
+    /// Returns the possible end that `c` after `word` is. `opens` is true if `word` is the first word of the sentence.
     pub fn new(c: char, word: &str, word_before: &str, opens: bool) -> Option<Self> {
         let kind = match c {
-            // An address may have many points: they do not all look at all of it.
-            '.' if word.len() > LONGEST_TO_KNOW => Kind::Point,
+            // Keeps the cost linear for an address with many points.
+            '.' if word.len() > MAX_ABBREVIATION => Kind::Point,
             '.' => kind_of_point(word, word_before, opens),
             '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}' => Kind::Line,
             _ => kind_of_mark(c)?,
@@ -74,7 +74,7 @@ impl Stop {
         Some(Self { kind, is_closed: false, space: Space::None, has_line_break, next_word: None })
     }
 
-    /// What `c` at the end of `held` shows.
+    /// Takes the next character, which follows `held` at offset `at`.
     pub fn follow(&mut self, c: char, at: usize, held: &str) -> Verdict {
         if let Some(next_word) = self.next_word {
             return self.follow_in_word(next_word, c, at, held);
@@ -102,11 +102,11 @@ impl Stop {
                 return Verdict::Open;
             }
         }
-        self.before(c, at)
+        self.decide(c, at)
     }
 
-    /// `c` is the first that is seen behind it.
-    fn before(&mut self, c: char, at: usize) -> Verdict {
+    /// Decides at the first visible character of the next word.
+    fn decide(&mut self, c: char, at: usize) -> Verdict {
         let is_apart = self.has_line_break || self.space != Space::None;
         let ends = match self.kind {
             Kind::Line | Kind::Wide => true,
@@ -126,15 +126,15 @@ impl Stop {
             Kind::Number => !c.is_numeric(),
             Kind::Hour => true,
         };
-        if ends { Verdict::Ends(at) } else { Verdict::GoesOn }
+        if ends { Verdict::Ends(at) } else { Verdict::Continues }
     }
 
     fn follow_in_word(&self, next_word: usize, c: char, at: usize, held: &str) -> Verdict {
-        if c.is_alphabetic() && at - next_word <= LONGEST_OF_DATE {
+        if c.is_alphabetic() && at - next_word <= MAX_DATE_WORD {
             return Verdict::Open;
         }
         let word = held.get(next_word..).unwrap_or_default();
-        if OF_DATE.contains(&word) { Verdict::GoesOn } else { Verdict::Ends(next_word) }
+        if DATE_WORDS.contains(&word) { Verdict::Continues } else { Verdict::Ends(next_word) }
     }
 }
 
@@ -149,7 +149,7 @@ fn kind_of_mark(c: char) -> Option<Kind> {
 
 fn kind_of_point(word: &str, word_before: &str, opens: bool) -> Kind {
     let word = word.trim_start_matches(|c: char| !c.is_alphanumeric());
-    // As in "l'avv.".
+    // The Italian article in "l'avv." is not part of the abbreviation.
     let word = word.rsplit(['\'', '’']).next().unwrap_or_default();
     let is_number = !word.is_empty() && word.chars().all(char::is_numeric);
     let letters = word.split('.').all(|part| (1..=2).contains(&part.chars().count()) && part.chars().all(is_cased));
@@ -182,46 +182,46 @@ fn is_roman(word: &str) -> bool {
     word.len() > 1 && word.bytes().all(|byte| matches!(byte, b'I' | b'V' | b'X'))
 }
 
-/// What belongs to the sentence when it stands right behind its end; the marks of Markdown, and emoji too.
+/// Returns whether the character belongs to the sentence that it follows: closing marks, marks of Markdown, emoji.
 fn is_closing(c: char) -> bool {
     matches!(c,
         '"' | '\'' | '”' | '’' | '“' | '»' | '«' | '›' | '‹' | ')' | ']' | '}' | '」' | '』' | '】' | '）' | '》' | '〉'
         | '*' | '_' | '`' | '~' | '\u{fe0f}' | '\u{2600}'..='\u{27bf}' | '\u{1f000}'..='\u{1faff}')
 }
 
-/// Thai, Lao, Burmese, Khmer, Chinese and Japanese.
+/// Returns whether the script has no spaces between sentences: Thai, Lao, Burmese, Khmer, Chinese and Japanese.
 fn is_written_without_spaces(c: char) -> bool {
     matches!(c,
         '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{2e80}'..='\u{9fff}'
         | '\u{f900}'..='\u{faff}' | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// In bytes. A longer word is no abbreviation.
-const LONGEST_TO_KNOW: usize = 24;
+/// The maximum length of an abbreviation, in bytes.
+const MAX_ABBREVIATION: usize = 24;
 
-/// Behind these a point never ends a sentence: a name follows. Lower case.
+/// Words after which a point never ends a sentence, because a name follows. Lower case.
 const TITLES: [&str; 37] = [
     "mr", "mrs", "ms", "mx", "dr", "prof", "st", "mt", "ft", "capt", "col", "gen", "lt", "sgt", "rev", "gov", "sen",
     "vs", "sig", "dott", "avv", "ing", "geom", "spett", "gent", "hr", "bzw", "ca", "evtl", "ggf", "inkl", "zzgl",
     "sra", "srta", "dra", "mme", "approx",
 ];
 
-/// Behind these a point ends no sentence where a number follows. Lower case.
+/// Words after which a point does not end a sentence if a number follows. Lower case.
 const COUNTERS: [&str; 46] = [
     "no", "nos", "nr", "num", "núm", "art", "abs", "pp", "vol", "fig", "sec", "ch", "tel", "ext", "apt", "max", "min",
     "pag", "cap", "int", "str", "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "okt", "nov",
     "dec", "dez", "mon", "tue", "tues", "wed", "thu", "thur", "thurs", "fri", "sat", "sun", "ste",
 ];
 
-/// German says in its articles and prepositions that a number is an ordinal. Lower case.
+/// German articles and prepositions before an ordinal. Lower case.
 const BEFORE_ORDINAL: [&str; 13] =
     ["am", "der", "die", "das", "dem", "den", "des", "vom", "zum", "zur", "im", "bis", "beim"];
 
-/// In bytes.
-const LONGEST_OF_DATE: usize = 10;
+/// The maximum length of a word in [`DATE_WORDS`], in bytes.
+const MAX_DATE_WORD: usize = 10;
 
-/// Capitalised words with which a date or a time goes on behind `3.` and `3 p.m.`.
-const OF_DATE: [&str; 32] = [
+/// Capitalized words that continue a date or a time after `3.` and `3 p.m.`.
+const DATE_WORDS: [&str; 32] = [
     "Januar",
     "Februar",
     "März",

@@ -1,4 +1,4 @@
-//! What ends a sentence and what does not, and that the way an answer is cut makes no difference.
+//! Sentence ends in several languages. The way a stream is split makes no difference.
 
 use proptest::prelude::*;
 
@@ -10,15 +10,15 @@ fn spoken(mut sentences: Sentences, deltas: &[&str]) -> Vec<String> {
     spoken
 }
 
-/// `|` stands where the text is to be cut.
-fn assert_cut(marked: &str) {
+/// Asserts that the text is split at each `|`.
+fn assert_split(marked: &str) {
     let text = marked.replace('|', "");
-    let sentences = Sentences::default().with_first_chars(1_000);
+    let sentences = Sentences { first_chars: 1_000, ..Sentences::default() };
     assert_eq!(spoken(sentences, &[&text]).join("|"), marked);
 }
 
 #[test]
-fn sentences_end_where_they_end() {
+fn marks_and_points_end_sentences() {
     for marked in [
         "I am fine. |And you?",
         "Hello!! |How are you?! |I am fine.",
@@ -30,7 +30,7 @@ fn sentences_end_where_they_end() {
         "So did I. |Then it rang.",
         "Wait . . . |What?",
     ] {
-        assert_cut(marked);
+        assert_split(marked);
     }
 }
 
@@ -48,7 +48,7 @@ fn numbers_times_and_ordinals_stay_whole() {
         "You are number 5. |The next one is 6.",
         "Version 2.0.1 is out. |Take it.",
     ] {
-        assert_cut(marked);
+        assert_split(marked);
     }
 }
 
@@ -64,7 +64,7 @@ fn abbreviations_stay_with_what_follows() {
         "Das ist z.B. Herr Li bzw. Frau Li. |Gut.",
         "It is in St. Ives. |Henry VIII. Tudor.",
     ] {
-        assert_cut(marked);
+        assert_split(marked);
     }
 }
 
@@ -75,12 +75,12 @@ fn addresses_and_ids_stay_whole() {
         "Write to mia.li@example.com. |Your id is AB.12-3.X?4. |Fine.",
         "Is it www.example.co.uk? |Yes.",
     ] {
-        assert_cut(marked);
+        assert_split(marked);
     }
 }
 
 #[test]
-fn what_is_closed_behind_the_end_belongs_to_it() {
+fn closing_marks_belong_to_their_sentence() {
     for marked in [
         "She said \"Come in.\" |He came (at last!). |Fine.",
         "\"Really?\" he asked. |“Yes.” |‘No!’",
@@ -88,7 +88,7 @@ fn what_is_closed_behind_the_end_belongs_to_it() {
         "**Done.** |Next. |Great!🎉 |Bye 👍🏽. |So.",
         "「はい。」|もう一度。",
     ] {
-        assert_cut(marked);
+        assert_split(marked);
     }
 }
 
@@ -100,12 +100,12 @@ fn lines_and_list_items_are_pieces() {
         "It is plan B.\n|Next, Mr.\nLi",
         "5 Main St\n|Springfield",
     ] {
-        assert_cut(marked);
+        assert_split(marked);
     }
 }
 
 #[test]
-fn other_scripts_end_too() {
+fn sentences_of_other_scripts_end() {
     for marked in [
         "予約です。|明日！|はい？|OK!|好的。|再见",
         "네. |감사합니다. |또 오세요.",
@@ -114,12 +114,12 @@ fn other_scripts_end_too() {
         "Как дела? |А. С. Пушкин пришёл. |Хорошо.",
         "¿Qué tal? |¡Muy bien! |Sra. López, gracias.",
     ] {
-        assert_cut(marked);
+        assert_split(marked);
     }
 }
 
 #[test]
-fn a_sentence_is_given_as_soon_as_the_next_begins() {
+fn sentence_is_complete_when_the_next_one_starts() {
     let mut sentences = Sentences::default();
     assert_eq!(sentences.push("I am fine."), [""; 0]);
     assert_eq!(sentences.push(" "), [""; 0]);
@@ -131,36 +131,36 @@ fn a_sentence_is_given_as_soon_as_the_next_begins() {
 }
 
 #[test]
-fn the_first_piece_may_be_a_clause() {
+fn first_piece_may_be_a_clause() {
     let text = "Certainly, on 3, 4 and 5 May: I have looked it up for you and there is one. And a second one, too.";
     assert_eq!(
-        spoken(Sentences::default().with_first_chars(40), &[text]),
+        spoken(Sentences { first_chars: 40, ..Sentences::default() }, &[text]),
         ["Certainly, on 3, 4 and 5 May: ", "I have looked it up for you and there is one. ", "And a second one, too."]
     );
-    // The next clause, where there was none before.
+    // The first clause is complete after the limit.
     assert_eq!(
-        spoken(Sentences::default().with_first_chars(5), &["It is on 1,000 – or so – and on two."]),
+        spoken(Sentences { first_chars: 5, ..Sentences::default() }, &["It is on 1,000 – or so – and on two."]),
         ["It is on 1,000 – ", "or so – and on two."]
     );
     assert_eq!(
-        spoken(Sentences::default().with_first_chars(3), &["好的，我知道了、谢谢"]),
+        spoken(Sentences { first_chars: 3, ..Sentences::default() }, &["好的，我知道了、谢谢"]),
         ["好的，", "我知道了、谢谢"]
     );
-    // Not within a list of numbers.
+    // A comma in a list of numbers ends no clause.
     assert_eq!(
-        spoken(Sentences::default().with_first_chars(5), &["On 3, 4 and 5 it is, or on 6."]),
+        spoken(Sentences { first_chars: 5, ..Sentences::default() }, &["On 3, 4 and 5 it is, or on 6."]),
         ["On 3, 4 and 5 it is, ", "or on 6."]
     );
-    // The last word of what is left is a number, and no list item.
+    // The number in the rest is not a list item.
     assert_eq!(
-        spoken(Sentences::default().with_first_chars(16), &["Certainly, I do 5. Then I go."]),
+        spoken(Sentences { first_chars: 16, ..Sentences::default() }, &["Certainly, I do 5. Then I go."]),
         ["Certainly, ", "I do 5. ", "Then I go."]
     );
 }
 
 #[test]
-fn no_piece_is_longer_than_it_may_be_but_for_a_word() {
-    let sentences = || Sentences::default().with_max_chars(12);
+fn long_pieces_are_split_between_words() {
+    let sentences = || Sentences { max_chars: 12, ..Sentences::default() };
     assert_eq!(spoken(sentences(), &["one two three four five"]), ["one two ", "three four ", "five"]);
     assert_eq!(spoken(sentences(), &["one, two three four five"]), ["one, ", "two three ", "four five"]);
     assert_eq!(spoken(sentences(), &["dial 1 2 3 4 5 6 7 8 9 now"]), ["dial 1 2 3 4 5 6 7 8 9 now"]);
@@ -169,13 +169,13 @@ fn no_piece_is_longer_than_it_may_be_but_for_a_word() {
 }
 
 #[test]
-fn blank_text_is_nothing() {
+fn blank_text_has_no_sentence() {
     assert_eq!(spoken(Sentences::default(), &["", " \n", "\u{200b}"]), [""; 0]);
     assert_eq!(spoken(Sentences::default(), &["...\n", "- ", "- Hi.\n", " \n"]), ["...\n- - Hi.\n \n"]);
 }
 
 #[test]
-fn what_is_long_and_strange_is_looked_at_once() {
+fn long_strange_input_takes_linear_time() {
     for unit in ["!", ".", ", ", "- ", "a.", "1.", "(", "( .", "1. ", "a\n", "a, ", "- 1 ", "Mr. ", "a!)", "x"] {
         let text = unit.repeat(20_000);
         assert_eq!(spoken(Sentences::default(), &[&text]).concat(), text);
@@ -184,13 +184,13 @@ fn what_is_long_and_strange_is_looked_at_once() {
 
 proptest! {
     #[test]
-    fn it_makes_no_difference_how_the_answer_is_cut(
+    fn splits_of_the_stream_make_no_difference(
         text in "([a-zA-Z]{1,3}|[0-9]{1,2}|[.!?…。,:–—]{1,2}| |\n|[\"')»]|Mr\\.|p\\.m\\.|am 3\\. |Mai|水|é|\u{200b}|\u{a0}|🎉){0,60}",
         cuts in proptest::collection::vec(1_usize..9, 1..30),
         first_chars in 1_usize..60,
         max_chars in 1_usize..90,
     ) {
-        let sentences = Sentences::default().with_first_chars(first_chars).with_max_chars(max_chars);
+        let sentences = Sentences { first_chars, max_chars, ..Sentences::default() };
         let whole = spoken(sentences.clone(), &[&text]);
         let mut deltas = Vec::new();
         let mut rest = text.as_str();
@@ -209,11 +209,11 @@ proptest! {
     }
 
     #[test]
-    fn a_number_is_never_cut(
+    fn numbers_are_never_split(
         words in proptest::collection::vec("[a-z]{1,6}|[0-9]{1,3}\\.[0-9]{2}|[0-9],[0-9]{3}|[A-Z]\\.[0-9]|[a-z]@b\\.it", 1..30),
         max_chars in 1_usize..30,
     ) {
-        let sentences = Sentences::default().with_first_chars(max_chars).with_max_chars(max_chars);
+        let sentences = Sentences { first_chars: max_chars, max_chars, ..Sentences::default() };
         let spoken = spoken(sentences, &[&words.join(" ")]);
         let back: Vec<&str> = spoken.iter().flat_map(|piece| piece.split(' ')).filter(|word| !word.is_empty()).collect();
         prop_assert_eq!(back, words);

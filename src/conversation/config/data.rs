@@ -52,11 +52,13 @@ impl Config {
             TURN_TIMEOUT => return Ok(config.with_turn_timeout(duration(known, value)?)),
             TOOL_TIMEOUT => return Ok(config.with_tool_timeout(duration(known, value)?)),
             MAX_TOOL_ROUNDS => return Ok(config.with_max_tool_rounds(count(known, value)?)),
-            TEMPERATURE => inference.with_temperature(share(known, value)?),
-            TOP_P => inference.with_top_p(share(known, value)?),
-            MAX_TOKENS => inference.with_max_tokens(count(known, value)?),
-            STOP_SEQUENCES => inference.with_stop_sequences(texts(known, value)?),
-            _ => inference.with_model_fields(map(known, value)?),
+            TEMPERATURE => Inference { temperature: Some(share(known, value)?), ..inference },
+            TOP_P => Inference { top_p: Some(share(known, value)?), ..inference },
+            MAX_TOKENS => Inference { max_tokens: Some(count(known, value)?), ..inference },
+            STOP_SEQUENCES => {
+                Inference { stop_sequences: texts(known, value)?.into_iter().map(Into::into).collect(), ..inference }
+            }
+            _ => Inference { model_fields: map(known, value)?, ..inference },
         };
         Ok(config.with_inference(inference))
     }

@@ -120,7 +120,7 @@ fn has_string(value: &Value, matches: &impl Fn(&str) -> bool) -> bool {
     match value {
         Value::String(text) => matches(text),
         Value::List(list) => list.iter().any(|item| has_string(item, matches)),
-        Value::Map(map) => map.values().any(|item| has_string(item, matches)),
+        Value::Map(map) => map.iter().any(|(_, item)| has_string(item, matches)),
         _ => false,
     }
 }

@@ -47,7 +47,7 @@ impl<'q> Search<'q> {
         let is_in_range = |message: &Message| before.is_none_or(|before| message.position() < before);
         let mut damaged: BTreeSet<MessageId> = call.problems.iter().map(|problem| problem.message_id).collect();
         for record in call.records {
-            let message = record.into_message();
+            let message = Message::from(record);
             match self.matcher.sort_ms(&message).filter(|_| is_in_range(&message)) {
                 None => drop(damaged.remove(&message.id())),
                 Some(at_ms) if self.best.wants(call_id, at_ms, message.id()) => {

@@ -29,8 +29,7 @@ const PROMPT: &str = include_str!("summary_prompt.md");
 /// The instructions are in the system prompt. The conversation is one user message with the output of
 /// [`Summarizing::for_model`] between two tags, which no text in the call can close. The model gets no tools.
 ///
-/// Add [`ExtractiveSummarizer`](crate::memory::ExtractiveSummarizer) as a fallback for failures:
-/// `ModelSummarizer::new(model).or_else(ExtractiveSummarizer::default())`.
+/// If it fails, a conversation takes the summary of [`ExtractiveSummarizer`](crate::memory::ExtractiveSummarizer).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelSummarizer<M> {
     model: M,
@@ -85,7 +84,7 @@ impl<M> ModelSummarizer<M> {
         let call = summarizing.for_model().replace('<', "\\u003c").replace('>', "\\u003e");
         let asked = format!("<call>\n{call}</call>\n\nWrite the summary of this call.");
         let message = Message::new(0.into(), Position::message(0), Role::User, asked.into(), 0);
-        ModelRequest::new(vec![message]).with_system([system])
+        ModelRequest { system: vec![system.into()], ..ModelRequest::new(vec![message]) }
     }
 }
 

@@ -1,6 +1,7 @@
-//! Equal requests have equal fingerprints, and every changed word changes it.
+//! Equal requests have equal fingerprints, and every changed word changes them.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use serde_json::json;
 
@@ -22,7 +23,7 @@ fn user(said: impl Into<Contents>) -> ModelRequest {
     })
 }
 
-/// A call and its result, under this id and with these words of the tool.
+/// A request with a tool call and its result.
 fn called(id: &str, arguments: serde_json::Value, result: impl Fn(&ToolCall) -> Content) -> ModelRequest {
     request(|manager| {
         manager.add_user("Where is it?").unwrap();
@@ -36,6 +37,16 @@ fn found(id: &str) -> ModelRequest {
     called(id, json!({"id": 17, "at": 2.5}), |call| call.success(["In Milan."]).into())
 }
 
+fn inference(set: impl Fn(&mut Inference)) -> ModelRequest {
+    let mut request = ModelRequest::default();
+    set(&mut request.inference);
+    request
+}
+
+fn with_tools<const N: usize>(request: ModelRequest, tools: [ToolSpec; N]) -> ModelRequest {
+    ModelRequest { tools: Arc::new(tools), ..request }
+}
+
 fn tool(schema: serde_json::Value) -> ToolSpec {
     ToolSpec::new("get_parcel", "Finds a parcel.", Value::try_from(schema).unwrap()).unwrap()
 }
@@ -47,49 +58,50 @@ fn fields(entries: &[(&str, i32)]) -> Map {
 
 #[test]
 fn equal_requests_have_equal_fingerprints() {
-    let first =
-        ModelRequest::new(found("call_1").messages).with_tools([tool(json!({"type": "object", "a": 1, "b": 2}))]);
-    // The ids of messages and calls, the time and the order of keys are others.
-    let second =
-        ModelRequest::new(found("tooluse_2").messages).with_tools([tool(json!({"b": 2, "a": 1, "type": "object"}))]);
+    let first = with_tools(found("call_1"), [tool(json!({"type": "object", "a": 1, "b": 2}))]);
+    // The ids of messages and calls, the time and the order of keys differ.
+    let second = with_tools(found("tooluse_2"), [tool(json!({"b": 2, "a": 1, "type": "object"}))]);
     assert_ne!(first, second);
     assert_eq!(first.fingerprint(), second.fingerprint());
-    let zero = |zero| ModelRequest::default().with_inference(Inference::default().with_temperature(zero));
+    let zero = |zero| inference(|inference| inference.temperature = Some(zero));
     assert_eq!(zero(0.0), zero(-0.0));
     assert_eq!(zero(0.0).fingerprint(), zero(-0.0).fingerprint());
 }
 
 #[test]
 fn fingerprint_is_the_same_in_every_process() {
-    let request = found("call_1").with_system(["You answer the phone."]).with_memory("The caller is Mia.");
+    let request = ModelRequest {
+        system: vec!["You answer the phone.".into()],
+        memory: Some("The caller is Mia.".into()),
+        ..found("call_1")
+    };
     insta::assert_snapshot!(request.fingerprint(), @"b943e62b7f8589d34f12e471fad566b4");
 }
 
 #[test]
 fn every_changed_word_changes_the_fingerprint() {
     let empty = ModelRequest::default;
-    let inference = |change: fn(Inference) -> Inference| empty().with_inference(change(Inference::default()));
     let source = |source: Source| user(Media::new(MediaKind::Image, source));
     let result = |result: fn(&ToolCall) -> Content| called("call_1", json!({}), result);
-    let failure = |kind: &'static str, says: &str| ToolCallError::new(says).unwrap().with_type(kind);
+    let failure = |kind: &'static str, message: &str| ToolCallError::new(message).unwrap().with_type(kind);
     let requests = [
         empty(),
-        empty().with_tools([tool(json!({"type": "object"}))]),
-        empty().with_tools([tool(json!({"type": "object", "a": 1}))]),
-        empty().with_tools([tool(json!({"type": "object"})), tool(json!({"type": "object"}))]),
-        empty().with_system(["Be kind."]),
-        empty().with_system(["Be", "kind."]),
-        empty().with_late_system(["Be kind."]),
-        empty().with_memory("Be kind."),
-        inference(|inference| inference.with_temperature(0.3)),
-        inference(|inference| inference.with_temperature(0.30000000000000004)),
-        inference(|inference| inference.with_top_p(0.3)),
-        inference(|inference| inference.with_max_tokens(300)),
-        inference(|inference| inference.with_stop_sequences(["Be kind."])),
-        inference(|inference| inference.with_stop_sequences(["Be", "kind."])),
-        inference(|inference| inference.with_model_fields(fields(&[("top_k", 40)]))),
-        inference(|inference| inference.with_model_fields(fields(&[("top_k", 41)]))),
-        inference(|inference| inference.with_model_fields(fields(&[("top_k", 40), ("seed", 1)]))),
+        with_tools(empty(), [tool(json!({"type": "object"}))]),
+        with_tools(empty(), [tool(json!({"type": "object", "a": 1}))]),
+        with_tools(empty(), [tool(json!({"type": "object"})), tool(json!({"type": "object"}))]),
+        ModelRequest { system: vec!["Be kind.".into()], ..empty() },
+        ModelRequest { system: vec!["Be".into(), "kind.".into()], ..empty() },
+        ModelRequest { late_system: vec!["Be kind.".into()], ..empty() },
+        ModelRequest { memory: Some("Be kind.".into()), ..empty() },
+        inference(|inference| inference.temperature = Some(0.3)),
+        inference(|inference| inference.temperature = Some(0.30000000000000004)),
+        inference(|inference| inference.top_p = Some(0.3)),
+        inference(|inference| inference.max_tokens = Some(300)),
+        inference(|inference| inference.stop_sequences = vec!["Be kind.".into()]),
+        inference(|inference| inference.stop_sequences = vec!["Be".into(), "kind.".into()]),
+        inference(|inference| inference.model_fields = fields(&[("top_k", 40)])),
+        inference(|inference| inference.model_fields = fields(&[("top_k", 41)])),
+        inference(|inference| inference.model_fields = fields(&[("top_k", 40), ("seed", 1)])),
         user("Hello"),
         user("Hello\n"),
         user(["Hello", "Hello"]),
@@ -117,12 +129,12 @@ fn every_changed_word_changes_the_fingerprint() {
         user(Document::new(Source::Url("hi".into()))),
         user(Document::new(Source::Url("hi".into())).with_title("x")),
     ];
-    let fingerprints: HashSet<Fingerprint> = requests.iter().map(ModelRequest::fingerprint).collect();
+    let fingerprints: HashSet<String> = requests.iter().map(ModelRequest::fingerprint).collect();
     assert_eq!(fingerprints.len(), requests.len());
 }
 
 #[test]
-fn calls_count_by_how_they_pair() {
+fn call_ids_count_only_as_pairs() {
     let paired = |first: &'static str, second: &'static str| {
         request(|manager| {
             manager.add_user("Where are they?").unwrap();

@@ -1,8 +1,8 @@
-//! [`ToolContext`]: which call a handler runs for.
+//! [`ToolContext`]: the call for which a handler runs.
 
 use crate::message::{Text, ToolCallId};
 
-/// Which call a handler runs for.
+/// The call for which a handler runs.
 #[derive(Debug, Clone)]
 pub struct ToolContext {
     call_id: Text,
@@ -10,17 +10,17 @@ pub struct ToolContext {
 }
 
 impl ToolContext {
-    /// Creates a context, for a handler that is tested by itself.
+    /// Creates a context, for tests of a handler.
     pub fn new(call_id: impl Into<Text>, tool_call_id: ToolCallId) -> Self {
         Self { call_id: call_id.into(), tool_call_id }
     }
 
-    /// The id of the phone call, or of the conversation.
+    /// Returns the id of the phone call or conversation.
     pub fn call_id(&self) -> &str {
         &self.call_id
     }
 
-    /// The id of the tool call; no other call in the conversation has it.
+    /// Returns the id of the tool call, which is unique in the conversation. Use it as an idempotency key.
     pub fn tool_call_id(&self) -> &ToolCallId {
         &self.tool_call_id
     }

@@ -1,29 +1,12 @@
-//! Why there is no tool, and why a tool has no result: [`InvalidTool`] and [`ToolError`].
+//! [`ToolError`]: the failure of a tool, as the model gets it.
 
 use std::fmt;
 
-use crate::message::{MessageError, Text, ToolCallError, is_blank};
+use crate::message::{Text, ToolCallError, is_blank};
 
-/// Why something cannot be a [`Tool`](super::Tool).
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum InvalidTool {
-    /// Bedrock refuses the name.
-    #[error(transparent)]
-    Name(MessageError),
-    /// A model gives arguments by name.
-    #[error(
-        "the arguments of a tool are a struct with named fields, or a map, so that their schema is of type `object`"
-    )]
-    NotAnObject,
-    /// The schema cannot be told to a model.
-    #[error("the schema of the arguments cannot be told to a model: {0}")]
-    Schema(MessageError),
-}
-
-/// Why a tool has no result: what the model is told.
+/// The failure of a tool, as the model gets it.
 ///
-/// Whatever can be displayed becomes one with `?`.
+/// `?` converts any error that can be displayed.
 ///
 /// ```
 /// use verbale::model::ToolError;
@@ -45,18 +28,18 @@ pub struct ToolError {
 }
 
 impl ToolError {
-    /// An error that tells the model `message`: what went wrong, and what to do.
+    /// Creates an error. Its message is for the model: the failure, and the next step.
     pub fn new(message: impl Into<Text>) -> Self {
         Self { kind: None, message: message.into(), retryable: None }
     }
 
-    /// The same with a type, such as `NotFound`; without one it is `ToolFailed`.
+    /// Sets the type, such as `NotFound`. The default is `ToolFailed`.
     #[must_use]
     pub fn with_type(self, kind: impl Into<Text>) -> Self {
         Self { kind: Some(kind.into()), ..self }
     }
 
-    /// The same, saying whether another try may help.
+    /// Sets whether another attempt may succeed.
     #[must_use]
     pub fn with_retryable(self, retryable: bool) -> Self {
         Self { retryable: Some(retryable), ..self }
@@ -69,7 +52,7 @@ impl<E: fmt::Display> From<E> for ToolError {
     }
 }
 
-#[expect(clippy::expect_used, reason = "the one text is not blank, the other one is ours")]
+#[expect(clippy::expect_used, reason = "neither text is blank")]
 impl From<ToolError> for ToolCallError {
     fn from(ToolError { kind, message, retryable }: ToolError) -> Self {
         let message = if is_blank(&message) { "The tool failed, and did not say why.".into() } else { message };
@@ -81,7 +64,7 @@ impl From<ToolError> for ToolCallError {
     }
 }
 
-/// The type and the length, not the words.
+/// Shows the length of the message instead of its words.
 impl fmt::Debug for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ToolError").field("message", &self.message).field("retryable", &self.retryable).finish()

@@ -1,10 +1,10 @@
 //! [`Tool`]: a function that a model may call.
 //!
-//! Owns the schema of its arguments, how it runs, and what the model is told of its result or its failure. Knows no
-//! conversation.
+//! Owns the schema of its arguments, its execution, and the result or error that the model gets. Knows no conversation.
 
 mod context;
 mod error;
+mod no_result;
 mod run;
 #[cfg(feature = "tools")]
 mod schema;
@@ -17,28 +17,28 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use context::ToolContext;
-pub use error::{InvalidTool, ToolError};
-pub(crate) use run::failed;
-pub use run::{NOT_RUN, OUTCOME_UNKNOWN};
+pub use error::ToolError;
+pub(crate) use no_result::{NOT_RUN, NoResult, OUTCOME_UNKNOWN};
 #[cfg(feature = "tools")]
 pub(crate) use schema::schema_of;
 
 use super::ToolSpec;
 use crate::message::{ResultContent, ToolCall, ToolCallError, ToolName, ToolResult, Value};
 
-/// A function that a model may call, for runs and live calls alike. Clones are the same tool.
+/// A function that a model may call, in runs and in live calls. Clones share the handler.
 ///
-/// The handler takes the arguments and a [`ToolContext`]. [`new`](Self::new) types the arguments: a struct with named fields,
-/// whose JSON Schema and field comments the model gets. [`raw`](Self::raw) takes a JSON Schema and gives the handler the
-/// arguments as a [`Value`]. An [`external`](Self::external) tool has no handler: the service runs it and reports the result.
+/// There are three kinds of tools. [`new`](Self::new) takes a handler with typed arguments: a struct with named fields. The
+/// model gets its JSON Schema, including the comments of the fields. [`raw`](Self::raw) takes a JSON Schema, and its handler
+/// gets the arguments as a [`Value`]. An [`external`](Self::external) tool has no handler: the service runs it and reports
+/// the result.
 ///
-/// A handler runs in a task of its own, beside the other calls of one answer, and to its end or its deadline, even if the
-/// caller interrupts or the run is dropped. A failure is a result that tells the model what to do:
+/// A handler runs in its own task, in parallel to the other tool calls of an answer. It runs to its end or its deadline,
+/// even if the caller interrupts or the run is dropped. If it fails, the model gets an error result of one of these types:
 ///
-/// | type | what happened | is another try worth it? |
+/// | type | cause | retryable |
 /// | --- | --- | --- |
-/// | `ToolFailed`, or the [error's own](ToolError::with_type) | the handler returned an error | as the error says |
-/// | `InvalidArguments` | the arguments do not fit; the handler did not run | yes |
+/// | `ToolFailed`, or the [error's own](ToolError::with_type) | the handler returned an error | as the error states |
+/// | `InvalidArguments` | the arguments do not fit the schema; the handler did not run | yes |
 /// | `NotRun` | there is no such tool, or the answer was cut off | no |
 /// | `OutcomeUnknown` | a panic, a missed deadline, or a result that cannot be written as JSON | no |
 ///
@@ -76,8 +76,8 @@ type Handler = Arc<dyn Fn(Value, ToolContext) -> Handling + Send + Sync>;
 type Handling = Pin<Box<dyn Future<Output = Result<Vec<ResultContent>, ToolCallError>> + Send>>;
 
 impl Tool {
-    /// Creates a tool from its specification and a handler that takes the arguments as the model gave them: check them as
-    /// you would check a stranger's.
+    /// Creates a tool from its specification and a handler that takes the arguments as the model sent them. The handler has to
+    /// validate them.
     pub fn raw<F, R>(spec: ToolSpec, handler: F) -> Self
     where
         F: Fn(Value, ToolContext) -> R + Send + Sync + 'static,
@@ -90,38 +90,40 @@ impl Tool {
         Self { spec, timeout: None, handler: Some(Arc::new(handle)) }
     }
 
-    /// Creates a tool that the service runs. The service learns of a call by its reply or its run, and reports the result.
+    /// Creates a tool that the service runs.
+    ///
+    /// The reply or the run reports each call of it, and the service hands in the result.
     pub fn external(spec: ToolSpec) -> Self {
         Self { spec, timeout: None, handler: None }
     }
 
-    /// Sets a deadline for this tool, in place of the configured one.
+    /// Sets the deadline of this tool, which replaces the configured one.
     #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {
         Self { timeout: Some(timeout), ..self }
     }
 
-    /// The tool's name.
-    pub fn name(&self) -> &ToolName {
+    /// Returns the name.
+    pub(crate) fn name(&self) -> &ToolName {
         &self.spec.name
     }
 
-    /// The tool as the model knows it.
+    /// Returns the description that the model gets.
     pub fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    /// Whether the service runs the tool, and not a handler.
-    pub fn is_external(&self) -> bool {
+    /// Returns whether the service runs the tool.
+    pub(crate) fn is_external(&self) -> bool {
         self.handler.is_none()
     }
 
-    /// The tool's own deadline, or `timeout`.
+    /// Returns the tool's own deadline, or else `timeout`.
     pub(crate) fn timeout_or(&self, timeout: Duration) -> Duration {
         self.timeout.unwrap_or(timeout)
     }
 
-    /// Runs the handler to its end, to a panic, or to its deadline. `None` if the service runs the tool.
+    /// Runs the handler until it ends, panics, or misses its deadline. Returns `None` for an external tool.
     pub(crate) fn run(
         &self,
         call: ToolCall,
@@ -137,7 +139,6 @@ impl Tool {
     }
 }
 
-/// The name and the deadline.
 impl fmt::Debug for Tool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tool").field("name", self.name()).field("timeout", &self.timeout).finish_non_exhaustive()

@@ -8,23 +8,29 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
-use super::{Handling, InvalidTool, OUTCOME_UNKNOWN, Tool, ToolContext, ToolError, schema};
-use crate::message::{ResultContent, Text, ToolCallError, Value};
+use super::{Handling, OUTCOME_UNKNOWN, Tool, ToolContext, ToolError, schema};
+use crate::message::{MessageError, ResultContent, Text, ToolCallError, Value};
 use crate::model::ToolSpec;
 
 impl Tool {
-    /// Creates a tool from its name, a description for the model, and a handler with typed arguments. The handler returns
-    /// anything that serde can write: a text stays a text, the rest is JSON.
+    /// Creates a tool from a name, a description for the model, and a handler with typed arguments.
     ///
-    /// Returns [`InvalidTool`] if Bedrock refuses the name, or if the schema of `A` is not of type `object`.
-    pub fn new<A, F, R, T>(name: impl Into<Text>, description: impl Into<Text>, handler: F) -> Result<Self, InvalidTool>
+    /// The handler returns any value that serde can write. A string becomes a text, everything else JSON.
+    ///
+    /// Returns a [`MessageError`] if Bedrock refuses the name, or if `A` is
+    /// not a struct with named fields or a map.
+    pub fn new<A, F, R, T>(
+        name: impl Into<Text>,
+        description: impl Into<Text>,
+        handler: F,
+    ) -> Result<Self, MessageError>
     where
         A: DeserializeOwned + JsonSchema + Send,
         F: Fn(A, ToolContext) -> R + Send + Sync + 'static,
         R: Future<Output = Result<T, ToolError>> + Send + 'static,
         T: Serialize,
     {
-        let spec = ToolSpec::new(name, description, schema::schema::<A>()?).map_err(InvalidTool::Name)?;
+        let spec = ToolSpec::new(name, description, schema::schema::<A>()?)?;
         let handler = Arc::new(handler);
         let handle = move |arguments: Value, context| -> Handling {
             let handler = handler.clone();
@@ -42,7 +48,7 @@ impl Tool {
 
 fn read_arguments<A: DeserializeOwned>(arguments: Value) -> Result<A, ToolCallError> {
     let json = match arguments {
-        // A model sends no arguments to a tool that takes none.
+        // Models send no arguments if a tool takes none.
         Value::Null => Ok(Json::Object(serde_json::Map::new())),
         arguments => Json::try_from(&arguments),
     };
@@ -55,13 +61,13 @@ fn invalid_arguments(why: &dyn fmt::Display) -> ToolCallError {
     ToolError::new(message).with_type("InvalidArguments").with_retryable(true).into()
 }
 
-/// The result that the model gets for what a handler returned.
+/// Converts the value that a handler returned.
 fn contents_of(returned: &impl Serialize) -> Result<Vec<ResultContent>, ToolCallError> {
     let as_text = || serde_json::to_string(returned).map(|json| vec![json.into()]);
     let contents = match serde_json::to_value(returned) {
         Ok(Json::Null) => Ok(Vec::new()),
         Ok(Json::String(text)) => Ok(vec![text.into()]),
-        // JSON that is no `Value`, such as one that nests too deep, is a text.
+        // JSON that is not a `Value`, for example because it nests too deep, is sent as text.
         Ok(json) => Value::try_from(json).map(|value| vec![value.into()]).or_else(|_| as_text()),
         Err(_) => as_text(),
     };

@@ -1,4 +1,4 @@
-//! What the model is told of the tool calls that its window does not show any more.
+//! Checks that the prompt lists the tool calls that left the window.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use verbale::testing::ReceivedRequest;
 use crate::airline::SUMMARY;
 use crate::recording::{Call, Recording};
 
-/// As many of the calls that are settled stand in a prompt, the newest ones.
-const MOST: usize = 20;
+/// The maximum number of finished tool calls in a prompt. The newest ones are kept.
+const MAX_LISTED: usize = 20;
 
-/// Holds each request against the calls that were made before it: each is in the messages with its result, or in the
-/// system prompt with its outcome. Gives how many of the latter there were.
+/// Checks each request: every earlier tool call is in the messages with its result, or in the system prompt with its
+/// outcome. Returns the number of the latter.
 pub fn check(recording: &Recording, call: &CallSession, requests: &[Arc<ReceivedRequest>]) -> usize {
     let ids = ids(call);
     assert_eq!(ids.len(), recording.calls().count(), "{}", recording.name);
@@ -26,10 +26,10 @@ pub fn check(recording: &Recording, call: &CallSession, requests: &[Arc<Received
         let place = || format!("{}, request {}", recording.name, request.number());
         let shown = shown(request);
         let hidden: Vec<_> = made[..calls_before].iter().filter(|(id, _)| !shown.contains(id.as_str())).collect();
-        let told = told(request);
-        let newest = &hidden[hidden.len().saturating_sub(MOST)..];
+        let listed = listed(request);
+        let newest = &hidden[hidden.len().saturating_sub(MAX_LISTED)..];
         for (id, call) in newest {
-            let line = told.get(id.as_str()).unwrap_or_else(|| panic!("{}: nothing about {id}", place()));
+            let line = listed.get(id.as_str()).unwrap_or_else(|| panic!("{}: nothing about {id}", place()));
             check_line(line, call, &place());
         }
         assert!(hidden.is_empty() || record(request).contains(SUMMARY), "{}", place());
@@ -39,9 +39,9 @@ pub fn check(recording: &Recording, call: &CallSession, requests: &[Arc<Received
     checked
 }
 
-/// The ids of the calls in the conversation, in their order: each once, and each with a result.
+/// Returns the ids of the tool calls in order. Each is unique and has a result.
 fn ids(call: &CallSession) -> Vec<String> {
-    call.with_manager(|manager| {
+    call.conversation().read(|manager| {
         let contents = || manager.meta_messages().iter().flat_map(|message| message.contents().iter());
         let calls: Vec<_> =
             contents().filter_map(|content| content.as_tool_call()).map(|call| call.id().to_string()).collect();
@@ -55,7 +55,7 @@ fn ids(call: &CallSession) -> Vec<String> {
     })
 }
 
-/// The ids of the calls that stand in the messages, each with its result behind it.
+/// Returns the ids of the tool calls in the messages. Each has a result.
 fn shown(request: &ReceivedRequest) -> BTreeSet<&str> {
     let blocks = || request.input().messages().iter().flat_map(|message| &message.content);
     let calls = blocks().filter_map(|block| block.as_tool_use().ok()).map(|call| call.tool_use_id.as_str()).collect();
@@ -65,16 +65,16 @@ fn shown(request: &ReceivedRequest) -> BTreeSet<&str> {
     results
 }
 
-/// What the system prompt holds behind the instructions, unescaped.
+/// Returns the memory in the system prompt, unescaped.
 fn record(request: &ReceivedRequest) -> String {
     let texts: Vec<&String> = request.input().system().iter().filter_map(|block| block.as_text().ok()).collect();
-    // The instructions and the rule for tools come before it.
+    // It follows the instructions and the tool rule.
     let record = texts.get(2).map(|record| record.as_str()).unwrap_or_default();
     record.replace("&gt;", ">").replace("&lt;", "<").replace("&amp;", "&")
 }
 
-/// The lines about calls, by id.
-fn told(request: &ReceivedRequest) -> BTreeMap<String, Json> {
+/// Returns the lines about tool calls, by id.
+fn listed(request: &ReceivedRequest) -> BTreeMap<String, Json> {
     let record = record(request);
     let lines = record.lines().filter(|line| line.starts_with(r#"{"id":"#));
     let lines = lines.map(|line| serde_json::from_str::<Json>(line).unwrap());
@@ -82,7 +82,7 @@ fn told(request: &ReceivedRequest) -> BTreeMap<String, Json> {
 }
 
 fn check_line(line: &Json, call: &Call, place: &str) {
-    // A tool that runs here fails with a type, one of the service's without.
+    // Tools of this process fail with a type, external ones without.
     let (state, outcomes) = match call.has_failed() {
         true => {
             ("failed", vec![json!({"message": call.result}), json!({"message": call.result, "type": "ToolFailed"})])
@@ -94,11 +94,11 @@ fn check_line(line: &Json, call: &Call, place: &str) {
     assert!(outcomes.iter().any(|outcome| is_bounded(&line["outcome"], outcome)), "{place}: {line}");
 }
 
-/// Whether it is all of the expected JSON, or its beginning as a text with how long it is.
-fn is_bounded(told: &Json, expected: &Json) -> bool {
+/// Returns whether a value is the expected JSON, or its beginning with a note of its length.
+fn is_bounded(value: &Json, expected: &Json) -> bool {
     let all = expected.to_string();
-    match told.as_str().and_then(|told| told.strip_suffix(&format!("… ({} bytes in all)", all.len()))) {
+    match value.as_str().and_then(|text| text.strip_suffix(&format!("… ({} bytes in all)", all.len()))) {
         Some(beginning) => all.starts_with(beginning) && beginning.len() > 200,
-        None => told == expected,
+        None => value == expected,
     }
 }

@@ -1,0 +1,27 @@
+//! [`SessionError`]: why a session refused a request.
+
+use crate::manager::ManagerError;
+
+/// The reason why a call did not open, or a session refused to speak.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// There is no tokio runtime.
+    #[error("the call did not open: there is no tokio runtime; open it inside one, for example in a task")]
+    NoRuntime,
+    /// Another call or a run uses the conversation.
+    #[error("the call did not open: another call or a run uses the conversation; close it first, or wait for its end")]
+    InUse,
+    /// The call is closed.
+    #[error("the call is closed; open another one")]
+    Closed,
+    /// A reply is running.
+    #[error("a reply is running; read it to its end, or drop it to stop it")]
+    InProgress,
+    /// The last message is the assistant's.
+    #[error("there is nothing to answer; to speak first, use `say`")]
+    NothingToAnswer,
+    /// The conversation refused the message.
+    #[error(transparent)]
+    Manager(#[from] ManagerError),
+}

@@ -1,0 +1,106 @@
+//! [`NoResult`]: why a tool call has no result of its own, and the error that the model gets for it.
+
+use crate::message::{ResultContents, ToolCall, ToolCallError, ToolResult};
+
+/// The [type](ToolCallError::error_type) of an error result whose tool may or may not have acted.
+pub(crate) const OUTCOME_UNKNOWN: &str = "OutcomeUnknown";
+
+/// The [type](ToolCallError::error_type) of an error result whose tool never ran.
+pub(crate) const NOT_RUN: &str = "NotRun";
+
+/// The reason why a tool call has no result of its own.
+///
+/// The type of the error decides what the memory keeps: an unknown outcome may have changed something, so it is never
+/// dropped. The message states the cause, so that the model can explain it to the caller.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum NoResult {
+    /// The tool missed its deadline.
+    TimedOut,
+    /// The handler panicked.
+    Panicked,
+    /// The call was closed first.
+    CallEnded,
+    /// Another process took the call over.
+    TakenOver,
+    /// The conversation was forked while the tool ran.
+    Forked,
+    /// The answer was cut off, so its tool calls may be incomplete.
+    CutOff,
+    /// The turn has used up its rounds of tool calls.
+    TooManyRounds,
+    /// The tool does not exist. Holds the names of all tools, so that the model can choose one.
+    UnknownTool(Vec<String>),
+}
+
+impl NoResult {
+    /// Returns the error result for this call.
+    pub fn of(&self, call: &ToolCall) -> ToolResult {
+        match ToolCallError::new(self.message()) {
+            Ok(error) => call.failure(error.with_type(self.error_type()).with_retryable(false)),
+            // No message is blank.
+            Err(_) => call.success(ResultContents::default()),
+        }
+    }
+
+    fn error_type(&self) -> &'static str {
+        match self {
+            Self::CutOff | Self::TooManyRounds | Self::UnknownTool(_) => NOT_RUN,
+            Self::TimedOut | Self::Panicked | Self::CallEnded | Self::TakenOver | Self::Forked => OUTCOME_UNKNOWN,
+        }
+    }
+
+    fn message(&self) -> String {
+        match self {
+            Self::TimedOut => "The tool did not answer in time; whether it acted is not known.",
+            Self::Panicked => "The tool failed in an unexpected way; whether it acted is not known.",
+            Self::CallEnded => "The call ended before the tool answered; whether it acted is not known.",
+            Self::TakenOver => "The call was taken over before the tool answered; whether it acted is not known.",
+            Self::Forked => "The conversation was forked while the tool ran; whether it acted is not known here.",
+            Self::CutOff => "The tool was not run: the answer was cut off.",
+            Self::TooManyRounds => "The tool was not run: too many were called for one answer.",
+            Self::UnknownTool(names) if names.is_empty() => "There are no tools; answer without.",
+            Self::UnknownTool(names) => {
+                return format!("There is no such tool; the tools are {}.", names.join(", "));
+            }
+        }
+        .to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{Outcome, Value};
+
+    #[test]
+    fn each_message_says_whether_the_tool_acted() {
+        let call = ToolCall::new("c1", "transfer", Value::Null).unwrap();
+        let line = |reason: NoResult| match reason.of(&call).outcome() {
+            Outcome::Failure(error) => format!("{}: {}", error.error_type().unwrap(), error.message()),
+            Outcome::Success(_) => unreachable!("an error"),
+        };
+        let lines = [
+            NoResult::TimedOut,
+            NoResult::Panicked,
+            NoResult::CallEnded,
+            NoResult::TakenOver,
+            NoResult::Forked,
+            NoResult::CutOff,
+            NoResult::TooManyRounds,
+            NoResult::UnknownTool(Vec::new()),
+            NoResult::UnknownTool(vec!["balance".to_owned(), "transfer".to_owned()]),
+        ]
+        .map(line);
+        insta::assert_snapshot!(lines.join("\n"), @"
+        OutcomeUnknown: The tool did not answer in time; whether it acted is not known.
+        OutcomeUnknown: The tool failed in an unexpected way; whether it acted is not known.
+        OutcomeUnknown: The call ended before the tool answered; whether it acted is not known.
+        OutcomeUnknown: The call was taken over before the tool answered; whether it acted is not known.
+        OutcomeUnknown: The conversation was forked while the tool ran; whether it acted is not known here.
+        NotRun: The tool was not run: the answer was cut off.
+        NotRun: The tool was not run: too many were called for one answer.
+        NotRun: There are no tools; answer without.
+        NotRun: There is no such tool; the tools are balance, transfer.
+        ");
+    }
+}

@@ -1,0 +1,65 @@
+//! Contents that the conversation holds by reference: the model gets their bytes, the conversation keeps the reference.
+
+use verbale::contents::{Blob, ContentStore, MemoryStore, Owner};
+use verbale::message::{Media, MediaKind, ResultContent, Source};
+use verbale::model::{ModelRequest, Tool, ToolContext, ToolSpec};
+use verbale::{Content, Message, MessageWrapper, Value};
+
+use crate::support::{Scripted, builder, calls, read, words};
+
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
+
+/// Returns the sources of the media in tool results.
+fn sources<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<Source> {
+    let contents = messages.into_iter().flat_map(|message| message.contents().iter());
+    let results = contents.filter_map(Content::as_result).map(|result| result.outcome());
+    let contents = results.flat_map(|outcome| match outcome {
+        verbale::message::Outcome::Success(contents) => contents.iter(),
+        verbale::message::Outcome::Failure(error) => panic!("{error:?}"),
+    });
+    let source = |content: &ResultContent| match content {
+        ResultContent::Media(media) => Some(media.source.clone()),
+        _ => None,
+    };
+    contents.filter_map(source).collect()
+}
+
+/// Runs a turn whose tool returns a photo by its id. Returns the sources in the last request and in the conversation.
+async fn photo_turn(store: MemoryStore, id: String) -> [Vec<Source>; 2] {
+    let schema = Value::map([("type", Value::from("object"))]).unwrap();
+    let spec = ToolSpec::new("take_photo", "Takes a photo of the parcel.", schema).unwrap();
+    let take_photo = move |_: Value, _: ToolContext| {
+        let photo = Media::from_content_id(MediaKind::Image, id.clone());
+        async move { Ok(vec![photo.into()]) }
+    };
+    let model = Scripted::new([calls("", "c1", "take_photo"), words("It is a box.")]);
+    let call =
+        builder(&model).tool(Tool::raw(spec, take_photo)).config(|config| config.with_contents(store)).open().unwrap();
+    call.caller_said("What does my parcel look like?").unwrap();
+    assert_eq!(read(call.reply().unwrap()).await.0, "It is a box.");
+    let requests: Vec<ModelRequest> = model.requests();
+    let kept = call.conversation().read(|manager| {
+        let messages: Vec<Message> = manager.meta_messages().iter().map(|wrapper| wrapper.message().clone()).collect();
+        sources(&messages)
+    });
+    [sources(&requests[1].messages), kept]
+}
+
+#[tokio::test(start_paused = true)]
+async fn request_has_the_bytes_of_referenced_contents() {
+    let store = MemoryStore::default();
+    let photo = Blob::new(PNG);
+    store.put(&photo, &Owner::new("CA1").unwrap()).await.unwrap();
+    let id = photo.id().to_string();
+    let [asked, kept] = photo_turn(store, id.clone()).await;
+    assert_eq!(asked, [Source::Bytes(PNG.into())]);
+    assert_eq!(kept, [Source::ContentId(id.as_str().into())]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn missing_content_does_not_fail_the_turn() {
+    let id = Blob::new(PNG).id().to_string();
+    let [asked, kept] = photo_turn(MemoryStore::default(), id.clone()).await;
+    assert_eq!(asked, [Source::ContentId(id.as_str().into())]);
+    assert_eq!(asked, kept);
+}
