@@ -34,6 +34,13 @@ fn greeting() -> Media {
     Media::from_url(MediaKind::Audio, "https://example.com/1.mp3").unwrap().with_prompt_hint("the greeting")
 }
 
+/// Returns the step that the manager records for a draft.
+fn step_of(draft: &Draft) -> Step {
+    let mut manager = MessagesManager::<PlainMessage>::new();
+    let entry = manager.add(draft.clone()).unwrap();
+    entry.message().metadata().decision().unwrap().step.unwrap()
+}
+
 fn image() -> Media {
     Media::from_bytes(MediaKind::Image, b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice(), None).unwrap()
 }
@@ -42,10 +49,8 @@ fn image() -> Media {
 fn builder_continues_a_step_or_begins_the_next() {
     let mut manager = MessagesManager::<PlainMessage>::new();
     let steps = |last: LastStep| {
-        [MessageBuilder::continue_step(last), MessageBuilder::next_step(last)].map(|mut one| {
-            let draft = one.add_text("Hi").to_draft().unwrap();
-            draft.decision.step.unwrap().number()
-        })
+        [MessageBuilder::continue_step(last), MessageBuilder::next_step(last)]
+            .map(|mut one| step_of(&one.add_text("Hi").to_draft().unwrap()).0)
     };
     assert_eq!(steps(manager.meta_messages().last().into()), [0, 1]);
     manager.add_user("Hi").unwrap();
@@ -119,8 +124,9 @@ fn contents_that_contradict_the_role_are_refused() {
         for content in contents {
             builder.add(content);
         }
-        builder.to_draft().map(|draft| draft.role).map_err(|error| error.to_string())
+        builder.to_draft().map_err(|error| error.to_string())
     };
+    let built = |role, contents: Vec<Content>| Ok(Draft::new(role, contents).with_decision(decision(2)));
     let wrong = |role: Role, content: &str, wanted: Role| {
         let remedy = "build a message of its own for it";
         Err(format!("{content} belongs to role {wanted}, but the message has role {role}; {remedy}"))
@@ -135,7 +141,8 @@ fn contents_that_contradict_the_role_are_refused() {
     let of_user = "the result of a tool call";
     assert_eq!(build(None, vec![asked.clone(), result.clone()]), wrong(Role::Assistant, of_user, Role::User));
     assert_eq!(build(Some(Role::Assistant), vec![result.clone()]), wrong(Role::Assistant, of_user, Role::User));
-    assert_eq!(build(None, vec![result, text()]), Ok(Role::User));
+    let contents = vec![result, text()];
+    assert_eq!(build(None, contents.clone()), built(Role::User, contents));
     let attached = |content: &str| {
         Err(format!(
             "{content} is next to a tool call, so it would be the assistant's, and models take it from the user only; \
@@ -149,8 +156,8 @@ fn contents_that_contradict_the_role_are_refused() {
         assert_eq!(build(Some(Role::Assistant), contents.clone()), built(Role::Assistant, contents));
     }
     let mut builder = builder();
-    assert!(matches!(builder.add_tool_call("no tool", 1), Err(MessageError::InvalidToolName { .. })));
-    assert!(matches!(builder.add_image("a", "no url"), Err(MessageError::InvalidUrl { .. })));
+    assert_eq!(builder.add_tool_call("no tool", 1).unwrap_err().kind(), MessageErrorKind::Identifier);
+    assert_eq!(builder.add_image("a", "no url").unwrap_err().kind(), MessageErrorKind::Attachment);
     assert!(builder.to_draft().is_err());
 }
 
@@ -192,9 +199,8 @@ fn result_has_the_id_and_the_step_of_its_call() {
     let answers: Vec<_> = ResultBuilder::responses_to(&message).collect();
     assert_eq!(answers.len(), 2);
     let drafts: Vec<_> = answers.into_iter().map(|answer| answer.success([image()])).collect();
-    assert_eq!(drafts[0].decision, of("find_dress"));
-    for (draft, call) in drafts.iter().zip([&first, &second]) {
-        assert_eq!(draft.contents, Draft::new(Role::User, call.success([image()])).contents);
+    for (draft, (call, policy)) in drafts.iter().zip([(&first, "find_dress"), (&second, "find_hat")]) {
+        assert_eq!(draft, &Draft::new(Role::User, call.success([image()])).with_decision(of(policy)));
     }
     manager.add_all(drafts.clone()).unwrap();
     let id = first.id().clone();
@@ -323,7 +329,7 @@ impl World {
                     match part {
                         Part::Text(text) => builder.add_text(text.as_str()),
                         Part::Image => builder.add(image()),
-                        Part::Sound => builder.add(greeting()),
+                        Part::Audio => builder.add(greeting()),
                         Part::Document => {
                             builder.add(Document::from_url("data:text/csv;base64,YSxi").unwrap().with_title("Prices"))
                         }
@@ -339,7 +345,7 @@ impl World {
                 let calls: Vec<_> = calls.collect();
                 let draft = builder.to_draft();
                 if let Ok(draft) = &draft {
-                    let step = draft.decision.step.unwrap();
+                    let step = step_of(draft);
                     self.open.extend(calls.into_iter().map(|call| (call, step)));
                 }
                 draft

@@ -18,7 +18,7 @@ fn sources<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<Source> {
         verbale::message::Outcome::Failure(error) => panic!("{error:?}"),
     });
     let source = |content: &ResultContent| match content {
-        ResultContent::Media(media) => Some(media.source.clone()),
+        ResultContent::Media(media) => Some(media.source().clone()),
         _ => None,
     };
     contents.filter_map(source).collect()
@@ -29,7 +29,7 @@ async fn photo_turn(store: MemoryStore, id: String) -> [Vec<Source>; 2] {
     let schema = Value::map([("type", Value::from("object"))]).unwrap();
     let spec = ToolSpec::new("take_photo", "Takes a photo of the parcel.", schema).unwrap();
     let take_photo = move |_: Value, _: ToolContext| {
-        let photo = Media::from_content_id(MediaKind::Image, id.clone());
+        let photo = Media::new(MediaKind::Image, Source::ContentId(id.clone().into()));
         async move { Ok(vec![photo.into()]) }
     };
     let model = Scripted::new([calls("", "c1", "take_photo"), words("It is a box.")]);

@@ -70,9 +70,8 @@ async fn prompts_and_edits_on_a_live_call_change_no_words() {
         edit.set_data(&spoken, "ticket", 7).unwrap();
         assert!(edit.add_attribute(&spoken, Attribute::Hardcoded).unwrap());
     });
-    prompt.agent("Be brief.").context("The caller is a gold customer.").max_tool_rounds(0).apply().unwrap();
-    conversation.remove_tool(&"transfer".parse().unwrap());
-    conversation.add_tool(slow("balance"));
+    let prompt = prompt.agent("Be brief.").context("The caller is a gold customer.").tool(slow("balance"));
+    prompt.config(|config| config.without_tool(&"transfer".parse().unwrap()).with_max_tool_rounds(0)).apply().unwrap();
     turn(&call, "My balance?").await;
     let requests = model.requests();
     let [first, last] = [&requests[0], &requests[1]];

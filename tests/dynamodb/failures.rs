@@ -131,7 +131,7 @@ async fn error_never_shows_the_existing_item() {
         "Item":{"pk":{"S":"CALL#CA1"},"sk":{"S":"MSG#00000000"},"secret":{"S":"my pin is 4711"}}}"#;
     let error = log(move || answer(400, there)).put_record(&lease("CA1"), &message(0, 1, "Hi")).await.unwrap_err();
     assert!(!format!("{error:?}").contains("pin"), "{error:?}");
-    assert_eq!(cause(error).kind(), DynamoErrorKind::Unreadable);
+    assert_eq!(cause(&error).kind(), DynamoErrorKind::Unreadable);
 }
 
 #[tokio::test(start_paused = true)]
@@ -183,9 +183,8 @@ async fn server_without_time_to_live_is_accepted() {
 }
 
 /// Returns the error of the table, which is the source of a log's error.
-fn cause(error: LogError) -> DynamoError {
-    let LogError::Backend { source, .. } = error else { panic!("{error:?}") };
-    *source.downcast().unwrap()
+fn cause(error: &LogError) -> &DynamoError {
+    std::error::Error::source(error).unwrap().downcast_ref().unwrap()
 }
 
 /// Returns a log in which each call has two messages, and each batch leaves the next number of items over.
@@ -216,7 +215,7 @@ async fn leftovers_of_a_batch_are_erased_or_reported() {
     for stuck in [&[2][..], &[1, 1]] {
         let error = log_that_leaves(stuck).erase_call(&call("CA1")).await.unwrap_err();
         assert!(error.is_retryable());
-        let error = cause(error);
+        let error = cause(&error);
         assert_eq!((error.kind(), error.remedy()), (DynamoErrorKind::Busy, Remedy::Retry), "{error}");
         let left = stuck[stuck.len() - 1];
         let expected =

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 use verbale::Record;
 use verbale::dynamodb::{DynamoError, DynamoErrorKind};
-use verbale::log::{CallId, CallLog, LogError, Remedy};
+use verbale::log::{CallId, CallLog, Remedy};
 
 use super::{call, id, lease, log, message, record};
 
@@ -54,7 +54,6 @@ async fn invalid_input_is_refused_before_any_write() {
     let too_large = message(0, 1, &"x".repeat(401 * 1024));
     let error = nowhere.put_record(&lease("CA1"), &too_large).await.unwrap_err();
     assert_eq!(error.remedy(), Remedy::None);
-    let LogError::Backend { source, .. } = error else { panic!("{error:?}") };
-    let error: &DynamoError = source.downcast_ref().unwrap();
+    let error: &DynamoError = std::error::Error::source(&error).unwrap().downcast_ref().unwrap();
     assert_eq!(error.kind(), DynamoErrorKind::TooLarge);
 }

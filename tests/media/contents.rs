@@ -6,7 +6,7 @@ use verbale::log::{CallId, CallLog, MemoryLog, Offloading, WriterLease};
 use verbale::message::{Document, Media, MediaKind, Source};
 use verbale::{Content, MessagesManager, Record, ToolCall, Value};
 
-use super::files::{GIF, PDF, PNG, pdf_of, png_of};
+use super::files::{PDF, PNG, png_of};
 use super::{Manager, ask, document, image, placeholder, stored_image, window};
 
 /// A conversation with an image of the caller and one of a tool's result.

@@ -129,7 +129,7 @@ async fn wrong_mime_type_is_repaired() {
     assert_eq!(content[0], png());
     assert_eq!(content[1]["document"]["format"], "pdf");
     assert_eq!(content[2], placeholder("image", "image/png"));
-    let said: Vec<_> = repairs
+    let reasons: Vec<_> = repairs
         .iter()
         .map(|repair| {
             let (what, rest) = repair.split_once(" of message ").unwrap();

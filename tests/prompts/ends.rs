@@ -46,7 +46,11 @@ async fn assert_usable(conversation: &Conversation, bedrock: &FakeBedrock) {
 
 #[tokio::test(start_paused = true)]
 async fn text_before_a_model_error_is_kept() {
-    let (error, shown) = fail([ScriptedReply::throttled(), ScriptedReply::throttled()]).await;
+    let (error, shown) = fail([
+        ScriptedReply::refused(BedrockException::Throttling),
+        ScriptedReply::refused(BedrockException::Throttling),
+    ])
+    .await;
     assert_eq!((error.kind(), error.model_error().unwrap().kind()), (Kind::Model, &Failure::Throttled));
     assert_eq!(shown, [r#"user "Hello?""#]);
 

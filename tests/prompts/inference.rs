@@ -1,7 +1,6 @@
 //! Inference settings of a prompt in the request body, and retries before the first token.
 
 use serde_json::{Value as Json, json};
-use verbale::message::Text;
 use verbale::model::Inference;
 use verbale::testing::{BedrockException, FakeBedrock, ScriptedReply};
 use verbale::{MessageWrapper, Value};
@@ -16,7 +15,12 @@ fn inference_config(bedrock: &FakeBedrock) -> Json {
 #[tokio::test(start_paused = true)]
 async fn inference_settings_of_a_prompt_reach_the_request_body() {
     let bedrock = FakeBedrock::new();
-    let inference = Inference::default().with_temperature(0.25).with_max_tokens(60).with_stop_sequences(["STOP"]);
+    let inference = Inference {
+        temperature: Some(0.25),
+        max_tokens: Some(60),
+        stop_sequences: vec!["STOP".into()],
+        ..Inference::default()
+    };
     let llm = prompt(&bedrock).config(|config| config.with_inference(inference));
     llm.request("Hello?").prompt().await.unwrap();
     let expected = json!({"temperature": 0.25, "maxTokens": 60, "stopSequences": ["STOP"]});
@@ -31,7 +35,7 @@ async fn inference_settings_of_a_prompt_reach_the_request_body() {
 }
 
 /// Returns the end of the last turn and the failures of its requests, after a run with a failure before the first token.
-async fn turn_after(failure: ScriptedReply) -> (Text, Vec<Option<Text>>) {
+async fn turn_after(failure: ScriptedReply) -> (Json, Vec<Json>) {
     let bedrock = FakeBedrock::new();
     bedrock.reply(failure);
     bedrock.reply(ScriptedReply::text("Yes."));
@@ -41,16 +45,21 @@ async fn turn_after(failure: ScriptedReply) -> (Text, Vec<Option<Text>>) {
     let conversation = llm.conversation();
     assert_eq!(shown(conversation), [r#"user "Are you there?""#, r#"assistant "Yes.""#]);
     let turn = conversation.read(|manager| manager.meta_messages()[1].message().metadata().turn().cloned()).unwrap();
-    (turn.end, turn.requests.into_iter().map(|request| request.failure).collect())
+    let turn = serde_json::to_value(turn).unwrap();
+    let failures = turn["requests"].as_array().unwrap().iter().map(|request| request["failure"].clone()).collect();
+    (turn["end"].clone(), failures)
 }
 
 #[tokio::test(start_paused = true)]
 async fn throttled_request_is_retried_by_the_client_within_one_recorded_request() {
-    assert_eq!(turn_after(ScriptedReply::throttled()).await, ("complete".into(), vec![None]));
+    assert_eq!(
+        turn_after(ScriptedReply::refused(BedrockException::Throttling)).await,
+        ("complete".into(), vec![Json::Null])
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn stream_that_fails_before_the_first_token_is_retried_and_both_requests_are_recorded() {
     let failure = ScriptedReply::text("Yes.").exception_after(1, BedrockException::ServiceUnavailable);
-    assert_eq!(turn_after(failure).await, ("complete".into(), vec![Some("unavailable".into()), None]));
+    assert_eq!(turn_after(failure).await, ("complete".into(), vec!["unavailable".into(), Json::Null]));
 }

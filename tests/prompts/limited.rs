@@ -106,7 +106,7 @@ proptest! {
             assert_eq!(&all[all.len() - list.len()..], list);
             if is_complete {
                 let restored = MessagesManager::<PlainMessage>::restore(records).unwrap();
-                conversation.read(|manager| assert!(manager.supervisors().eq(restored.supervisors())));
+                conversation.read(|manager| assert!(manager.system_messages().eq(restored.system_messages())));
             }
             let asked = bedrock.requests();
             assert!(asked.iter().all(|request| request.input().system()[0].as_text().unwrap().starts_with("Be kind.")));

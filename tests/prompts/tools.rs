@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use tokio::time::{Instant, sleep};
 use verbale::conversation::ConversationErrorKind;
-use verbale::message::MessageError;
+use verbale::message::MessageErrorKind;
 use verbale::model::{Tool, ToolContext, ToolError};
 use verbale::testing::{FakeBedrock, ScriptedReply};
 
@@ -263,8 +263,8 @@ async fn tool_calls_of_one_answer_run_concurrently() {
 
 #[tokio::test(start_paused = true)]
 async fn no_tools_are_offered_after_the_last_round() {
-    let bedrock = FakeBedrock::answering(|request| match request.tools() {
-        [] => ScriptedReply::text("That is all I know."),
+    let bedrock = FakeBedrock::answering(|request| match request.input().tool_config() {
+        None => ScriptedReply::text("That is all I know."),
         _ => {
             ScriptedReply::default().tool_call(format!("c{}", request.number()), "get_weather", json!({"town": "Rome"}))
         }
@@ -327,9 +327,9 @@ fn tool_that_no_model_can_call_is_refused() {
     #[derive(Deserialize, JsonSchema)]
     struct Town(#[expect(dead_code, reason = "only its schema is used")] String);
     let text = Tool::new("get_weather", "", |_: Town, _| async { Ok(()) });
-    assert_eq!(text.unwrap_err(), MessageError::NO_OBJECT_SCHEMA);
+    assert_eq!(text.unwrap_err().kind(), MessageErrorKind::Value);
     let anything = Tool::new("get_weather", "", |_: Json, _| async { Ok(()) });
-    assert_eq!(anything.unwrap_err(), MessageError::NO_OBJECT_SCHEMA);
+    assert_eq!(anything.unwrap_err().kind(), MessageErrorKind::Value);
     let name = Tool::new("get weather", "", |_: Nothing, _| async { Ok(()) });
     assert_eq!(name.unwrap_err().kind(), MessageErrorKind::Identifier);
 }

@@ -139,7 +139,7 @@ fn only<T: PartialEq + Copy>(said: &[T]) -> Option<Option<T>> {
 }
 
 /// Returns all texts with their roles, regardless of merges.
-fn said(prompt: &Prompt) -> Vec<(&'static str, String)> {
+fn said(prompt: &Prompt) -> Vec<(Role, String)> {
     prompt.conversation().read(|manager| {
         let messages = manager.meta_messages().iter().map(PlainMessage::message).filter(|one| !one.is_fake());
         let texts = |message: &Message| -> Vec<_> {
