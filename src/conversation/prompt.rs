@@ -157,7 +157,7 @@ impl Prompt {
     /// for id in ["CA1", "CA2"] {
     ///     let call = Conversation::new(CallId::new(id)?);
     ///     clerk.apply_to(&call)?;
-    ///     assert_eq!(call.read(|manager| manager.supervisors().count()), 1);
+    ///     assert_eq!(call.read(|manager| manager.system_messages().count()), 1);
     /// }
     /// # Ok(()) }
     /// ```

@@ -3,8 +3,7 @@
 //! Owns merging, fake openers, tool call pairing, the window for the model, the places where it can be cut, summaries,
 //! and the changes that are not logged yet. Everything here is synchronous: no I/O, no locks, no waiting.
 //!
-//! Read `mod.rs` first, then `add.rs`, `window.rs`, `cut.rs`, `summary.rs`, `changes.rs`, `fork.rs`, `prune.rs`, and
-//! `list.rs`, which stores the messages.
+//! Read `mod.rs`, `add.rs`, `window.rs`, `cut.rs`, `summary.rs`, `changes.rs`, `fork.rs`, `prune.rs`, `list.rs` in this order.
 
 mod add;
 mod answerable;
@@ -79,16 +78,15 @@ use window::Window;
 pub struct MessagesManager<W> {
     // Sorted by position. The index of message `seq` is `seq` plus the number of summaries before it.
     list: List<W>,
-    // The `seq` of the last message that each summary covers: strictly ascending.
+    // The `seq` of the last message of each summary, ascending.
     summaries: List<u32>,
-    // The first index of the window: after the last summary, or after the pruned messages.
+    // The first index of the window, after the last summary or the pruned messages.
     window_start: usize,
     // Whether the window holds a user or assistant message.
     window_is_open: bool,
     calls: Calls,
-    // The revisions that the log acknowledged.
+    // The revisions that the log acknowledged, and those that its writer accepted.
     logged: Revisions,
-    // The revisions that the log's writer accepted.
     submitted: Revisions,
     // Pruned messages that still count, in order: system messages, and messages marked with a fork's source.
     kept_of_pruned: List<W>,

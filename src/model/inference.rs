@@ -8,15 +8,11 @@ use crate::message::{Map, Text};
 /// before it sends a request, and fails with [`Failure::Invalid`](super::Failure::Invalid).
 ///
 /// ```
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use verbale::message::Map;
 /// use verbale::model::Inference;
 ///
-/// let model_fields = Map::new([("top_k".to_owned(), 40.into())].into())?;
-/// let config = Inference { max_tokens: Some(300), temperature: Some(0.3), model_fields, ..Inference::default() };
+/// let config = Inference { max_tokens: Some(300), temperature: Some(0.3), ..Inference::default() };
 /// let call = Inference { max_tokens: Some(60), ..Inference::default() };
 /// assert_eq!(call.or(&config), Inference { max_tokens: Some(60), ..config });
-/// # Ok(()) }
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Inference {

@@ -30,7 +30,7 @@ use crate::model::{Failure, Generation, Model, ModelError, ModelEvent, ModelRequ
 ///     model.reply(ScriptedReply::text("On Friday.").usage(12, 3));
 ///     model.reply(ScriptedReply::refused(BedrockException::Throttling));
 ///
-///     let request = ModelRequest::default().with_system(["You answer the phone."]);
+///     let request = ModelRequest { system: vec!["You answer the phone.".into()], ..ModelRequest::default() };
 ///     let events: Vec<_> = model.generate(request.clone()).collect().await;
 ///     assert!(matches!(&events[0], Ok(ModelEvent::Text(text)) if text.as_str() == "On"));
 ///     let events: Vec<_> = model.generate(request.clone()).collect().await;

@@ -74,10 +74,11 @@ fn show(record: &Record) -> String {
     format!("{:?} {contents} {attributes:?} {:?}", record.role(), record.metadata().turn().map(turn))
 }
 
+/// Removes times, and prompt hashes: the memory in a call's prompt says whether the caller has heard an outcome yet.
 fn without_times(json: &mut serde_json::Value) {
     match json {
         serde_json::Value::Object(entries) => {
-            entries.retain(|key, _| !key.ends_with("Ms"));
+            entries.retain(|key, _| !key.ends_with("Ms") && key != "promptHash");
             entries.values_mut().for_each(without_times);
         }
         serde_json::Value::Array(items) => items.iter_mut().for_each(without_times),

@@ -79,7 +79,7 @@ async fn second_writer_gets_a_conflict() {
     assert!(error.kind() == LogErrorKind::Conflict && !error.is_retryable());
     assert_eq!(
         error.to_string(),
-        "message 0 of call CA1, message 00000000000000000000000000, is in the log with other contents at the same \
+        "message 0 of call CA1, message 00000000000000000000000000, has other contents in the log at the same \
          revision 2; nothing was written: two writers log this call, stop one and restore the call from the log"
     );
     assert!(!format!("{error:?}").contains("words"));

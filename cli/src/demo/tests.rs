@@ -238,7 +238,10 @@ fn log_that_cannot_be_opened_is_reported_on_one_line() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let url = format!("http://127.0.0.1:{port}");
     for (arguments, expected) in [
-        (["--db", file.to_str().unwrap()], format!("directory {} cannot be made", file.display())),
+        (
+            ["--db", file.to_str().unwrap()],
+            format!("cannot open the database {}", file.join("dynamodb.sqlite").display()),
+        ),
         (["--endpoint", &url], format!("no DynamoDB answers at {url}: start one there")),
     ] {
         let failure = played(&arguments).unwrap_err();

@@ -64,8 +64,9 @@ use answer::Answer;
 ///
 /// let mut manager = MessagesManager::<BedrockMessage>::new();
 /// manager.add_user("When does it arrive?")?;
-/// let request = ModelRequest::new(manager.messages().map(|message| message.message().clone()).collect())
-///     .with_system(["You answer the phone of a parcel service."]);
+/// let window = manager.messages().map(|message| message.message().clone()).collect();
+/// let system = vec!["You answer the phone of a parcel service.".into()];
+/// let request = ModelRequest { system, ..ModelRequest::new(window) };
 ///
 /// let mut answer = model.generate(request);
 /// let (mut text, mut stop) = (String::new(), None);

@@ -55,9 +55,7 @@ impl Config {
             TEMPERATURE => Inference { temperature: Some(share(known, value)?), ..inference },
             TOP_P => Inference { top_p: Some(share(known, value)?), ..inference },
             MAX_TOKENS => Inference { max_tokens: Some(count(known, value)?), ..inference },
-            STOP_SEQUENCES => {
-                Inference { stop_sequences: texts(known, value)?.into_iter().map(Into::into).collect(), ..inference }
-            }
+            STOP_SEQUENCES => Inference { stop_sequences: texts(known, value)?, ..inference },
             _ => Inference { model_fields: map(known, value)?, ..inference },
         };
         Ok(config.with_inference(inference))

@@ -125,11 +125,11 @@ fn join_inference(one: Inference, other: Inference) -> Result<Inference, ConfigE
     if other.model_fields.iter().any(|(key, value)| fields.get(key).is_some_and(|known| known != value)) {
         return Err(ConfigError::Contradiction { key: MODEL_FIELDS });
     }
-    let mut joined = Inference::default();
-    joined.temperature = same(one.temperature, other.temperature, TEMPERATURE)?;
-    joined.top_p = same(one.top_p, other.top_p, TOP_P)?;
-    joined.max_tokens = same(one.max_tokens, other.max_tokens, MAX_TOKENS)?;
-    joined.stop_sequences = stop_sequences.unwrap_or_default();
-    joined.model_fields = other.model_fields.or(&one.model_fields);
-    Ok(joined)
+    Ok(Inference {
+        temperature: same(one.temperature, other.temperature, TEMPERATURE)?,
+        top_p: same(one.top_p, other.top_p, TOP_P)?,
+        max_tokens: same(one.max_tokens, other.max_tokens, MAX_TOKENS)?,
+        stop_sequences: stop_sequences.unwrap_or_default(),
+        model_fields: other.model_fields.or(&one.model_fields),
+    })
 }

@@ -2,6 +2,7 @@
 
 mod codec;
 mod contents;
+mod identifier;
 mod media;
 mod result;
 #[cfg(feature = "schema")]
@@ -11,9 +12,10 @@ mod tool_call;
 use std::fmt;
 
 pub use contents::Contents;
+pub use identifier::{ToolCallId, ToolName};
 pub use media::{Document, Media, MediaKind, Source};
 pub use result::{ResultContent, ResultContents};
-pub use tool_call::{Outcome, ToolCall, ToolCallError, ToolCallId, ToolName, ToolResult};
+pub use tool_call::{Outcome, ToolCall, ToolCallError, ToolResult};
 
 use crate::message::text::{Text, is_blank};
 use crate::message::value::Map;

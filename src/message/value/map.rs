@@ -21,7 +21,7 @@ impl Map {
     pub(crate) const EMPTY: &Self = &Self { entries: Vec::new(), depth: 1 };
 
     /// Returns a [`MessageError`] if the map nests more than 32 deep.
-    pub(crate) fn new(entries: BTreeMap<String, Value>) -> Result<Self, MessageError> {
+    pub fn new(entries: BTreeMap<String, Value>) -> Result<Self, MessageError> {
         Self::data(entries).checked()
     }
 
