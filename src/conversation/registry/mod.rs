@@ -50,7 +50,7 @@ use crate::manager::{MessagesManager, Prune};
 /// limit, because these never leave: half of a tool call and its result, the last summary and the messages after it,
 /// and the caller's unanswered message.
 /// - With a [log](Self::with_log), only acknowledged messages leave, and [`query_with_log`](Self::query_with_log) finds
-///   them there. A writer may [acknowledge](crate::log::WriterSettings::acknowledge_at) messages that it has accepted
+///   them there. A writer may [acknowledge](crate::log::WriterSettings::with_acknowledge_at) messages that it has accepted
 ///   or spooled; then they are found once they are stored.
 /// - Without a log, messages that leave are lost. Exception: if the conversation is also in a registry with a log, or
 ///   [logs](Conversation::log) itself, only acknowledged messages leave.
