@@ -15,6 +15,7 @@ mod finish;
 mod fork;
 mod metrics;
 mod prompt;
+#[cfg(feature = "query")]
 mod query;
 mod registry;
 mod run;
@@ -31,6 +32,7 @@ pub use edit::Edit;
 pub use error::{ConversationError, ConversationErrorKind};
 pub use metrics::{CallMetrics, TokenPrices};
 pub use prompt::Prompt;
+#[cfg(feature = "query")]
 pub use query::{Found, HistoryQuery, LogAnswer, LogScope, QueryError, query_log};
 pub use registry::{ConversationMetadata, Conversations, Snapshot};
 pub use run::Run;

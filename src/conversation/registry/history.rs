@@ -17,6 +17,7 @@ pub(in crate::conversation) struct History {
     is_logged: bool,
     facts: Facts,
     /// The timeline of the current list; built for the first query.
+    #[cfg(feature = "query")]
     timeline: Option<Timeline>,
 }
 
@@ -44,7 +45,10 @@ type Manager = MessagesManager<PlainMessage>;
 impl History {
     /// Updates the history before a change.
     pub fn before_change(&mut self, manager: &Manager) {
-        self.timeline = None;
+        #[cfg(feature = "query")]
+        {
+            self.timeline = None;
+        }
         self.facts.update(manager);
     }
 
@@ -87,6 +91,7 @@ impl History {
     }
 
     /// Returns the roles of all messages so far, if they are known, and the timeline.
+    #[cfg(feature = "query")]
     pub fn overview(&mut self, manager: &Manager) -> (Option<&BTreeSet<Role>>, &Timeline) {
         let facts = &mut self.facts;
         let timeline = self.timeline.get_or_insert_with(|| {
