@@ -186,8 +186,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     /// Returns the records that the log does not have: new messages and changed ones, in the order of the list.
     ///
-    /// `last` decides whether a last message that may still grow is included. Only [`acknowledge`](Self::acknowledge)
-    /// removes a record from here.
+    /// `last` decides whether a last message that may still grow is included. A record stays here until it is
+    /// [acknowledged](Self::acknowledge) or [pruned](Self::prune).
     pub fn changes(&self, last: LastMessage) -> Changes {
         Changes::new(self.records_since(&self.logged, last).collect())
     }
@@ -213,7 +213,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         self.submitted = submitted;
     }
 
-    /// Makes every record that is not acknowledged new again, after its background writer is gone.
+    /// Puts every unacknowledged record back into [`new_changes`](Self::new_changes), after the writer is gone.
     pub fn take_back(&mut self) {
         self.submitted = self.logged.clone();
     }

@@ -86,8 +86,8 @@ impl fmt::Debug for Decision {
 
 /// The conversation from which a fork was made, and the last message that both share.
 ///
-/// In the fork, the last shared message has this mark in its metadata. If no message is shared, the first message has the
-/// mark.
+/// In the fork, the last shared message has this mark in its metadata. If no message is shared, the first message has
+/// the mark.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ForkedFrom {
