@@ -1,19 +1,20 @@
 //! The conversation of a phone call with an LLM: messages, a valid window, memory, and a log in DynamoDB.
 //!
-//! # The 25 types
+//! # The main types
 //!
-//! Everything else is reached from these.
+//! All other types are reached from these.
 //!
 //! **The list.** [`MessagesManager`] holds the messages of a call and applies every rule between them. [`Message`] is one
 //! message, made of [`Content`]; [`ToolCall`] and [`ToolResult`] are two of its kinds. [`Heard`] is the part of a message that
 //! the caller heard. [`Summarizing`] is a range of messages to summarise, and [`policy::Policy`] decides when. [`Record`] is a
-//! message as the log stores it, and [`Value`] the data beside it. [`MessageWrapper`] converts messages for a provider;
-//! [`BedrockMessage`] is the one for Bedrock.
+//! message as the log stores it. A [`Value`] is the arguments of a tool call or custom data of a message.
+//! [`MessageWrapper`] is the trait that converts messages for a provider; [`BedrockMessage`] implements it for Bedrock.
 //!
-//! **The call.** [`call::CallSession`] takes the turns of a live call. Each [`call::Reply`] is text for speech synthesis, and
-//! [`conversation::CallEvent`] reports to an observer. A session is a [`conversation::Conversation`] with a telephone;
-//! [`conversation::Config`] has its deadlines and limits, [`conversation::Prompt`] asks without a telephone, and
-//! [`conversation::Conversations`] holds many. [`model::Tool`] is a function that a model may call. [`model::Model`] and
+//! **The call.** [`call::CallSession`] takes the turns of a live call. Each [`call::Reply`] is text for speech
+//! synthesis, and each [`conversation::CallEvent`] is a report to an observer. A session is a
+//! [`conversation::Conversation`] with a telephone; [`conversation::Config`] has the conversation's deadlines and
+//! limits. [`conversation::Prompt`] sends a request without a telephone, and [`conversation::Conversations`] keeps the
+//! conversations of a process. [`model::Tool`] is a function that a model may call. [`model::Model`] and
 //! [`model::Summarizer`] are the ports to models, and [`bedrock::BedrockModel`] implements both for Bedrock.
 //!
 //! **The log.** [`log::CallLog`] is the port to a log, and [`dynamodb::DynamoLog`] implements it. [`log::LogWriter`] writes the

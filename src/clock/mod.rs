@@ -13,13 +13,15 @@ pub(crate) use moment::{Date, read_moment, write_moment};
 
 /// A source of the current time.
 pub trait Clock: fmt::Debug + Send + Sync {
-    /// Returns the current time in milliseconds since the Unix epoch. It may step back.
+    /// Returns the current time in milliseconds since the Unix epoch. The time may step back between two calls.
     fn now_ms(&self) -> i64;
 }
 
 /// A source of [ULIDs](https://github.com/ulid/spec).
 pub trait IdSource: fmt::Debug + Send + Sync {
-    /// Returns the next id for something that is made at `now_ms`. It never returns an id twice.
+    /// Returns a new id for something that is made at `now_ms`, in milliseconds since the Unix epoch.
+    ///
+    /// Must never return an id twice.
     fn next_id(&self, now_ms: i64) -> u128;
 }
 

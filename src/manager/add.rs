@@ -21,8 +21,9 @@ impl<W: MessageWrapper> MessagesManager<W> {
         self.add_message(Role::User, contents)
     }
 
-    /// Adds text that the model generated, or that was spoken on its behalf. Merges it into the last message if that is
-    /// an assistant message. Inserts a fake user message before it if it would open the window.
+    /// Adds an answer of the model, with its tool calls, or a text that was spoken on its behalf. Merges it into the
+    /// last message if that is an assistant message without a heard prefix and stays small enough to be logged. If the
+    /// answer would open the window, a fake user message is inserted before it.
     ///
     /// Returns the errors of [`add_message`](Self::add_message).
     pub fn add_assistant(&mut self, contents: impl Into<Contents>) -> Result<Entry<'_, W>, ManagerError> {
@@ -36,16 +37,17 @@ impl<W: MessageWrapper> MessagesManager<W> {
         self.add_message(Role::System, contents)
     }
 
-    /// Adds a message without its blank texts.
+    /// Adds a message of any role but summary, without its blank texts. Merges it into the last message as
+    /// [`add_user`](Self::add_user) and [`add_assistant`](Self::add_assistant) do.
     ///
     /// On error, the conversation stays as it was:
     ///
-    /// - [`ManagerError::Blank`] if all texts are blank.
+    /// - [`ManagerError::Blank`] if the message has no contents but blank texts.
     /// - [`ManagerError::WrongRole`] for [`Role::Summary`], for a tool call of any role but the assistant, and for a tool
     ///   result of any role but the user.
     /// - [`ManagerError::ToolCall`] if the id of a tool call was used before, or if a result has no call or is of another
     ///   tool.
-    /// - [`ManagerError::SecondResult`] if the call has a result.
+    /// - [`ManagerError::SecondResult`] if the call already has a result.
     /// - [`ManagerError::Full`] after 100 million messages.
     pub fn add_message(&mut self, role: Role, contents: impl Into<Contents>) -> Result<Entry<'_, W>, ManagerError> {
         let mut contents = contents.into();
@@ -71,7 +73,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     }
 
     /// Adds a draft. A draft is not merged into the last message if their [`Decision`]s differ. A tool result whose
-    /// decision has a policy but no step gets the step of its call.
+    /// decision has a policy or a role hint but no step gets the step of its call.
     ///
     /// Returns the errors of [`add_message`](Self::add_message), and [`ManagerError::RepeatedId`] if a message or part has
     /// the draft's id. Messages that were [pruned](Self::prune) before the first draft with an id are not checked.

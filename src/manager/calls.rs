@@ -193,9 +193,9 @@ const ONLY_ASSISTANT: &str = "a tool call; only an assistant message can";
 const ONLY_USER: &str = "a tool result; only a user message can";
 
 impl<W: MessageWrapper> MessagesManager<W> {
-    /// Returns the tool calls without a result, in order.
+    /// Returns the ids of the tool calls without a result, in order.
     ///
-    /// Messages from the first open call on are not summarised. If a tool will never answer, add an error result.
+    /// Messages from the first such call on are not summarised. If a tool will never answer, add an error result.
     pub fn open_tool_calls(&self) -> Vec<&ToolCallId> {
         let messages = self.calls.open().into_iter().filter_map(|seq| self.list.get(self.index_of(seq)));
         let tool_calls = messages.flat_map(|wrapper| wrapper.message().contents()).filter_map(Content::as_tool_call);

@@ -2,7 +2,7 @@
 
 use crate::message::{Message, MessageId, Position, Record};
 
-/// Whether to include the last message in the changes.
+/// Whether the changes include the last message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LastMessage {
     /// Include it.
@@ -12,7 +12,7 @@ pub enum LastMessage {
     Exclude,
 }
 
-/// The records that the log does not have yet, in the order of the list.
+/// Records that the log does not have yet, in the order of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changes(Vec<Record>);
 
@@ -26,7 +26,7 @@ impl Changes {
         &self.0
     }
 
-    /// Returns `true` if the log has everything.
+    /// Returns `true` if there are no records. The log may still lack a last message that was excluded.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -37,7 +37,9 @@ impl Changes {
     }
 }
 
-/// The revisions that were written or submitted, collected from their records.
+/// The ids and revisions of records that the log or its writer took.
+///
+/// [`Changes::receipt`] makes one for all records, and `collect` makes one from any records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Receipt(Vec<Line>);
 

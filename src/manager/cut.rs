@@ -36,8 +36,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
     ///
     /// The cuts are sorted, from the one that covers least to the one that covers most. The message before a cut is an
     /// answer that was heard at least in part, and the message after it is a user message or missing. So the caller's last,
-    /// unanswered message is never covered, nor is a tool call without its result. A turn starts at each window message in
-    /// which the caller says something. O(window).
+    /// unanswered message is never covered, nor is a tool call without its result. A turn starts at each window message
+    /// in which the caller says something. Takes time in proportion to the window.
     pub fn summarizing_by(
         &self,
         choose: impl FnOnce(&[&Message], &[(usize, usize)]) -> Option<usize>,

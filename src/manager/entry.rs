@@ -53,7 +53,7 @@ impl<'a, W: MessageWrapper> Entry<'a, W> {
         }
     }
 
-    /// Removes custom data and returns it.
+    /// Removes the custom data of this key and returns it, if any.
     pub fn remove_data(&mut self, key: &str) -> Option<Value> {
         self.message().metadata().aux().get(key)?;
         self.change(|message| message.metadata_mut().remove_aux(key)).flatten()
@@ -61,15 +61,15 @@ impl<'a, W: MessageWrapper> Entry<'a, W> {
 
     /// Sets a time of the whole message, in milliseconds since the Unix epoch, and returns the previous one.
     ///
-    /// Returns a [`MessageError`] if the time is in seconds.
+    /// Returns a [`MessageError`] if `at_ms` is probably in seconds: from 100 million to below 100 billion.
     pub fn set_timing(&mut self, timing: Timing, at_ms: i64) -> Result<Option<i64>, MessageError> {
         Ok(self.put_timing(timing, check_ms(at_ms)?))
     }
 
-    /// Sets a time of the last part, in milliseconds since the Unix epoch. The whole message keeps its first start and
-    /// gets this end.
+    /// Sets a time of the last part, in milliseconds since the Unix epoch. The whole message gets this time too, except
+    /// that a merged message keeps its first start.
     ///
-    /// Returns a [`MessageError`] if the time is in seconds.
+    /// Returns a [`MessageError`] if `at_ms` is probably in seconds: from 100 million to below 100 billion.
     pub fn set_part_timing(&mut self, timing: Timing, at_ms: i64) -> Result<(), MessageError> {
         self.put_part_timing(timing, check_ms(at_ms)?);
         Ok(())
@@ -114,7 +114,7 @@ impl<'a, W: MessageWrapper> Entry<'a, W> {
     /// Sets the part of an assistant message that the caller heard; `None` means all of it. A later report replaces an
     /// earlier one. The model and the summary get the heard part; the log keeps the whole text too.
     ///
-    /// Returns [`ManagerError::WrongRole`] if it is not an assistant message.
+    /// Returns [`ManagerError::WrongRole`] if this is not an assistant message.
     pub fn set_heard(&mut self, heard: impl Into<Option<Heard>>) -> Result<(), ManagerError> {
         let role = self.message().role();
         if role != Role::Assistant {

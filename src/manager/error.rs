@@ -2,7 +2,7 @@
 
 use crate::message::{MessageError, MessageId, Position, Role, ToolCallId};
 
-/// An error of a [`MessagesManager`](crate::MessagesManager) that refuses a change. The conversation stays as it was.
+/// The reason why a [`MessagesManager`](crate::MessagesManager) refused a change. The conversation stays as it was.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ManagerError {
@@ -37,17 +37,18 @@ pub enum ManagerError {
         /// The repeated id.
         id: MessageId,
     },
-    /// The messages that the summary was made from are summarised, changed, or not of this conversation.
+    /// The messages that the summary was made from are summarised already, have changed, or are of another
+    /// conversation.
     #[error(
         "the summary is stale: its messages are summarised already, have changed, or are of another conversation; drop \
          it and call `summarizing()` again"
     )]
     StaleSummary,
-    /// A conversation has at most 100 million messages and 10 thousand summaries, because its keys in a table have 8 and
-    /// 4 digits for them.
+    /// The conversation is full. It has at most 100 million messages and 10 thousand summaries, because the keys of its
+    /// records have 8 and 4 digits for their numbers.
     #[error("the conversation has no room for more than {max} {what}; start a new one")]
     Full {
-        /// The largest number.
+        /// The maximum number.
         max: u32,
         /// Messages or summaries.
         what: &'static str,
@@ -75,7 +76,7 @@ impl ManagerError {
     }
 }
 
-/// An error of a conversation that cannot be forked. The conversation stays as it was.
+/// The reason why a conversation cannot be forked. The conversation stays as it was.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ForkError {
@@ -112,7 +113,7 @@ pub enum ForkError {
     Contents(#[from] ManagerError),
 }
 
-/// An error of records that do not form a conversation.
+/// The reason why records do not form a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RestoreError {
@@ -125,9 +126,9 @@ pub enum RestoreError {
     /// Two messages have the same position.
     #[error("messages {first} and {second} both have number {}; they are of two calls, or two processes wrote one", position.seq())]
     Conflict {
-        /// One of them.
+        /// One of the messages.
         first: MessageId,
-        /// The other.
+        /// The other message.
         second: MessageId,
         /// Their position.
         position: Position,

@@ -5,15 +5,15 @@ use crate::message::{Contents, ForkedFrom, MessageId, MessageWrapper, Role, Text
 
 impl<W: MessageWrapper> MessagesManager<W> {
     /// Creates a conversation that shares all messages up to and including message `at`. `of` is the id of this
-    /// conversation.
+    /// conversation, which the fork records as its source.
     ///
-    /// No message is copied: both conversations share the messages before `at` until one of them changes them, and
-    /// neither sees later messages or edits of the other. Shared messages stay in memory as long as the fork does. A
+    /// The messages before `at` are not copied: both conversations share each of them until one conversation edits it.
+    /// Neither sees later messages or edits of the other. Shared messages stay in memory as long as the fork does. A
     /// summary is part of the fork if all messages that it covers are; otherwise they are in the fork's window again. A
     /// tool call whose result comes after `at` is open in the fork.
     ///
-    /// Message `at` is marked with its source ([`ForkedFrom`]) in the fork. So the records contain the
-    /// [lineage](Self::lineage), and nothing is merged into a message of the source. The mark replaces an older one on the
+    /// In the fork, message `at` is marked with the source ([`ForkedFrom`]). So the fork's records contain its
+    /// [lineage](Self::lineage), and no new message is merged into a shared one. The mark replaces an older one on the
     /// same message.
     ///
     /// A fork is a call of its own in the log: all of its records are new, including the shared ones. Messages that were
@@ -43,10 +43,11 @@ impl<W: MessageWrapper> MessagesManager<W> {
         self.fork_after(index, of.into()).ok_or(ForkError::Pruned { id: *at })
     }
 
-    /// Creates a [fork](Self::fork) in which a new message of the same role and with these contents replaces message
-    /// `id`, and nothing follows it. `of` is the id of this conversation.
+    /// Creates a [fork](Self::fork) that shares the messages before message `id` and ends with a new message in its
+    /// place.
     ///
-    /// If no message precedes it, the new message itself is marked with its source.
+    /// The new message has the same role and these contents. `of` is the id of this conversation. If message `id` is
+    /// the first one, nothing is shared, and the new message itself is marked with the source.
     ///
     /// Returns the errors of [`fork`](Self::fork), [`ForkError::NotEditable`] for a summary or a fake, and
     /// [`ForkError::Contents`] if [`add_message`](Self::add_message) refuses the contents.

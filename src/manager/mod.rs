@@ -118,7 +118,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         }
     }
 
-    /// Returns the message with this id for editing, or the message that it was merged into. Searches from the end.
+    /// Opens the message with this id for editing, or the message that it was merged into. Searches from the end.
     pub fn entry(&mut self, id: &MessageId) -> Option<Entry<'_, W>> {
         let index = self.find_part(id)?;
         Some(Entry::new(self, index))
@@ -153,7 +153,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// - Tool results come first in the user message after their call. A late result moves there; the message that it
     ///   leaves becomes `...` if it holds nothing else.
     /// - A result whose call is covered by a summary is left out, and its message becomes `...` if it holds nothing else.
-    ///   Summaries cover no open call, but a log may have lost the result that the summary was made with.
+    ///   This happens only if the log lost the result that the call had when it was summarised.
     /// - Neighbours of one role, such as user messages around an unheard answer, become one message marked
     ///   [`Attribute::Merged`]. A fake that is not needed is left out.
     ///
@@ -179,19 +179,20 @@ impl<W: MessageWrapper> MessagesManager<W> {
         self.list.range(self.window_start..self.list.end())
     }
 
-    /// Returns the newest summary.
+    /// Returns the newest summary, if any.
     pub fn last_summary(&self) -> Option<&W> {
         self.list.get(self.window_start.checked_sub(1)?)
     }
 
     /// Returns the records that the log does not have: new messages and changed ones, in the order of the list.
     ///
-    /// A record stays here until it is [acknowledged](Self::acknowledge).
+    /// `last` decides whether a last message that may still grow is included. A record stays here until it is
+    /// [acknowledged](Self::acknowledge) or [pruned](Self::prune).
     pub fn changes(&self, last: LastMessage) -> Changes {
         Changes::new(self.records_since(&self.logged, last).collect())
     }
 
-    /// Removes the revisions in the receipt from [`changes`](Self::changes). Messages that changed again stay.
+    /// Removes the revisions in the receipt from [`changes`](Self::changes). A message that changed again stays there.
     pub fn acknowledge(&mut self, receipt: Receipt) {
         let mut logged = std::mem::take(&mut self.logged);
         self.note(&mut logged, &receipt);
@@ -212,8 +213,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
         self.submitted = submitted;
     }
 
-    /// Returns every record that is not acknowledged to [`new_changes`](Self::new_changes), because its background writer
-    /// is gone.
+    /// Puts every unacknowledged record back into [`new_changes`](Self::new_changes), after the writer is gone.
     pub fn take_back(&mut self) {
         self.submitted = self.logged.clone();
     }

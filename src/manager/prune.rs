@@ -20,11 +20,12 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// user message, and the caller's last, unanswered message stays. The last summary and the messages after it stay
     /// too, so a conversation with a summary loses only messages that it covers.
     ///
-    /// Removed messages are in no view any more, neither in [`meta_messages`](Self::meta_messages) nor in
-    /// [`changes`](Self::changes) or [`records`](Self::records). Their receipts and summaries are still accepted, and the
-    /// ids of their tool calls stay used. [Forks](Self::fork) keep shared messages; this conversation then copies the
-    /// messages that are left, about 100 bytes each without texts. [Restore](Self::restore) the conversation from its log
-    /// to get all messages back.
+    /// Removed messages are not in [`meta_messages`](Self::meta_messages), [`changes`](Self::changes) or
+    /// [`records`](Self::records) any more; system messages are still in [`system_messages`](Self::system_messages).
+    /// Receipts for removed messages, and summaries that also cover later ones, are still accepted. The ids of removed
+    /// tool calls stay used. [Forks](Self::fork) keep shared messages; this conversation then copies the messages that
+    /// are left, about 100 bytes each without texts. [Restore](Self::restore) the conversation from its log to get all
+    /// messages back.
     pub fn prune(&mut self, keep: usize, which: Prune) -> usize {
         let (first, end) = (self.list.first(), self.list.end());
         let mut limit = end.saturating_sub(keep);

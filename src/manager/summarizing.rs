@@ -7,9 +7,10 @@ use crate::message::Message;
 
 /// A snapshot of the messages to summarise.
 ///
-/// Pass its text to a summariser, and the summary to [`add_summary`](crate::MessagesManager::add_summary). Use
-/// [`for_model`](Self::for_model) for a model, because nothing that a caller says can change the structure of that text.
-/// Use `to_string()` or [`format`](Self::format) for people, and for prompts of your own.
+/// Give its text to a summariser, and pass the summary with this snapshot to
+/// [`add_summary`](crate::MessagesManager::add_summary). [`for_model`](Self::for_model) writes the text for a model:
+/// nothing that a caller says can change its structure. `to_string()` and [`format`](Self::format) write it for people,
+/// and for prompts that need another format.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summarizing {
     previous: Option<Message>,

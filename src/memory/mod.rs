@@ -1,7 +1,7 @@
 //! The memory: the text in the prompt that replaces turns outside the window.
 //!
-//! Owns the summarisers, the history of tool calls, and the text of both. Never calls a model on its own initiative, and
-//! never changes a conversation.
+//! Owns the summarisers, the history of tool calls, and the text of the memory. Calls a model only when a summary is
+//! requested, and never changes a conversation.
 
 mod extractive;
 mod history;

@@ -1,11 +1,11 @@
-//! [`Decision`]: the step and the part of a service that made a message. [`ForkedFrom`]: the origin of a fork.
+//! [`Decision`]: the decision that made a message. [`ForkedFrom`]: the origin of a fork.
 
 use std::fmt;
 
 use crate::message::id::MessageId;
 use crate::message::text::Text;
 
-/// The number of a step. All messages of one decision share it.
+/// The number of a decision in a conversation. All messages of one decision have the same step.
 ///
 /// Steps do not order messages; [`Position`](crate::message::Position) does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,12 +60,14 @@ impl fmt::Display for RoleHint {
     }
 }
 
-/// The step and the part of a service that made a message. Messages of different decisions are not merged.
+/// The decision that made a message, in a service whose parts decide in steps.
+///
+/// Messages of different decisions are not merged.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Decision {
-    /// The step; all messages of one decision share it.
+    /// The number of the decision.
     pub step: Option<Step>,
-    /// The name of the part of the service that made the message.
+    /// The name of the part of the service that decided, such as `planner`.
     pub policy: Option<Text>,
     /// A hint for adapters to providers.
     pub role_hint: Option<RoleHint>,
@@ -84,7 +86,8 @@ impl fmt::Debug for Decision {
 
 /// The conversation from which a fork was made, and the last message that both share.
 ///
-/// The last shared message has it in its metadata. If no message is shared, the first message of the fork has it.
+/// In the fork, the last shared message has this mark in its metadata. If no message is shared, the first message has
+/// the mark.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ForkedFrom {
@@ -95,7 +98,9 @@ pub struct ForkedFrom {
 }
 
 impl ForkedFrom {
-    /// Creates the mark of a fork of `conversation` that shares its messages up to `after`, or none of them.
+    /// Creates the mark of a fork of the conversation with this id.
+    ///
+    /// The fork shares the messages up to and including `after`, or no message if `after` is `None`.
     pub fn new(conversation: impl Into<Text>, after: Option<MessageId>) -> Self {
         Self { conversation: conversation.into(), after }
     }

@@ -21,23 +21,23 @@ impl Draft {
         Self { role, contents: contents.into(), decision: Decision::default(), id: None, confidence: None }
     }
 
-    /// Sets the decision that made the message.
+    /// Sets the decision that made the message. Messages of different decisions are not merged.
     #[must_use]
     pub fn with_decision(mut self, decision: Decision) -> Self {
         self.decision = decision;
         self
     }
 
-    /// Sets the id of the message or merged part. The manager refuses an id that the conversation already contains.
+    /// Sets the id of the new message, or of the new part if the draft is merged into the last message.
     ///
-    /// Without an id, the manager makes one.
+    /// The manager refuses an id that the conversation already contains. Without an id, the manager makes one.
     #[must_use]
     pub fn with_id(mut self, id: MessageId) -> Self {
         self.id = Some(id);
         self
     }
 
-    /// Sets the confidence of the speech recognition.
+    /// Sets the confidence of the speech recognition in the words of the draft.
     #[must_use]
     pub fn with_confidence(mut self, confidence: Confidence) -> Self {
         self.confidence = Some(confidence);

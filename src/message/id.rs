@@ -29,6 +29,7 @@ impl From<MessageId> for u128 {
     }
 }
 
+/// Returns a [`MessageError`] if the text is not a ULID of 26 characters.
 impl FromStr for MessageId {
     type Err = MessageError;
 
@@ -79,7 +80,7 @@ impl Position {
     /// The maximum number of summaries in a conversation. A sort key has 4 digits for it.
     pub(crate) const MAX_SUMMARIES: u32 = 9_999;
 
-    /// The position of the message that was added as number `seq`, from 0.
+    /// Returns the position of message number `seq`. The first message of a conversation has number 0.
     #[inline]
     pub const fn message(seq: u32) -> Self {
         Self { seq, summary: None }
@@ -90,7 +91,7 @@ impl Position {
         Self { seq: after, summary: Some(number) }
     }
 
-    /// Returns the number of the message, or of the last message that a summary covers. The first message is 0.
+    /// Returns the number of the message, or of the last message that a summary covers. The first message has number 0.
     #[inline]
     pub const fn seq(self) -> u32 {
         self.seq

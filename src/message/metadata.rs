@@ -42,7 +42,7 @@ impl Metadata {
         Self { creation_ms, flags: 0, merges: 0, more: None }
     }
 
-    /// Returns the marks on the message. [`Attribute::Merged`] is repeated for each merge.
+    /// Returns the marks on the message. [`Attribute::Merged`] occurs once for each merge.
     pub fn attributes(&self) -> impl Iterator<Item = Attribute> + '_ {
         Attribute::ALL.into_iter().flat_map(|attribute| {
             let times = match attribute {
@@ -102,17 +102,17 @@ impl Metadata {
         self.more.as_ref()?.decision.as_deref()
     }
 
-    /// Returns the source of the fork if the conversation was forked from another one at this message.
+    /// Returns the source of the fork if this message marks the point at which the conversation was forked.
     pub fn forked_from(&self) -> Option<&ForkedFrom> {
         self.more.as_ref()?.forked_from.as_deref()
     }
 
-    /// Returns the record of the turn that added this message, if it was logged with it.
+    /// Returns the record of the turn that is logged with this message, if any.
     pub fn turn(&self) -> Option<&TurnRecord> {
         self.more.as_ref()?.turn.as_deref()
     }
 
-    /// Returns the custom data.
+    /// Returns the custom data, which [`Entry::set_data`](crate::Entry::set_data) sets.
     pub fn aux(&self) -> &Map {
         self.more.as_ref().map_or(Map::EMPTY, |more| &more.aux)
     }

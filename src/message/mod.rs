@@ -83,7 +83,7 @@ impl Message {
         self.position
     }
 
-    /// Returns the number of the revision, from 1. Each change of contents, metadata, times or heard text raises it.
+    /// Returns the revision, from 1. Each change of the contents, metadata, times or heard prefix raises the revision.
     #[inline]
     pub fn revision(&self) -> u32 {
         self.revision
@@ -107,13 +107,15 @@ impl Message {
         &self.metadata
     }
 
-    /// Returns the prefix that the caller heard, or `None` if the caller heard the whole message.
+    /// Returns the prefix that the caller heard, or `None` if the message counts as heard in full.
+    ///
+    /// A message counts as heard in full until something else is reported.
     #[inline]
     pub fn heard(&self) -> Option<Heard> {
         self.heard
     }
 
-    /// Returns the contents with the texts cut to the heard prefix.
+    /// Returns the contents with the texts cut to the heard prefix. Unheard texts are left out; other contents stay.
     #[inline]
     pub fn heard_contents(&self) -> Cow<'_, Contents> {
         match self.heard {
@@ -122,7 +124,7 @@ impl Message {
         }
     }
 
-    /// Returns whether the manager added the message to open a window. Nobody said it.
+    /// Returns whether the manager inserted the message so that the window starts with a user message. Nobody said it.
     #[inline]
     pub fn is_fake(&self) -> bool {
         self.metadata.has(Attribute::Fake)

@@ -6,26 +6,27 @@ use crate::message::{Contents, Message, MessageId, Metadata, Role};
 
 /// A [`Message`] that converts itself into the message type of a model provider.
 ///
-/// The manager is generic over it, so that the window can be passed to the provider's client as it is. `BedrockMessage`
-/// is the wrapper for Amazon Bedrock, [`PlainMessage`] needs no provider, and `examples/own_wrapper.rs` implements one.
+/// The manager is generic over this trait, so that [`to_raw`](crate::MessagesManager::to_raw) returns the window in the
+/// type that the provider's client takes. `BedrockMessage` is the wrapper for Amazon Bedrock. [`PlainMessage`] needs no
+/// provider. `examples/own_wrapper.rs` shows an implementation.
 pub trait MessageWrapper: Clone {
     /// The provider's message type.
     type Raw;
     /// The reason why a message cannot be converted into the provider's type.
     type Error: std::error::Error + Send + Sync + 'static;
 
-    /// Wraps a message. [`message`](Self::message) returns the same message.
+    /// Wraps a message. [`message`](Self::message) must return the same message.
     fn wrap(message: Message) -> Self;
 
     /// Returns the wrapped message.
     fn message(&self) -> &Message;
 
-    /// Returns the wrapped message for the manager to change.
+    /// Returns the wrapped message mutably. The manager edits it in this way.
     fn message_mut(&mut self) -> &mut Message;
 
     /// Converts the message with all its contents into the provider's type.
     ///
-    /// The messages of a window are already cut to the text that was heard.
+    /// The wrapper need not cut unheard text: the messages of a window hold only the heard prefix.
     fn to_raw(&self) -> Result<Self::Raw, Self::Error>;
 
     /// Returns the id of the message.

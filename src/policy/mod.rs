@@ -54,7 +54,8 @@ impl<T: Copy + Ord> Marks<T> {
     }
 }
 
-/// 1,000 to 4,000 tokens, 12 to 40 messages, 2 turns. This gives a summary about every 15 turns of a phone call.
+/// Marks of 1,000 and 4,000 tokens and of 12 and 40 messages, and 2 turns to keep. This gives a summary about every 15
+/// turns of a phone call.
 impl Default for Policy {
     fn default() -> Self {
         Self {
@@ -81,7 +82,7 @@ impl Policy {
         self
     }
 
-    /// Sets the number of last turns that always stay, whatever their size; 0 means 1.
+    /// Sets the number of last turns that always stay in the window, whatever their size; 0 means 1.
     #[must_use]
     pub fn with_keep_turns(mut self, keep_turns: usize) -> Self {
         self.keep_turns = keep_turns.max(1);
@@ -95,9 +96,9 @@ impl Policy {
     /// before it and the number of turns after it. `tokens` returns the tokens of a message, such as
     /// [`Tokens::estimate`].
     ///
-    /// Returns `None` if the window is below the high marks, or if a summary would save too little. The window that is
-    /// left after a chosen cut is not cut again. If the last turns alone exceed a high mark, a cut is chosen only when it
-    /// saves at least a quarter of the gap between the marks.
+    /// Returns `None` if the window is above no high mark, if no cut leaves the turns to keep, or if a summary would
+    /// save too little: less than a quarter of the gap between the marks. The rest of a window after a chosen cut is
+    /// not cut again before it grows.
     pub fn choose(
         &self,
         window: &[&Message],

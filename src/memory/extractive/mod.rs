@@ -23,8 +23,9 @@ const NOTHING: &str = "(nothing of note was said)";
 
 /// A summariser without a model: offline, deterministic, and faster than a millisecond for a usual call.
 ///
-/// It selects the clauses that hold facts, and writes one line per turn with its speaker. Outcomes of tool calls come
-/// first; then numbers, amounts, dates, ids and names; then wishes, promises and open questions:
+/// It selects the clauses that hold the most important facts: outcomes of tool calls; then numbers, amounts, dates, ids
+/// and names; then wishes, promises and open questions. It writes them in the order of the call, one line per turn with
+/// its speaker:
 ///
 /// ```text
 /// caller: "My user ID is mia_li_3668."

@@ -29,7 +29,8 @@ const PROMPT: &str = include_str!("summary_prompt.md");
 /// The instructions are in the system prompt. The conversation is one user message with the output of
 /// [`Summarizing::for_model`] between two tags, which no text in the call can close. The model gets no tools.
 ///
-/// If it fails, a conversation takes the summary of [`ExtractiveSummarizer`](crate::memory::ExtractiveSummarizer).
+/// If the model fails, a conversation uses the summary of
+/// [`ExtractiveSummarizer`](crate::memory::ExtractiveSummarizer) instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelSummarizer<M> {
     model: M,
@@ -45,7 +46,7 @@ const LEAST_BYTES: usize = 200;
 const BYTES_A_WORD: usize = 6;
 
 impl<M> ModelSummarizer<M> {
-    /// Creates a summariser with a limit of 3,000 bytes and a timeout of 20 s that writes in the language of the call.
+    /// Creates a summariser that writes up to 3,000 bytes in the language of the caller, with a timeout of 20 s.
     pub fn new(model: M) -> Self {
         Self { model, prompt: PROMPT.into(), language: None, max_bytes: 3_000, timeout: Duration::from_secs(20) }
     }
@@ -63,8 +64,8 @@ impl<M> ModelSummarizer<M> {
         Self { language: Some(language.into()), ..self }
     }
 
-    /// Sets the maximum length of the summary, in bytes; at least 200. The model is asked for fewer words than that. A
-    /// longer summary is cut after a sentence.
+    /// Sets the maximum length of the summary, in bytes; at least 200. The prompt asks for a number of words that
+    /// usually fits. A longer summary is cut, after a sentence or a word if possible.
     #[must_use]
     pub fn with_max_bytes(self, max_bytes: usize) -> Self {
         Self { max_bytes: max_bytes.max(LEAST_BYTES), ..self }

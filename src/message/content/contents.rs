@@ -12,7 +12,8 @@ use crate::message::value::entries_bytes;
 
 /// The contents of one message, in order.
 ///
-/// It converts from `&str`, `String`, any [`Content`], and arrays and `Vec`s of them.
+/// Converts from a string, a [`Text`], a [`Content`], [`Media`], a [`Document`], a [`ToolCall`] or a [`ToolResult`],
+/// and from arrays, slices and `Vec`s of one of these types.
 #[derive(Clone)]
 pub struct Contents(Repr);
 

@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 use crate::message::error::{MessageError, MessageErrorKind};
 use crate::message::text::Text;
 
-/// The id that pairs a tool call with its result: 1 to 64 of `[a-zA-Z0-9_-]`, as Bedrock's
+/// The id that pairs a tool call with its result: 1 to 64 characters of `[a-zA-Z0-9_-]`, as Bedrock's
 /// [`toolUseId`](https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Text")]
 pub struct ToolCallId(Text);
 
 impl ToolCallId {
-    /// Returns a [`MessageError`] if the text is not 1 to 64 of `[a-zA-Z0-9_-]`.
+    /// Returns a [`MessageError`] if the text is not 1 to 64 characters of `[a-zA-Z0-9_-]`.
     pub(crate) fn new(id: impl Into<Text>) -> Result<Self, MessageError> {
         identifier("tool call id", id.into()).map(Self)
     }
@@ -26,7 +26,7 @@ impl ToolCallId {
     }
 }
 
-/// Returns a [`MessageError`] if the text is not 1 to 64 of `[a-zA-Z0-9_-]`.
+/// Returns a [`MessageError`] if the text is not 1 to 64 characters of `[a-zA-Z0-9_-]`.
 impl TryFrom<Text> for ToolCallId {
     type Error = MessageError;
 
@@ -35,7 +35,7 @@ impl TryFrom<Text> for ToolCallId {
     }
 }
 
-/// Returns a [`MessageError`] if the text is not 1 to 64 of `[a-zA-Z0-9_-]`.
+/// Returns a [`MessageError`] if the text is not 1 to 64 characters of `[a-zA-Z0-9_-]`.
 impl FromStr for ToolCallId {
     type Err = MessageError;
 
@@ -56,14 +56,14 @@ impl fmt::Debug for ToolCallId {
     }
 }
 
-/// The name of a tool: 1 to 64 of `[a-zA-Z0-9_-]`, as Bedrock's
+/// The name of a tool: 1 to 64 characters of `[a-zA-Z0-9_-]`, as Bedrock's
 /// [`ToolSpecification`](https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Text")]
 pub struct ToolName(Text);
 
 impl ToolName {
-    /// Returns a [`MessageError`] if the text is not 1 to 64 of `[a-zA-Z0-9_-]`.
+    /// Returns a [`MessageError`] if the text is not 1 to 64 characters of `[a-zA-Z0-9_-]`.
     pub(crate) fn new(name: impl Into<Text>) -> Result<Self, MessageError> {
         identifier("tool name", name.into()).map(Self)
     }
@@ -74,7 +74,7 @@ impl ToolName {
     }
 }
 
-/// Returns a [`MessageError`] if the text is not 1 to 64 of `[a-zA-Z0-9_-]`.
+/// Returns a [`MessageError`] if the text is not 1 to 64 characters of `[a-zA-Z0-9_-]`.
 impl TryFrom<Text> for ToolName {
     type Error = MessageError;
 
@@ -83,7 +83,7 @@ impl TryFrom<Text> for ToolName {
     }
 }
 
-/// Returns a [`MessageError`] if the text is not 1 to 64 of `[a-zA-Z0-9_-]`.
+/// Returns a [`MessageError`] if the text is not 1 to 64 characters of `[a-zA-Z0-9_-]`.
 impl FromStr for ToolName {
     type Err = MessageError;
 

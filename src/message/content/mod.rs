@@ -57,7 +57,7 @@ impl Content {
         }
     }
 
-    /// Returns the result of a tool call if the content is one.
+    /// Returns the tool result if the content is one.
     #[inline]
     pub fn as_result(&self) -> Option<&ToolResult> {
         match self {

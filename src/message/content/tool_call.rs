@@ -25,8 +25,8 @@ pub struct ToolCall {
 impl ToolCall {
     /// Creates a call of tool `name`.
     ///
-    /// Returns a [`MessageError`] if the id or the name is not 1 to 64 of `[a-zA-Z0-9_-]`, or if the arguments do not fit
-    /// a [`Value`].
+    /// Returns a [`MessageError`] if the id or the name is not 1 to 64 characters of `[a-zA-Z0-9_-]`, or if the
+    /// arguments do not fit a [`Value`].
     pub fn new(id: impl Into<Text>, name: impl Into<Text>, arguments: impl IntoValue) -> Result<Self, MessageError> {
         Ok(Self::of(ToolCallId::new(id)?, ToolName::new(name)?, arguments.into_value()?))
     }
@@ -55,7 +55,9 @@ impl ToolCall {
         Self { arguments, ..self }
     }
 
-    /// Creates the result of this call: a text, a value, `serde_json::Value`, media, or a list of them.
+    /// Creates the result of this call after a success.
+    ///
+    /// `contents` is a text, a [`Value`], a `serde_json::Value`, media, a document, or a list of one of these types.
     ///
     /// ```
     /// # use verbale::ToolCall;
@@ -92,7 +94,7 @@ pub struct ToolResult {
 impl ToolResult {
     /// Creates the result of call `tool_call_id` of tool `name`.
     ///
-    /// [`ToolCall::success`] and [`ToolCall::failure`] copy both from the call.
+    /// [`ToolCall::success`] and [`ToolCall::failure`] copy the id and the name from the call.
     pub fn new(tool_call_id: ToolCallId, name: ToolName, outcome: Outcome) -> Self {
         Self { tool_call_id, name, outcome, unknown: None }
     }

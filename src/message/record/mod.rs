@@ -30,6 +30,7 @@ use crate::message::Message;
 /// - A message that was merged or has a confidence has `parts` in `metadata`, a list of
 ///   `{"id": "01JR…", "contents": 1, "creation": 1744815823058, "listenEnd": 1744815823050, "confidence": 0.93}`. There
 ///   `contents` is the number of contents of the part.
+/// - A message that is logged with a turn has `turn` in `metadata`, a [`TurnRecord`](crate::message::TurnRecord).
 /// - Keys, attributes, timings and types of contents that a newer version added are kept and written back. An unknown
 ///   `role` is an error.
 ///

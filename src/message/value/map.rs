@@ -20,7 +20,7 @@ pub struct Map {
 impl Map {
     pub(crate) const EMPTY: &Self = &Self { entries: Vec::new(), depth: 1 };
 
-    /// Returns a [`MessageError`] if the map nests more than 32 deep.
+    /// Creates a map. Returns a [`MessageError`] if it nests more than 32 deep.
     pub fn new(entries: BTreeMap<String, Value>) -> Result<Self, MessageError> {
         Self::data(entries).checked()
     }
@@ -46,7 +46,7 @@ impl Map {
         Ok(self)
     }
 
-    /// Returns the value of a key.
+    /// Returns the value of a key, if any.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.entries.get(self.find(key).ok()?).map(|(_, value)| value)
     }

@@ -12,11 +12,13 @@ use crate::message::error::{MessageError, MessageErrorKind};
 use crate::message::text::Text;
 
 impl Media {
-    /// Creates media from its bytes. Without a MIME type, or with `application/octet-stream`, it gets the type of the
-    /// bytes, if they have a known one.
+    /// Creates media from its bytes.
+    ///
+    /// If `mime_type` is `None` or `application/octet-stream`, the media gets the MIME type detected from the bytes, if
+    /// any. Most types are detected only with the feature `media`.
     ///
     /// Returns a [`MessageError`] if there are no bytes, if `mime_type` is not a MIME type or contradicts the bytes, or if
-    /// either is of another kind.
+    /// the given or the detected type is not of this kind.
     pub fn from_bytes(
         kind: MediaKind,
         bytes: impl Into<Arc<[u8]>>,
@@ -26,7 +28,8 @@ impl Media {
         Ok(Self { mime_type, ..Self::new(kind, source) })
     }
 
-    /// Creates media at a URL. A `data:` URL in base64 is decoded like [`from_bytes`](Self::from_bytes).
+    /// Creates media at a URL, which is not fetched. A `data:` URL in base64 is decoded and checked as by
+    /// [`from_bytes`](Self::from_bytes).
     ///
     /// Returns a [`MessageError`] if the text is not a URL with a scheme, or if the bytes of a `data:` URL are refused.
     pub fn from_url(kind: MediaKind, url: impl Into<Text>) -> Result<Self, MessageError> {
@@ -36,15 +39,18 @@ impl Media {
 
     /// Returns the MIME type for a provider, in lower case and without parameters.
     ///
-    /// The type of the bytes comes first, then the type that was set. Returns `None` if neither is known or fits the kind.
+    /// This is the type that was set. If it is missing, or contradicts the bytes or the kind, this is the type detected
+    /// from the bytes. Returns `None` if neither is known and of this kind.
     pub fn known_type(&self) -> Option<Text> {
         known(Some(self.kind), &self.source, self.mime_type.as_deref())
     }
 }
 
 impl Document {
-    /// Creates a document from its bytes, like [`Media::from_bytes`]. Plain text gets the type `text/plain`, because its
-    /// bytes do not distinguish Markdown or CSV.
+    /// Creates a document from its bytes, like [`Media::from_bytes`].
+    ///
+    /// Plain text without a given type gets the type `text/plain`, because its bytes do not distinguish Markdown or
+    /// CSV.
     ///
     /// Returns a [`MessageError`] for the same reasons, and for an image, audio or video.
     pub fn from_bytes(bytes: impl Into<Arc<[u8]>>, mime_type: Option<&str>) -> Result<Self, MessageError> {

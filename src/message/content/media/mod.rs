@@ -133,7 +133,7 @@ impl Media {
         self
     }
 
-    /// Sets a label for the prompt. It has no other meaning.
+    /// Sets a label that names the media in the prompt, such as `the receipt`.
     #[must_use]
     pub fn with_prompt_hint(mut self, hint: impl Into<Text>) -> Self {
         self.prompt_hint = Some(hint.into());
@@ -156,7 +156,10 @@ impl Media {
     }
 }
 
-/// A reference document. Its constructors check it as those of [`Media`] do.
+/// A reference document.
+///
+/// [`from_bytes`](Self::from_bytes) and [`from_url`](Self::from_url) check it as those of [`Media`] do.
+/// [`new`](Self::new) and [`with_mime_type`](Self::with_mime_type) check nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Document {
