@@ -34,7 +34,8 @@ impl CallEnd {
         Ok(Self { at_ms, reason, messages, summaries })
     }
 
-    /// Creates the end of the call in a manager. Pruned messages count. Errors are those of [`new`](Self::new).
+    /// Creates the end of a call with the counts of its manager. Pruned messages count, too. Errors are those of
+    /// [`new`](Self::new).
     pub fn of<W: MessageWrapper>(
         manager: &MessagesManager<W>,
         at_ms: i64,

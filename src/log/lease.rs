@@ -49,7 +49,7 @@ impl WriterLease {
         self.epoch
     }
 
-    /// When the records may be deleted, in seconds since the Unix epoch.
+    /// When the records may be deleted, in seconds since the Unix epoch; `None` if they do not expire.
     pub fn expires_at_s(&self) -> Option<i64> {
         self.expires_at_s
     }

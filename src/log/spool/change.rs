@@ -77,7 +77,7 @@ pub(crate) struct SpooledCall {
 pub struct DeadLetter {
     /// The call.
     pub call_id: CallId,
-    /// Why the log does not accept it.
+    /// Why the log does not accept the record.
     pub reason: Box<str>,
     /// The record.
     pub record: Record,

@@ -65,8 +65,9 @@ impl WriterSettings {
         self
     }
 
-    /// Sets the durability at which changes count as logged. By default that is [`Spooled`](Durability::Spooled) with a
-    /// spool and [`Stored`](Durability::Stored) without.
+    /// Sets the durability at which a change counts as logged, so that its manager no longer keeps the change as
+    /// pending. The default is [`Spooled`](Durability::Spooled) with a spool and [`Stored`](Durability::Stored)
+    /// without. Without a spool, `Spooled` means `Stored`.
     #[must_use]
     pub fn with_acknowledge_at(mut self, level: Durability) -> Self {
         self.acknowledge_at = Some(level);
@@ -90,7 +91,8 @@ impl WriterSettings {
         self
     }
 
-    /// Sets how many records of a call are written, one after the other, before it is another call's turn; 25 by default.
+    /// Sets how many records of a call are written, one after the other, before the writer goes on to another call; 25
+    /// by default.
     #[must_use]
     pub fn with_batch(mut self, batch: usize) -> Self {
         self.batch = batch;
@@ -104,7 +106,8 @@ impl WriterSettings {
         self
     }
 
-    /// Sets how long the log may take for one record; 5 s by default. After that the attempt has failed and is retried.
+    /// Sets how long the log may take for one request, such as the put of a record; 5 s by default. A request that
+    /// takes longer has failed and is retried.
     #[must_use]
     pub fn with_attempt_timeout(mut self, timeout: Duration) -> Self {
         self.attempt_timeout = timeout;
@@ -112,14 +115,15 @@ impl WriterSettings {
     }
 
     /// Sets the first and the longest wait after failed attempts; 50 ms and 10 s by default. The wait doubles with each
-    /// failure in a row. After failures that need an operator it grows to 30 s.
+    /// failure in a row. After failures that need an operator, the wait grows to 30 s. While a flush waits, it is at
+    /// most 1 s.
     #[must_use]
     pub fn with_backoff(mut self, first: Duration, longest: Duration) -> Self {
         (self.backoff, self.max_backoff) = (first, longest);
         self
     }
 
-    /// Sets the source of the jitter of waits.
+    /// Sets the source of the random part of the waits after failed attempts.
     #[must_use]
     pub fn with_randomness(mut self, randomness: Arc<dyn Randomness>) -> Self {
         self.randomness = randomness;

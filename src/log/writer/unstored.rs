@@ -17,7 +17,7 @@ pub struct Unstored {
     pub call_id: Option<CallId>,
     /// The part of the call.
     pub part: Part,
-    /// How far the part is on its way into the log.
+    /// How durable the part is so far.
     pub level: Durability,
     /// True if the part is a [dead letter](crate::log::DeadLetter) and is not retried.
     pub is_dead_letter: bool,
