@@ -15,7 +15,7 @@ pub struct CallEnd {
     pub at_ms: i64,
     /// Why the call ended, as the service calls it: `hangup`, `transfer`. Must not contain the words of a caller.
     pub reason: Arc<str>,
-    /// The number of messages, including fakes and system messages, without summaries.
+    /// The number of messages, including fake and system messages, without summaries.
     pub messages: u32,
     /// The number of summaries.
     pub summaries: u32,

@@ -4,9 +4,8 @@ use super::{CallHeader, CallId};
 
 /// The right to write a call: its id and the epoch of the writer.
 ///
-/// A call has one writer at a time. The first writer has epoch 1, and each
-/// [`resume_call`](super::CallLog::resume_call) returns the next epoch. From then on, writers with an older epoch are
-/// [fenced](super::LogErrorKind::Fenced).
+/// A call has one writer at a time. The first writer has epoch 1, and each [`resume_call`](super::CallLog::resume_call)
+/// returns a higher epoch. From then on, writers with an older epoch are [fenced](super::LogErrorKind::Fenced).
 ///
 /// ```
 /// use verbale::log::{CallHeader, CallId, WriterLease};

@@ -57,9 +57,9 @@ impl Redaction {
 
 /// Finds text that must not be stored. Closures are redactors, too.
 ///
-/// The writer's task calls a redactor with one text at a time. A slow redactor delays the log of all calls, and must
-/// not wait for another task. A redactor should return the same result for the same text, because a record that is
-/// written twice must be equal both times.
+/// The writer's task calls a redactor with one text at a time. A slow redactor delays the logging of all calls. A
+/// redactor must not wait for another task. A redactor should return the same result for the same text, because a
+/// record that is written twice must be equal both times.
 pub trait Redactor: Send + Sync {
     /// Returns the parts of `text` that must not be stored, in any order. Overlapping ranges are removed together and
     /// replaced by the replacement of the longest.

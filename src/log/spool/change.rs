@@ -71,13 +71,15 @@ pub(crate) struct SpooledCall {
     pub dead_letters: Vec<(RecordKey, u64)>,
 }
 
-/// A record that the log will never accept, kept with its reason.
+/// A record that will never be stored, kept with the reason: the log refuses it for good, or it cannot be redacted.
+///
+/// [`LogWriter::take_dead_letters`](crate::log::LogWriter::take_dead_letters) removes and returns the dead letters.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeadLetter {
     /// The call.
     pub call_id: CallId,
-    /// Why the log does not accept the record.
+    /// Why the record will never be stored.
     pub reason: Box<str>,
     /// The record.
     pub record: Record,

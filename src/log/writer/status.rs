@@ -11,7 +11,7 @@ use crate::log::{CallId, LogError};
 /// How durable a change is on its way into the log, from the least to the most durable level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Durability {
-    /// The writer has the change in memory.
+    /// The writer has the change in memory. The end of the process loses the change.
     Accepted,
     /// The [spool](crate::log::Spool) has the change. The change survives the end of the process, and with
     /// [`FileDurability::Disk`](crate::log::FileDurability::Disk) also the loss of the host.

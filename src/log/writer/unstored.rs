@@ -13,7 +13,7 @@ pub(super) const NO_ANSWER: &str =
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unstored {
-    /// The call; `None` if it is not known.
+    /// The call; `None` if the call is not known.
     pub call_id: Option<CallId>,
     /// The part of the call.
     pub part: Part,
@@ -25,7 +25,7 @@ pub struct Unstored {
     pub error: Option<Box<str>>,
 }
 
-/// A part of a call.
+/// A part of a call in the log: its header, a record, or its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Part {
