@@ -37,7 +37,7 @@ pub enum ContentError {
         /// The form that the record states.
         expected: &'static str,
     },
-    /// The content was not read, because it exceeds the limits of one [`resolve`](super::resolve).
+    /// The content was not read, because it exceeds the limits of one [`resolve`](super::resolve()).
     #[error("content {id} was not read because it exceeds the limits of `resolve`; pass fewer messages")]
     BeyondLimits {
         /// The content.

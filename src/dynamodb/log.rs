@@ -13,7 +13,8 @@ use crate::clock::{Clock, SystemClock};
 /// The most requests about one call, or one day, that run at a time.
 pub(super) const AT_ONCE: usize = 8;
 
-/// A [`CallLog`](crate::log::CallLog) in a DynamoDB table.
+/// A [`CallLog`](crate::log::CallLog) in a DynamoDB table. [`create_table`](super::create_table) creates the table for
+/// development.
 ///
 /// Clones share the client and the [cost](Self::cost). Methods never retry. Each can be repeated after any error and any
 /// cancellation, because a write succeeds if the table already holds its result. A dropped future does not undo its write,

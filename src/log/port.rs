@@ -26,11 +26,11 @@ pub type LogFuture<'a, T, E = LogError> = Pin<Box<dyn Future<Output = Result<T, 
 ///   stored, unless the error is [retryable](LogError::is_retryable): then its state is unknown.
 /// - **Erased calls stay erased.** After [`erase_call`](Self::erase_call), the call is neither read nor listed for the
 ///   life of the log, and late records and headers of it are refused ([`Erased`](super::LogErrorKind::Erased)). For a
-///   record that the log did not have when the call was erased, a backend may guarantee only that no read returns it and
-///   that erasing again removes it, and must document that. The log keeps only the ids of erased calls.
+///   record that the log did not have when the call was erased, a backend may guarantee only that no read returns it
+///   and that erasing again removes it, and must document that. The log keeps only the ids of erased calls.
 /// - **Expired calls are gone.** They are neither read nor listed. A held call does not expire.
-/// - **Dropping a future undoes nothing.** Its work may be done, still pending, or never done. Every method can be called
-///   again after an error or a drop.
+/// - **Dropping a future undoes nothing.** Its work may be done, still pending, or never done. Every method can be
+///   called again after an error or a drop.
 /// - **Every wait has a deadline.** A log does not retry; the caller does, because it knows how urgent the call is.
 /// - **Errors never contain the words of a caller.**
 ///

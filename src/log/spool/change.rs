@@ -29,7 +29,7 @@ pub(crate) enum SpoolChange {
         call_id: CallId,
         /// The record.
         key: RecordKey,
-        /// Why the log refuses it, without the words of a caller.
+        /// Why the log refuses the record, without the words of a caller.
         reason: Box<str>,
     },
     /// A dead letter is removed if it has this revision.
@@ -59,7 +59,7 @@ impl RecordKey {
 /// A call with pending work or dead letters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SpooledCall {
-    /// The lease of its writer.
+    /// The lease of the call's writer.
     pub lease: WriterLease,
     /// The header that has to be stored.
     pub opening: Option<CallHeader>,
@@ -67,7 +67,7 @@ pub(crate) struct SpooledCall {
     pub call_end: Option<CallEnd>,
     /// The records that have to be stored, by position, with their size in bytes of JSON.
     pub records: Vec<(RecordKey, u64)>,
-    /// The dead letters, likewise.
+    /// The dead letters, by position, with their size in bytes of JSON.
     pub dead_letters: Vec<(RecordKey, u64)>,
 }
 

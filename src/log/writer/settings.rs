@@ -54,11 +54,11 @@ impl WriterSettings {
 
     /// Sets the redactor.
     ///
-    /// The task [redacts](crate::log::redact) each record before it is spooled or stored; the conversation keeps its text.
-    /// A record that cannot be redacted is written nowhere: it becomes a
-    /// [dead letter](crate::log::DeadLetter::is_unredacted) in memory, and is lost with the process. Headers and call
-    /// ends contain no words of a caller and are not redacted. Records that an earlier process spooled without a redactor
-    /// are stored as they are.
+    /// The task [redacts](crate::log::redact) each record before it is spooled or stored; the conversation keeps its
+    /// text. A record that cannot be redacted is written nowhere: it becomes a [dead
+    /// letter](crate::log::DeadLetter::is_unredacted) in memory, and is lost with the process. Headers and call ends
+    /// contain no words of a caller and are not redacted. Records that an earlier process without a redactor spooled
+    /// are stored unredacted.
     #[must_use]
     pub fn with_redactor(mut self, redactor: Arc<dyn Redactor>) -> Self {
         self.redactor = Some(redactor);
@@ -76,8 +76,9 @@ impl WriterSettings {
 
     /// Sets how many bytes may wait in memory for one call and for all calls; 4 MiB and 256 MiB by default.
     ///
-    /// Changes that do not fit stay pending in the manager and are submitted again with the next turn. Dead letters in
-    /// memory count towards the second limit. With `usize::MAX` the writer accepts everything.
+    /// Changes that do not fit stay pending in the manager and are submitted again with the next turn. A record that is
+    /// larger than a limit is accepted when nothing else waits under that limit. Dead letters in memory count towards
+    /// the second limit. With `usize::MAX` the writer accepts everything.
     #[must_use]
     pub fn with_limits(mut self, max_call_bytes: usize, max_bytes: usize) -> Self {
         (self.max_call_bytes, self.max_bytes) = (max_call_bytes, max_bytes);
