@@ -58,7 +58,7 @@ struct Digit {
     value: u8,
     /// Whether the character before it is not a digit.
     is_start: bool,
-    /// Whether it is the first kept digit of a redacted number, and so follows a `*`.
+    /// Whether this is the first kept digit of a redacted number, which follows a `*`.
     is_rest: bool,
     is_masked: bool,
 }

@@ -21,7 +21,7 @@ pub(crate) enum SpoolChange {
     /// A record has to be stored. It replaces older revisions of its message, including a dead letter. It changes nothing
     /// if the spool has the same or a newer revision.
     Put(WriterLease, Record),
-    /// A record is stored. It is removed if it still has this revision.
+    /// A record is stored. The spool removes the record if it still has this revision.
     Stored(CallId, RecordKey),
     /// A record becomes a dead letter if it still has this revision.
     DeadLetter {

@@ -21,7 +21,7 @@ pub struct Unstored {
     pub level: Durability,
     /// True if the part is a [dead letter](crate::log::DeadLetter) and is not retried.
     pub is_dead_letter: bool,
-    /// Why the last attempt failed, if there was one.
+    /// Why the last attempt failed; `None` if none has failed, or if only the spool has the reason.
     pub error: Option<Box<str>>,
 }
 
