@@ -11,10 +11,11 @@ const KNOWN_PUTS: usize = 8_192;
 
 /// A store with a cache of the contents that were read last, and of the puts that succeeded last.
 ///
-/// A message is logged again at each of its revisions; with the cache, its contents are not. The content of an id never
-/// changes, so no cached content becomes stale. A release clears the owner's puts and all reads. A release through another
-/// `Cached` or another process does not clear this cache: it may return deleted contents until they are evicted, and does
-/// not put them again for that owner. Put for an owner, and release it, in one place at a time.
+/// Each revision of a message is logged again; the cache saves putting its contents again. The content of an id never
+/// changes, so no cached content becomes stale. A release clears the owner's puts and all reads from the cache. A
+/// release through another `Cached` or another process does not clear this cache: it may return deleted contents until
+/// they are evicted, and does not put them again for that owner. So put for an owner and release that owner through one
+/// `Cached` only.
 pub struct Cached<S> {
     store: S,
     cache: Mutex<Cache>,

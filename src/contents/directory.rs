@@ -24,15 +24,15 @@ const TRY_INTERVAL: Duration = Duration::from_millis(2);
 /// A store in a directory: each content is a file `<first 2 digits>/<next 2>/<64 digits>` with its bytes alone.
 ///
 /// A file is written to another folder, synced, and moved into place atomically. Any number of processes may share the
-/// directory. A lock on the file `lock` allows many puts or one release at a time, and is lost when its process is killed.
-/// The file system must support such locks for all processes that share it, as local file systems do.
+/// directory. A lock on the file `lock` allows many puts or one release at a time. The lock is freed when its process
+/// is killed. The file system must support such locks for all processes that share it, as local file systems do.
 ///
 /// A use of a content is an empty file at `uses/<digits of the content>/<digits of the owner's hash>`, and another at
 /// `owners/<digits of the owner's hash>/<digits of the content>`. A content without uses, written by an older version,
 /// stays until an owner puts and releases it. On systems with file modes, files have 0600 and directories 0700.
 ///
-/// The futures read, write and wait for the lock (up to 10 seconds) on the thread that polls them. Never poll one within
-/// the turn of a call.
+/// The futures read, write and wait for the lock (up to 10 seconds) on the thread that polls them. Never await one
+/// during a turn of a call, because the caller would wait.
 #[derive(Debug, Clone)]
 pub struct DirectoryStore {
     root: PathBuf,

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use super::ContentId;
 
-/// An error of a content or its store. Names the content and never shows its bytes.
+/// The error of a content or its store. The text names the content and never shows its bytes.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ContentError {
-    /// A text is not a content id, or a name not that of an owner.
+    /// A text is not a valid content id, or not a valid name of an owner.
     #[error("not {expected}")]
     Invalid {
         /// The form that the text must have.
@@ -37,7 +37,7 @@ pub enum ContentError {
         /// The form that the record states.
         expected: &'static str,
     },
-    /// The content exceeds the limits of one read.
+    /// The content was not read, because it exceeds the limits of one [`resolve`](super::resolve()).
     #[error("content {id} was not read because it exceeds the limits of `resolve`; pass fewer messages")]
     BeyondLimits {
         /// The content.

@@ -32,8 +32,8 @@ impl PartialEq for Problem {
 
 impl Eq for Problem {}
 
-/// Puts the contents back that records refer to, and returns the records in their order with the contents that could not
-/// be loaded. Reads each content once, one after the other.
+/// Puts the contents back that records refer to. Returns the records in their order, and the contents that could not be
+/// loaded. Reads each content once, one after the other.
 ///
 /// A content that is missing, corrupt or out of reach is one problem for each message that refers to it. The reference
 /// stays in the record, and everything else is restored.

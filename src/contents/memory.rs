@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{Blob, ContentFuture, ContentId, ContentStore, Owner};
 
-/// A store in memory without a limit, for tests and for tools that hold one call.
+/// A store in memory without a limit, for tests and for programs that hold one call.
 #[derive(Debug, Default)]
 pub struct MemoryStore(Mutex<HashMap<ContentId, Used>>);
 

@@ -1,8 +1,8 @@
 //! Large and binary contents, stored outside the log under the hash of their bytes.
 //!
 //! This module owns [`ContentStore`], the port to a store; a store in memory and one in a directory; the replacement of
-//! contents by references and back; and [`resolve`], which loads contents for a model. It never changes the conversation, nor
-//! the id, position, revision or metadata of a record.
+//! contents by references and back; and [`resolve`], which loads contents for a model. The module never changes the
+//! conversation, nor the id, position, revision or metadata of a record.
 //!
 //! A content is stored once and kept as long as an [`Owner`], which is a call, uses it. It is deleted when its last owner is
 //! [released](ContentStore::release). A store has no expiry: release the owners of expired calls.
@@ -18,9 +18,9 @@
 //! | message of a failed result | `"message": "..."` in `error`, with `"messageContent": {"contentId": …}` beside it |
 //! | text, JSON in a result | a document with `"standsFor": "text"` or `"json"` |
 //!
-//! A reader without this module can read such a record, pair its calls with their results, and write the references back.
-//! A `contentId` without a `size` belongs to the service and is kept; only [`resolve`] loads it for a model. Custom data and
-//! the additions of a newer writer are kept as they are.
+//! A reader without this module can read such a record, pair its tool calls with their results, and write the
+//! references back. A `contentId` without a `size` belongs to the service and is kept; only [`resolve`] loads it for a
+//! model. Custom data and the additions of a newer writer are kept as they are.
 //!
 //! If a message was heard in part, either all its texts are stored or none. Each reference then has
 //! `"heard": {"bytes": 700, "by": …}` for its text, in place of the message's `heard`. Such texts are restored together or not

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::ContentError;
 
-/// The name of an owner of contents, which is a call id. Any text of 1 to 1,000 bytes.
+/// The name of an owner of contents: any text of 1 to 1,000 bytes. A log uses the id of the call.
 ///
 /// `Display` and `Debug` escape control and invisible characters.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

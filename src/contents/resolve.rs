@@ -15,14 +15,16 @@ const MAX_BYTES: u64 = 96 << 20;
 
 /// Replaces the content ids `sha256:…` in messages with the bytes of the contents.
 ///
-/// Returns the messages in their order, and the contents that were not read, from the newest message to the oldest. Media
-/// and documents are replaced, also in the results of tools, and so are the contents that
+/// Returns the messages in their order, and a [`Problem`] for each content that was not read, from the newest message
+/// to the oldest. Media and documents are replaced, also in the results of tools, and so are the contents that
 /// [`Offloading`](crate::log::Offloading) took out of a record. Other ids belong to the service and stay.
 ///
-/// Reads up to 25 contents and 96 MiB. The newest messages are read first, because they matter most to the model. Each content is read once, one after the
-/// other. A content that is missing, corrupt, out of reach or beyond the limits keeps its id, which the model gets as text,
-/// and is one problem for each message that names it. A [`Cached`](super::Cached) store avoids the same reads in later
-/// turns.
+/// Reads up to 25 contents and 96 MiB. The newest messages are read first, because they matter most to the model. Each
+/// content is read once, one after the other.
+///
+/// A content that is missing, corrupt, out of reach or beyond the limits is one problem for each message that names it.
+/// Its id stays in the message, and the model gets the id as text. A [`Cached`](super::Cached) store avoids the same
+/// reads in later turns.
 ///
 /// ```
 /// use verbale::contents::{Blob, ContentStore, MemoryStore, Owner, resolve};

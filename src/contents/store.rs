@@ -19,7 +19,8 @@ pub type ContentFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, ContentErr
 /// - **Verification.** [`get`](Self::get) returns the bytes that were put, or an error that names the content. Use
 ///   [`Blob::verified`].
 /// - **Cancellation.** A future can be dropped at any time, and its effect may then be partial. Repeating the action
-///   completes it. In doubt a content stays: an unused content is harmless and goes when its owner is released again.
+///   completes it. In doubt a content stays: an unused content is harmless and is deleted when its owner is released
+///   again.
 /// - **Deadlines.** Every wait has a deadline. The store never retries; errors state whether a retry may help.
 ///
 /// A put for a released owner, such as a late retry, counts like any other put: the owner uses the content again. Release
@@ -28,14 +29,19 @@ pub type ContentFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, ContentErr
 /// A single content cannot be deleted, because the caller cannot know its other owners.
 pub trait ContentStore: Send + Sync {
     /// Stores a content, which `owner` uses from now on.
+    ///
+    /// Returns [`ContentError::Store`] if the store failed.
     fn put<'a>(&'a self, blob: &'a Blob, owner: &'a Owner) -> ContentFuture<'a, ()>;
 
     /// Returns the content, or `None` if the store does not have it.
     ///
-    /// Returns [`ContentError::Corrupt`] if the stored bytes are damaged.
+    /// Returns [`ContentError::Corrupt`] if the stored bytes are damaged, and [`ContentError::Store`] if the store
+    /// failed.
     fn get(&self, id: ContentId) -> ContentFuture<'_, Option<Blob>>;
 
     /// Ends all uses of an owner, and deletes the contents that no other owner uses. An unknown owner is no error.
+    ///
+    /// Returns [`ContentError::Store`] if the store failed. Release the owner again then.
     fn release<'a>(&'a self, owner: &'a Owner) -> ContentFuture<'a, ()>;
 }
 

@@ -24,7 +24,7 @@ const NAME_BYTES: std::ops::RangeInclusive<usize> = 1..=65_535;
 const JSON: &str = "$json";
 const MAP: &str = "$map";
 
-/// The reason why a record and its attributes do not convert. Never holds what was said.
+/// The reason why a record and its attributes do not convert. Never contains the words of a caller.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct AttributeError(Box<str>);

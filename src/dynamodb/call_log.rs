@@ -6,11 +6,15 @@ use crate::log::{
 };
 use crate::message::Record;
 
-/// Records of an erased call are refused. A message that had never arrived before may be stored after the mark of the call,
-/// where nobody reads it, until the call is erased again. An older writer of a resumed call is refused if it writes its
-/// records in the order of its list. A record that it writes out of order may be stored, but nobody reads it. The header
-/// shows which writer owns the call. A list may be a moment old. The client's timeouts bound every wait; see
-/// [`log_client`](super::log_client).
+/// The guarantees where [`CallLog`] leaves a choice:
+///
+/// - **Erased calls.** A late record that the table had when the call was erased is refused. A record that the table
+///   did not have may be stored. No read returns it, and erasing the call again removes it.
+/// - **Resumed calls.** Records that an older writer writes in the order of its list are refused. A record that it
+///   writes out of order may be stored, but no read returns it. The header has the epoch of the writer that owns the
+///   call.
+/// - **Lists.** A list may miss a change of the last moment.
+/// - **Deadlines.** The client's timeouts limit every wait; see [`log_client`](super::log_client).
 impl CallLog for DynamoLog {
     fn open_call<'a>(&'a self, header: &'a CallHeader) -> LogFuture<'a, Put> {
         Box::pin(async move { self.open(header).await.map_err(|error| at("opening", header.call_id(), error)) })

@@ -12,11 +12,12 @@ const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
 /// The time of one operation, including the loading of credentials.
 const OPERATION_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// Sets the timeouts of a log's client, and disables its retries: 900 ms to connect, 3 s per request, 4 s per operation.
+/// Sets the timeouts of a log's client to 900 ms to connect, 3 s per request and 4 s per operation, and disables its
+/// retries.
 ///
-/// By default the SDK waits for a response without a limit. It also tries three times, with a retry budget that all clients
-/// of a process share, so a throttled log would starve the live turns. The writer of the log retries instead, because
-/// each write of this module can be repeated safely. Build one client and clone it.
+/// By default the SDK waits for a response without a limit. It also tries each request three times, with a retry budget
+/// that all clients of a process share, so a throttled log would starve the live turns. The writer of the log retries
+/// instead, because each write of this module can be repeated safely. Build one client and clone it.
 ///
 /// ```
 /// use aws_sdk_dynamodb::config::Region;

@@ -8,9 +8,10 @@ use aws_sdk_dynamodb::types::ConsumedCapacity;
 
 /// The requests to DynamoDB and the capacity units that they used, including those of indexes.
 ///
-/// Subtract an earlier cost to get the cost in between. Units are those of
-/// [on-demand capacity](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html):
-/// one write unit for each KB written, one read unit for each 4 KB read consistently.
+/// Subtract an earlier cost to get the cost of the requests in between. Units are those of [on-demand
+/// capacity](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html): one write
+/// unit for each KB written, one read unit for each 4 KB read consistently, and half a read unit for each 4 KB of a
+/// list.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Cost {

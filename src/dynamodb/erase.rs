@@ -15,9 +15,9 @@ const BATCH: usize = 25;
 impl DynamoLog {
     /// Erases the header, messages, summaries and fences of a call.
     ///
-    /// First a mark replaces the header, and from then on the call is neither read nor listed. Then a mark of keys alone
-    /// replaces each item. Marks stay for good and have no expiry, so a late [`put`](Self::put) of an erased item is
-    /// refused, at the price of the write. A put needs no look at another item for this.
+    /// First a mark replaces the header, and from then on the call is neither read nor listed. Then a mark of keys
+    /// alone replaces each item. Marks stay for good and have no expiry, so a late [`put`](Self::put) of an erased item
+    /// is refused, at the price of the write. So a put need not read another item.
     ///
     /// A message that had never arrived when the call was erased finds no mark, so a late put of it is stored. It is never
     /// read, because the mark of the call precedes it, and another erase removes it. If that matters, erase the call again
@@ -25,8 +25,8 @@ impl DynamoLog {
     ///
     /// Needs `dynamodb:PutItem`, `dynamodb:Query` and `dynamodb:BatchWriteItem` on the table.
     ///
-    /// Returns an error if the call is [held](Self::hold), and erases nothing then. Also returns an error if DynamoDB left
-    /// items over. An erasure that failed can be repeated, and continues with the remaining items.
+    /// Returns an error if the call is [held](Self::hold), and erases nothing then. Also returns an error if DynamoDB
+    /// did not process all marks. An erasure that failed can be repeated, and continues with the remaining items.
     pub(super) async fn erase(&self, call_id: &CallId) -> Result<(), DynamoError> {
         self.mark(call_id).await?;
         let query = self

@@ -11,7 +11,8 @@ use crate::log::{LogError, Remedy};
 
 /// An error of a request, an item or the table.
 ///
-/// Its text names the call, the key or the table and the next step. Neither the text nor `Debug` shows what a caller said.
+/// The text names the call, the key or the table, and the next step. Neither the text nor `Debug` shows the words of a
+/// caller. If a request of a [`DynamoLog`](super::DynamoLog) fails, this error is the source of its [`LogError`].
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct DynamoError(Repr);
@@ -22,13 +23,14 @@ pub struct DynamoError(Repr);
 pub enum DynamoErrorKind {
     /// No usable response arrived: a timeout or a broken connection. The request may have succeeded.
     Unreachable,
-    /// DynamoDB throttled the request or failed, or the operation needs another run to finish.
+    /// DynamoDB throttled the request or failed, or the operation did not finish. Repeat it later.
     Busy,
     /// The table does not exist, or exists with other keys, index or time to live.
     Table,
     /// The credentials are wrong or expired, or do not allow the request.
     Denied,
-    /// The record exceeds the 400 KB of an item. Keep its large contents in a content store.
+    /// The record exceeds the 400 KB of an item. Keep its large contents in a content store; see
+    /// [`Offloading`](crate::log::Offloading).
     TooLarge,
     /// An item is not a valid record or header, or has an unknown schema version.
     Unreadable,
@@ -83,7 +85,8 @@ impl DynamoError {
         }
     }
 
-    /// Returns what may help: a retry, an operator, or nothing. Writing a record again is always safe.
+    /// Returns how a caller can react: by a retry, with an operator, or not at all. Writing a record again is always
+    /// safe.
     pub fn remedy(&self) -> Remedy {
         match &self.0 {
             Repr::Log(error) => error.remedy(),

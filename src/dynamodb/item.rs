@@ -13,7 +13,7 @@ use super::{DynamoError, names};
 use crate::log::{CallId, Remedy};
 use crate::message::{MessageId, Record};
 
-/// An item as the SDK takes and returns it. Its `Debug` prints what was said: do not log it.
+/// An item as the SDK takes and returns it. Its `Debug` prints the words of a caller, so do not log an item.
 pub type Item = HashMap<String, AttributeValue>;
 
 /// Returns the items that store records of a call, in the order of the records.
@@ -38,7 +38,7 @@ pub type Item = HashMap<String, AttributeValue>;
 /// # Ok(()) }
 /// ```
 ///
-/// No [`Record`] is known to cause an error.
+/// Returns an error if a record cannot be stored as an item. No such [`Record`] is known.
 pub fn to_items<'a>(call_id: &CallId, records: impl IntoIterator<Item = &'a Record>) -> Result<Vec<Item>, DynamoError> {
     records.into_iter().map(|record| to_item(call_id, record)).collect()
 }

@@ -13,7 +13,8 @@ use crate::clock::{Clock, SystemClock};
 /// The most requests about one call, or one day, that run at a time.
 pub(super) const AT_ONCE: usize = 8;
 
-/// A [`CallLog`](crate::log::CallLog) in a DynamoDB table.
+/// A [`CallLog`](crate::log::CallLog) in a DynamoDB table. [`create_table`](super::create_table) creates the table for
+/// development.
 ///
 /// Clones share the client and the [cost](Self::cost). Methods never retry. Each can be repeated after any error and any
 /// cancellation, because a write succeeds if the table already holds its result. A dropped future does not undo its write,
@@ -30,19 +31,19 @@ pub struct DynamoLog {
 }
 
 impl DynamoLog {
-    /// Creates a log in table `verbale`.
+    /// Creates a log in the table `verbale`.
     pub fn new(client: Client) -> Self {
         Self { db: TableClient::new(client), day_shards: NonZeroU8::MIN, clock: Arc::new(SystemClock) }
     }
 
-    /// Uses another table.
+    /// Sets the name of the table; `verbale` by default.
     #[must_use]
     pub fn with_table(mut self, name: impl Into<Arc<str>>) -> Self {
         self.db.table = name.into();
         self
     }
 
-    /// Spreads the index of a day's calls over several partitions. The default is one.
+    /// Sets the number of shards: partitions over which the index spreads the calls of a day. The default is one.
     ///
     /// A partition of the index takes [1,000 write units per
     /// second](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html). A call takes
@@ -54,15 +55,15 @@ impl DynamoLog {
     /// [Listing](crate::log::CallLog::list_calls) queries every shard, eight at a time. A query takes half a read unit for
     /// each 4 KB, which is about 15 headers.
     ///
-    /// All users of a table must use the same number. The number may grow at any time, because earlier calls are in the
-    /// first shards. If it shrinks, calls in the other shards are no longer listed.
+    /// All processes that use a table must set the same number. The number may grow at any time, because earlier calls
+    /// are in the first shards. If it shrinks, calls in the other shards are no longer listed.
     #[must_use]
     pub fn with_day_shards(mut self, shards: NonZeroU8) -> Self {
         self.day_shards = shards;
         self
     }
 
-    /// Uses another clock, which decides whether items have expired.
+    /// Sets the clock that decides which calls and records have expired.
     #[must_use]
     pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;

@@ -1,22 +1,22 @@
 //! The log in DynamoDB: records as items, the table, and [`DynamoLog`].
 //!
-//! This module owns the form of stored items ([`to_items`]) and one rule of writing: a record replaces only an older revision
-//! of the same message. Records that are written in any order, any number of times, therefore end in the same table. The
-//! module never retries, never queues, and knows nothing of managers or models.
+//! This module owns the form of stored items ([`to_items`]) and one rule of writing: a record replaces only an older
+//! revision of the same message. So the table ends up the same, in whatever order and however often records are
+//! written. The module never retries, never queues, and knows nothing of managers or models.
 //!
 //! | | `pk` | `sk` |
 //! | --- | --- | --- |
 //! | the header of a call | `CALL#<call id>` | `CALL` |
 //! | a message | `CALL#<call id>` | `MSG#<seq, 8 digits>` |
 //! | a summary | `CALL#<call id>` | `MSG#<seq of the last message it covers, 8 digits>#SUM#<number, 4 digits>` |
-//! | a fence of a resumed call | `CALL#<call id>` | that of the next message or summary |
+//! | a fence of a resumed call | `CALL#<call id>` | the key of the next message or summary |
 //! | the head of a content | `CONTENT#sha256:…` | `CONTENT` |
 //! | the chunks of a content | `CONTENT#sha256:…` | `CHUNK#<generation>#<number, 4 digits>` |
 //! | the users of a content | `CONTENT#sha256:…` | `USE#<call id>` |
 //! | the contents of a call | `OWNER#<call id>` | `CONTENT#sha256:…` |
 //!
-//! One query returns a call's list in its order. The other attributes are the keys of the record's JSON, `entity`, the
-//! schema version `v`, an optional `expires_at`, and in a resumed call `epoch`.
+//! One query returns a call's list in its order. The other attributes of a message or summary are the keys of the
+//! record's JSON, `entity`, the schema version `v`, an optional `expires_at`, and in a resumed call `epoch`.
 //!
 #![cfg_attr(feature = "embedded", doc = "```")]
 #![cfg_attr(not(feature = "embedded"), doc = "```ignore")]

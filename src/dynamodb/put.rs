@@ -9,8 +9,8 @@ use super::{DynamoError, DynamoLog, Item, from_item, item, names};
 use crate::log::{LogError, Put, Remedy, WriterLease};
 use crate::message::Record;
 
-/// The condition of a call's first writer. It makes records that are written in any order end in the same table. An item
-/// with an epoch belongs to a later writer, and an erased item has no id, so both are refused.
+/// The condition of a call's first writer. With it, the table ends up the same in whatever order records are written.
+/// An item with an epoch belongs to a later writer, and an erased item has no id, so both are refused.
 const CONDITION: &str =
     "attribute_not_exists(#pk) OR (attribute_not_exists(#epoch) AND #id = :id AND #revision < :revision)";
 

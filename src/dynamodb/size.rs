@@ -12,8 +12,8 @@ const MAX_ITEM_BYTES: usize = 400 * 1024;
 /// to existing items.
 pub(super) const MAX_RECORD_BYTES: usize = MAX_ITEM_BYTES - 40;
 
-/// Returns the size of an item in bytes: its names and values, as in
-/// [Item sizes and formats](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html).
+/// Returns the size of an item in bytes, as DynamoDB counts its names and values in [Item sizes and
+/// formats](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html).
 ///
 /// An item takes 400 KB at most, and a write takes one unit for each KB. DynamoDB documents the size of a number only
 /// approximately, so the result may be a byte or two too large for each number, never too small.

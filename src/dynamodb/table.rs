@@ -31,14 +31,17 @@ impl Default for Table {
 }
 
 impl Table {
-    /// Uses another name: 3 to 255 of `[a-zA-Z0-9_.-]`.
+    /// Sets the name, of 3 to 255 characters from `[a-zA-Z0-9_.-]`.
     #[must_use]
     pub fn with_name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// Returns the request that creates the table. The request is complete, so no error is known.
+    /// Returns the request that creates the table. A second request has to enable the time to live; [`create_table`]
+    /// sends both.
+    ///
+    /// Returns an error if the SDK misses a field of the request. No such case is known.
     pub fn definition(&self) -> Result<CreateTableInputBuilder, BuildError> {
         let index = GlobalSecondaryIndex::builder()
             .index_name(names::CALLS_BY_DAY)
@@ -69,11 +72,12 @@ fn key_schema([partition, sort]: [&str; 2]) -> Result<Vec<KeySchemaElement>, Bui
 
 /// Creates the table if it does not exist, waits up to a minute until it is active, and enables its time to live.
 ///
-/// Use this for development and tests. In production the table belongs to the infrastructure, with recovery and alarms.
+/// Use this for development and tests. In production, define the table with the rest of the infrastructure, with
+/// recovery and alarms.
 ///
 /// Returns an error of the kind [`Table`](DynamoErrorKind::Table) if a table of that name has other keys, no index or
-/// another time to live, and of the kind [`Busy`](DynamoErrorKind::Busy) if it is not active in time. Accepts a server that
-/// does not support a time to live.
+/// another time to live, and of the kind [`Busy`](DynamoErrorKind::Busy) if the table is not active in time. A server
+/// that does not support a time to live causes no error.
 pub async fn create_table(client: &Client, table: &Table) -> Result<(), DynamoError> {
     let mut found = describe(client, table).await?;
     if found.is_none() {

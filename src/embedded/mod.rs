@@ -33,7 +33,7 @@ use connector::EngineClient;
 #[derive(Clone)]
 pub struct EmbeddedDynamo(Database);
 
-/// The error of a database that cannot be opened. Names the path and the next step.
+/// The error of a database that cannot be opened. The text names the path and the next step.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot open the database {}: {advice}", path.display())]
 pub struct EmbeddedError {
@@ -45,12 +45,13 @@ pub struct EmbeddedError {
 const FILE: &str = "dynamodb.sqlite";
 
 impl EmbeddedDynamo {
-    /// Creates an empty database in memory. It is dropped with its last clone and client.
+    /// Creates an empty database in memory. The database is dropped with its last clone and client.
     pub fn in_memory() -> Result<Self, EmbeddedError> {
         Database::memory().map(Self).map_err(|error| refused(PathBuf::from(":memory:"), error))
     }
 
-    /// Opens the database in `directory`, and creates both if they do not exist. Acknowledged writes are on the disk.
+    /// Opens the database in `directory`, and creates both if they do not exist. Each write is on the disk when its
+    /// response arrives.
     ///
     /// Blocks for a few milliseconds, so call it at the start of async code. Returns an error if the directory cannot be
     /// created or used, or has another kind of file with the database's name.

@@ -15,7 +15,7 @@ pub struct CallEnd {
     pub at_ms: i64,
     /// Why the call ended, as the service calls it: `hangup`, `transfer`. Must not contain the words of a caller.
     pub reason: Arc<str>,
-    /// The number of messages, including fakes and system messages, without summaries.
+    /// The number of messages, including fake and system messages, without summaries.
     pub messages: u32,
     /// The number of summaries.
     pub summaries: u32,
@@ -34,7 +34,8 @@ impl CallEnd {
         Ok(Self { at_ms, reason, messages, summaries })
     }
 
-    /// Creates the end of the call in a manager. Pruned messages count. Errors are those of [`new`](Self::new).
+    /// Creates the end of a call with the counts of its manager. Pruned messages count, too. Errors are those of
+    /// [`new`](Self::new).
     pub fn of<W: MessageWrapper>(
         manager: &MessagesManager<W>,
         at_ms: i64,

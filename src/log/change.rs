@@ -4,13 +4,13 @@ use super::{CallEnd, CallHeader, WriterLease};
 use crate::contents::Problem;
 use crate::message::Record;
 
-/// A change of a call as a whole. Every change is idempotent: it can be retried after an error and made by two
-/// processes at once.
+/// A change of a call as a whole. Every change can be repeated after an error, and two processes may make it at once. A
+/// repeated [`Resume`](Self::Resume) raises the epoch once more; the other changes have no further effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallChange {
-    /// Another writer takes the call over. Its epoch goes up by one, its end is removed, and writers with an older epoch
-    /// are fenced.
+    /// Another writer takes the call over. The epoch of the call goes up by one, its end is removed, and writers with
+    /// an older epoch are fenced.
     Resume,
     /// The call has ended. The first end is kept until the call is resumed.
     Close {

@@ -1,4 +1,4 @@
-//! [`LogError`]: why the log, its writer or its spool did not do something.
+//! [`LogError`]: the error of a log, its writer or its spool.
 
 use std::error::Error;
 use std::fmt;
@@ -25,15 +25,16 @@ pub struct LogError {
 pub enum LogErrorKind {
     /// The call was erased. Drop everything that is still to be logged of it.
     Erased,
-    /// Another process has taken the call over. Stop logging it here.
+    /// Another process has taken the call over. Stop logging the call here.
     Fenced,
     /// The call is under a legal hold and was not erased.
     Held,
     /// The call was never opened, or it has expired.
     NotOpened,
-    /// The log holds another message, other contents or another header: two writers log this call.
+    /// The log holds another message at the same position, other contents at the same revision, or another header of
+    /// the call: two writers log it.
     Conflict,
-    /// A value is not a call id, tenant, reason, start, day or cursor.
+    /// A value is not a valid call id, tenant, reason of an end, start of a call, day or cursor.
     Invalid,
     /// Stored data cannot be read, or its records do not form a conversation.
     Damaged,
@@ -57,8 +58,10 @@ pub enum Remedy {
 }
 
 impl LogError {
-    /// Returns the error of a backend. `operation` names the call; neither it nor `source` may contain the words of a
-    /// caller.
+    /// Creates the error of a backend, for implementors of [`CallLog`](super::CallLog).
+    ///
+    /// `operation` says what was attempted on which call, such as `reading call CA1`. Neither `operation` nor `source`
+    /// may contain the words of a caller.
     pub fn backend(
         operation: impl fmt::Display,
         remedy: Remedy,

@@ -44,7 +44,7 @@ impl CallHeader {
     }
 
     /// Sets when the whole call expires, in seconds since the Unix epoch. From then on the log neither reads nor lists
-    /// it, and deletes it if it supports that.
+    /// the call, and deletes the call if the log supports that.
     #[must_use]
     pub fn with_expires_at(mut self, at_s: i64) -> Self {
         self.expires_at_s = Some(at_s);

@@ -4,9 +4,8 @@ use super::{CallHeader, CallId};
 
 /// The right to write a call: its id and the epoch of the writer.
 ///
-/// A call has one writer at a time. The first writer has epoch 1, and each
-/// [`resume_call`](super::CallLog::resume_call) returns the next epoch. From then on, writers with an older epoch are
-/// [fenced](super::LogErrorKind::Fenced).
+/// A call has one writer at a time. The first writer has epoch 1, and each [`resume_call`](super::CallLog::resume_call)
+/// returns a higher epoch. From then on, writers with an older epoch are [fenced](super::LogErrorKind::Fenced).
 ///
 /// ```
 /// use verbale::log::{CallHeader, CallId, WriterLease};
@@ -49,7 +48,7 @@ impl WriterLease {
         self.epoch
     }
 
-    /// When the records may be deleted, in seconds since the Unix epoch.
+    /// When the records may be deleted, in seconds since the Unix epoch; `None` if they do not expire.
     pub fn expires_at_s(&self) -> Option<i64> {
         self.expires_at_s
     }

@@ -25,12 +25,12 @@ pub struct CallQuery {
     pub tenant: Option<Tenant>,
     /// The maximum number of calls on a page; 0 counts as 1.
     pub limit: u16,
-    /// The [`next`](CallPage::next) cursor of the page before; `None` for the first page.
+    /// The [`next`](CallPage::next) cursor of the previous page; `None` for the first page.
     pub after: Option<Cursor>,
 }
 
 impl CallQuery {
-    /// Creates a query for the newest 100 calls of a day without a tenant.
+    /// Creates a query for the newest 100 calls without a tenant on a day.
     pub fn of_day(day: Day) -> Self {
         Self { day, tenant: None, limit: 100, after: None }
     }
@@ -65,8 +65,8 @@ pub struct CallPage {
 impl CallPage {
     /// Creates the page for `query`, for implementors of [`CallLog`](super::CallLog).
     ///
-    /// `calls` are the calls after the query's cursor, newest first. It contains at least one call more than the limit
-    /// if there are more.
+    /// `calls` are the calls after the query's cursor, newest first. If there are more calls than the limit, pass at
+    /// least one more than the limit, so that the page gets a cursor.
     pub fn of_first(mut calls: Vec<CallHeader>, query: &CallQuery) -> Self {
         let has_more = calls.len() > query.max_calls();
         calls.truncate(query.max_calls());
@@ -75,7 +75,7 @@ impl CallPage {
     }
 }
 
-/// The end of a page. Its text form is opaque and consists of letters, digits, `-` and `_`.
+/// The position between two pages of a list. Its text form is opaque and consists of letters, digits, `-` and `_`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cursor {
     started_ms: i64,

@@ -9,7 +9,7 @@ use super::{CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogFut
 use crate::clock::{Clock, SystemClock};
 use crate::message::Record;
 
-/// A log in memory, for tests and for services that keep nothing.
+/// A log in memory, for tests and for services that keep no log.
 ///
 /// A put takes O(log n) in a call of n messages; a list visits every call. Expired calls are neither read nor listed,
 /// but still take memory, and so do the ids of erased calls.

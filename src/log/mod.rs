@@ -1,9 +1,11 @@
-//! The log of calls: the port, the background writer, and logs that need only memory or a file system.
+//! The log of calls: its trait, the background writer, and logs in memory and in files.
 //!
-//! This module owns the contract ([`CallLog`]) and its types: call ids, headers, leases, days and pages. It also owns the
-//! background writer ([`LogWriter`]) with its [spool](Spool) and [redaction](redact()), a log in memory, a log in files,
-//! and a log that moves [large contents](Offloading) into a content store. It knows no database. Only the writer retries,
-//! queues and waits.
+//! This module owns the contract ([`CallLog`]) and its types: call ids, headers, leases, days and pages. It also owns
+//! the background writer ([`LogWriter`]) with its [spool](Spool) and [redaction](redact()), a log in memory, a log in
+//! files, and a log that moves [large contents](Offloading) into a content store. The module knows no database. Only
+//! the writer retries, queues and waits.
+//!
+//! A service logs its calls with a [`LogWriter`]. This example uses a log without a writer:
 //!
 //! ```
 //! use verbale::log::{CallHeader, CallId, CallLog, CallQuery, WriterLease, MemoryLog};

@@ -14,7 +14,7 @@ use crate::message::Record;
 /// A log that moves large contents into a content store.
 ///
 /// Large texts, system instructions and all binaries go to the store; small [references](crate::contents) take their
-/// place in the record. So records fit into the log's items, and calls share equal contents.
+/// place in the record. So records stay below the log's size limit, and calls share equal contents.
 ///
 /// ```
 /// # use verbale::contents::MemoryStore;
@@ -80,12 +80,12 @@ impl<L: CallLog, S: ContentStore> Offloading<L, S> {
         self
     }
 
-    /// The log with the small records.
+    /// The log that keeps the records.
     pub fn log(&self) -> &L {
         &self.log
     }
 
-    /// The store with the contents.
+    /// The store that keeps the large contents.
     pub fn store(&self) -> &S {
         &self.store
     }

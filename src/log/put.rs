@@ -1,12 +1,13 @@
 //! [`Put`]: the outcome of writing a record or header.
 
-/// The outcome of writing a record or header. In each case the log now holds that revision or a newer one.
+/// The outcome of writing a record or header. In each case the log now holds this record, a newer revision of it, or
+/// the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Put {
-    /// The log wrote it.
+    /// The log wrote the record or header.
     Written,
-    /// The log already held it: an earlier attempt had arrived.
+    /// The log already held the record or header: an earlier attempt had arrived.
     AlreadyThere,
-    /// The log holds a newer revision of the message, and keeps that.
+    /// The log holds a newer revision of the message and keeps it.
     NewerKept,
 }

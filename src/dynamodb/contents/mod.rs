@@ -28,10 +28,11 @@ const MAX_ROUNDS: u32 = 8;
 /// own (the *generation*), and the head that names the generation last. A head is deleted before its chunks. A content is
 /// therefore either complete or absent.
 ///
-/// A put first writes its use of the content, then looks for the content, and then counts itself in the existing head or
-/// writes a new head. A release first deletes the use, then looks at the head, then at other uses, and deletes the head
-/// only if no put counted itself in between. If a put and a release meet, either the release sees the use, or the put sees
-/// that it must write the content again. A use holds the id of its put, so a late release does not delete a newer use.
+/// A put first writes its use of the content, then looks for the content, and then adds one to the put count of the
+/// existing head or writes a new head. A release first deletes the use, then looks at the head, then at other uses, and
+/// deletes the head only if its put count has not changed in between. If a put and a release meet, either the release
+/// sees the use, or the put sees that it must write the content again. A use holds the id of its put, so a late release
+/// does not delete a newer use.
 ///
 /// If the future of a put is dropped while the put's own owner is released, an unused head or chunks may stay until another
 /// owner of the same content is released. Release an owner only after its last put. The expiry of a call does not reach its
@@ -48,12 +49,12 @@ const MAX_ROUNDS: u32 = 8;
 pub struct DynamoContents(TableClient);
 
 impl DynamoContents {
-    /// Creates a store in table `verbale`.
+    /// Creates a store in the table `verbale`.
     pub fn new(client: Client) -> Self {
         Self(TableClient::new(client))
     }
 
-    /// Uses another table.
+    /// Sets the name of the table; `verbale` by default.
     #[must_use]
     pub fn with_table(mut self, name: impl Into<Arc<str>>) -> Self {
         self.0.table = name.into();

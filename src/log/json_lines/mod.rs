@@ -18,7 +18,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::message::Record;
 use call_file::{CallFile, sync_directory};
 
-/// How durable an accepted change is in a log or spool in files.
+/// How durable a written change is, in a log or spool in files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum FileDurability {
     /// The change is in the operating system's cache. It survives the end of the process, but not the loss of the host.
@@ -30,15 +30,15 @@ pub enum FileDurability {
 
 /// A log in a directory: one file per call, one line per record.
 ///
-/// It suits development, services that keep their log on the host, and inspection with a pager and `jq`. Each file
-/// contains [records](Record) in their JSON form, and a line `{"call": …}` for the header each time it is set; the last
-/// header counts, and the newest revision of each message. Files are append-only. A line that a crash has torn is
+/// This log suits development, services that keep their log on the host, and inspection with a pager and `jq`. Each
+/// file contains [records](Record) in their JSON form, and a line `{"call": …}` for the header each time it is set; the
+/// last header and the newest revision of each message count. Files are append-only. A line that a crash has torn is
 /// ignored, and the next write cuts it off. Files are readable by their owner only (0600) where the system supports it.
 /// Any call id gives a safe file name: `CA1` is in `call-+c+a1.jsonl`.
 ///
-/// **It blocks.** The futures do their work in the first poll and need no async runtime. On a runtime, await them where
-/// blocking is allowed. A put reads the file of the call first, which takes about 1 ms for 1,000 records. A list reads
-/// every file.
+/// **This log blocks.** The futures do their work in the first poll and need no async runtime. On a runtime, await them
+/// where blocking is allowed. A put reads the file of the call first, which takes about 1 ms for 1,000 records. A list
+/// reads every file.
 ///
 /// Several processes may use one directory, on a file system with locks. A process that meets another one's write to the
 /// same call does not wait; it gets a [retryable](LogError::is_retryable) error.
@@ -67,7 +67,7 @@ impl JsonLines {
         }
     }
 
-    /// Sets how durable a put is; [`FileDurability::System`] by default.
+    /// Sets how durable a write is; [`FileDurability::System`] by default.
     #[must_use]
     pub fn with_durability(mut self, durability: FileDurability) -> Self {
         self.durability = durability;

@@ -13,9 +13,9 @@ const KEPT: usize = 4;
 
 /// A redactor for payment card numbers. Each digit except the last four becomes a `*`; separators stay.
 ///
-/// - A card number has 13 to 19 digits, not all equal, and passes the check of the
-///   [Luhn formula](https://en.wikipedia.org/wiki/Luhn_algorithm). It does not start with 0. It starts with 1 only if it
-///   has 15 digits, as those of airlines do; otherwise a tenth of all times in milliseconds would match.
+/// - A card number has 13 to 19 digits, not all equal, and passes the check of the [Luhn
+///   formula](https://en.wikipedia.org/wiki/Luhn_algorithm). It does not start with 0. It starts with 1 only if it has
+///   15 digits, as the cards of airlines do. Otherwise a tenth of all times in milliseconds would match.
 /// - Any number of white space, hyphens, dashes, dots and commas may separate the digits, because speech recognition
 ///   writes `4111, 1111.` Any other character ends the number, including letters and slashes.
 /// - A number starts and ends at a separator or at the end of the digits. A longer run of digits contains no number.
@@ -58,7 +58,7 @@ struct Digit {
     value: u8,
     /// Whether the character before it is not a digit.
     is_start: bool,
-    /// Whether it is the first kept digit of a redacted number, and so follows a `*`.
+    /// Whether this is the first kept digit of a redacted number, which follows a `*`.
     is_rest: bool,
     is_masked: bool,
 }

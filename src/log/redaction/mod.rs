@@ -46,10 +46,10 @@ pub struct Redaction {
 }
 
 impl Redaction {
-    /// Replaces `range` by `replacement`.
+    /// Creates a redaction that replaces `range` by `replacement`.
     ///
-    /// The range counts bytes and lies on boundaries of characters; an empty range changes nothing. A text without
-    /// visible characters after redaction becomes `***`.
+    /// The range counts the bytes of the text and starts and ends on boundaries of characters. An empty range changes
+    /// nothing. A text without visible characters after redaction becomes `***`.
     pub fn new(range: Range<usize>, replacement: impl Into<Text>) -> Self {
         Self { range, replacement: replacement.into() }
     }
@@ -57,13 +57,14 @@ impl Redaction {
 
 /// Finds text that must not be stored. Closures are redactors, too.
 ///
-/// A background task calls it with one text at a time. It may be slow, but must not wait for another task. It should
-/// return the same result for the same text, because a record that is written twice must be equal both times.
+/// The writer's task calls a redactor with one text at a time. A slow redactor delays the logging of all calls. A
+/// redactor must not wait for another task. A redactor should return the same result for the same text, because a
+/// record that is written twice must be equal both times.
 pub trait Redactor: Send + Sync {
     /// Returns the parts of `text` that must not be stored, in any order. Overlapping ranges are removed together and
     /// replaced by the replacement of the longest.
     ///
-    /// Returns an error if the text cannot be checked; the message is not stored then. The error becomes part of the
+    /// Returns an error if the text cannot be checked. The message is not stored then. The error becomes part of the
     /// log's errors and must not contain the text.
     fn find(&self, text: &str) -> Result<Vec<Redaction>, Box<dyn Error + Send + Sync>>;
 }
@@ -83,7 +84,7 @@ where
     }
 }
 
-/// A list of redactors. Each sees the original text; everything that any of them finds is removed.
+/// A list of redactors. Each sees the original text, and everything that any of them finds is removed.
 #[derive(Default)]
 pub struct Redactors(Vec<Box<dyn Redactor>>);
 

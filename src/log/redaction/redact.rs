@@ -12,20 +12,20 @@ use crate::message::{Content, Contents, Heard, MessageId, Record, Text};
 const SEPARATOR: &str = " ";
 
 /// Returns the record as it may be stored: the same message at the same position and revision, without the text that
-/// `redactor` finds. If it finds nothing, the result equals the record and shares its texts.
+/// `redactor` finds. If the redactor finds nothing, the result equals the record and shares its texts.
 ///
-/// - **The texts of a message** are passed joined by spaces, because one sentence often arrives in pieces. The heard part
-///   ends where it did, or before a replacement that it would end in.
+/// - **The texts of a message** are passed joined by spaces, because one sentence often arrives in pieces. The heard
+///   part ends after the same words as before. If it ended within a removed part, it ends before the replacement.
 /// - **Passed one by one** are titles, prompt hints, MIME types and URLs; bytes of documents and media that are text by
-///   their MIME type, or that have none and are UTF-8; arguments, results and errors of tools; custom data; and fields of
-///   newer writers. Of nested values, each string, each key and each number as its digits is passed; a number with a
-///   redaction becomes a string.
+///   their MIME type, or that have none and are UTF-8; arguments, results and errors of tools; custom data; and fields
+///   of newer writers. A nested value is passed in pieces: each key, each string, and each number as its digits. A
+///   number with a redaction becomes a string.
 /// - **Never passed** are ids of messages, tool calls and contents, and names of tools, because records refer to each
-///   other by them; roles, times and attributes; and other bytes. Contents that are already in a content store are out of
-///   reach: redact first.
+///   other by them; roles, times and attributes; and other bytes. Contents that are already in a content store are out
+///   of reach, so redact before contents are offloaded.
 ///
-/// Each message is redacted alone. A number that is spread over two messages, or written before it was complete, is
-/// stored in parts.
+/// Each message is redacted alone. A number that is spread over two messages is therefore not found. Neither is a
+/// number whose first part was written before the caller said the rest.
 ///
 /// Returns [`RedactionError`] if the redactor fails, panics, returns an invalid range or makes two keys of a map equal, or
 /// if the result is not a valid record. The record must not be stored then.

@@ -21,7 +21,7 @@ pub(crate) enum SpoolChange {
     /// A record has to be stored. It replaces older revisions of its message, including a dead letter. It changes nothing
     /// if the spool has the same or a newer revision.
     Put(WriterLease, Record),
-    /// A record is stored. It is removed if it still has this revision.
+    /// A record is stored. The spool removes the record if it still has this revision.
     Stored(CallId, RecordKey),
     /// A record becomes a dead letter if it still has this revision.
     DeadLetter {
@@ -29,7 +29,7 @@ pub(crate) enum SpoolChange {
         call_id: CallId,
         /// The record.
         key: RecordKey,
-        /// Why the log refuses it, without the words of a caller.
+        /// Why the log refuses the record, without the words of a caller.
         reason: Box<str>,
     },
     /// A dead letter is removed if it has this revision.
@@ -59,7 +59,7 @@ impl RecordKey {
 /// A call with pending work or dead letters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SpooledCall {
-    /// The lease of its writer.
+    /// The lease of the call's writer.
     pub lease: WriterLease,
     /// The header that has to be stored.
     pub opening: Option<CallHeader>,
@@ -67,17 +67,19 @@ pub(crate) struct SpooledCall {
     pub call_end: Option<CallEnd>,
     /// The records that have to be stored, by position, with their size in bytes of JSON.
     pub records: Vec<(RecordKey, u64)>,
-    /// The dead letters, likewise.
+    /// The dead letters, by position, with their size in bytes of JSON.
     pub dead_letters: Vec<(RecordKey, u64)>,
 }
 
-/// A record that the log will never accept, kept with its reason.
+/// A record that will never be stored, kept with the reason: the log refuses it for good, or it cannot be redacted.
+///
+/// [`LogWriter::take_dead_letters`](crate::log::LogWriter::take_dead_letters) removes and returns the dead letters.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeadLetter {
     /// The call.
     pub call_id: CallId,
-    /// Why the log does not accept it.
+    /// Why the record will never be stored.
     pub reason: Box<str>,
     /// The record.
     pub record: Record,

@@ -12,8 +12,8 @@ use super::home::{self, Home};
 
 /// A simulated disk for the [`Spool`](super::Spool) of tests and simulations.
 ///
-/// It outlives the spool; clones share the same memory. [`copy`](Self::copy) returns the state that a crash leaves, and
-/// [`fail_after`](Self::fail_after) crashes between any two writes or fills the disk.
+/// The memory outlives the spool, and its clones share it. [`copy`](Self::copy) returns the state that a crash leaves,
+/// and [`fail_after`](Self::fail_after) crashes between any two writes or fills the disk.
 #[derive(Clone, Default)]
 pub struct SpoolMemory(Arc<Mutex<Disk>>);
 
@@ -37,8 +37,8 @@ impl SpoolMemory {
         Self(Arc::new(Mutex::new(Disk { kept, ..Disk::default() })))
     }
 
-    /// Makes writes fail after `writes` more of them: the next one is done by half, and each later one fails as on a full
-    /// disk. `None` ends the failures.
+    /// Lets `writes` more writes succeed. The write after them fails when half of it is done, and every later one
+    /// fails, as on a full disk. `None` ends the failures.
     pub fn fail_after(&self, writes: Option<u64>) {
         let mut disk = self.disk();
         (disk.writes_left, disk.has_failed) = (writes, false);

@@ -32,14 +32,15 @@ use tables::Totals;
 
 /// A file on the host that keeps changes until the log has stored them.
 ///
-/// A change passes three levels of durability: *accepted*, in the memory of the writer; *spooled*, in this file;
-/// *stored*, in the log. A spooled change survives `kill -9`, and with
+/// A change passes three levels of [durability](super::Durability): *accepted*, in the memory of the writer; *spooled*,
+/// in this file; *stored*, in the log. A spooled change survives `kill -9`, and with
 /// [`FileDurability::Disk`](super::FileDurability::Disk) also the loss of the host. Commits are atomic. The spool keeps
 /// only the newest revision of each message.
 ///
-/// Only the owner can read the file, its lock file (`….lock`, both mode 0600) and a directory that the spool creates
-/// (0700). One process can open it at a time. With [`FileDurability::System`](super::FileDurability::System) the loss of
-/// the host may damage the file; a damaged file is [refused](super::LogErrorKind::Damaged), never read in part.
+/// Where the system supports it, only the owner can read the file and its lock file `….lock` (mode 0600), and a
+/// directory that the spool creates (0700). One process can open it at a time. With
+/// [`FileDurability::System`](super::FileDurability::System) the loss of the host may damage the file; a damaged file
+/// is [refused](super::LogErrorKind::Damaged), never read in part.
 ///
 /// Stored records are freed, and later records overwrite them; until then their bytes may remain in the file. A file
 /// without pending records is rewritten when it is opened. When a call is erased, the file is rewritten at once without

@@ -2,7 +2,7 @@
 
 use crate::log::FileDurability;
 
-/// The size of a [`Spool`](super::Spool) and the durability of its changes.
+/// The settings of a [`Spool`](super::Spool): its maximum size and the durability of its changes.
 ///
 /// ```
 /// use verbale::log::{FileDurability, SpoolSettings};

@@ -50,13 +50,13 @@ impl CallWriter {
 
     /// Submits every change since the last call of this method. First [acknowledges](Self::acknowledge) stored changes.
     ///
-    /// Never blocks. The cost depends on the new changes only, not on those that wait. `last` is as in
+    /// Never blocks. The cost depends on the new changes only, not on those that are already queued. `last` is as in
     /// [`changes`](MessagesManager::changes). Changes that exceed the limits stay pending in the manager.
     ///
     /// Returns [`Fenced`](LogErrorKind::Fenced) if another process has taken the call over,
-    /// [`Erased`](LogErrorKind::Erased) if the call was erased, and [`Stopped`](LogErrorKind::Stopped) if the writer was
-    /// stopped. All changes stay pending then; earlier changes that were not stored became
-    /// [dead letters](crate::log::DeadLetter), or were forgotten with the call.
+    /// [`Erased`](LogErrorKind::Erased) if the call was erased, and [`Stopped`](LogErrorKind::Stopped) if the writer
+    /// was stopped. The new changes stay pending then. Changes that were submitted earlier and not stored have become
+    /// [dead letters](crate::log::DeadLetter) if the call was taken over, and were dropped if it was erased.
     pub fn submit<W: MessageWrapper>(
         &self,
         manager: &mut MessagesManager<W>,
@@ -99,7 +99,8 @@ impl CallWriter {
         Ok(submitted)
     }
 
-    /// Marks the changes that the log has as logged in the manager. [`submit`](Self::submit) does this first.
+    /// Updates the manager: marks as logged the changes that reached the required
+    /// [durability](super::WriterSettings::with_acknowledge_at). [`submit`](Self::submit) does this first.
     pub fn acknowledge<W: MessageWrapper>(&self, manager: &mut MessagesManager<W>) {
         let receipt = std::mem::take(&mut *unpoisoned(&self.call.receipts));
         if !receipt.is_empty() {

@@ -80,8 +80,10 @@ use unstored::NO_ANSWER;
 
 /// A background writer that stores the changes of all calls in a process. Clones are handles of the same task.
 ///
-/// Each call gets a [`CallWriter`]. Changes wait in memory up to the [limits](WriterSettings::with_limits), or in the
-/// spool if there is one.
+/// Each call gets a [`CallWriter`], and one [`WriterTask`] writes for all of them: the records of a call in order, and
+/// several calls concurrently. The task retries failures, and acknowledges stored changes to the manager. Submitting
+/// changes never blocks. Changes wait in memory up to the [limits](WriterSettings::with_limits), or in the spool if
+/// there is one.
 #[derive(Clone)]
 pub struct LogWriter {
     log: Arc<dyn CallLog>,
@@ -93,7 +95,8 @@ pub struct LogWriter {
 impl LogWriter {
     /// Creates a writer into `log`, and the task that writes. Run the task once per process.
     ///
-    /// The task ends when all handles are dropped and everything is stored, or 10 s after the last handle was dropped.
+    /// The task ends when all handles (writers and call writers) are dropped and everything is stored, or 10 s after
+    /// the last handle was dropped.
     pub fn new(log: Arc<dyn CallLog>, settings: WriterSettings) -> (Self, WriterTask) {
         let (commands, inbox) = mpsc::unbounded_channel();
         let spool = settings.spool.clone();
@@ -118,10 +121,11 @@ impl LogWriter {
         Ok(call)
     }
 
-    /// Returns a handle for a call that is already open, or that should not be listed.
+    /// Returns a handle for a call without opening it, because the call is already open or should not be listed.
     ///
-    /// An earlier handle or process may have left gaps in the log. So the task reads the header before and after each
-    /// batch, to check that no other process has taken the call over. [Resuming](Self::resume) the call avoids that.
+    /// An earlier handle or process may have left records of the call unstored. So the task reads the header before and
+    /// after each batch, to check that no other process has taken the call over. [Resuming](Self::resume) the call
+    /// avoids these reads.
     ///
     /// A manager belongs to the handle that acknowledges its changes. Before you use another handle,
     /// [take back](MessagesManager::take_back) the submitted changes.
@@ -133,11 +137,11 @@ impl LogWriter {
         CallWriter::new(lease, gap, self.shared.clone(), self.commands.clone())
     }
 
-    /// Resumes a call that another process was writing, or this one before a restart. Stores the spooled records of the
-    /// call, takes it over in the log, and restores it.
+    /// Resumes a call that another process was writing, or this process before a restart. Stores the spooled records of
+    /// the call, takes it over in the log, and restores it.
     ///
-    /// Returns by the timeout. If contents cannot be loaded, the call is restored without them and the traces name them;
-    /// [`read_call`](CallLog::read_call) lists them, too.
+    /// Takes `timeout` at most. If contents cannot be loaded, the call is restored without them, and a `tracing` event
+    /// of level error names each; [`read_call`](CallLog::read_call) lists them, too.
     ///
     /// Returns the errors of [`resume_call`](CallLog::resume_call), a [retryable](LogError::is_retryable) error if spooled
     /// records could not be stored in time, and [`Damaged`](LogErrorKind::Damaged) if the records do not form a
@@ -184,7 +188,8 @@ impl LogWriter {
     /// Removes a call and everything it owns from the writer, the spool and the log; see
     /// [`erase_call`](CallLog::erase_call). From then on nothing of the call is accepted.
     ///
-    /// Returns the errors of `erase_call`; erase the call again.
+    /// Returns the errors of `erase_call`, and an error if the writer was stopped or its task does not reply within 5
+    /// minutes. Repeat a failed erasure.
     pub async fn erase(&self, call_id: &CallId) -> Result<(), LogError> {
         let failed = |remedy, source: Box<dyn std::error::Error + Send + Sync>| {
             Err(LogError::backend(format!("erasing call {call_id}"), remedy, source))
@@ -196,9 +201,12 @@ impl LogWriter {
         }
     }
 
-    /// Takes the dead letters out of memory and spool, up to 1,000 from the spool. Repeat it until there are none.
+    /// Removes and returns the dead letters: all of those in memory, and up to 1,000 of those in the spool. Repeat this
+    /// until it returns none.
     ///
-    /// Returns an error if the spool cannot be read; then it keeps its dead letters.
+    /// If the task has ended, dead letters stay in the spool, and the next call returns them again.
+    ///
+    /// Returns an error if the spool cannot be read. Then no dead letter is removed.
     pub async fn take_dead_letters(&self) -> Result<Vec<DeadLetter>, LogError> {
         let mut letters = match self.ask(|reply| Command::ReadDeadLetters { reply }).await {
             Reply::Received(letters) => letters,
@@ -227,8 +235,11 @@ impl LogWriter {
         self.shared.counters.status(self.shared.budget.taken())
     }
 
-    /// Flushes, then ends the task. Handles that still exist report [`Stopped`](LogErrorKind::Stopped). The returned parts
-    /// are not stored; they are still pending in their managers, and in the spool if they were spooled.
+    /// Flushes, then ends the task, and returns the parts that are not stored. Handles that still exist report
+    /// [`Stopped`](LogErrorKind::Stopped).
+    ///
+    /// A returned part is in the spool if it was [spooled](Durability::Spooled). A record that does not [count as
+    /// logged](WriterSettings::with_acknowledge_at) yet is still pending in its manager.
     pub async fn stop(&self, timeout: Duration) -> Vec<Unstored> {
         let unstored = self.flush(timeout).await;
         // The task may have ended already.

@@ -54,19 +54,20 @@ impl WriterSettings {
 
     /// Sets the redactor.
     ///
-    /// The task [redacts](crate::log::redact) each record before it is spooled or stored; the conversation keeps its text.
-    /// A record that cannot be redacted is written nowhere: it becomes a
-    /// [dead letter](crate::log::DeadLetter::is_unredacted) in memory, and is lost with the process. Headers and call
-    /// ends contain no words of a caller and are not redacted. Records that an earlier process spooled without a redactor
-    /// are stored as they are.
+    /// The task [redacts](crate::log::redact) each record before it is spooled or stored; the conversation keeps its
+    /// text. A record that cannot be redacted is written nowhere: it becomes a [dead
+    /// letter](crate::log::DeadLetter::is_unredacted) in memory, and is lost with the process. Headers and call ends
+    /// contain no words of a caller and are not redacted. Records that an earlier process without a redactor spooled
+    /// are stored unredacted.
     #[must_use]
     pub fn with_redactor(mut self, redactor: Arc<dyn Redactor>) -> Self {
         self.redactor = Some(redactor);
         self
     }
 
-    /// Sets the durability at which changes count as logged. By default that is [`Spooled`](Durability::Spooled) with a
-    /// spool and [`Stored`](Durability::Stored) without.
+    /// Sets the durability at which a change counts as logged, so that its manager no longer keeps the change as
+    /// pending. The default is [`Spooled`](Durability::Spooled) with a spool and [`Stored`](Durability::Stored)
+    /// without. Without a spool, `Spooled` means `Stored`.
     #[must_use]
     pub fn with_acknowledge_at(mut self, level: Durability) -> Self {
         self.acknowledge_at = Some(level);
@@ -75,8 +76,9 @@ impl WriterSettings {
 
     /// Sets how many bytes may wait in memory for one call and for all calls; 4 MiB and 256 MiB by default.
     ///
-    /// Changes that do not fit stay pending in the manager and are submitted again with the next turn. Dead letters in
-    /// memory count towards the second limit. With `usize::MAX` the writer accepts everything.
+    /// Changes that do not fit stay pending in the manager and are submitted again with the next turn. A record that is
+    /// larger than a limit is accepted when nothing else waits under that limit. Dead letters in memory count towards
+    /// the second limit. With `usize::MAX` the writer accepts everything.
     #[must_use]
     pub fn with_limits(mut self, max_call_bytes: usize, max_bytes: usize) -> Self {
         (self.max_call_bytes, self.max_bytes) = (max_call_bytes, max_bytes);
@@ -90,7 +92,8 @@ impl WriterSettings {
         self
     }
 
-    /// Sets how many records of a call are written, one after the other, before it is another call's turn; 25 by default.
+    /// Sets how many records of a call are written, one after the other, before the writer goes on to another call; 25
+    /// by default.
     #[must_use]
     pub fn with_batch(mut self, batch: usize) -> Self {
         self.batch = batch;
@@ -104,7 +107,8 @@ impl WriterSettings {
         self
     }
 
-    /// Sets how long the log may take for one record; 5 s by default. After that the attempt has failed and is retried.
+    /// Sets how long the log may take for one request, such as the put of a record; 5 s by default. A request that
+    /// takes longer has failed and is retried.
     #[must_use]
     pub fn with_attempt_timeout(mut self, timeout: Duration) -> Self {
         self.attempt_timeout = timeout;
@@ -112,14 +116,15 @@ impl WriterSettings {
     }
 
     /// Sets the first and the longest wait after failed attempts; 50 ms and 10 s by default. The wait doubles with each
-    /// failure in a row. After failures that need an operator it grows to 30 s.
+    /// failure in a row. After failures that need an operator, the wait grows to 30 s. While a flush waits, it is at
+    /// most 1 s.
     #[must_use]
     pub fn with_backoff(mut self, first: Duration, longest: Duration) -> Self {
         (self.backoff, self.max_backoff) = (first, longest);
         self
     }
 
-    /// Sets the source of the jitter of waits.
+    /// Sets the source of the random part of the waits after failed attempts.
     #[must_use]
     pub fn with_randomness(mut self, randomness: Arc<dyn Randomness>) -> Self {
         self.randomness = randomness;

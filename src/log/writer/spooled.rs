@@ -25,7 +25,8 @@ impl WriterTask {
             self.shared.release(&call, bytes);
             self.shared.count(|status| status.queued -= 1);
         } else {
-            // A newer revision arrived during the commit. The spooled one counts again until that replaces it.
+            // A newer revision arrived during the commit. The spooled revision counts again until the newer one
+            // replaces it.
             self.shared.count(|status| status.replaced -= 1);
             number = self.add_part();
         }

@@ -66,7 +66,7 @@ impl Spooling {
         self.retry_at
     }
 
-    /// Returns true if new records go to the spool. They bypass it between a failure and the retry.
+    /// Returns true if new records go to the spool. Between a failed commit and its retry, they bypass the spool.
     pub fn accepts_records(&self) -> bool {
         self.retry_at.is_none()
     }

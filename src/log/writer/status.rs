@@ -8,18 +8,22 @@ use tokio::time::Instant;
 
 use crate::log::{CallId, LogError};
 
-/// How far a change is on its way into the log.
+/// How durable a change is on its way into the log, from the least to the most durable level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Durability {
-    /// The writer has the change in memory.
+    /// The writer has the change in memory. The end of the process loses the change.
     Accepted,
-    /// The [spool](crate::log::Spool) has the change. It survives the process, and the host if the spool is set to that.
+    /// The [spool](crate::log::Spool) has the change. The change survives the end of the process, and with
+    /// [`FileDurability::Disk`](crate::log::FileDurability::Disk) also the loss of the host.
     Spooled,
     /// The log has the change.
     Stored,
 }
 
 /// The counters of a [`LogWriter`](super::LogWriter), and the errors that block it.
+///
+/// `queued`, `spooled`, `dead_letters`, `bytes`, `lag` and `trouble` are current; the other fields count since the
+/// writer was created.
 ///
 /// While the writer is idle, `accepted + recovered` equals the sum of `stored`, `replaced`, `queued`, `spooled`,
 /// `dead_letters`, `taken` and `erased`. Otherwise the sums may differ by the records that are being submitted.
@@ -30,7 +34,7 @@ pub struct Status {
     pub accepted: u64,
     /// Records that were found in the spool at the start.
     pub recovered: u64,
-    /// Records that the log holds.
+    /// Records that the writer stored in the log.
     pub stored: u64,
     /// Records that were submitted twice, or replaced by a newer revision while they waited.
     pub replaced: u64,
@@ -38,7 +42,7 @@ pub struct Status {
     pub queued: u64,
     /// Records that wait in the spool.
     pub spooled: u64,
-    /// Records that are [dead letters](crate::log::DeadLetter).
+    /// Records that are now [dead letters](crate::log::DeadLetter).
     pub dead_letters: u64,
     /// Dead letters that were taken.
     pub taken: u64,
@@ -52,7 +56,7 @@ pub struct Status {
     pub unspooled: u64,
     /// Bytes that wait in memory.
     pub bytes: usize,
-    /// How long the oldest waiting record has been waiting.
+    /// How long the oldest part that is not stored has been waiting; zero if nothing waits.
     pub lag: Duration,
     /// Errors that need an operator: the newest one of each blocked call, and of the spool. The writer retries by itself.
     pub trouble: Vec<LogError>,

@@ -79,7 +79,7 @@ impl WriterTask {
     }
 
     /// Writes until all handles are dropped and everything is stored, or until the writer is stopped. After the last
-    /// handle is dropped it runs for 10 s at most.
+    /// handle is dropped, the task runs for 10 s at most.
     pub async fn run(mut self) {
         let (mut commands, mut is_open, mut end) = (Vec::with_capacity(COMMANDS_PER_TURN), true, None);
         loop {

@@ -13,19 +13,19 @@ pub(super) const NO_ANSWER: &str =
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unstored {
-    /// The call; `None` if it is not known.
+    /// The call; `None` if the call is not known.
     pub call_id: Option<CallId>,
     /// The part of the call.
     pub part: Part,
-    /// How far the part is on its way into the log.
+    /// How durable the part is so far.
     pub level: Durability,
     /// True if the part is a [dead letter](crate::log::DeadLetter) and is not retried.
     pub is_dead_letter: bool,
-    /// Why the last attempt failed, if there was one.
+    /// Why the last attempt failed; `None` if none has failed, or if only the spool has the reason.
     pub error: Option<Box<str>>,
 }
 
-/// A part of a call.
+/// A part of a call in the log: its header, a record, or its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Part {
