@@ -63,13 +63,13 @@
 //! | event | situation | effect |
 //! | --- | --- | --- |
 //! | `caller_started_speaking` | a reply is running or a speech is open | barge-in |
-//! | | before the first token of a reply | barge-in; no message is added |
+//! | | before the first words of a reply | barge-in; no message is added |
 //! | | while tools run | barge-in; the tools continue, and the next request has their results |
 //! | | nothing is running or open | the start time is kept for the caller's words |
 //! | | again, before the caller's words | ignored: repeated |
-//! | | after the caller's words, with a time before their end | ignored: repeated; it belongs to these words |
+//! | | after the caller's words, with a time before their end | ignored: repeated; the report belongs to these words |
 //! | `caller_said` | after `caller_started_speaking` | the words are added, with their times |
-//! | | without it, while a reply is running or a speech is open | barge-in, then the words are added |
+//! | | without that event, while a reply is running or a speech is open | barge-in, then the words are added |
 //! | | again, before a reply | merged with the words before |
 //! | | the same words with the same end | ignored: repeated |
 //! | | blank | ignored: blank; the start time is dropped |

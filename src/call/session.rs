@@ -67,7 +67,7 @@ impl CallSession {
         self.event(|ear, core| ear.caller_started_speaking(at_ms, core))
     }
 
-    /// Reports the caller's words. A blank text means that the caller only seemed to speak.
+    /// Reports the caller's words. A blank text reports that the caller only seemed to speak.
     ///
     /// Returns [`ManagerError`] if a time is in seconds instead of milliseconds, or if the conversation already has 100
     /// million messages.

@@ -19,8 +19,8 @@ use crate::model::Tool;
 ///
 /// Each method returns a new value and leaves this one as it is. Clones share their contents. A prompt changes the
 /// conversation only when it is [applied](Self::apply), and then completely or, with an error, not at all. One prompt
-/// can start many questions, and it can be applied again; instructions that the conversation already has are not
-/// repeated. A prompt is also a template for other conversations: see [`apply_to`](Self::apply_to).
+/// can be the beginning of many others. A prompt can be applied again; instructions that the conversation already has
+/// are not repeated. A prompt is also a template for other conversations: see [`apply_to`](Self::apply_to).
 ///
 /// Texts are trimmed. A blank message is an error when the prompt is applied. Consecutive messages of one role become
 /// one message of the conversation.
@@ -63,8 +63,8 @@ enum Delta {
 }
 
 impl Prompt {
-    /// Creates an empty prompt for a new conversation with a unique id. Prompts that grow from it are for that
-    /// conversation too.
+    /// Creates an empty prompt for a new conversation with a unique id. Prompts that are made from this prompt are for
+    /// the same conversation.
     pub fn new(models: Models) -> Self {
         Self::to(Conversation::unnamed(Config::new(models)))
     }
@@ -87,7 +87,7 @@ impl Prompt {
         self.message(Role::Assistant, text.into(), Speech::Spoken)
     }
 
-    /// Adds background for the model, as a user message.
+    /// Adds background for the model, which nobody said, as a user message.
     #[must_use]
     pub fn context(&self, contents: impl Into<Contents>) -> Self {
         self.message(Role::User, contents, Speech::Unspoken)

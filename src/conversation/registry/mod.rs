@@ -41,8 +41,8 @@ use crate::manager::{MessagesManager, Prune};
 /// ```
 ///
 /// **Locks.** The registry is locked only to look up an id. Each conversation has its own lock, held while it is
-/// [changed](Conversation::change) or read. A query locks one conversation after the other, and waits for one that is
-/// being changed without holding another lock.
+/// [changed](Conversation::change) or read. A query locks one conversation after the other. While it waits for a
+/// conversation that is being changed, it holds no other lock.
 ///
 /// **Limits.** A conversation over its limit is pruned at the end of each change, through any handle, and when a log
 /// [acknowledges](crate::MessagesManager::acknowledge) messages. The oldest messages leave memory and the model's

@@ -33,13 +33,13 @@ use crate::message::{ResultContent, ToolCall, ToolCallError, ToolName, ToolResul
 /// the result.
 ///
 /// A handler runs in its own task, in parallel to the other tool calls of an answer. It runs to its end or its deadline,
-/// even if the caller interrupts or the run is dropped. A call without a result of its tool gets an error result of one
-/// of these types:
+/// even if the caller interrupts or the run is dropped. If the tool gives no result, the model gets an error result of
+/// one of these types:
 ///
 /// | type | cause | retryable |
 /// | --- | --- | --- |
 /// | `ToolFailed`, or the [error's own](ToolError::with_type) | the handler returned an error | as the error states |
-/// | `InvalidArguments` | the arguments do not fit the type of a [`new`](Self::new) tool; the handler did not run | yes |
+/// | `InvalidArguments` | the arguments do not fit the typed handler of [`new`](Self::new), which did not run | yes |
 /// | `NotRun` | no such tool, an answer that was cut off, or too many rounds of tool calls | no |
 /// | `OutcomeUnknown` | a panic, a missed deadline, or a result that cannot be written as JSON | no |
 /// | `OutcomeUnknown` | the phone call ended, was taken over, or was forked before the tool had a result | no |
