@@ -45,7 +45,8 @@ impl CallBuilder {
         Self { conversation, config, system, settings: CallSettings::default(), observer, log, clock }
     }
 
-    /// Sets the instructions for the model. They become a system message, unless the conversation already has the same one.
+    /// Sets the instructions for the model. They become a system message, unless they are blank or the conversation
+    /// already has the same one.
     pub fn system(mut self, prompt: impl Into<Text>) -> Self {
         self.system = Some(prompt.into()).filter(|prompt| !is_blank(prompt));
         self
@@ -91,7 +92,10 @@ impl CallBuilder {
         self
     }
 
-    /// Sets the sources of time and ids for a new conversation.
+    /// Sets the sources of time and ids for the new conversation of [`open`](Self::open).
+    ///
+    /// [`resume`](Self::resume) ignores them, because a manager has its own, and so does a builder
+    /// [of](CallSession::of) a conversation.
     pub fn clock(mut self, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
         self.clock = Some((clock, ids));
         self
@@ -109,7 +113,8 @@ impl CallBuilder {
         self.resume(manager)
     }
 
-    /// Continues a restored call. Open tool calls get an error result, because their outcome is unknown.
+    /// Opens the call with the messages of a restored one. Open tool calls get an error result, because their outcome
+    /// is unknown.
     ///
     /// A builder [of](CallSession::of) a conversation already has its messages and ignores `manager`.
     ///

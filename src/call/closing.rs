@@ -17,22 +17,24 @@ use crate::turn::{CallEvent, since};
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Closed {
-    /// The changes that were not stored within the timeout. It is empty in the normal case. The log's writer keeps retrying.
+    /// The changes that were not stored within the timeout; usually there are none. The log's writer keeps retrying
+    /// them.
     pub unstored: Vec<Unstored>,
-    /// Why the log's writer refused changes, if it did. The conversation still has them.
+    /// Why the log's writer refused changes, if it refused any. The conversation still has them.
     pub not_accepted: Option<LogError>,
-    /// The call's turns, tools, summaries and tokens.
+    /// The metrics of the conversation so far: turns, tools, summaries and tokens.
     pub totals: CallMetrics,
 }
 
 impl CallSession {
     /// Closes the call and waits until the log has stored everything.
     ///
-    /// `reason` is the service's word for the cause, such as `hangup`. A running reply is stopped. Running tools get half of
-    /// `timeout`; then their outcome is logged as unknown. A second call of this method waits again and changes nothing. The
-    /// conversation remains available for prompts and queries.
+    /// `reason` is the service's word for the cause, such as `hangup`. A running reply is stopped. Tools that run in
+    /// this process get half of `timeout`, external tools get no time; then the outcome of each open tool call is
+    /// logged as unknown. Closing the call again only waits for the log again. The conversation remains available for
+    /// prompts and queries.
     ///
-    /// Returns [`LogError`] if a call header cannot hold `reason`. Nothing is closed then.
+    /// Returns [`LogError`] if a call header cannot hold `reason`. The call stays open then.
     pub async fn close(&self, reason: impl Into<Arc<str>>, timeout: Duration) -> Result<Closed, LogError> {
         let deadline = from_now(timeout);
         let reason = reason.into();

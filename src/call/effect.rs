@@ -30,9 +30,10 @@ pub enum Ignored {
     Repeated,
     /// The transcript is blank.
     Blank,
-    /// The call has no such speech, or had it too long ago.
+    /// The call has no such speech, or the speech is older than the last 64.
     UnknownSpeech,
-    /// The reply of this speech is running. The report takes effect if no more text follows; else report the end again.
+    /// The reply of this speech is running. The report takes effect if no more text follows. Otherwise report the end
+    /// again, after the last word.
     StillGenerated,
     /// An earlier report about this speech is final or more exact.
     Superseded,

@@ -18,7 +18,8 @@ pub enum SessionError {
     /// A reply is running.
     #[error("a reply is running; read it to its end, or drop it to stop it")]
     InProgress,
-    /// The last message is the assistant's.
+    /// There is [nothing to answer](crate::MessagesManager::is_answerable), for example after a greeting or an answer
+    /// that was heard to its end.
     #[error("there is nothing to answer; to speak first, use `say`")]
     NothingToAnswer,
     /// The conversation refused the message.

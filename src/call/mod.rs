@@ -1,4 +1,4 @@
-//! A live phone call: the service reports speech events, and the session returns what to speak.
+//! A live phone call: the service reports speech events, and the session returns the text to speak.
 //!
 //! [`CallSession`] owns the turns of a call. It asks the model, runs tools, stops on a barge-in, records what the caller
 //! heard, summarizes in the background, and submits each change to the log. It never touches audio: the service recognizes
@@ -57,25 +57,26 @@
 //! - A *speech is open* from `reply` or [`say`](CallSession::say) until its playback is finished or interrupted.
 //! - A *barge-in* stops the running reply, also at the provider, and keeps its text so far. It interrupts every open speech.
 //!   The session estimates what the caller heard until the player reports it. The reader of the reply gets nothing more.
-//! - After [`close`](CallSession::close) the session ignores all events. It accepts results of tools until `close` returns.
+//! - After [`close`](CallSession::close) begins, the session ignores all events, except results of tools. It accepts
+//!   these only while `close` waits for running tools.
 //!
 //! | event | situation | effect |
 //! | --- | --- | --- |
 //! | `caller_started_speaking` | a reply is running or a speech is open | barge-in |
-//! | | before the first token of a reply | barge-in; no message is added |
+//! | | before the first words of a reply | barge-in; no message is added |
 //! | | while tools run | barge-in; the tools continue, and the next request has their results |
 //! | | nothing is running or open | the start time is kept for the caller's words |
 //! | | again, before the caller's words | ignored: repeated |
-//! | | after the caller's words, with a time before their end | ignored: repeated; it belongs to these words |
+//! | | after the caller's words, with a time before their end | ignored: repeated; the report belongs to these words |
 //! | `caller_said` | after `caller_started_speaking` | the words are added, with their times |
-//! | | without it, while a reply is running or a speech is open | barge-in, then the words are added |
+//! | | without that event, while a reply is running or a speech is open | barge-in, then the words are added |
 //! | | again, before a reply | merged with the words before |
 //! | | the same words with the same end | ignored: repeated |
 //! | | blank | ignored: blank; the start time is dropped |
 //! | | below the minimum confidence | added; the next reply asks the caller to repeat, without the model |
-//! | `reply` | the last message is the caller's or a tool's result; a later `say` does not answer it | asks the model |
+//! | `reply` | there is [something to answer](CallSession::is_answerable); a `say` is no answer | asks the model |
 //! | | a reply is running | error: in progress |
-//! | | the last message is the assistant's | error: nothing to answer |
+//! | | otherwise, for example after a greeting or an answer that was heard to its end | error: nothing to answer |
 //! | the [`Reply`] is dropped | before its end | stops the model; the text so far stays |
 //! | `say` | a reply is running | error: in progress |
 //! | | otherwise | the sentence is added; its speech is open |
@@ -83,8 +84,8 @@
 //! | | again | ignored: repeated |
 //! | `playback_finished` | the speech is open | all of it was heard; tool outcomes that it mentions count as reported |
 //! | | its reply is running | ignored: still generated; it takes effect if no more text follows, else report the end again |
-//! | | the speech was interrupted by a report, or before this time | ignored: superseded; players that drop audio report its end |
-//! | | the speech was interrupted after this time | all of it was heard |
+//! | | after `playback_interrupted` or the barge-in | ignored: superseded; players that drop audio report its end |
+//! | | `at_ms` is not after the barge-in | all of it was heard |
 //! | | again | ignored: repeated |
 //! | `playback_interrupted` | its reply is running | barge-in, then the report is applied |
 //! | | the speech is open, or was heard by estimate | the report replaces the estimate |
@@ -93,19 +94,19 @@
 //! | | an unknown speech, or one older than the last 64 | ignored: unknown speech |
 //! | `tool_result` | the reply waits for it | added; the model is asked again after the last result |
 //! | | after a barge-in | added; the next request has it, and its outcome counts as not yet reported |
-//! | | while another reply is running | the same; the running reply does not include it |
+//! | | while another reply is running | the same; the request that is already sent does not have it |
 //! | | again, or after the deadline of the tool | ignored: second result |
 //! | | for another tool, or an unknown call | ignored |
 //! | `close` | at any time | stops the reply, interrupts open speeches, gives tools half of the timeout, logs everything |
 //! | | again | waits for the log again |
-//! | the session is dropped | without `close` | the same without waiting, and a warning |
+//! | the session is dropped | without `close` | as `close`, but does not wait; logs a warning |
 //!
 //! [`telephony`] maps the events of Twilio, LiveKit and Amazon Connect to these.
 //!
 //! # Durability
 //!
-//! An unfinished answer is in memory alone. It goes to the log when the model stops or is stopped. The caller's words and
-//! the results of tools go to the log at once.
+//! An unfinished answer is only in memory. It goes to the log when the model stops or is stopped. The caller's words
+//! and the results of tools go to the log at once.
 
 mod builder;
 mod closing;

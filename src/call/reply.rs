@@ -21,8 +21,8 @@ use crate::turn::SpeechId;
 /// The words to be spoken, as the model generates them. Read [events](Self::next) or [sentences](Self::next_sentence).
 ///
 /// The session generates the reply in the background, however slowly it is read. After a barge-in the reply ends with
-/// [`Interrupted`](ReplyEnd::Interrupted), even if there were more words to read. Dropping it before its end stops the model;
-/// the words so far stay in the conversation.
+/// [`Interrupted`](ReplyEnd::Interrupted), even if there were more words to read. Dropping the reply before its end
+/// stops the model; the words so far stay in the conversation.
 pub struct Reply {
     speech: SpeechId,
     events: mpsc::UnboundedReceiver<ReplyEvent>,
@@ -41,8 +41,8 @@ pub struct Reply {
 pub enum ReplyEvent {
     /// The next piece of the text, as the model sent it.
     Text(Text),
-    /// The model called a tool. The service runs an external one and reports its result with
-    /// [`tool_result`](super::CallSession::tool_result).
+    /// The model called a tool. The service runs an external tool and reports the result with
+    /// [`tool_result`](super::CallSession::tool_result); the session runs any other.
     ToolCalled(ToolCall),
     /// The reply ended. This is the last event.
     Ended(ReplyEnd),
@@ -52,11 +52,12 @@ pub enum ReplyEvent {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ReplyEnd {
-    /// The model stopped.
+    /// The model stopped. The reason may be a limit that cut the answer off, such as [`StopReason::MaxTokens`].
     Complete(StopReason),
     /// The caller interrupted, or the call was closed.
     Interrupted,
-    /// The turn failed. The reply ends with the apology.
+    /// The turn failed, and the reply ends with the apology. The failure is `None` if the cause is not a failed
+    /// request, but for example a blank answer.
     Apologised(Option<Failure>),
     /// The caller was not understood and is asked to repeat.
     AskedToRepeat,
@@ -94,8 +95,8 @@ impl Reply {
 
     /// Returns the next sentence for a speech synthesis, or `None` after the last one. Cancel-safe.
     ///
-    /// Calls of external tools are in
-    /// [`open_tool_calls`](crate::conversation::Conversation::open_tool_calls).
+    /// A sentence includes the white space after it. This method skips calls of external tools; find them with
+    /// [`open_tool_calls`](crate::conversation::Conversation::open_tool_calls), or read [events](Self::next) instead.
     pub async fn next_sentence(&mut self) -> Option<String> {
         poll_fn(|context| self.poll_sentence(context)).await
     }

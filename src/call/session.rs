@@ -26,7 +26,8 @@ use crate::turn::{CallEvent, Core, Host, SpeechId, TurnEnd, drive};
 /// One live call: a [`Conversation`] with a telephone. The [module](super) lists the effect of each event.
 ///
 /// All methods but [`close`](Self::close) return at once and may be called from any task; share the session in an `Arc`. A
-/// session that is dropped without `close` logs a warning and submits its changes to the log.
+/// session that is dropped without `close` logs a warning and submits its changes to the log. Each `at_ms` is the time
+/// of the event, in milliseconds since the Unix epoch.
 pub struct CallSession {
     pub(super) conversation: Conversation,
     pub(super) settings: Arc<CallSettings>,
@@ -56,7 +57,7 @@ impl CallSession {
         &self.conversation
     }
 
-    /// Returns the time of the call, in milliseconds since the Unix epoch.
+    /// Returns the current time of the call's clock, in milliseconds since the Unix epoch.
     pub fn now_ms(&self) -> i64 {
         self.conversation.now_ms()
     }
@@ -66,9 +67,10 @@ impl CallSession {
         self.event(|ear, core| ear.caller_started_speaking(at_ms, core))
     }
 
-    /// Reports the caller's words. A blank text means that the caller only seemed to speak.
+    /// Reports the caller's words. A blank text reports that the caller only seemed to speak.
     ///
-    /// Returns [`ManagerError`] if a time is not in milliseconds since the epoch, or at 100 million messages.
+    /// Returns [`ManagerError`] if a time is in seconds instead of milliseconds, or if the conversation already has 100
+    /// million messages.
     pub fn caller_said(&self, utterance: impl Into<Utterance>) -> Result<Effect, ManagerError> {
         let utterance = utterance.into();
         let said = self.live(|ear, core| ear.caller_said(utterance, core));
@@ -77,8 +79,8 @@ impl CallSession {
 
     /// Starts the answer to the caller's words and returns it as a stream.
     ///
-    /// Returns [`SessionError::InProgress`] while a reply is running, [`SessionError::NothingToAnswer`] if the last message
-    /// is the assistant's, and [`SessionError::Closed`] in a closed call.
+    /// Returns [`SessionError::InProgress`] while a reply is running, [`SessionError::NothingToAnswer`] if there is
+    /// [nothing to answer](crate::MessagesManager::is_answerable), and [`SessionError::Closed`] in a closed call.
     pub fn reply(&self) -> Result<Reply, SessionError> {
         let begun = self.live(|ear, core| {
             check_silent(ear, core)?;
@@ -172,6 +174,8 @@ impl CallSession {
     }
 
     /// Reports the result of an [external tool](crate::model::Tool::external).
+    ///
+    /// Returns [`Ignored::ToolResult`] if the call is unknown, has a result, or is a call of another tool.
     pub fn tool_result(&self, result: ToolResult) -> Effect {
         self.event(|_, core| match core.add_result(&result) {
             Ok(()) => Effect::Applied,
@@ -179,7 +183,8 @@ impl CallSession {
         })
     }
 
-    /// Returns whether [`reply`](Self::reply) would start an answer now.
+    /// Returns whether [`reply`](Self::reply) would start an answer now: no reply is running, and there is
+    /// [something to answer](crate::MessagesManager::is_answerable).
     pub fn is_answerable(&self) -> bool {
         self.live(|ear, core| check_silent(ear, core).is_ok() && core.manager.is_answerable()).unwrap_or(false)
     }

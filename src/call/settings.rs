@@ -6,17 +6,17 @@ use crate::message::Text;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct CallSettings {
-    /// The minimum confidence of the speech recognition, from 0 to 1. Below it the caller is asked to repeat, without the
-    /// model. `None` never asks.
+    /// The minimum confidence of the speech recognition, from 0 to 1. If the caller's words are below it, the session
+    /// asks the caller to repeat, without the model. With `None`, it never asks.
     pub min_confidence: Option<f32>,
-    /// The sentence that the caller hears if the model has no answer.
+    /// The sentence that the caller hears if a reply fails.
     pub apology: Text,
     /// The sentence that asks the caller to repeat.
     pub ask_to_repeat: Text,
-    /// Whether the service reports playback. If it does not, a complete reply counts as heard.
+    /// Whether the service reports playback. If it does not, a speech counts as heard once all its text is generated.
     pub reports_playback: bool,
-    /// The rate of speech until the session has measured it. The default is 15 bytes of text a second, which is about 160
-    /// words a minute.
+    /// The rate of speech, in bytes of text per second, until the session has measured it. The default is 15, which is
+    /// about 160 words a minute.
     pub speech_bytes_per_s: u64,
 }
 

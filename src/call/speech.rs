@@ -17,14 +17,15 @@ pub enum Played {
     /// White space, punctuation and case may differ from the text. Words that are not the beginning of the speech count as
     /// [`Unknown`](Self::Unknown).
     Words(String),
-    /// The length of the playback.
+    /// The time that was played.
     For {
         /// The time that was played, in milliseconds.
         played_ms: u64,
-        /// The length of the whole speech, in milliseconds, if it is known.
+        /// The length of the whole speech, in milliseconds. With `None`, the session estimates it from the rate of
+        /// speech.
         total_ms: Option<u64>,
     },
-    /// Not known. The session estimates it from the rate of speech.
+    /// The service does not know it. The session estimates it from the rate of speech.
     Unknown,
 }
 

@@ -13,8 +13,8 @@ pub struct Utterance {
 impl Utterance {
     /// Creates an utterance without times and confidence.
     ///
-    /// It then starts at the last [`caller_started_speaking`](super::CallSession::caller_started_speaking) and ends when it
-    /// is reported.
+    /// Without times, the utterance starts at the last
+    /// [`caller_started_speaking`](super::CallSession::caller_started_speaking) and ends when it is reported.
     pub fn new(text: impl Into<Text>) -> Self {
         Self { text: text.into(), times: None, confidence: None }
     }
@@ -25,7 +25,7 @@ impl Utterance {
         Self { times: Some((started_ms, ended_ms)), ..self }
     }
 
-    /// Sets the confidence of the recognition, from 0 to 1.
+    /// Sets the confidence of the recognition, from 0 to 1. The session ignores a number outside this range.
     #[must_use]
     pub fn with_confidence(self, confidence: f32) -> Self {
         Self { confidence: Some(confidence), ..self }

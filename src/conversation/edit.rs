@@ -35,7 +35,7 @@ impl<'a> Edit<'a> {
         Ok(self.entry(id)?.remove_data(key))
     }
 
-    /// Marks a message. Returns whether the mark is new.
+    /// Adds an attribute, which marks a message. Returns whether the attribute is new.
     pub fn add_attribute(&mut self, id: &MessageId, attribute: Attribute) -> Result<bool, ConversationError> {
         Ok(self.entry(id)?.add_attribute(attribute))
     }
@@ -45,7 +45,7 @@ impl<'a> Edit<'a> {
         Ok(self.entry(id)?.set_timing(timing, at_ms)?)
     }
 
-    /// Adds a user message with background for the model, which nobody said. Returns the id of the message.
+    /// Adds background for the model, which nobody said, as a user message. Returns the id of the message.
     pub fn add_context(&mut self, contents: impl Into<Contents>) -> Result<MessageId, ConversationError> {
         Ok(self.manager.add_apart(Role::User, contents)?.id())
     }

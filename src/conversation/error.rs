@@ -1,4 +1,4 @@
-//! [`ConversationError`]: the reason why a conversation did not do what it was asked to do.
+//! [`ConversationError`]: the reason why a method of a conversation, a prompt, a run or a registry failed.
 
 use std::error::Error;
 use std::fmt;
@@ -13,10 +13,10 @@ use crate::model::{ModelError, StopReason};
 /// An error of a conversation, a prompt, a run, or a registry.
 ///
 /// [`kind`](Self::kind) separates the cases to which a caller reacts differently. The text says what happened and what
-/// to do; it never contains what was said. The error below it is its [source](Error::source).
+/// to do; it never contains what was said. Its [source](Error::source) is the cause, if another error caused it.
 pub struct ConversationError(Box<Problem>);
 
-/// What went wrong in a conversation.
+/// The kind of a [`ConversationError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ConversationErrorKind {
@@ -26,7 +26,7 @@ pub enum ConversationErrorKind {
     InRun,
     /// The registry has a conversation with this id. Nothing changed.
     Exists,
-    /// The message or the conversation is not in memory. Nothing changed.
+    /// The message is not in memory, or the conversation is not in the registry. Nothing changed.
     NotFound,
     /// A message or a value is invalid or does not fit the conversation, or there is nothing to answer. Nothing
     /// changed.
@@ -34,24 +34,25 @@ pub enum ConversationErrorKind {
     /// The configuration is invalid; [`key`](ConversationError::key) names the setting. Nothing changed.
     Config,
     /// The request to the model failed; [`model_error`](ConversationError::model_error) has the reason. The
-    /// conversation keeps the text before it, marked [`LlmInterrupted`](crate::Attribute::LlmInterrupted).
+    /// conversation keeps the text before the failure, marked [`LlmInterrupted`](crate::Attribute::LlmInterrupted).
     Model,
     /// The model stopped before its answer was complete; [`stop_reason`](ConversationError::stop_reason) has the
     /// reason. The conversation keeps the partial answer, marked [`LlmInterrupted`](crate::Attribute::LlmInterrupted),
     /// and runs none of its tool calls.
     Cut,
-    /// The model gave no answer: it was blank, it called tools too often, or the model's code panicked.
+    /// The model gave no answer: its answer was blank, it called tools in too many rounds, or its code panicked.
     NoAnswer,
-    /// The answer does not fit its type, even after one repair.
+    /// The answer to `prompt_for` does not fit the requested type, and neither does the second answer.
     Misfit,
-    /// The answer was not complete at the deadline. The conversation keeps the text before it.
+    /// The answer was not complete at the deadline. The conversation keeps the text so far.
     TimedOut,
-    /// The log did not accept the end of the conversation. What it lacks is in memory only.
+    /// The end of the conversation is not logged, because its reason is invalid or the log did not accept it. Records
+    /// that the log lacks are in memory only.
     Log,
 }
 
 impl ConversationError {
-    /// Returns what went wrong.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> ConversationErrorKind {
         match *self.0 {
             Problem::InCall { .. } => ConversationErrorKind::InCall,

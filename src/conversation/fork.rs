@@ -27,7 +27,8 @@ impl Conversation {
     /// # Ok(()) }
     /// ```
     ///
-    /// A tool that is running answers only this conversation. The fork marks the result of its call as unknown.
+    /// The fork has neither a log nor an observer. The result of a tool that is running goes only to this conversation;
+    /// in the fork, the tool call gets an error result, because its outcome is unknown there.
     ///
     /// Returns [`ForkError`] if `at` cannot be the last message of a fork, or if `id` is the id of this conversation.
     pub fn fork(&self, at: &MessageId, id: CallId) -> Result<Self, ForkError> {
@@ -35,7 +36,7 @@ impl Conversation {
         self.fork_with(id, |manager| manager.fork(at, self.id().as_str()))
     }
 
-    /// Returns a [fork](Self::fork) that ends with `message`, with these contents in place of its own.
+    /// Returns a [fork](Self::fork) that ends with `message`, and in which `message` has these new contents.
     ///
     /// Returns [`ForkError`] if the message cannot be edited, or if `id` is the id of this conversation.
     pub fn fork_edited(

@@ -14,7 +14,7 @@ pub struct CallMetrics {
     pub turns: u32,
     /// The number of barge-ins.
     pub barge_ins: u32,
-    /// The number of replies that failed, so that the caller heard an apology.
+    /// The number of replies that failed. In a live call, each ends with an apology.
     pub apologies: u32,
     /// The number of tool calls.
     pub tool_calls: u32,
@@ -22,9 +22,10 @@ pub struct CallMetrics {
     pub tools_failed: u32,
     /// The number of tool calls whose outcome is unknown.
     pub tools_unknown: u32,
-    /// The number of summaries that the conversation took.
+    /// The number of summaries by the summarizer that were added to the conversation.
     pub summaries_applied: u32,
-    /// The number of summaries that failed, so that an extractive one replaced them.
+    /// The number of summaries that an extractive one replaced, because the summarizer failed or paused, or because the
+    /// window was at its limit.
     pub summaries_replaced: u32,
     /// The number of summaries that were dropped because they saved too little.
     pub summaries_skipped: u32,
@@ -34,9 +35,9 @@ pub struct CallMetrics {
     pub usage: Usage,
     /// The tokens of all summaries, dropped ones included.
     pub summary_usage: Usage,
-    /// The times from the end of the caller's speech to the first sentence of the reply, in milliseconds, by turn.
+    /// The times from the end of the caller's words to the first words of the reply, in milliseconds, one per turn.
     pub response_gaps_ms: Vec<u32>,
-    /// The times from each request to the first token of its answer, in milliseconds.
+    /// The times from each request to the first text of its answer, in milliseconds.
     pub first_tokens_ms: Vec<u32>,
     asked_to_repeat: u32,
     submitted: u64,
@@ -108,14 +109,15 @@ impl CallMetrics {
         self.replies.values().map(|reply| u64::from(reply.generated_bytes)).sum()
     }
 
-    /// Returns how many bytes of the replies the caller heard. Replies without a report of playback count as heard.
+    /// Returns how many bytes of the replies the caller heard. A reply counts as heard if its playback was neither
+    /// reported nor estimated.
     pub fn heard_bytes(&self) -> u64 {
         let heard = |reply: &Reply| reply.heard_bytes.unwrap_or(u32::MAX).min(reply.generated_bytes);
         self.replies.values().map(|reply| u64::from(heard(reply))).sum()
     }
 
-    /// Returns the cost of the tokens, in micro-dollars, with the prices of the model for turns and of the one for
-    /// summaries.
+    /// Returns the cost of all tokens, in micro-dollars. `turns` are the prices of the model that answers, and
+    /// `summaries` those of the model that summarizes.
     pub fn cost(&self, turns: &TokenPrices, summaries: &TokenPrices) -> u64 {
         let millionths = turns.millionths(&self.usage).saturating_add(summaries.millionths(&self.summary_usage));
         u64::try_from(millionths.saturating_add(500_000) / 1_000_000).unwrap_or(u64::MAX)

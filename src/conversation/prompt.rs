@@ -19,8 +19,8 @@ use crate::model::Tool;
 ///
 /// Each method returns a new value and leaves this one as it is. Clones share their contents. A prompt changes the
 /// conversation only when it is [applied](Self::apply), and then completely or, with an error, not at all. One prompt
-/// can start many questions, and it can be applied again; instructions that the conversation already has are not
-/// repeated. A prompt is also a template for other conversations: see [`apply_to`](Self::apply_to).
+/// can be the beginning of many others. A prompt can be applied again; instructions that the conversation already has
+/// are not repeated. A prompt is also a template for other conversations: see [`apply_to`](Self::apply_to).
 ///
 /// Texts are trimmed. A blank message is an error when the prompt is applied. Consecutive messages of one role become
 /// one message of the conversation.
@@ -58,13 +58,13 @@ pub struct Prompt {
 enum Delta {
     Message(Draft, Speech),
     Config(Box<Config>),
-    /// It is read when the prompt is applied.
+    /// The value is read when the prompt is applied.
     Data(Text, Value),
 }
 
 impl Prompt {
-    /// Creates an empty prompt for a new conversation with a unique id. Prompts that grow from it are for that
-    /// conversation too.
+    /// Creates an empty prompt for a new conversation with a unique id. Prompts that are made from this prompt are for
+    /// the same conversation.
     pub fn new(models: Models) -> Self {
         Self::to(Conversation::unnamed(Config::new(models)))
     }
@@ -87,7 +87,7 @@ impl Prompt {
         self.message(Role::Assistant, text.into(), Speech::Spoken)
     }
 
-    /// Adds background for the model, as a user message.
+    /// Adds background for the model, which nobody said, as a user message.
     #[must_use]
     pub fn context(&self, contents: impl Into<Contents>) -> Self {
         self.message(Role::User, contents, Speech::Unspoken)
@@ -99,7 +99,7 @@ impl Prompt {
         self.message(Role::User, contents, Speech::Spoken)
     }
 
-    /// Chooses a model of this provider, by the name under which it is [registered](Models::with).
+    /// Chooses a provider, and so a model of it, by the name under which it is [registered](Models::with).
     #[must_use]
     pub fn provider(&self, name: impl Into<Text>) -> Self {
         self.with(Delta::Config(Box::new(Config::of_provider(name.into()))))
@@ -111,7 +111,7 @@ impl Prompt {
         self.with(Delta::Config(Box::new(Config::of_model(name.into()))))
     }
 
-    /// Offers a tool, in place of an earlier one of its name.
+    /// Offers a tool, in place of an earlier tool of the same name.
     #[must_use]
     pub fn tool(&self, tool: Tool) -> Self {
         self.config(|config| config.with_tool(tool))
@@ -123,8 +123,8 @@ impl Prompt {
         self.with(Delta::Config(Box::new(change(Config::default()))))
     }
 
-    /// Changes a setting that comes as data, under a key of [`Config`]. An unknown key and an invalid value are errors
-    /// when the prompt is applied.
+    /// Changes a setting by its key in the table of [`Config`], for settings that come as data. An unknown key and an
+    /// invalid value are errors when the prompt is applied.
     #[must_use]
     pub fn set(&self, key: impl Into<Text>, value: impl Into<Value>) -> Self {
         self.with(Delta::Data(key.into(), value.into()))
@@ -135,7 +135,7 @@ impl Prompt {
         &self.conversation
     }
 
-    /// Applies the prompt at one moment. Returns the conversation, ready to be [run](Conversation::run).
+    /// Applies the prompt to its conversation, and returns the conversation, ready to be [run](Conversation::run).
     ///
     /// Returns [`Refused`](super::ConversationErrorKind::Refused) if a message is blank or does not fit the
     /// conversation, [`Config`](super::ConversationErrorKind::Config) if a setting is invalid, and

@@ -18,25 +18,26 @@ use crate::turn::{Core, Ear, Host, Nobody, SpeechId, TurnEnd, TurnFailure, drive
 /// The model's answer to a conversation, as a stream of messages: assistant messages with their tool calls, tool
 /// results as they arrive, and the final text.
 ///
-/// Each item holds the new contents and is in the conversation when the run returns it. An item that was merged into an
-/// earlier message has the id of that message. A run advances only while it is read; the first read sends the first
-/// request. The conversation can be used meanwhile: new messages and settings take effect with the next request. The
-/// tool calls of one answer run concurrently.
+/// Each item holds the new contents. They are in the conversation when the run returns the item. An item that was
+/// merged into an earlier message has the id of that message. A run advances only while it is read; the first read
+/// sends the first request. The conversation can be used meanwhile: new messages and settings take effect with the next
+/// request. The tool calls of one answer run concurrently.
 ///
 /// An error is the last item. The conversation keeps the text before it, marked
-/// [`LlmInterrupted`](crate::Attribute::LlmInterrupted) if the answer was cut. The failure of a tool is no error but a
-/// [result](crate::model::Tool).
+/// [`LlmInterrupted`](crate::Attribute::LlmInterrupted) if the answer was cut. The failure of a tool is not an
+/// error of the run: the model gets it as a [result](crate::model::Tool).
 ///
-/// Dropping a run cancels its request. The conversation keeps the text so far, marked, and does not run the tool calls in
-/// it. Tools that are already running complete, and the conversation adds their results.
+/// Dropping a run cancels its request. The conversation keeps the text so far, with the same mark, and does not run the
+/// tool calls of the unfinished answer. Tools that are already running complete, and the conversation adds their
+/// results.
 ///
 /// A run needs a tokio runtime.
 ///
 /// # Errors
 ///
-/// The kinds are [`InCall`](super::ConversationErrorKind::InCall) and [`InRun`](super::ConversationErrorKind::InRun) if
-/// somebody else owns the turns, [`Refused`](super::ConversationErrorKind::Refused) if there is nothing to answer or
-/// the conversation is full, [`Config`](super::ConversationErrorKind::Config) without a model,
+/// The kinds are [`InCall`](super::ConversationErrorKind::InCall) or [`InRun`](super::ConversationErrorKind::InRun) if
+/// a live call or another run owns the turns, [`Refused`](super::ConversationErrorKind::Refused) if there is nothing to
+/// answer or the conversation is full, [`Config`](super::ConversationErrorKind::Config) without a model,
 /// [`Model`](super::ConversationErrorKind::Model), [`Cut`](super::ConversationErrorKind::Cut), and
 /// [`NoAnswer`](super::ConversationErrorKind::NoAnswer).
 pub struct Run(State);

@@ -58,14 +58,15 @@ impl Conversation {
         Self::of(CallId::new(id).expect("26 letters and digits"), manager)
     }
 
-    /// Sets the configuration of this conversation, and so of all clones. It takes effect with the next request.
+    /// Replaces the whole configuration of this conversation, and so of all clones. It takes effect with the next
+    /// request.
     #[must_use]
     pub fn with_config(self, config: Config) -> Self {
         self.with_state(|state| state.set_config(config));
         self
     }
 
-    /// Sets the observer. It is called after each change, without the conversation's lock.
+    /// Sets the observer, in place of an earlier one. It gets each event after the conversation's lock is released.
     #[must_use]
     pub fn with_observer(self, observer: impl Observer + 'static) -> Self {
         self.state().observer = Some(Arc::new(observer));
@@ -74,9 +75,10 @@ impl Conversation {
 
     /// Submits the messages, and from now on every change, to the writer of a log. Never waits.
     ///
-    /// A change for which the writer has no room comes with the next one. A new writer also gets the changes that the
-    /// previous one did not acknowledge. Messages that left memory earlier are not submitted, and the log needs them to
-    /// [restore](MessagesManager::restore) the conversation. [`finish`](Self::finish) logs the end.
+    /// A change for which the writer has no room is submitted again with the next change. A new writer also gets the
+    /// changes that the previous writer did not acknowledge. Messages that left memory earlier are not submitted, and a
+    /// log without them cannot [restore](MessagesManager::restore) the conversation. [`finish`](Self::finish) logs the
+    /// end.
     pub fn log(&self, writer: impl Into<Arc<CallWriter>>) {
         self.with_state(|state| {
             state.history.keep_unlogged();
@@ -87,7 +89,8 @@ impl Conversation {
         });
     }
 
-    /// Returns why the log accepts nothing more of the conversation: another process owns the call, or it was erased.
+    /// Returns why the log accepts nothing more of the conversation: another process owns the call, or the call was
+    /// erased. Returns `None` as long as no change was refused.
     pub fn not_logged(&self) -> Option<LogError> {
         self.state().not_logged.clone()
     }
@@ -106,13 +109,14 @@ impl Conversation {
         self.state().config.clone()
     }
 
-    /// Reads the messages at one moment. Using the conversation inside `read` deadlocks.
+    /// Calls `read` with the messages, under the conversation's lock, and returns its result. Using the conversation
+    /// inside `read` deadlocks.
     pub fn read<T>(&self, read: impl FnOnce(&MessagesManager<PlainMessage>) -> T) -> T {
         read(&self.state().core.manager)
     }
 
-    /// Changes the messages at one moment. Using the conversation inside `change`, or dropping a [`Run`] of it,
-    /// deadlocks.
+    /// Calls `change` with the messages, under the conversation's lock, and returns its result. Using the conversation
+    /// inside `change`, or dropping a [`Run`] of it there, deadlocks.
     ///
     /// Returns [`InCall`](super::ConversationErrorKind::InCall) or [`InRun`](super::ConversationErrorKind::InRun) if a
     /// live call or a run owns the turns, because both refer to messages by id and offset. [`edit`](Self::edit) is
@@ -146,7 +150,7 @@ impl Conversation {
         })
     }
 
-    /// Adds a user message. Returns the id of the message that holds it.
+    /// Adds a user message. Returns its id, or the id of the message with which it was merged.
     ///
     /// Returns [`InCall`](super::ConversationErrorKind::InCall) in a live call, which uses
     /// [`caller_said`](crate::call::CallSession::caller_said), and [`Refused`](super::ConversationErrorKind::Refused)
@@ -155,7 +159,7 @@ impl Conversation {
         self.add(Role::User, contents.into())
     }
 
-    /// Adds an assistant message. Returns the id of the message that holds it.
+    /// Adds an assistant message. Returns its id, or the id of the message with which it was merged.
     ///
     /// Returns the errors of [`add_user`](Self::add_user). A live call uses [`say`](crate::call::CallSession::say).
     pub fn add_assistant(&self, contents: impl Into<Contents>) -> Result<MessageId, ConversationError> {
@@ -184,7 +188,7 @@ impl Conversation {
 
     /// Reports the result of an [external tool](crate::model::Tool::external).
     ///
-    /// Returns [`ResultRefused`] if the call is unknown or has a result.
+    /// Returns [`ResultRefused`] if the call is unknown, has a result, or is a call of another tool.
     pub fn tool_result(&self, result: &ToolResult) -> Result<(), ResultRefused> {
         self.with(|core| core.add_result(result))
     }
@@ -194,8 +198,8 @@ impl Conversation {
         self.state().core.open_calls()
     }
 
-    /// Returns an empty prompt for this conversation. It can be applied while a run or a live call owns the turns, and
-    /// takes effect with the next request.
+    /// Returns an empty prompt for this conversation. Applying it while a run or a live call owns the turns is allowed;
+    /// it takes effect with the next request.
     #[must_use]
     pub fn continuation(&self) -> Prompt {
         Prompt::to(self.clone())

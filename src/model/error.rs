@@ -1,4 +1,4 @@
-//! [`ModelError`]: why a model gave no answer, or only a part of one.
+//! [`ModelError`]: the reason why a model gave no answer, or only a part of one.
 
 use std::error::Error;
 use std::fmt;
@@ -13,7 +13,7 @@ pub struct ModelError {
     source: Option<Box<dyn Error + Send + Sync>>,
 }
 
-/// The reason why a request to a model failed.
+/// The reason why a request to a model failed. A text in it explains the cause, without words of the call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Failure {
@@ -60,7 +60,7 @@ pub enum Wait {
 /// The size of the part of an answer that arrived before a failure.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Partial {
-    /// The text, in bytes.
+    /// The size of the text, in bytes.
     pub text_bytes: usize,
     /// The number of complete tool calls.
     pub tool_calls: usize,

@@ -26,7 +26,7 @@ pub enum ModelEvent {
 pub struct Repair(Text);
 
 impl Repair {
-    /// Creates a repair. The description helps the author of the request to fix it there.
+    /// Creates a repair. The description helps the author of the request to fix the problem at its source.
     pub fn new(description: impl Into<Text>) -> Self {
         Self(description.into())
     }

@@ -15,7 +15,7 @@ impl ModelRequest {
     /// It ignores message ids and uses tool call ids only to pair calls with results, so two runs of one script have equal
     /// fingerprints in every process. It may change with the version of this crate.
     ///
-    /// This reads the whole request, including the bytes of attachments.
+    /// Computing it takes time in proportion to the whole request, including the bytes of attachments.
     pub fn fingerprint(&self) -> String {
         // Without `..`, so that a new field does not compile until it is hashed or left out here.
         let Self { tools, system, late_system, memory, messages, inference } = self;

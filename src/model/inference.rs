@@ -2,7 +2,7 @@
 
 use crate::message::{Map, Text};
 
-/// Inference settings of a request. An unset field takes the adapter's default, or else the model's own.
+/// The inference settings of a request. A field that is not set takes the adapter's default, or else the model's own.
 ///
 /// Set the temperature or `top_p`, not both: newer Claude models refuse the two together. The adapter checks the ranges
 /// before it sends a request, and fails with [`Failure::Invalid`](super::Failure::Invalid).
@@ -16,9 +16,9 @@ use crate::message::{Map, Text};
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Inference {
-    /// How freely the model chooses its tokens. Bedrock accepts 0 to 1.
+    /// The temperature: how freely the model chooses its tokens. Bedrock accepts 0 to 1.
     pub temperature: Option<f64>,
-    /// The model chooses from the likeliest tokens, up to this sum of their probabilities: 0 to 1.
+    /// The sum of probabilities, from 0 to 1, up to which the model considers the likeliest tokens.
     pub top_p: Option<f64>,
     /// The maximum number of tokens of an answer, at least 1.
     pub max_tokens: Option<u32>,

@@ -47,8 +47,8 @@ impl<M: Model + ?Sized> Model for Arc<M> {
 
 /// A request to a model. The fields are in the order in which the model reads them.
 ///
-/// Tools and `system` are the same in every request of a call, and messages are only added at the end, so a provider can
-/// cache the beginning of a request.
+/// A provider can cache the beginning of a request: tools and `system` usually stay the same during a call, and
+/// messages are added at the end until a summary replaces the oldest ones.
 ///
 /// ```
 /// use verbale::model::{Inference, ModelRequest};
@@ -65,9 +65,10 @@ impl<M: Model + ?Sized> Model for Arc<M> {
 pub struct ModelRequest {
     /// The tools that the model may call.
     pub tools: Arc<[ToolSpec]>,
-    /// Instructions that are the same in every request of a call. A provider may cache them together with the tools.
+    /// Instructions from the first request of a call, which later requests repeat. A provider may cache them together
+    /// with the tools.
     pub system: Vec<Text>,
-    /// Instructions that were added later. They follow the cached prefix.
+    /// Instructions that were added after the first request. They follow the cached prefix.
     pub late_system: Vec<Text>,
     /// The memory of turns that left the window. It is data, never instructions.
     pub memory: Option<Text>,
@@ -98,7 +99,7 @@ impl fmt::Debug for ModelRequest {
     }
 }
 
-/// The description of a tool that the model gets.
+/// A tool as the model sees it: name, description and arguments.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
     /// The name of the tool.
@@ -112,7 +113,8 @@ pub struct ToolSpec {
 impl ToolSpec {
     /// Creates a specification from a name, a description, and the JSON Schema of the arguments.
     ///
-    /// Returns a [`MessageError`] if Bedrock refuses the name, or if the schema's `type` is not `object`.
+    /// Returns a [`MessageError`] if Bedrock refuses the name, if the schema cannot be a [`Value`], or if its `type` is
+    /// not `object`.
     pub fn new(
         name: impl Into<Text>,
         description: impl Into<Text>,

@@ -17,7 +17,7 @@ pub type SummaryFuture<'a> = Pin<Box<dyn Future<Output = Result<Summary, Summari
 pub struct Summary {
     /// The text of the summary.
     pub text: Text,
-    /// The tokens of the model that wrote the summary; zero if no model was asked.
+    /// The tokens that the model used for the summary; zero without a model.
     pub usage: Usage,
 }
 
@@ -45,7 +45,7 @@ impl<T: Into<Text>> From<T> for Summary {
 pub trait Summarizer: Send + Sync {
     /// Writes a summary of these messages.
     ///
-    /// Returns [`SummarizeError`] if there is none. The messages stay in the window then.
+    /// Returns [`SummarizeError`] if there is no summary. The conversation then tries an extractive summary instead.
     fn summarize<'a>(&'a self, summarizing: &'a Summarizing) -> SummaryFuture<'a>;
 }
 

@@ -45,7 +45,7 @@ impl Core {
 
     /// Adds a tool call to the answer. Returns `false` if the turn is over.
     ///
-    /// A repeated id gets a number, because the manager would refuse the whole message, including its words.
+    /// Appends a number to a repeated id, because the manager would refuse the whole message, including its words.
     pub(super) fn add_tool_call(&mut self, id: SpeechId, call: ToolCall) -> bool {
         let renamed = self
             .unused_id(call.id())

@@ -13,7 +13,7 @@ pub(crate) enum TurnEnd {
     Cut(StopReason),
     /// The caller interrupted, or nobody listens any more.
     Interrupted,
-    /// There is no complete answer.
+    /// The turn failed, so there is no complete answer.
     Failed(TurnFailure),
 }
 

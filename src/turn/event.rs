@@ -6,7 +6,8 @@ use std::sync::Arc;
 use crate::message::{Outcome, ToolCallId, ToolResult};
 use crate::model::{NOT_RUN, OUTCOME_UNKNOWN, SummarizeError, Usage};
 
-/// The id of a speech: a reply of the model, or a fixed sentence. Reports of playback name it.
+/// The id of a speech: a reply of the model, or a fixed sentence. Reports of playback name the speech by its id. A run
+/// has no audio; there the id identifies the turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SpeechId(pub(crate) u32);
 
@@ -18,8 +19,8 @@ impl fmt::Display for SpeechId {
 
 /// Receives the events of a call as they happen.
 ///
-/// One observer may serve one call or all calls of a process. It may use the session. It runs in the middle of a turn, so
-/// it must not block.
+/// One observer may serve one call or all calls of a process. It may use the session or the conversation. It is called
+/// in the middle of a turn, so it must not block.
 pub trait Observer: Send + Sync {
     /// Receives an event.
     fn observe(&self, event: &CallEvent);
@@ -34,6 +35,8 @@ impl<O: Observer + ?Sized> Observer for Arc<O> {
 /// An event of a call: ids, durations in milliseconds and counts, never words.
 ///
 /// A reply is everything that the model says in one turn, before and after its tool calls.
+/// [`FirstWords`](Self::FirstWords), [`AskedToRepeat`](Self::AskedToRepeat), [`BargedIn`](Self::BargedIn),
+/// [`Heard`](Self::Heard) and [`Closed`](Self::Closed) come only from live calls, the others from runs too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallEvent {
@@ -42,7 +45,8 @@ pub enum CallEvent {
         /// The reply.
         speech: SpeechId,
     },
-    /// The first token of an answer arrived. A turn has one answer per request.
+    /// The first text of an answer arrived. A turn has one answer per request. An answer without text has no such
+    /// event.
     FirstToken {
         /// The reply.
         speech: SpeechId,
@@ -84,12 +88,13 @@ pub enum CallEvent {
         /// The size of the heard text.
         heard_bytes: u32,
     },
-    /// The model called a tool.
+    /// The model called a tool. The calls of an answer that was cut off, or that was offered no tools, are not
+    /// reported.
     ToolCalled {
         /// The tool call.
         id: ToolCallId,
     },
-    /// A tool call got its result.
+    /// A tool call got its result, which may be an error.
     ToolFinished {
         /// The tool call.
         id: ToolCallId,
@@ -103,7 +108,8 @@ pub enum CallEvent {
         /// The number of messages that it covers.
         messages: u32,
     },
-    /// A summary ended.
+    /// A summary ended. An extractive summary that is made because the window is at its limit has no
+    /// [`SummaryStarted`](Self::SummaryStarted).
     SummaryEnded {
         /// The outcome.
         outcome: SummaryOutcome,
@@ -117,8 +123,8 @@ pub enum CallEvent {
         /// The number of records.
         records: u32,
     },
-    /// The log's writer did not accept all changes, because it is full or has stopped logging the call. The rest stays
-    /// pending.
+    /// The log's writer did not accept all changes, because it is full or has stopped logging the call. The other
+    /// changes stay pending.
     NotSubmitted,
     /// The call ended.
     Closed {
@@ -139,7 +145,7 @@ pub enum ReplyOutcome {
     Cut,
     /// A guardrail or a content filter removed the reply or a part of it.
     Filtered,
-    /// The model failed. The caller hears the apology.
+    /// The turn failed. In a live call, the caller hears the apology.
     Failed,
 }
 
@@ -163,8 +169,8 @@ pub enum ToolOutcome {
 pub enum SummaryOutcome {
     /// The summary is in the conversation.
     Applied,
-    /// The extractive summary took its place. The reason is `None` if the summarizer was backing off, or if the window was
-    /// at its limit.
+    /// An extractive summary replaced the summary. The reason is `None` if the summarizer was pausing after a failure,
+    /// or if the window was at its limit.
     Replaced(Option<SummaryFailure>),
     /// The covered messages changed, so the summary was dropped.
     Stale,

@@ -1,8 +1,9 @@
 //! The turn engine: it asks the model, runs the tools that the model calls, and asks again until the answer is complete.
 //!
-//! Owns the order of these steps, their deadlines and retries, the prompt, and the marks and records of an answer. It knows
-//! neither speech nor prompts. A turn reports to an [`Ear`] and works on a [`Core`], which a [`Host`] keeps under a lock.
-//! The lock is never held across an await. A run polls the engine's future ([`drive`]); a live call spawns it.
+//! Owns the order of these steps, their deadlines and retries, the content of each request, and the marks and records
+//! of an answer. It knows neither speech nor `conversation::Prompt`. A turn reports to an [`Ear`] and works on a
+//! [`Core`], which a [`Host`] keeps under a lock. The lock is never held across an await. A run polls the engine's
+//! future ([`drive`]); a live call spawns it.
 //!
 //! Read `drive.rs` first, then `ask.rs`, `request.rs`, `commit.rs`, `results.rs`, and `core.rs`.
 

@@ -64,8 +64,8 @@ impl Core {
             window = self.window();
         }
         let left_out = self.trim(&mut window, max_window);
-        // A model needs a user message at the end. It continues its own words after an answer that was cut off, or that turned
-        // out to be heard to its end.
+        // A request must end with a user message. The last message is the assistant's if the answer was cut off, or
+        // turned out to be heard to its end. The model then continues its own words.
         if window.last()?.role() == Role::Assistant {
             window.push(Message::new(0.into(), Position::message(0), Role::User, PLACEHOLDER.into(), 0));
         }

@@ -23,7 +23,8 @@ pub(crate) struct Setup {
     /// The deadline for a whole turn, including its tools.
     pub turn_timeout: Option<Duration>,
     pub tool_timeout: Duration,
-    /// The maximum number of attempts if the model fails before the first words of a turn.
+    /// The number of failed requests after which a turn fails. Only a request that failed before its first words is
+    /// sent again.
     pub attempts: u32,
     pub max_tool_rounds: u32,
     pub max_window: Tokens,

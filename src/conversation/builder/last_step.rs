@@ -5,7 +5,7 @@ use crate::message::{Draft, Message, MessageWrapper, Step};
 
 /// The step that a builder continues: a [`Step`], or the step of a message, a draft, or a builder.
 ///
-/// A message without a step counts as step 0, and so does no message. The next step is then 1.
+/// A message without a step counts as step 0, and so does `None`. The next step is then 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LastStep(pub(super) Step);
 

@@ -13,8 +13,8 @@ use crate::message::{
 
 /// Builds one message. Parts keep the order in which they are added.
 ///
-/// - **Step.** The message belongs to the [next](Self::next_step) step or [continues](Self::continue_step) the last
-///   one.
+/// - **Step.** All messages of one decision of the service share a [`Step`]. The message belongs to the
+///   [next](Self::next_step) step or [continues](Self::continue_step) the last one.
 /// - **Role.** A message with tool calls has the role assistant, any other the role user. [`role`](Self::role)
 ///   overrides this.
 /// - **Policy and hint.** [`policy`](Self::policy) and [`role_hint`](Self::role_hint) set them; the builder does not
@@ -110,7 +110,8 @@ impl MessageBuilder {
     /// Adds a tool call with a unique id and returns it. Run the tool, and answer with a
     /// [`ResultBuilder`](super::ResultBuilder). Models see the call once it has a result.
     ///
-    /// Returns an error if Bedrock does not accept the name, or if the arguments are no [`Value`](crate::Value).
+    /// Returns [`MessageError`] if Bedrock does not accept the name, or if the arguments cannot be a
+    /// [`Value`](crate::Value).
     pub fn add_tool_call(
         &mut self,
         name: impl Into<Text>,
@@ -139,7 +140,7 @@ impl MessageBuilder {
         self
     }
 
-    /// Sets a hint for adapters at the role that the message may get. The message keeps its own role.
+    /// Sets the role that an adapter to a provider may give the message. The message keeps its own role.
     pub fn role_hint(&mut self, hint: RoleHint) -> &mut Self {
         self.role_hint = Some(hint);
         self

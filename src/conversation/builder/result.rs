@@ -8,8 +8,8 @@ use crate::message::{
 
 /// Builds the message with the result of one tool call: a user message of the call's step, with the call's id and tool.
 ///
-/// The policy is the name of the tool, and the hint is [`RoleHint::Tool`]. If the executor makes the result in place of
-/// the tool, because the tool is unknown, its arguments are invalid, or it did not finish, set
+/// The policy is the name of the tool, and the hint is [`RoleHint::Tool`]. If the executor, which runs the tools, makes
+/// the result in place of the tool, because the tool is unknown, its arguments are invalid, or it did not finish, set
 /// [`policy`](Self::policy)`(ResultBuilder::RUNTIME)`.
 ///
 /// ```
@@ -38,7 +38,7 @@ impl ResultBuilder {
     /// The policy of results that the executor makes in place of a tool.
     pub const RUNTIME: &str = "runtime";
 
-    /// Starts the result of a call. Its step is the call's, which the manager finds when it adds the draft.
+    /// Starts the result of a call. The manager gives it the step of the call when it adds the draft.
     pub fn response_to(call: &ToolCall) -> Self {
         let policy = Some(call.name().as_str().into());
         let decision = Decision { step: None, policy, role_hint: Some(RoleHint::Tool) };
@@ -65,7 +65,7 @@ impl ResultBuilder {
         self
     }
 
-    /// Returns the message with what the tool returned. See [`ToolCall::success`].
+    /// Returns the message with a successful result: `contents` is the output of the tool. See [`ToolCall::success`].
     pub fn success(self, contents: impl Into<ResultContents>) -> Draft {
         let result = self.call.success(contents);
         self.draft(result)

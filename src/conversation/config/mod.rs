@@ -24,9 +24,9 @@ use crate::turn::{Setup, Tools};
 
 /// The configuration of a conversation: how runs and live calls take its turns.
 ///
-/// A setting that is not set has its default. A [prompt](super::Prompt) changes settings, with
-/// [`Prompt::config`](super::Prompt::config) or with data; a prompt that is refused changes nothing. Data may set these
-/// keys:
+/// A setting that is not set has its default. A [prompt](super::Prompt) changes settings in code, with
+/// [`Prompt::config`](super::Prompt::config), or by key, with [`Prompt::set`](super::Prompt::set). A prompt that is
+/// refused changes nothing. `Prompt::set` takes these keys; a time is a whole number of milliseconds, above 0:
 ///
 /// | key | meaning | default |
 /// | --- | --- | --- |
@@ -40,9 +40,9 @@ use crate::turn::{Setup, Tools};
 ///
 /// A later prompt replaces the settings of earlier ones, key by key and tool by tool. Choosing a model of another
 /// provider also chooses that provider. Choosing a provider keeps the model if the provider has one of that name, and
-/// otherwise chooses its first model. One prompt must not contradict itself: two values for a key, two different tools
-/// of one name, and a provider without the chosen model are errors. So are unknown keys, unknown names, and values of
-/// the wrong kind.
+/// otherwise chooses the provider's first model. One prompt must not contradict itself: two values for a key, two
+/// different tools of one name, and a provider without the chosen model are errors. So are unknown keys, unknown names,
+/// and values of the wrong kind.
 #[derive(Clone, Default)]
 pub struct Config {
     models: Models,
@@ -140,8 +140,8 @@ impl Config {
         Self { max_tool_rounds: Some(rounds), ..self }
     }
 
-    /// Sets the maximum number of requests of a turn that fail before the model has said anything; 2 by default. The
-    /// retries of the model's client do not count.
+    /// Sets the number of failed requests after which a turn fails; 2 by default. A request is sent again only if it
+    /// failed before the first words of its answer. The retries of the model's client do not count.
     #[must_use]
     pub fn with_attempts(self, attempts: u32) -> Self {
         Self { attempts: Some(attempts), ..self }
@@ -178,7 +178,8 @@ impl Config {
         Self { summary_backoff: Some(backoff), ..self }
     }
 
-    /// Returns the provider and the name of the model, or `None` if no prompt chose one.
+    /// Returns the provider and the name of the model, or `None` if no prompt chose one; turns then use the first
+    /// model.
     pub fn model(&self) -> Option<(&str, &str)> {
         Some((self.provider.as_ref()?.as_str(), self.model.as_ref()?.as_str()))
     }

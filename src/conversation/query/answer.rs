@@ -25,7 +25,7 @@ pub struct Found {
 pub struct LogAnswer {
     /// The messages, in the order of the query.
     pub found: Vec<Found>,
-    /// The contents that the log could not load, of messages that match except for the text. The text may be in them.
-    /// Only a log with [offloading](crate::log::Offloading) has any.
+    /// The contents that the log could not load, if their message matches every other condition of the query: its text
+    /// may be in these contents. Only a log with [offloading](crate::log::Offloading) has any.
     pub problems: Vec<(CallId, Problem)>,
 }

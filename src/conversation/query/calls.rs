@@ -8,8 +8,8 @@ use crate::log::{CallHeader, CallId, CallLog, CallQuery, Day, Tenant};
 
 /// The calls of a log that a query reads.
 ///
-/// A query with a [conversation](super::HistoryQuery::with_conversation) reads that call only, and finds nothing if it
-/// is not in the scope.
+/// A query with a [conversation](super::HistoryQuery::with_conversation) reads only that call, and finds nothing if the
+/// call is not in the scope.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogScope(Scope);
 
@@ -25,7 +25,7 @@ impl LogScope {
         Self(Scope::Calls(ids.into_iter().collect()))
     }
 
-    /// Selects the calls without a tenant that started on these days, in UTC.
+    /// Selects the calls that have no tenant and started on these days, in UTC.
     pub fn of_days(days: impl IntoIterator<Item = Day>) -> Self {
         Self(Scope::Days { days: days.into_iter().collect(), tenant: None })
     }

@@ -33,7 +33,7 @@ const MAX_TEXT_BYTES: usize = 1_000;
 
 /// A query over messages. A condition that is not set matches everything.
 ///
-/// With serde, it is a map such as `{"roles": ["user"], "sinceMs": 1744815823058, "order": "newestFirst", "limit":
+/// With serde, a query is a map such as `{"roles": ["user"], "sinceMs": 1744815823058, "order": "newestFirst", "limit":
 /// 10}`.
 ///
 /// ```
@@ -52,7 +52,7 @@ const MAX_TEXT_BYTES: usize = 1_000;
 /// - **Messages.** Messages of users and assistants, system messages and summaries match;
 ///   [fakes](crate::Message::is_fake), which nobody said, do not. Set roles to select some of them.
 /// - **Parts.** A [merged](crate::Message::parts) message matches if one of its parts does: id, time and text must
-///   match the same part. It is found once, with the parts that match.
+///   match the same part. A merged message is found once, with the parts that match.
 /// - **Order.** Results are sorted by the [creation](crate::Timing::Creation) of the part, oldest or newest first, then
 ///   by message id, then by conversation. A limit takes the first results.
 /// - **Text.** The query searches text contents, including text that the caller did not hear, and tool results: their
@@ -110,7 +110,7 @@ impl HistoryQuery {
         Self { until_ms: Some(at_ms), ..self }
     }
 
-    /// Selects messages that contain a text, ignoring case. It has at most 1,000 bytes and is not blank.
+    /// Selects messages that contain a text, ignoring case. The text has at most 1,000 bytes and is not blank.
     #[must_use]
     pub fn with_text(self, text: impl Into<Text>) -> Self {
         Self { text: Some(text.into()), ..self }
@@ -123,7 +123,7 @@ impl HistoryQuery {
         Self { turn_end: Some(end.into()), ..self }
     }
 
-    /// Selects the message with this id, or with a part of this id. Forks may share it.
+    /// Selects the message with this id, or with a part of this id. A message of a fork may have the same id.
     #[must_use]
     pub fn with_id(self, id: MessageId) -> Self {
         Self { id: Some(id), ..self }

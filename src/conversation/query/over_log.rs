@@ -16,7 +16,8 @@ const CONCURRENCY: usize = 8;
 /// [`Conversations::query`](super::super::Conversations::query).
 ///
 /// A log has no list of all calls, so `scope` selects them. The function reads whole calls, 8 at a time, and keeps only
-/// the matches in memory; set a limit to query a busy day. A call that the log does not have is empty.
+/// the matches in memory; set a limit to query a busy day. A call that is not in the log has no
+/// messages.
 ///
 /// Returns [`QueryError`] if the query is invalid, if a day cannot be listed, or if a call cannot be read. A content
 /// that cannot be loaded is no error but one of the answer's [problems](LogAnswer::problems).

@@ -41,17 +41,17 @@ use crate::manager::{MessagesManager, Prune};
 /// ```
 ///
 /// **Locks.** The registry is locked only to look up an id. Each conversation has its own lock, held while it is
-/// [changed](Conversation::change) or read. A query locks one conversation after the other, and waits for one that is
-/// being changed without holding another lock.
+/// [changed](Conversation::change) or read. A query locks one conversation after the other. While it waits for a
+/// conversation that is being changed, it holds no other lock.
 ///
 /// **Limits.** A conversation over its limit is pruned at the end of each change, through any handle, and when a log
 /// [acknowledges](crate::MessagesManager::acknowledge) messages. The oldest messages leave memory and the model's
 /// window; see [`prune`](crate::MessagesManager::prune). The metadata stay complete. A conversation may exceed its
-/// limit, because these never leave: half of a tool call and its result, the last summary and the messages after it,
-/// and the caller's unanswered message.
+/// limit, because these never leave: the last summary and the messages after it, and the caller's unanswered message. A
+/// tool call leaves only together with its result.
 /// - With a [log](Self::with_log), only acknowledged messages leave, and [`query_with_log`](Self::query_with_log) finds
-///   them there. A writer may [acknowledge](crate::log::WriterSettings::with_acknowledge_at) messages that it has accepted
-///   or spooled; then they are found once they are stored.
+///   them in the log. A writer may [acknowledge](crate::log::WriterSettings::with_acknowledge_at) messages that it has
+///   accepted or spooled; the query then finds them only once they are stored.
 /// - Without a log, messages that leave are lost. Exception: if the conversation is also in a registry with a log, or
 ///   [logs](Conversation::log) itself, only acknowledged messages leave.
 pub struct Conversations {
@@ -81,15 +81,16 @@ impl Conversations {
         self
     }
 
-    /// Sets the log to which the service writes all conversations. Messages then leave memory only after the log has
-    /// them.
+    /// Sets the log to which the service writes all conversations; the registry only reads it. Messages then leave
+    /// memory only after the log has acknowledged them.
     #[must_use]
     pub fn with_log(mut self, log: Arc<dyn CallLog>) -> Self {
         self.log = Some(log);
         self
     }
 
-    /// Sets the limit for new conversations: the number of messages of all kinds in memory. 0 counts as 1.
+    /// Sets the limit for conversations that are added from now on: the maximum number of messages in memory, of all
+    /// roles. 0 counts as 1.
     #[must_use]
     pub fn with_history_limit(mut self, messages: usize) -> Self {
         self.limit = messages;
@@ -131,7 +132,7 @@ impl Conversations {
         Ok(())
     }
 
-    /// Removes a conversation and returns it. Its handles and its limit stay valid.
+    /// Removes a conversation and returns it. Other clones of it stay valid, and its limit still applies.
     pub fn remove(&self, id: &CallId) -> Option<Conversation> {
         self.write().remove(id)
     }

@@ -9,7 +9,8 @@ use crate::message::Record;
 
 /// A conversation at one moment: its metadata, and the records of its messages in memory.
 ///
-/// It reads and writes JSON with serde and [restores](Self::restore) the conversation.
+/// It is a value for serde, for example as JSON, and it [restores](Self::restore) the conversation. It contains no
+/// configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
     metadata: ConversationMetadata,
@@ -19,15 +20,15 @@ pub struct Snapshot {
 impl Snapshot {
     /// Restores the conversation, with the time and randomness of the machine. All records count as logged.
     ///
-    /// Returns the errors of [`MessagesManager::restore`], also if messages had [left memory](Conversations). Restore
-    /// such a conversation from its log.
+    /// Returns the errors of [`MessagesManager::restore`]. It also fails if messages had [left memory](Conversations);
+    /// restore such a conversation from its log.
     pub fn restore(self) -> Result<Conversation, RestoreError> {
         Ok(Conversation::of(self.metadata.conversation, MessagesManager::restore(self.records)?))
     }
 }
 
 impl Conversation {
-    /// Returns the conversation as a value.
+    /// Returns the conversation's metadata and its messages in memory, as a value.
     pub fn snapshot(&self) -> Snapshot {
         self.with_history(|history, manager| Snapshot {
             metadata: history.metadata(self.id(), manager),

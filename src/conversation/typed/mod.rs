@@ -25,7 +25,7 @@ impl Prompt {
     /// Applies the prompt, runs the conversation, and reads the final text as a `T`.
     ///
     /// The model gets the JSON Schema of `T`, with the doc comments of its fields. An answer that does not fit goes
-    /// back to the model once, with the reason. The schema, the answers and the repair are in the conversation.
+    /// back to the model once, with the reason. The schema, both answers and the reason stay in the conversation.
     ///
     /// Returns [`Misfit`](super::ConversationErrorKind::Misfit) if the second answer does not fit either, and the
     /// errors of [`prompt`](Self::prompt).

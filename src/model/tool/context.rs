@@ -1,8 +1,8 @@
-//! [`ToolContext`]: the call for which a handler runs.
+//! [`ToolContext`]: the phone call and the tool call for which a handler runs.
 
 use crate::message::{Text, ToolCallId};
 
-/// The call for which a handler runs.
+/// The ids of the phone call and of the tool call for which a handler runs.
 #[derive(Debug, Clone)]
 pub struct ToolContext {
     call_id: Text,

@@ -6,7 +6,7 @@ use crate::message::{Text, ToolCallError, is_blank};
 
 /// The failure of a tool, as the model gets it.
 ///
-/// `?` converts any error that can be displayed.
+/// `?` converts any error that implements [`Display`](fmt::Display).
 ///
 /// ```
 /// use verbale::model::ToolError;
@@ -28,7 +28,7 @@ pub struct ToolError {
 }
 
 impl ToolError {
-    /// Creates an error. Its message is for the model: the failure, and the next step.
+    /// Creates an error. The model reads the message, so it should say what failed and what to do next.
     pub fn new(message: impl Into<Text>) -> Self {
         Self { kind: None, message: message.into(), retryable: None }
     }
@@ -39,7 +39,7 @@ impl ToolError {
         Self { kind: Some(kind.into()), ..self }
     }
 
-    /// Sets whether another attempt may succeed.
+    /// Sets whether another attempt may succeed. By default the model is not told.
     #[must_use]
     pub fn with_retryable(self, retryable: bool) -> Self {
         Self { retryable: Some(retryable), ..self }

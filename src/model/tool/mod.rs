@@ -33,14 +33,16 @@ use crate::message::{ResultContent, ToolCall, ToolCallError, ToolName, ToolResul
 /// the result.
 ///
 /// A handler runs in its own task, in parallel to the other tool calls of an answer. It runs to its end or its deadline,
-/// even if the caller interrupts or the run is dropped. If it fails, the model gets an error result of one of these types:
+/// even if the caller interrupts or the run is dropped. If the tool gives no result, the model gets an error result of
+/// one of these types:
 ///
 /// | type | cause | retryable |
 /// | --- | --- | --- |
 /// | `ToolFailed`, or the [error's own](ToolError::with_type) | the handler returned an error | as the error states |
-/// | `InvalidArguments` | the arguments do not fit the schema; the handler did not run | yes |
-/// | `NotRun` | there is no such tool, or the answer was cut off | no |
+/// | `InvalidArguments` | the arguments do not fit the typed handler of [`new`](Self::new), which did not run | yes |
+/// | `NotRun` | no such tool, an answer that was cut off, or too many rounds of tool calls | no |
 /// | `OutcomeUnknown` | a panic, a missed deadline, or a result that cannot be written as JSON | no |
+/// | `OutcomeUnknown` | the phone call ended, was taken over, or was forked before the tool had a result | no |
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -76,8 +78,9 @@ type Handler = Arc<dyn Fn(Value, ToolContext) -> Handling + Send + Sync>;
 type Handling = Pin<Box<dyn Future<Output = Result<Vec<ResultContent>, ToolCallError>> + Send>>;
 
 impl Tool {
-    /// Creates a tool from its specification and a handler that takes the arguments as the model sent them. The handler has to
-    /// validate them.
+    /// Creates a tool from its specification and a handler that gets the arguments as the model sent them.
+    ///
+    /// The arguments may not fit the schema, so the handler has to validate them.
     pub fn raw<F, R>(spec: ToolSpec, handler: F) -> Self
     where
         F: Fn(Value, ToolContext) -> R + Send + Sync + 'static,
@@ -92,12 +95,15 @@ impl Tool {
 
     /// Creates a tool that the service runs.
     ///
-    /// The reply or the run reports each call of it, and the service hands in the result.
+    /// The reply or the run reports each call of the tool. The service reports the result with
+    /// [`CallSession::tool_result`](crate::call::CallSession::tool_result) or
+    /// [`Conversation::tool_result`](crate::conversation::Conversation::tool_result), before the deadline of the tool.
     pub fn external(spec: ToolSpec) -> Self {
         Self { spec, timeout: None, handler: None }
     }
 
-    /// Sets the deadline of this tool, which replaces the configured one.
+    /// Sets the maximum time of a call of this tool, in place of the configured
+    /// [tool timeout](crate::conversation::Config::with_tool_timeout).
     #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {
         Self { timeout: Some(timeout), ..self }
@@ -108,7 +114,7 @@ impl Tool {
         &self.spec.name
     }
 
-    /// Returns the description that the model gets.
+    /// Returns the specification that the model gets.
     pub fn spec(&self) -> &ToolSpec {
         &self.spec
     }

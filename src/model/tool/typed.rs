@@ -15,10 +15,11 @@ use crate::model::ToolSpec;
 impl Tool {
     /// Creates a tool from a name, a description for the model, and a handler with typed arguments.
     ///
-    /// The handler returns any value that serde can write. A string becomes a text, everything else JSON.
+    /// The handler returns any value that serde can write. The model gets a string as text, and any other value as
+    /// JSON.
     ///
-    /// Returns a [`MessageError`] if Bedrock refuses the name, or if `A` is
-    /// not a struct with named fields or a map.
+    /// Returns a [`MessageError`] if Bedrock refuses the name, or if `A` is neither a struct with named fields nor a
+    /// map.
     pub fn new<A, F, R, T>(
         name: impl Into<Text>,
         description: impl Into<Text>,
