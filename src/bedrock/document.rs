@@ -9,8 +9,8 @@ use crate::message::{MessageError, Number, Value};
 
 /// Converts a value to a document of the SDK, such as the input of a tool call or the schema of a tool.
 ///
-/// Values that JSON cannot express become strings: bytes in base64, and a number that does not fit an `i64`, a `u64` or,
-/// exactly, an `f64` as its digits.
+/// Values that JSON cannot express become strings. Bytes become base64. A number becomes its digits if no `i64`, `u64`
+/// or `f64` holds it exactly.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

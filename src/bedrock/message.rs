@@ -13,15 +13,16 @@ use crate::message::{Content, Message, MessageWrapper, Role};
 /// Contents that Converse does not accept become texts:
 ///
 /// - Audio, `https` URLs, content ids and unknown formats become `[audio "the greeting": not available to the model]`. The
-///   quotes hold the prompt hint, the title or the MIME type. To show such contents to the model, load them from the content
-///   store with [`contents::resolve`](crate::contents::resolve), add them as bytes, or, for Nova, give an `s3://` URL.
+///   quotes hold the prompt hint, the title or the MIME type. The model sees an image, a video or a document that is
+///   added as bytes, that [`contents::resolve`](crate::contents::resolve) loaded from the content store, or, for Nova,
+///   that has an `s3://` URL. For audio, add a transcript.
 /// - Images, videos and documents of the assistant become the same text, because Converse accepts them only from users.
 /// - A tool result that is JSON but not an object becomes text; an empty one becomes `{}`. A tool error includes its type
 ///   and whether a retry may help.
 ///
-/// Images and videos follow their prompt hint: `[image "the receipt"]`. The format of bytes is their
-/// [detected type](crate::message::Media::known_type), not the declared one. [`to_document`](super::to_document) describes
-/// arguments that JSON cannot express.
+/// The prompt hint of an image or a video is a text before it: `[image "the receipt"]`. The format of bytes is their
+/// [detected type](crate::message::Media::known_type), not the declared one. Arguments that JSON cannot express become
+/// strings, as [`to_document`](super::to_document) describes.
 ///
 /// Blank texts, which Bedrock refuses, and contents of kinds unknown to this version are left out. Tool results come first
 /// in their message, as Claude requires. A document without a text beside it gets one.

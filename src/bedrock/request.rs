@@ -15,10 +15,10 @@ use crate::message::is_blank;
 /// The summary is a separate system block after the system prompt. It is marked as a record, not instructions, between
 /// boundaries that no summary can close or imitate.
 ///
-/// Bedrock refuses tool calls and results in a request without tools. There they become texts,
+/// Bedrock refuses tool calls and results in a request without tools. In such a request they become texts,
 /// `[tool call: {"input":{"id":7},"name":"get_user","toolUseId":"call_1"}]`, so that a model without tools can summarise a
-/// window with tool calls. `[tool call:` and `[tool result:` in spoken text get a backslash then, so that no caller can
-/// imitate a tool.
+/// window with tool calls. In all other texts of such a request, `[tool call:` and `[tool result:` get a backslash, so
+/// that no caller can imitate a tool.
 ///
 /// Repeated document names, which Bedrock refuses, get a number.
 ///
@@ -61,7 +61,7 @@ impl ConverseRequest {
         self
     }
 
-    /// Sets the summary of the turns before the messages. A blank summary is none.
+    /// Sets the summary of the turns before the messages. `None` or a blank summary removes it.
     #[must_use]
     pub fn summary(mut self, summary: Option<&str>) -> Self {
         self.summary = summary.filter(|summary| !is_blank(summary)).map(record);
@@ -75,7 +75,7 @@ impl ConverseRequest {
         self
     }
 
-    /// Replaces the tools that the model may call.
+    /// Replaces the tools that the model may call. An empty configuration removes them.
     #[must_use]
     pub fn tools(mut self, tools: ToolConfiguration) -> Self {
         self.tools = Some(tools).filter(|tools| !tools.tools().is_empty());

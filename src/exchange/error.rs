@@ -3,10 +3,11 @@
 use crate::manager::ManagerError;
 use crate::message::MessageError;
 
-/// An import failed.
+/// The reason why a text cannot be imported, and the place in the text.
 ///
-/// The message names the path, such as `$.messages[3].content`, the line and the column, both from 1. In JSON Lines, the
-/// path starts at the line. The error quotes nothing from the text, not even an unknown key, because it may be private.
+/// `Display` names the path, such as `$.messages[3].content`, and the line and the column, which count from 1. In JSON
+/// Lines, the path starts at the line. The error quotes nothing from the text, not even an unknown key, because the
+/// text may be private.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {reason}")]
 pub struct ExchangeError {
@@ -34,7 +35,7 @@ impl ExchangeError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The text is larger than [`ImportOptions`](super::ImportOptions) allow.
+    /// The text is larger than [`ImportOptions::with_max_bytes`](super::ImportOptions::with_max_bytes) allows.
     TooLarge,
     /// The text is not UTF-8, not JSON, or not of the format.
     Malformed,

@@ -29,7 +29,7 @@ impl fmt::Debug for Export {
     }
 }
 
-/// Something that an exported text lacks.
+/// A kind of information that an exported text lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Loss {
@@ -45,7 +45,7 @@ pub enum Loss {
     Label,
     /// A tool call or its result.
     ToolCall,
-    /// That a tool call failed, the type of its failure, or whether to retry.
+    /// The mark that a tool call failed, the type of its failure, or whether to retry.
     Failure,
     /// The type of a value: data is written as text, or bytes as base64.
     ValueType,

@@ -6,10 +6,12 @@ use super::error::{ErrorKind, ExchangeError, Problem};
 use super::node::{Node, position};
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
 
-/// The clock, the ids and the size limit of an import. By default: the system's clock, random ids, and 64 MiB.
+/// The clock, the ids and the size limit of an import.
+///
+/// The default is the system's clock, random ids, and a limit of 64 MiB.
 ///
 /// An import takes time linear in the size of the text. It needs a few times the memory of the text, and up to 20 times
-/// for lists of small numbers in the arguments of a tool. The limit bounds both.
+/// for lists of small numbers in the arguments of a tool. The limit bounds time and memory.
 #[derive(Debug, Clone)]
 pub struct ImportOptions {
     pub(super) clock: Arc<dyn Clock>,
@@ -24,7 +26,7 @@ impl ImportOptions {
         Self { clock, ids, ..self }
     }
 
-    /// Sets the largest size of a text, in bytes.
+    /// Sets the maximum size of a text, in bytes. A larger text is refused with [`ErrorKind::TooLarge`].
     #[must_use]
     pub fn with_max_bytes(self, max_bytes: usize) -> Self {
         Self { max_bytes, ..self }

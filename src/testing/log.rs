@@ -14,8 +14,8 @@ use crate::log::{
 /// A [`CallLog`] that wraps another one and fails or delays operations by a script.
 ///
 /// The script is a function. Before each operation it gets the name of the method of [`CallLog`], the call, and the number
-/// of this operation among those of the same method, from 1. [`list_calls`](CallLog::list_calls) has no call. Returning
-/// `None` passes the operation to the wrapped log.
+/// of this operation among those of the same method, from 1. [`list_calls`](CallLog::list_calls) has no call. If the
+/// script returns `None`, the wrapped log performs the operation.
 ///
 /// ```
 /// use verbale::log::{CallHeader, CallId, CallLog, MemoryLog, Remedy};
@@ -53,8 +53,8 @@ pub enum LogFault {
     Delay(Duration),
     /// Fails with [`LogErrorKind::Failed`](crate::log::LogErrorKind::Failed) and does not perform the operation.
     ///
-    /// [`Remedy::Retry`] is an unavailable or throttled log, [`Remedy::Operator`] one that needs a person, and
-    /// [`Remedy::None`] one that refuses the operation.
+    /// [`Remedy::Retry`] simulates an unavailable or throttled log, [`Remedy::Operator`] one that needs an operator,
+    /// and [`Remedy::None`] one that refuses the operation for good.
     Fail(Remedy),
     /// Never completes.
     Hang,
@@ -69,7 +69,7 @@ impl<L: CallLog> FaultyLog<L> {
         Self { log, script: Box::new(script), counts: Mutex::default() }
     }
 
-    /// Returns the number of operations of a method so far, failed ones included.
+    /// Returns the number of operations of a method of [`CallLog`] so far, failed ones included.
     pub fn count(&self, method: &str) -> u64 {
         self.counts().get(method).copied().unwrap_or_default()
     }

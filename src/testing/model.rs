@@ -13,9 +13,10 @@ use crate::model::{Failure, Generation, Model, ModelError, ModelEvent, ModelRequ
 
 /// A model that answers from a script and keeps its requests.
 ///
-/// Each request takes the next [`reply`](Self::reply). Without one, the answer is `Yes, I am here.` The replies are those of
-/// [`FakeBedrock`](super::FakeBedrock), with the same events, pace and faults. Unlike it, this model uses no SDK client: it
-/// repairs and validates nothing, and has no deadlines, so a reply that hangs never ends. All waits use tokio's clock.
+/// Each request takes the next [`reply`](Self::reply). If no reply is left, the answer is `Yes, I am here.` The replies
+/// are those of [`FakeBedrock`](super::FakeBedrock), with the same events, pace and faults. Unlike a `FakeBedrock`,
+/// this model uses no SDK client. It repairs and validates nothing. It has no deadlines, so a reply that hangs never
+/// ends. All waits use tokio's clock.
 ///
 /// Clones share the script and the requests.
 ///
@@ -60,7 +61,8 @@ impl ScriptedModel {
         self.script().replies.push_back(reply);
     }
 
-    /// Returns all requests so far, in the order in which their answers were first polled.
+    /// Returns all requests so far, in the order in which their answers were first polled. An answer that was never
+    /// polled has no request and takes no reply.
     #[must_use]
     pub fn requests(&self) -> Vec<ModelRequest> {
         self.script().requests.clone()

@@ -12,14 +12,14 @@ const TURN_BACKOFF: Duration = Duration::from_millis(50);
 /// Covers all attempts.
 const SUMMARY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Configures a client for turns, where a caller waits: two attempts at most 50 ms apart, and 900 ms to connect.
+/// Configures a client for turns, where a caller waits: at most two attempts, up to 50 ms apart, and 900 ms to connect.
 ///
 /// The SDK's defaults do not suit a phone call: three attempts a second apart, from a retry budget that all clients of the
 /// process share. Turns get a separate budget, which summaries and the log cannot use up. The SDK's stalled-stream
 /// protection is off, because [`BedrockSettings::with_event_timeout`](super::BedrockSettings::with_event_timeout) covers it.
-/// All other settings stay as they are in `config`, and can be changed before or after.
+/// All other settings stay as they are in `config`. You can change any setting of the returned builder.
 ///
-/// The service provides credentials and region. The crate `aws-config` finds them where AWS's tools do:
+/// `config` must have the credentials and the region. The crate `aws-config` finds them where AWS's tools do:
 ///
 /// ```no_run
 /// # async fn model() -> verbale::bedrock::BedrockModel {

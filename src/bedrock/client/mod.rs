@@ -37,14 +37,14 @@ use answer::Answer;
 
 /// A model on Amazon Bedrock.
 ///
-/// Each request is repaired before it is sent. The first event of the answer lists the repairs. A request that cannot be
-/// repaired fails with the violated rule and its place, and is not sent.
+/// Each request is repaired before it is sent. If there are repairs, the first event of the answer lists them. A
+/// request that cannot be repaired is not sent; the error names the violated rule and its place.
 ///
 /// An error contains Bedrock's error code, the request id, and Bedrock's message if that cannot quote the request. See
 /// [`ModelError`](crate::model::ModelError).
 ///
-/// Reasoning of the model is dropped. Read the answer to its end: the usage follows the stop, and the connection can be
-/// reused only after the last event.
+/// Reasoning of the model is dropped. Read the answer to its end, not only to the stop: the usage follows the stop, and
+/// the connection can be reused only after the last event.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]

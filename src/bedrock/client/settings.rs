@@ -7,6 +7,8 @@ use crate::model::Inference;
 
 /// The settings of a [`BedrockModel`](super::BedrockModel): model, inference, cache points and deadlines.
 ///
+/// An answer that misses a deadline fails with [`Failure::TimedOut`](crate::model::Failure::TimedOut).
+///
 /// ```
 /// use std::time::Duration;
 /// use verbale::bedrock::BedrockSettings;
@@ -44,46 +46,51 @@ impl BedrockSettings {
         }
     }
 
-    /// Replaces the profile. An ARN of an application inference profile does not name its model, so it needs one.
+    /// Replaces the profile of the model.
+    ///
+    /// Needed if `model_id` is the ARN of an application inference profile, which does not name the model: pass
+    /// [`Profile::for_model`] with the id of the model.
     #[must_use]
     pub fn with_profile(self, profile: Profile) -> Self {
         Self { profile, ..self }
     }
 
-    /// Sets the inference settings of requests that do not set them: see [`Inference::or`].
+    /// Sets the default inference settings. A request's own settings take precedence, as in [`Inference::or`].
     #[must_use]
     pub fn with_inference(self, inference: Inference) -> Self {
         Self { inference, ..self }
     }
 
-    /// Sets the maximum number of tokens of an answer, at least 1, for requests that do not set it.
+    /// Sets the default maximum number of tokens of an answer, at least 1. A request's own maximum takes precedence.
     #[must_use]
     pub fn with_max_tokens(mut self, max_tokens: u32) -> Self {
         self.inference.max_tokens = Some(max_tokens);
         self
     }
 
-    /// Sets whether requests have cache points. Models without a prompt cache never get any.
+    /// Sets whether requests have cache points: `true` by default.
+    ///
+    /// Requests to a model without a prompt cache, and requests for summaries, never have any.
     #[must_use]
     pub fn with_cache_points(self, cache_points: bool) -> Self {
         Self { cache_points, ..self }
     }
 
-    /// Sets the time from the request to the first text or tool call: 5 s by default.
+    /// Sets the maximum time from the request to the first text or tool call: 5 s by default.
     ///
-    /// It includes connecting and retries. It does not apply to an answer in one piece.
+    /// The time includes connecting and retries. An answer in one piece has no such limit.
     #[must_use]
     pub fn with_first_token_timeout(self, timeout: Duration) -> Self {
         Self { first_token_timeout: timeout, ..self }
     }
 
-    /// Sets the time between two events of a streamed answer: 3 s by default.
+    /// Sets the maximum time between two events of a streamed answer: 3 s by default.
     #[must_use]
     pub fn with_event_timeout(self, timeout: Duration) -> Self {
         Self { event_timeout: timeout, ..self }
     }
 
-    /// Sets the time from the request to the end of the answer: 30 s by default.
+    /// Sets the maximum time from the request to the end of the answer: 30 s by default.
     #[must_use]
     pub fn with_answer_timeout(self, timeout: Duration) -> Self {
         Self { answer_timeout: timeout, ..self }

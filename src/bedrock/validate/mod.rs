@@ -21,7 +21,7 @@ pub(super) use cache::allows_cache_point_after;
 pub(super) use profile::CachePlaces;
 pub(super) use tools::is_identifier;
 
-/// Returns the rules that a request breaks, in the order in which Bedrock checks them.
+/// Returns the rules that a request breaks, in the order in which Bedrock checks them. Sends nothing.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

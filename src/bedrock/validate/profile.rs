@@ -2,7 +2,8 @@
 
 /// The capabilities and limits of a model on Bedrock.
 ///
-/// `Default` is what Converse requires of every model. Set a field if Bedrock behaves differently for your model.
+/// [`for_model`](Self::for_model) knows the profiles of many models. `Default` has the limits that Converse sets for
+/// all models. Change a field if Bedrock behaves differently for your model.
 ///
 /// ```
 /// use verbale::bedrock::Profile;
@@ -116,7 +117,8 @@ impl Profile {
 
     /// Returns the profile of a model, by its id or by the id or ARN of an inference profile.
     ///
-    /// Returns the default if the id does not name the model, as the ARN of an application inference profile.
+    /// Returns the default if the id does not name the model. The ARN of an application inference profile does not;
+    /// pass the id of its model instead. The default has no cache points.
     pub fn for_model(model_id: &str) -> Self {
         if let Some((_, model)) = model_id.split_once("anthropic.") {
             let is_any = |models: &[&str]| models.iter().any(|older| model.starts_with(older));

@@ -1,5 +1,7 @@
 //! Anthropic's [Messages](https://docs.anthropic.com/en/api/messages): `system` and `messages` with blocks.
 //!
+//! [`import`] reads a whole conversation. [`window`] writes only the messages that the model gets now.
+//!
 //! ```
 //! # use verbale::{MessagesManager, PlainMessage};
 //! # use verbale::exchange::{ImportOptions, anthropic};

@@ -75,9 +75,9 @@ enum SourceKind {
 /// - A `tool_result` with `is_error` holds texts, which become the message of the error. A call whose id belongs to an
 ///   answered call gets another id: `call_1-2`.
 ///
-/// Returns an error if the text is not of this form, if it holds something that cannot be kept, such as `thinking`,
-/// citations or a file stored at Anthropic, or if the conversation refuses a message: a result before its call, a second
-/// result, a blank message.
+/// Returns [`ExchangeError`] if the text is not of this form, if it holds something that cannot be kept, such as
+/// `thinking`, citations or a file stored at Anthropic, or if the conversation refuses a message: a result before its
+/// call, a second result, a blank message.
 pub fn import<W: MessageWrapper>(
     json: impl AsRef<[u8]>,
     options: &ImportOptions,

@@ -8,20 +8,21 @@
 //!    "timestamp": "2024-03-15T10:30:02Z"} ]
 //! ```
 //!
-//! - A text holds messages of several conversations. An import orders them by time, and messages of one time by id. Each
-//!   stays a message of its own, even after one of the same role; the window shows both as one.
-//! - A message may also be a submitted input: `modality_type` is `chat`. Its `input_id` is its id if it has no
-//!   `message_id`, and is otherwise kept in the custom data under `chatInputId`. Without a `timestamp` it gets the time of
-//!   the import and keeps its place among such messages. An event has its input under `data`, and its time under
-//!   `scheduled_time`.
+//! - A text holds messages of several conversations. An import orders the messages of each by time, and messages of one
+//!   time by `input_id` or else `message_id`. Each stays a message of its own, even after one of the same role; the
+//!   window shows both as one.
+//! - A message may also be a submitted input: `modality_type` is `chat`. Its `input_id` becomes its id if it has no
+//!   `message_id`, and is otherwise kept in the custom data under `chatInputId`. An input may also be in an event,
+//!   under `data`; the `scheduled_time` of the event is then the time of an input without a `timestamp`.
+//! - A message without any time gets the time of the import, and keeps its place among such messages.
 //! - A `message_id` that is a ULID becomes the id of the message. Any other is kept in the custom data under
 //!   `chatMessageId`, and exported from there. A message without one gets an id.
 //! - A missing `conversation_id` is `default`. `metadata` is the custom data of the message.
 //! - `content` is a text, or a list of blocks: `text`; `image`, `audio` and `video` with the `source` `url`, `base64`
 //!   (under `data`), or `content_id` (in a content store), and `mime_type`, `id` and `prompt_hint` if known; `document`
 //!   the same, with a `title`.
-//! - `timestamp` is when the message was added, in [RFC 3339](https://www.rfc-editor.org/rfc/rfc3339). It is truncated to
-//!   milliseconds.
+//! - `timestamp` is the time at which the message was added, in [RFC 3339](https://www.rfc-editor.org/rfc/rfc3339). It
+//!   is truncated to milliseconds.
 //!
 //! ```
 //! use verbale::exchange::{ImportOptions, chat};

@@ -71,11 +71,13 @@ struct Listed<'a, 'p> {
     message: Message<'a>,
 }
 
-/// Imports the conversations of chat messages, in the order of their ids. The text is a list, an object that has the list
-/// under `messages` and whose other keys are skipped, or one message.
+/// Imports the conversations of chat messages. Returns each with its id, in the order of the ids.
 ///
-/// Returns an error if a message lacks a key or has an unknown one, if a role or the type of a block is unknown, if an id
-/// appears twice in one conversation, or if a message is blank.
+/// The text is a list of messages, an object that has the list under `messages`, or one message. Other keys beside
+/// `messages` are skipped.
+///
+/// Returns [`ExchangeError`] if a message lacks a key or has an unknown one, if a role or the type of a block is
+/// unknown, if a `message_id` appears twice in one conversation, or if a message is blank.
 pub fn import<W: MessageWrapper>(
     json: impl AsRef<[u8]>,
     options: &ImportOptions,

@@ -10,9 +10,9 @@ use crate::message::{Content, Message, MessageWrapper, Role, Timing, Value};
 
 /// Exports the messages of conversations, each with its id, as one list.
 ///
-/// The export always leaves out marks, decisions, fakes, and all times but the first. [Losses](Export::losses) are
-/// instructions, summaries, tool calls and their results; text that was not heard; the parts of merged messages; bytes in
-/// custom data.
+/// The export always leaves out marks, decisions, fakes, and all times but that of creation. [Losses](Export::losses)
+/// are instructions, summaries, tool calls and their results; text that was not heard; the parts of merged messages;
+/// bytes in custom data.
 pub fn export<'a, W: MessageWrapper + 'a>(
     conversations: impl IntoIterator<Item = (&'a str, &'a MessagesManager<W>)>,
 ) -> Export {

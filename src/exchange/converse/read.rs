@@ -25,10 +25,10 @@ struct Message<'a> {
 /// - Each text of `system`, and each message of role `system`, becomes a system message.
 /// - Blocks are `text`, `image`, `video`, `audio`, `document`, `toolUse` and `toolResult`. Their `format` becomes a MIME
 ///   type. A `source` is bytes in base64 or an `s3Location`. A `cachePoint` belongs to the request and is skipped.
-/// - A `toolResult` with the `status` `error` holds one text. A call whose id belongs to an answered call gets another id:
-///   `call_1-2`.
+/// - A `toolResult` with the `status` `error` must hold one text. A call whose id belongs to an answered call gets
+///   another id: `call_1-2`.
 ///
-/// Returns an error if the text is not of this form, if it holds something that cannot be kept, such as
+/// Returns [`ExchangeError`] if the text is not of this form, if it holds something that cannot be kept, such as
 /// `reasoningContent`, `citationsContent`, the owner of a bucket or the context of a document, or if the conversation
 /// refuses a message: a result before its call, a second result, a blank message.
 pub fn import<W: MessageWrapper>(

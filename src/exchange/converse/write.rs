@@ -14,10 +14,12 @@ const UNTITLED: &str = "document";
 
 /// Exports the conversation as `system` and `messages` of Converse.
 ///
-/// The texts of the system messages at the start are `system`. Later ones are messages of role `system`. Consecutive
-/// messages of one role become one. A document without a title gets the name `document`. The export always leaves out
-/// fakes, marks, custom data, steps, and the ids, times and confidence of messages and their parts. It repairs nothing;
-/// the [window](MessagesManager::to_raw) of a `BedrockMessage` is what Bedrock accepts.
+/// The texts of the system messages at the start are `system`. Later system messages have the role `system`.
+/// Consecutive messages of one role become one. A document without a title gets the name `document`. The export always
+/// leaves out fakes, marks, custom data, steps, and the ids, times and confidence of messages and their parts.
+///
+/// The export repairs nothing, so Bedrock may refuse it. For a request, use the [window](MessagesManager::to_raw) of a
+/// manager of `BedrockMessage`s.
 ///
 /// [Losses](Export::losses) are summaries; text that was not heard; attachments that are not the user's, that are neither
 /// bytes nor at an `s3://` URL, or whose MIME type has no format in Converse; labels; the type of a failure and whether to

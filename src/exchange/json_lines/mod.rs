@@ -10,26 +10,26 @@
 //! {"role":"assistant","content":{"type":"text","text":"It is 62°F."},"timestamp":"2025-11-18T10:30:15Z"}
 //! ```
 //!
-//! - `timestamp` is when the message was added, in [RFC 3339](https://www.rfc-editor.org/rfc/rfc3339). It is truncated to
-//!   milliseconds.
+//! - `timestamp` is the time at which the message was added, in [RFC 3339](https://www.rfc-editor.org/rfc/rfc3339). It
+//!   is truncated to milliseconds.
 //! - `message_id` is the id of the message, or of the [part](crate::message::Part) of a merged one. `confidence` is that of
 //!   the part, if known. Both may be missing; the message then gets an id. Consecutive lines with one `message_id` are the
 //!   contents of one part. Consecutive messages of one role are merged again, so that an export without losses comes back
 //!   as an equal conversation.
 //! - `content` is a text, or `image`, `audio` or `video` with one of `content_id` (in a content store), `url` and `data`
-//!   (base64), and `mime_type`, `id` and `prompt_hint` if known. Several contents, as of an instruction, are a list. A
-//!   `content_id` beside `data` is that of the data, and is not kept.
+//!   (base64), and `mime_type`, `id` and `prompt_hint` if known. Several contents of one line, such as those of an
+//!   instruction, are a list. A `content_id` beside `data` is not kept.
 //! - A text may have a `mime_type`, such as `text/markdown`. The type is not kept, because the model gets only the text. A
 //!   `content_id` without text means that the text is in a content store. It becomes a document, which
 //!   [`resolve`](crate::contents::resolve) reads for a model.
-//! - A `document` is a message of the user. It is a text, whose `mime_type` defaults to `text/plain`, or
-//!   `{"type":"document"}` with its data as media have it. In other messages a document is such a content, with its
-//!   `title`.
-//! - An `assistant` line without `content` means that the assistant only called tools. It adds nothing.
+//! - A line of role `document` is a message of the user. Its `content` is a text, whose `mime_type` defaults to
+//!   `text/plain`, or `{"type":"document"}` with its data as media have it. In lines of other roles, a document is a
+//!   content `{"type":"document"}` with its `title`.
+//! - An `assistant` line without `content` means that the assistant only called tools. Such a line adds nothing.
 //! - The `content` of a `result` is like that of a message, or `{"type":"json"}` with its data under `json`. A list holds
 //!   several parts, or none. A failed result has `error`, with `error_type` and `retryable` if known. A content beside an
 //!   error is appended to it, because the model gets one text of a failed call.
-//! - `system` is read like `supervisor`.
+//! - A line of role `supervisor` is a system message. The role `system` is read as the same.
 //!
 //! An export always leaves out fakes, marks, decisions, custom data, and all times but the creation of each part. Only
 //! records keep them.

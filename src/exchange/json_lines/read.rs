@@ -109,10 +109,10 @@ fn read_confidence(node: &Node<'_, '_>) -> Result<Confidence, ExchangeError> {
 
 /// Imports the conversation of lines in this format, with their times. Empty lines are skipped.
 ///
-/// Returns an error if a line is not JSON, has an unknown role, lacks a key or has an unknown one, if a `message_id`
-/// appears in lines that are not consecutive, if lines with one `message_id` differ in their speaker, time or confidence,
-/// if a line holds something that cannot be kept, such as an image beside an error, or if the conversation refuses a
-/// message: a blank one, or a result without a call.
+/// Returns [`ExchangeError`] if a line is not JSON, has an unknown role, lacks a key or has an unknown one, if a
+/// `message_id` appears in lines that are not consecutive, if lines with one `message_id` differ in their speaker, time
+/// or confidence, if a line holds something that cannot be kept, such as an image beside an error, or if the
+/// conversation refuses a message: a blank one, or a result without a call.
 pub fn import<W: MessageWrapper>(
     lines: impl AsRef<[u8]>,
     options: &ImportOptions,

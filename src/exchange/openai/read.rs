@@ -71,9 +71,9 @@ struct Called<'a> {
 /// - `arguments` of a call are JSON in a string; an empty one is `{}`. A call whose id belongs to an answered call gets
 ///   another id: `call_1-2`. A result is paired by `tool_call_id` and gets the name of its call.
 ///
-/// Returns an error if the text is not of this form, if it holds something that cannot be kept, such as a `name` or the
-/// value of an unknown key, or if the conversation refuses a message: a result before its call, a second result, a blank
-/// message.
+/// Returns [`ExchangeError`] if the text is not of this form, if it holds something that cannot be kept, such as a
+/// `name` or the value of an unknown key, or if the conversation refuses a message: a result before its call, a second
+/// result, a blank message.
 pub fn import<W: MessageWrapper>(
     json: impl AsRef<[u8]>,
     options: &ImportOptions,

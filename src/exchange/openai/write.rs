@@ -22,10 +22,15 @@ use crate::message::{
 /// - The export always leaves out fakes, marks, custom data, steps, and the ids, times and confidence of messages and
 ///   their parts.
 ///
-/// [Losses](Export::losses) are summaries; text that was not heard; calls without a result; the order, if an assistant
-/// spoke after a call or a result came late; attachments that are not in the user's own messages, as in results; video,
-/// attachments that are neither bytes nor an image's URL, and audio that is neither `audio/wav` nor `audio/mpeg`; labels;
-/// that a result is data or a failure, because it is a text here; bytes in arguments.
+/// [Losses](Export::losses) are
+///
+/// - summaries, and text that was not heard;
+/// - calls without a result;
+/// - the order, if the assistant spoke after a call in one message, or if a result came late;
+/// - attachments outside the user's own words, such as those in results; video; audio that is neither `audio/wav` nor
+///   `audio/mpeg`; attachments that are neither bytes nor an image's URL;
+/// - the labels of attachments;
+/// - the type of a result that is data or a failure, because every result is a text in this format; bytes in arguments.
 pub fn export<W: MessageWrapper>(manager: &MessagesManager<W>) -> Export {
     let mut losses = Losses::default();
     let mut chat = Chat::new(Fit::Conversation, manager.all().map(W::message));

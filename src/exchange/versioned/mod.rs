@@ -15,10 +15,11 @@
 //!   parallel calls, a text after a call, another part of an instruction.
 //! - A call without a result has neither `result` nor `error`. A result that comes later, or among texts, is a
 //!   `ToolResultMessage`: `tool_name`, `tool_call_id`, `result`, `error`, and `role` `user`.
-//! - `result` is one text, or data, or `null` if the result is empty. Otherwise it is `null`, and `result_contents` lists
+//! - `result` is a text if the result is one text, JSON data if the result is one JSON value, and `null` if the result
+//!   is empty. For any other result, and for a JSON string or `null`, `result` is `null`, and `result_contents` lists
 //!   the parts. Each has the `type` `text` (with `text`), `json` (with `json`), or that of an attachment.
-//! - `error` is the message for the model, with `error_type` and `retryable` if known. A `result` beside it is appended to
-//!   it.
+//! - `error` is the message for the model, with `error_type` and `retryable` if known. A `result` beside an `error` is
+//!   appended to the message.
 //! - `ImageMessage`, `AudioMessage`, `VideoMessage` and `DocumentMessage` have one of `url`, `data` (base64) and
 //!   `content_id` (in a content store), `mime_type`, `id` and `prompt_hint` or `title` if known, and a `role`.
 //!

@@ -105,8 +105,8 @@ fn read_result(node: &Node<'_, '_>) -> Result<Vec<ResultContent>, ExchangeError>
 
 /// Imports a conversation from an object with `version` and `messages`.
 ///
-/// Returns an error if the version is not `1.0`, if an item has an unknown type, lacks a key or has an unknown one, or if
-/// the conversation refuses a message: a blank one, or a result without a call.
+/// Returns [`ExchangeError`] if the version is not `1.0`, if an item has an unknown type, lacks a key or has an unknown
+/// one, or if the conversation refuses a message: a blank one, or a result without a call.
 pub fn import<W: MessageWrapper>(
     json: impl AsRef<[u8]>,
     options: &ImportOptions,

@@ -2,7 +2,7 @@
 
 use tokio::sync::watch;
 
-/// Counters of a [`FakeBedrock`](super::FakeBedrock).
+/// Counters of a [`FakeBedrock`](super::FakeBedrock) and all its clones, since it was created.
 ///
 /// `requests` is the sum of `finished`, `cancelled` and the requests in progress.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -10,11 +10,11 @@ use tokio::sync::watch;
 pub struct RequestCounters {
     /// Accepted TCP connections. Clients without a socket have none.
     pub connections: u64,
-    /// All requests.
+    /// All requests, including refused and unreadable ones.
     pub requests: u64,
-    /// Requests refused as invalid or unreadable. Scripted refusals do not count.
+    /// Requests refused because they break a rule of Bedrock or are unreadable. Scripted refusals do not count.
     pub refused: u64,
-    /// Answers sent to their end, scripted errors included.
+    /// Answers sent to their end, including refusals, scripted errors and scripted broken connections.
     pub finished: u64,
     /// Answers that the client or a dropped [`FakeBedrockServer`](super::FakeBedrockServer) ended early.
     pub cancelled: u64,

@@ -1,9 +1,9 @@
 //! [`BedrockException`]: the errors of Converse, with Bedrock's status, names and messages.
 
-/// An error of Converse: an HTTP status before the answer, and an event within a stream.
+/// An error of Converse. Before the answer it is an HTTP status, within a stream an event.
 ///
-/// Within a stream the SDK handles `InternalServer`, `ModelStreamError`, `ServiceUnavailable`, `Throttling` and `Validation`.
-/// It reports any other one as unhandled.
+/// Within a stream, the SDK knows `InternalServer`, `ModelStreamError`, `ServiceUnavailable`, `Throttling` and
+/// `Validation`. It reports any other exception there as unhandled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BedrockException {

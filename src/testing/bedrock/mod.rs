@@ -1,8 +1,8 @@
 //! A Bedrock in this process: [`FakeBedrock`].
 //!
-//! The real SDK client talks to it, so a test sees what a service sees. It answers from a script, at a scripted pace and
-//! with scripted faults, and refuses invalid requests in Bedrock's words. It serves `Converse` and `ConverseStream` for any
-//! model id, and ignores credentials.
+//! The real SDK client talks to the fake, so a test sees what a service sees. The fake answers from a script, at a
+//! scripted pace and with scripted faults, and refuses invalid requests in Bedrock's words. It serves `Converse` and
+//! `ConverseStream` for any model id, and ignores credentials.
 //!
 //! There are two ways to connect. [`FakeBedrock::sdk_config`] needs no socket: a test can run thousands of sessions, and
 //! tokio's clock may be paused. [`FakeBedrock::serve`] listens on the loopback interface, for tests of connections.
@@ -84,8 +84,9 @@ pub(super) const DEFAULT_TEXT: &str = "Yes, I am here.";
 
 /// A Bedrock in this process that the real SDK client talks to.
 ///
-/// A request takes the next [`reply`](Self::reply), or else the one that the responder returns. Clones share the script, the
-/// received requests and the counters.
+/// Each request takes the next [`reply`](Self::reply). If no reply is left, it gets the one that the responder of
+/// [`answering`](Self::answering) returns, or `Yes, I am here.` Clones share the script, the received requests and the
+/// counters.
 #[derive(Clone)]
 pub struct FakeBedrock(Arc<Service>);
 
@@ -112,7 +113,8 @@ impl FakeBedrock {
         Self(Arc::new(Service::new(Arc::new(responder))))
     }
 
-    /// Turns validation off, so that invalid requests are answered too.
+    /// Turns validation off, so that requests that break Bedrock's rules are answered too. An unreadable request, such
+    /// as broken JSON, is still refused.
     #[must_use]
     pub fn without_validation(self) -> Self {
         self.0.script().is_validating = false;
@@ -126,8 +128,8 @@ impl FakeBedrock {
 
     /// Returns the configuration of an SDK client that connects without a socket.
     ///
-    /// It has dummy credentials, a region, one attempt, so that each request takes one reply, no stalled-stream protection,
-    /// and no timeouts.
+    /// The configuration has dummy credentials and a region. It makes one attempt, so that each request takes one
+    /// reply. It has no stalled-stream protection and no timeouts.
     ///
     /// ```
     /// use std::time::Duration;
@@ -145,21 +147,21 @@ impl FakeBedrock {
 
     /// Starts a server on a free port of 127.0.0.1, which stops when it is dropped.
     ///
-    /// Needs a tokio runtime with I/O. The clock must not be paused, because a paused clock jumps to the next timeout while
-    /// bytes are in transit.
+    /// Needs a tokio runtime with I/O. Tokio's clock must not be paused, because a paused clock jumps to the next
+    /// timeout while bytes are in transit.
     ///
     /// Returns an error if no port can be opened.
     pub async fn serve(&self) -> io::Result<FakeBedrockServer> {
         FakeBedrockServer::start(Arc::clone(&self.0)).await
     }
 
-    /// Returns all readable requests so far in order, refused ones included.
+    /// Returns all requests so far in order, including refused ones. Unreadable requests are left out.
     #[must_use]
     pub fn requests(&self) -> Vec<Arc<ReceivedRequest>> {
         self.0.script().requests.clone()
     }
 
-    /// Returns all readable requests so far in order, and forgets them, which saves memory in long tests.
+    /// Returns the same as [`requests`](Self::requests), and forgets the requests, which saves memory in long tests.
     #[must_use]
     pub fn take_requests(&self) -> Vec<Arc<ReceivedRequest>> {
         std::mem::take(&mut self.0.script().requests)
@@ -171,7 +173,7 @@ impl FakeBedrock {
         self.0.tally.now()
     }
 
-    /// Waits until the counters match, and returns them.
+    /// Waits until `is_reached` returns `true` for the counters, and returns them.
     ///
     /// ```
     /// # use verbale::testing::FakeBedrock;

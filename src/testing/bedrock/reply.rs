@@ -11,10 +11,13 @@ use super::exception::BedrockException;
 
 /// A scripted answer: contents, token usage, pace, and at most one fault.
 ///
-/// [`ScriptedReply::default`] is an empty answer, to which tool calls can be added. `Converse` answers in one piece when the
-/// last event of the stream is due, and a fault within the stream becomes a fault of that answer.
+/// [`ScriptedReply::default`] is an empty answer, to which tool calls can be added.
 ///
-/// The events of a stream count from 0:
+/// `Converse` answers in one piece when the last event of the stream would be due. There an exception replaces the
+/// answer, `hang_after` sends only the head, and the other faults within the stream send only the first half of the
+/// answer.
+///
+/// A stream has these events, and faults count them: `hang_after(2)` sends two events, then hangs.
 ///
 /// 1. `messageStart`
 /// 2. For each text: a `contentBlockDelta` for each piece, and a `contentBlockStop`.
@@ -70,7 +73,7 @@ pub(in crate::testing) enum Fault {
     ExceptionAfter(usize, BedrockException),
 }
 
-/// Contents.
+/// The contents of the answer.
 impl ScriptedReply {
     /// Creates an answer with a text.
     pub fn text(text: impl Into<String>) -> Self {
@@ -95,7 +98,8 @@ impl ScriptedReply {
         Self { stop: Some(reason), ..self }
     }
 
-    /// Sets the token usage. By default a token is 4 bytes of the request or of the answer.
+    /// Sets the token usage. By default, each 4 bytes of the request are an input token, and each 4 bytes of the answer
+    /// an output token.
     pub fn usage(self, input_tokens: u32, output_tokens: u32) -> Self {
         Self { usage: Some((input_tokens, output_tokens)), ..self }
     }
@@ -105,7 +109,7 @@ impl ScriptedReply {
         Self { cached: Some((read_tokens, write_tokens)), ..self }
     }
 
-    /// Sets the number of words in a piece of text: 1 by default.
+    /// Sets the number of words in each streamed piece of text: 1 by default.
     pub fn words_per_piece(self, words: NonZeroUsize) -> Self {
         Self { words_per_piece: Some(words), ..self }
     }
@@ -131,20 +135,20 @@ impl ScriptedReply {
     }
 }
 
-/// Pace, by tokio's clock.
+/// The pace of the answer, by tokio's clock.
 impl ScriptedReply {
-    /// Sets the time from the request to the head of the answer and its first two events.
+    /// Sets the time from the request to the head of the answer and its first two events: zero by default.
     pub fn first_token_after(self, wait: Duration) -> Self {
         Self { first_token_after: wait, ..self }
     }
 
-    /// Sets the time between two events, from the third event on.
+    /// Sets the time before each event from the third on: zero by default.
     pub fn between_events(self, wait: Duration) -> Self {
         Self { between_events: wait, ..self }
     }
 }
 
-/// Refusals before the answer. Of the other settings only `first_token_after` and `hang_before` apply.
+/// Refusals instead of an answer. Of the other settings only `first_token_after` and `hang_before` apply to a refusal.
 impl ScriptedReply {
     /// Creates a refusal with an exception and Bedrock's message for it.
     pub fn refused(exception: BedrockException) -> Self {
@@ -166,14 +170,15 @@ impl ScriptedReply {
     }
 }
 
-/// Faults. The last one set applies. A number greater than that of all events means after the last event.
+/// Faults. The last one set applies. If `events` is greater than the number of all events, the fault follows the last
+/// event; `cut_after` and `malformed_after` then break the last event.
 impl ScriptedReply {
-    /// Never answers.
+    /// Never answers, and keeps the connection open.
     pub fn hang_before(self) -> Self {
         self.with_fault(Fault::HangBefore)
     }
 
-    /// Sends nothing after `events` events, and keeps the connection open. With 0, only the head of the answer arrives.
+    /// Stops sending after `events` events, and keeps the connection open. With 0, only the head of the answer arrives.
     pub fn hang_after(self, events: usize) -> Self {
         self.with_fault(Fault::HangAfter(events))
     }
@@ -188,7 +193,7 @@ impl ScriptedReply {
         self.with_fault(Fault::EndAfter(events))
     }
 
-    /// Sends a wrong checksum with the event after `events` events.
+    /// Sends the event after the first `events` events with a wrong checksum.
     pub fn malformed_after(self, events: usize) -> Self {
         self.with_fault(Fault::MalformedAfter(events))
     }

@@ -20,7 +20,7 @@ impl ReceivedRequest {
         Self { number, is_streaming, input, body }
     }
 
-    /// Returns the number of readable requests before this one.
+    /// Returns the number of this request among those of [`requests`](super::FakeBedrock::requests), from 0.
     pub fn number(&self) -> u64 {
         self.number
     }

@@ -19,8 +19,9 @@ use crate::model::Repair;
 
 /// Repairs a request that Bedrock would refuse, and returns the repairs in order. Leaves a valid request unchanged.
 ///
-/// No text is lost. Invalid tool calls and results become texts, and texts replace surplus attachments. Other violations
-/// remain, such as an invalid tool schema: [`validate()`](crate::bedrock::validate()) reports them.
+/// No text is lost. Invalid tool calls and results become texts. Attachments that the model does not accept, and the
+/// oldest surplus ones, are replaced by texts that name them. Some violations cannot be repaired, such as an invalid
+/// tool schema: [`validate()`](crate::bedrock::validate()) reports them.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
