@@ -1,5 +1,4 @@
 //! The JSON and the requests of this crate equal the bytes of the real SDK client. Nothing leaves the process.
-#![cfg(feature = "bedrock")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "helpers of tests")]
 
 use std::sync::{Arc, Mutex};

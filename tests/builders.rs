@@ -1,5 +1,4 @@
 //! Messages built step by step: the log keeps their decisions, and no incomplete call reaches a provider.
-#![cfg(all(feature = "embedded", feature = "bedrock"))]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests")]
 
 use std::collections::BTreeSet;

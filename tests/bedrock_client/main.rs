@@ -1,5 +1,4 @@
 //! `BedrockModel` with the real SDK client against `FakeBedrock`.
-#![cfg(feature = "testing")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "helpers of tests")]
 
 mod answers;

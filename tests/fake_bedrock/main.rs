@@ -1,5 +1,4 @@
 //! `FakeBedrock` through the real SDK client, with and without a socket; `ScriptedModel` and `FaultyLog`.
-#![cfg(feature = "testing")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "helpers of tests")]
 
 mod answers;

@@ -1,5 +1,4 @@
 //! Images, audio, videos and documents, sent to a model and to the log.
-#![cfg(feature = "testing")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "helpers of tests")]
 
 mod contents;

@@ -1,5 +1,4 @@
 //! Prompts and runs, through the Bedrock model and the real SDK client, against a Bedrock in this process.
-#![cfg(feature = "testing")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "helpers of tests")]
 
 mod config;
