@@ -22,8 +22,8 @@ impl<W: MessageWrapper> MessagesManager<W> {
     }
 
     /// Adds an answer of the model, with its tool calls, or a text that was spoken on its behalf. Merges it into the
-    /// last message if that is an assistant message without a heard prefix and stays small enough to be logged. If the
-    /// answer would open the window, a fake user message is inserted before it.
+    /// last message if that is an assistant message without a heard prefix and stays small enough to be logged, unless
+    /// words would follow tool calls. If the answer would open the window, a fake user message is inserted before it.
     ///
     /// Returns the errors of [`add_message`](Self::add_message).
     pub fn add_assistant(&mut self, contents: impl Into<Contents>) -> Result<Entry<'_, W>, ManagerError> {
@@ -131,7 +131,10 @@ impl<W: MessageWrapper> MessagesManager<W> {
         }
         let decision = details.decision.as_deref();
         let has_same_decision = || self.last_message().and_then(|last| last.metadata().decision()) == decision;
-        let merges = self.merges(role) && has_same_decision() && self.has_room_for(&contents);
+        let merges = self.merges(role)
+            && has_same_decision()
+            && self.has_room_for(&contents)
+            && !(role == Role::Assistant && self.says_after_calls(&contents));
         if merges { self.merge(contents, details) } else { self.append(role, contents, details) }
     }
 
@@ -146,6 +149,12 @@ impl<W: MessageWrapper> MessagesManager<W> {
         let Some(last) = self.last_message() else { return false };
         // Text merged into a partly heard message would count as unheard. The window merges both.
         role.is_spoken() && last.role() == role && last.heard().is_none() && !last.is_fake() && !is_fork_point(last)
+    }
+
+    /// Returns `true` if merging would put words behind the tool calls of the last message, where providers refuse them.
+    fn says_after_calls(&self, contents: &Contents) -> bool {
+        let is_call = |content: &Content| content.as_tool_call().is_some();
+        self.last_message().is_some_and(|last| last.contents().iter().any(is_call)) && !contents.iter().all(is_call)
     }
 
     fn last_message(&self) -> Option<&Message> {

@@ -112,7 +112,7 @@ impl<'a, W: MessageWrapper> Window<'a, W> {
     fn repaired(&self, group: &Group) -> Option<Message> {
         let members = self.members(group);
         let contents = match group.role {
-            Role::Assistant => members.flat_map(|message| self.manager.shown_contents(message)).collect(),
+            Role::Assistant => calls_last(members.flat_map(|message| self.manager.shown_contents(message))),
             _ => self.answer(group),
         };
         let mut message = self.message(group.first)?.with_contents(contents);
@@ -209,7 +209,10 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     /// Returns `true` if an assistant message is in the window unchanged.
     fn is_shown_whole(&self, message: &Message) -> bool {
-        message.heard().is_none() && message.contents().iter().all(|content| self.is_shown(content))
+        let contents = message.contents();
+        message.heard().is_none()
+            && contents.iter().all(|content| self.is_shown(content))
+            && contents.is_sorted_by_key(|content| content.as_tool_call().is_some())
     }
 
     /// Iterates over the contents of an assistant message that are in the window.
@@ -225,6 +228,12 @@ impl<W: MessageWrapper> MessagesManager<W> {
             Content::ToolResult(_) | Content::Unknown(_) => false,
         }
     }
+}
+
+/// Moves tool calls behind all other contents. Providers refuse a message with a text after its tool calls.
+fn calls_last(contents: impl Iterator<Item = Content>) -> Contents {
+    let (calls, others): (Vec<Content>, Vec<Content>) = contents.partition(|content| content.as_tool_call().is_some());
+    others.into_iter().chain(calls).collect()
 }
 
 /// Returns `true` if a content of a user message is the caller's.

@@ -58,6 +58,8 @@ fn assert_valid(window: &[Message]) -> TestCaseResult {
         prop_assert_eq!(answered.into_iter().collect::<HashSet<_>>(), asked);
         let is_result: Vec<bool> = message.contents().iter().map(|content| content.as_result().is_some()).collect();
         prop_assert!(is_result.is_sorted_by(|earlier, later| earlier >= later), "results come first");
+        let is_call = |content: &Content| content.as_tool_call().is_some();
+        prop_assert!(message.contents().iter().is_sorted_by_key(is_call), "nothing follows tool calls: {message:?}");
         asked = calls(message).into_iter().collect();
         prop_assert_eq!(asked.len(), calls(message).len());
     }
@@ -198,12 +200,17 @@ proptest! {
             for message in before.messages().filter(|message| message.heard().is_some()) {
                 prop_assert_eq!(after.merges.get(&message.id()), before.merges.get(&message.id()));
             }
-            // Neighbours of one role occur in the list only if the first was partly heard.
+            // Neighbours of one role occur in the list only if the first was partly heard, or has tool calls.
             let list: Vec<&Message> = after.messages().collect();
             for pair in list.windows(2).filter(|pair| pair[0].role() == pair[1].role() && pair[0].role().is_spoken()) {
                 let was_apart = before.messages().any(|message| message.id() == pair[1].id());
                 let is_shared = pair[0].metadata().forked_from().is_some();
-                prop_assert!(was_apart || is_shared || pair[0].heard().is_some() || pair[0].is_fake(), "{:?}", pair);
+                let has_calls = !calls(pair[0]).is_empty();
+                prop_assert!(
+                    was_apart || is_shared || has_calls || pair[0].heard().is_some() || pair[0].is_fake(),
+                    "{:?}",
+                    pair
+                );
             }
             // A fake only opens a window.
             for (index, message) in after.messages().enumerate().filter(|(_, message)| message.is_fake()) {
