@@ -15,7 +15,7 @@ use crate::log::CallWriter;
 use crate::manager::MessagesManager;
 use crate::message::{PlainMessage, Text, is_blank};
 use crate::model::{Model, NoResult, Summarizer, Tool};
-use crate::turn::{Host, Observer};
+use crate::turn::{Host, Observer, look_up_lost};
 
 /// Configures and opens a live call. Created by [`CallSession::with_model`], or by [`CallSession::of`] for a conversation.
 #[must_use = "`open` begins the call"]
@@ -104,7 +104,8 @@ impl CallBuilder {
     /// Opens the call.
     ///
     /// Returns [`SessionError::NoRuntime`] outside of a tokio runtime, [`SessionError::InUse`] if another call or a run uses
-    /// the conversation, and [`SessionError::Manager`] if the conversation refuses the instructions.
+    /// the conversation, [`SessionError::NotLogged`] if a tool [acts once](Tool::acts_once) and there is no log, and
+    /// [`SessionError::Manager`] if the conversation refuses the instructions.
     pub fn open(self) -> Result<CallSession, SessionError> {
         let manager = match &self.clock {
             Some((clock, ids)) => MessagesManager::with_clock(clock.clone(), ids.clone()),
@@ -114,7 +115,7 @@ impl CallBuilder {
     }
 
     /// Opens the call with the messages of a restored one. Open tool calls get an error result, because their outcome
-    /// is unknown.
+    /// is unknown, until the tool's handler of [`resume`](Tool::resume) has looked it up in the background.
     ///
     /// A builder [of](CallSession::of) a conversation already has its messages and ignores `manager`.
     ///
@@ -130,6 +131,10 @@ impl CallBuilder {
             Some(observer) => conversation.with_observer(observer),
             None => conversation,
         };
+        let is_logged = self.log.is_some() || conversation.is_logged();
+        if let Some(tool) = self.config.tools().iter().find(|tool| tool.acting.acts_once() && !is_logged) {
+            return Err(SessionError::NotLogged { tool: tool.name().clone() });
+        }
         let settings = Arc::new(self.settings);
         let ear = CallEar::new(settings.clone(), conversation.now_ms());
         conversation.attach_call(Box::new(ear), self.config).map_err(|_| SessionError::InUse)?;
@@ -152,6 +157,7 @@ impl CallBuilder {
             core.end_open_calls(&NoResult::TakenOver);
             core.is_to_be_logged = true;
         });
+        look_up_lost(conversation);
         Ok(session)
     }
 }

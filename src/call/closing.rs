@@ -64,11 +64,7 @@ impl CallSession {
             loop {
                 // Registered before the check, so that a result in between is not missed.
                 let changed = results.notified();
-                let is_running = self.live(|_, core| {
-                    let tools = &core.setup.tools;
-                    let is_ours = |name| tools.get(name).is_some_and(|tool| !tool.is_external());
-                    core.open_calls().iter().any(|call| is_ours(call.name()))
-                });
+                let is_running = self.live(|_, core| core.tools_used.is_any_running());
                 if is_running != Some(true) {
                     return;
                 }

@@ -1,6 +1,7 @@
 //! [`SessionError`]: why a session refused a request.
 
 use crate::manager::ManagerError;
+use crate::message::ToolName;
 
 /// The reason why a call did not open, or a session refused to speak.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -22,6 +23,12 @@ pub enum SessionError {
     /// that was heard to its end.
     #[error("there is nothing to answer; to speak first, use `say`")]
     NothingToAnswer,
+    /// A tool [acts once](crate::model::Tool::acts_once), which needs a log.
+    #[error("the call did not open: tool `{tool}` acts once, which needs a log; set one with `log`")]
+    NotLogged {
+        /// The tool.
+        tool: ToolName,
+    },
     /// The conversation refused the message.
     #[error(transparent)]
     Manager(#[from] ManagerError),

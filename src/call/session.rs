@@ -84,7 +84,7 @@ impl CallSession {
     pub fn reply(&self) -> Result<Reply, SessionError> {
         let begun = self.live(|ear, core| {
             check_silent(ear, core)?;
-            if !core.manager.is_answerable() {
+            if !core.is_answerable() {
                 return Err(SessionError::NothingToAnswer);
             }
             if std::mem::take(&mut ear.is_doubtful) {
@@ -184,9 +184,9 @@ impl CallSession {
     }
 
     /// Returns whether [`reply`](Self::reply) would start an answer now: no reply is running, and there is
-    /// [something to answer](crate::MessagesManager::is_answerable).
+    /// [something to answer](crate::MessagesManager::is_answerable), or the result of a tool that came late.
     pub fn is_answerable(&self) -> bool {
-        self.live(|ear, core| check_silent(ear, core).is_ok() && core.manager.is_answerable()).unwrap_or(false)
+        self.live(|ear, core| check_silent(ear, core).is_ok() && core.is_answerable()).unwrap_or(false)
     }
 
     fn event(&self, act: impl FnOnce(&mut CallEar, &mut Core) -> Effect) -> Effect {

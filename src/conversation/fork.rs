@@ -59,7 +59,11 @@ impl Conversation {
         let (manager, config, is_live) = {
             let mut state = self.state();
             let manager = fork(&mut state.core.manager)?;
-            (manager, state.config.clone(), state.attached != Attached::Nobody)
+            (
+                manager,
+                state.config.clone(),
+                state.attached != Attached::Nobody || state.core.tools_used.is_any_running(),
+            )
         };
         let fork = Self::of(id, manager).with_config(config);
         if is_live {

@@ -156,7 +156,7 @@ impl Stream for Run {
         loop {
             state = match state {
                 State::Failed(error) => return Poll::Ready(Some(Err(error))),
-                State::Idle(attachment) if !attachment.0.read(|manager| manager.is_answerable()) => {
+                State::Idle(attachment) if !attachment.0.with(|core| core.is_answerable()) => {
                     State::Over(VecDeque::new(), Some(Problem::NothingToAnswer.into()))
                 }
                 State::Idle(attachment) => {

@@ -2,8 +2,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, MutexGuard};
+use std::time::Duration;
 
 use tokio::runtime::Handle;
+use tokio::time::{Instant, sleep};
 
 use super::config::Config;
 use super::metrics::CallMetrics;
@@ -103,6 +105,12 @@ impl State {
 }
 
 impl Conversation {
+    /// Submits all changes to the log's writer. Returns `false` if it had no room for some.
+    fn submit_all(&self) -> bool {
+        self.with(|core| core.is_to_be_logged = true);
+        self.read(|manager| manager.new_changes(LastMessage::Include).is_empty())
+    }
+
     /// Works on the state. Before it returns, it submits changes to the log, prunes messages over the limit, and starts
     /// a summary if one is due. It calls observers after it releases the lock.
     pub(super) fn with_state<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
@@ -143,6 +151,23 @@ impl Conversation {
 impl Host for Conversation {
     fn call_id(&self) -> &CallId {
         self.id()
+    }
+
+    fn is_logged(&self) -> bool {
+        self.state().writer.is_some()
+    }
+
+    async fn stored(&self, by: Instant) -> bool {
+        /// How often to look for room in the writer.
+        const PAUSE: Duration = Duration::from_millis(20);
+        let Some(writer) = self.writer() else { return false };
+        while !self.submit_all() {
+            if self.state().not_logged.is_some() || Instant::now() + PAUSE >= by {
+                return false;
+            }
+            sleep(PAUSE).await;
+        }
+        writer.flush(by.saturating_duration_since(Instant::now())).await.is_empty()
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut Core) -> T) -> T {

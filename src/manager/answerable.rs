@@ -36,15 +36,10 @@ impl<W: MessageWrapper> MessagesManager<W> {
     fn deciding(&self) -> impl Iterator<Item = &Message> {
         self.uncovered().rev().map(W::message).filter(|message| match message.role() {
             Role::User => !message.is_fake(),
-            Role::Assistant => self.is_visible(message) && !is_fixed(message),
+            Role::Assistant => self.is_visible(message) && !message.is_fixed(),
             Role::Summary | Role::System => false,
         })
     }
-}
-
-/// Returns `true` if no text of the message was generated. (Generated text may have been merged into a fixed sentence.)
-fn is_fixed(message: &Message) -> bool {
-    message.metadata().has(Attribute::Hardcoded) && message.metadata().timing(Timing::LlmEnd).is_none()
 }
 
 /// Returns `true` if some of the message before the answer arrived after the model was asked.

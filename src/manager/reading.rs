@@ -1,7 +1,7 @@
 //! Reads single messages by index, position or id, so that the layers above need no slice of the whole list.
 
 use super::MessagesManager;
-use crate::message::{MessageId, MessageWrapper, Position, ToolCallId, ToolName};
+use crate::message::{Content, Message, MessageId, MessageWrapper, Position, ToolCallId, ToolName, ToolResult};
 
 impl<W: MessageWrapper> MessagesManager<W> {
     /// Iterates over [`meta_messages`](Self::meta_messages) without copying the list.
@@ -22,6 +22,20 @@ impl<W: MessageWrapper> MessagesManager<W> {
     /// Returns the tool of the call with this id, and whether the call has a result.
     pub(crate) fn invoked(&self, id: &ToolCallId) -> Option<(&ToolName, bool)> {
         self.calls.get(id).map(|call| (call.name, call.result.is_some()))
+    }
+
+    /// Returns the result of the call with this id if it is in memory.
+    pub(crate) fn result_of(&self, id: &ToolCallId) -> Option<&ToolResult> {
+        let message = self.list.get(self.index_of(self.calls.get(id)?.result?))?.message();
+        message.contents().iter().filter_map(Content::as_result).find(|result| result.tool_call_id() == id)
+    }
+
+    /// Replaces the result of a call, and returns the message that holds it, or `None` if it is not in memory.
+    pub(crate) fn replace_result(&mut self, result: &ToolResult) -> Option<&Message> {
+        self.result_of(result.tool_call_id())?;
+        let index = self.index_of(self.calls.get(result.tool_call_id())?.result?);
+        self.change(index, |message| message.replace_result(result));
+        self.list.get(index).map(W::message)
     }
 
     /// Returns the time of this conversation's clock, in milliseconds since the Unix epoch.

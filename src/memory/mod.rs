@@ -12,6 +12,6 @@ mod prompted;
 mod cuts_tests;
 
 pub use extractive::ExtractiveSummarizer;
-pub(crate) use history::ToolHistory;
-pub(crate) use prompt::{TOOL_RULE, prompt};
+pub(crate) use history::{Attempt, ToolHistory};
+pub(crate) use prompt::{LATE_RESULT, TOOL_RULE, prompt};
 pub use prompted::ModelSummarizer;

@@ -13,6 +13,12 @@ use crate::message::{Message, Text, ToolCallId};
 /// - "unknown": a lost result does not mean that nothing happened.
 pub(crate) const TOOL_RULE: &str = include_str!("tool_rule.md").trim_ascii_end();
 
+/// The user message of a request that no words of the caller caused.
+///
+/// It says that the caller said nothing, or the model answers the caller's last words again. The result itself is in the
+/// window or in the memory.
+pub(crate) const LATE_RESULT: &str = include_str!("late_result.md").trim_ascii_end();
+
 /// Builds the memory: the summary, a note about messages left out after it, and the tool calls that the window does not
 /// show. Returns `None` if all of them are empty.
 ///
@@ -42,6 +48,11 @@ mod tests {
         - "running": wait. Its result will arrive.
         - "unknown": it may have acted. Check its effect, or ask the caller, before you make it again.
         "#);
+    }
+
+    #[test]
+    fn late_result_asks_to_tell_the_caller() {
+        insta::assert_snapshot!(LATE_RESULT, @"(The caller said nothing. The result of an earlier tool call has arrived. Tell the caller its outcome.)");
     }
 
     #[test]

@@ -130,6 +130,22 @@ impl Message {
         self.metadata.has(Attribute::Fake)
     }
 
+    /// Returns whether the message is a fixed sentence: no text of it was generated. (Generated text may have been merged
+    /// into a fixed sentence.)
+    pub(crate) fn is_fixed(&self) -> bool {
+        self.metadata.has(Attribute::Hardcoded) && self.metadata.timing(Timing::LlmEnd).is_none()
+    }
+
+    /// Replaces the result of a tool call.
+    pub(crate) fn replace_result(&mut self, result: &ToolResult) {
+        let is_it = |known: &ToolResult| known.tool_call_id() == result.tool_call_id();
+        let replaced = |content: &Content| match content {
+            Content::ToolResult(known) if is_it(known) => result.clone().into(),
+            other => other.clone(),
+        };
+        self.contents = self.contents.iter().map(replaced).collect();
+    }
+
     /// Returns whether both have the same id and the same meaning for the model.
     #[inline]
     pub(crate) fn says_the_same_as(&self, other: &Self) -> bool {

@@ -94,15 +94,6 @@ impl ModelError {
     }
 }
 
-impl Failure {
-    /// Returns whether to send the request again at once.
-    ///
-    /// The client has already retried a throttled or unreachable provider, so these two are not worth another attempt.
-    pub(crate) fn is_worth_another_try(&self) -> bool {
-        matches!(self, Self::Cut | Self::Truncated | Self::Malformed(_) | Self::TimedOut { .. } | Self::Unavailable(_))
-    }
-}
-
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -146,21 +137,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_broken_late_and_unavailable_answers_are_retried_at_once() {
+    fn only_wrong_requests_are_not_retried() {
         let timed_out = Failure::TimedOut { wait: Wait::FirstToken, after: Duration::from_secs(5) };
-        for (failure, is_worth_another_try, is_retryable) in [
-            (Failure::Invalid(String::new()), false, false),
-            (Failure::Refused(String::new()), false, false),
-            (Failure::Denied(String::new()), false, false),
-            (Failure::Throttled, false, true),
-            (Failure::Unreachable, false, true),
-            (Failure::Unavailable(String::new()), true, true),
-            (timed_out, true, true),
-            (Failure::Cut, true, true),
-            (Failure::Truncated, true, true),
-            (Failure::Malformed(String::new()), true, true),
+        for (failure, is_retryable) in [
+            (Failure::Invalid(String::new()), false),
+            (Failure::Refused(String::new()), false),
+            (Failure::Denied(String::new()), false),
+            (Failure::Throttled, true),
+            (Failure::Unreachable, true),
+            (Failure::Unavailable(String::new()), true),
+            (timed_out, true),
+            (Failure::Cut, true),
+            (Failure::Truncated, true),
+            (Failure::Malformed(String::new()), true),
         ] {
-            assert_eq!(failure.is_worth_another_try(), is_worth_another_try, "{failure:?}");
             let error = ModelError::new(failure, Partial::default());
             assert_eq!(error.is_retryable(), is_retryable, "{error:?}");
         }

@@ -18,5 +18,5 @@ pub use port::{Generation, Model, ModelRequest, ToolSpec};
 pub use summarizer::{SummarizeError, Summarizer, Summary, SummaryFuture};
 #[cfg(feature = "tools")]
 pub(crate) use tool::schema_of;
-pub(crate) use tool::{NOT_RUN, NoResult, OUTCOME_UNKNOWN};
+pub(crate) use tool::{LookedUp, NOT_RUN, NoResult, OUTCOME_UNKNOWN};
 pub use tool::{Tool, ToolContext, ToolError};

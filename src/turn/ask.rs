@@ -27,12 +27,12 @@ pub(super) enum Asked {
     Over,
 }
 
-/// The deadlines of a turn.
+/// The deadlines of a turn. The time of tools does not count, because they have their own.
 pub(super) struct Deadlines {
-    /// For the first words.
-    pub first_token: Instant,
+    /// For the first words of the next answer.
+    first_token: Instant,
     /// For the whole turn, with its length.
-    pub turn: Option<(Instant, Duration)>,
+    turn: Option<(Instant, Duration)>,
 }
 
 impl Deadlines {
@@ -41,6 +41,19 @@ impl Deadlines {
         Self {
             first_token: from_now(setup.first_token_timeout),
             turn: setup.turn_timeout.map(|timeout| (from_now(timeout), timeout)),
+        }
+    }
+
+    /// Returns the latest time for the first words of the next answer.
+    pub fn first_token(&self) -> Instant {
+        self.turn.map_or(self.first_token, |(turn, _)| turn.min(self.first_token))
+    }
+
+    /// Sets the deadlines after tools ran. The caller waits anew for the words about their results.
+    pub fn after_tools(&mut self, setup: &Setup, took: Duration) {
+        self.first_token = from_now(setup.first_token_timeout);
+        if let Some((deadline, _)) = &mut self.turn {
+            *deadline += took;
         }
     }
 
@@ -58,7 +71,7 @@ impl Deadlines {
 }
 
 /// Asks the model once and adds its answer to the conversation.
-pub(super) async fn ask<H: Host>(host: &H, id: SpeechId, deadlines: &Deadlines, has_spoken: &mut bool) -> Asked {
+pub(super) async fn ask<H: Host>(host: &H, id: SpeechId, deadlines: &Deadlines) -> Asked {
     let Prepared { setup, mut request, offers_tools } = match host.with(|core| core.prepare_request(id)) {
         None => return Asked::Over,
         Some(Err(failure)) => return Asked::Failed(failure),
@@ -75,10 +88,10 @@ pub(super) async fn ask<H: Host>(host: &H, id: SpeechId, deadlines: &Deadlines, 
     let hash = request.fingerprint();
     host.with(|core| core.record_request(id, |record| record.prompt_hash = Some(hash.into())));
     let mut generation = model.generate(request);
-    let mut received = Partial::default();
+    let (mut received, mut has_spoken) = (Partial::default(), false);
     loop {
         let next = poll_fn(|context| generation.as_mut().poll_next(context));
-        let (deadline, wait, after) = deadlines.next(&setup, *has_spoken);
+        let (deadline, wait, after) = deadlines.next(&setup, has_spoken);
         let event = match timeout_at(deadline, next).await {
             Err(_) => Err(ModelError::new(Failure::TimedOut { wait, after }, received)),
             Ok(None) => Err(ModelError::new(Failure::Truncated, received)),
@@ -88,7 +101,7 @@ pub(super) async fn ask<H: Host>(host: &H, id: SpeechId, deadlines: &Deadlines, 
             Err(error) => return fail(host, id, error),
             Ok(ModelEvent::Text(text)) => {
                 received.text_bytes += text.len();
-                *has_spoken |= !is_blank(&text);
+                has_spoken |= !is_blank(&text);
                 host.with(|core| core.add_text(id, &text))
             }
             Ok(ModelEvent::ToolCall(call)) => {

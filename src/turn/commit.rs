@@ -5,7 +5,9 @@ use super::ear::Ear;
 use super::end::{TurnEnd, TurnFailure};
 use super::event::{CallEvent, SpeechId};
 use crate::manager::ManagerError;
-use crate::message::{Attribute, Content, MessageWrapper, Role, Text, Timing, ToolCall, ToolCallId, is_blank};
+use crate::message::{
+    Attribute, Content, MessageWrapper, PlainMessage, Role, Text, Timing, ToolCall, ToolCallId, is_blank,
+};
 use crate::model::{NoResult, StopReason};
 
 /// The step after an answer.
@@ -36,6 +38,7 @@ impl Core {
         let reports = if says_something { std::mem::take(&mut turn.reports) } else { Vec::new() };
         self.ear.text(id, text, is_first, now_ms, &mut self.events);
         if !reports.is_empty() {
+            self.news.retain(|result| !reports.contains(result));
             for reported in self.ear.reports(id, reports) {
                 self.tools_used.mark_reported(&reported);
             }
@@ -80,6 +83,9 @@ impl Core {
         let says_something = !is_blank(&turn.answer.text);
         let now_ms = self.now_ms();
         turn.recorder.record(|request| request.end_ms = Some(now_ms));
+        if !is_cut && offered_tools {
+            turn.answer.calls = self.with_keys(std::mem::take(&mut turn.answer.calls));
+        }
         let committed =
             self.with_ear(|ear, core| core.commit(&mut turn, is_cut.then_some(Attribute::LlmInterrupted), ear));
         let max = self.setup.max_tool_rounds;
@@ -101,10 +107,7 @@ impl Core {
             }
             Ok(calls) => {
                 turn.rounds += 1;
-                for call in &calls {
-                    self.events.push(CallEvent::ToolCalled { id: call.id().clone() });
-                    self.ear.called(id, call);
-                }
+                turn.awaits = calls.iter().map(|call| call.id().clone()).collect();
                 self.turn = Some(turn);
                 self.is_to_be_logged = true;
                 return Next::RunTools(calls);
@@ -152,9 +155,10 @@ impl Core {
             return Ok(calls);
         }
         let now_ms = self.now_ms();
-        // A message holds the record of one turn, so a second turn must not merge into it.
-        let has_record = self.manager.all().next_back().is_some_and(|last| last.metadata().turn().is_some());
-        let added = match has_record {
+        // A message holds the record of one turn, so a second turn must not merge into it. A fixed sentence stays one.
+        let stays_apart = |last: &PlainMessage| last.metadata().turn().is_some() || last.message().is_fixed();
+        let is_apart = self.manager.all().next_back().is_some_and(stays_apart);
+        let added = match is_apart {
             true => self.manager.add_apart(Role::Assistant, contents.clone()),
             false => self.manager.add_assistant(contents.clone()),
         };

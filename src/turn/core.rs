@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 
 use super::ear::{Ear, Ended, EndedTurn, Nobody};
 use super::end::TurnEnd;
@@ -22,6 +23,12 @@ pub(crate) type Manager = MessagesManager<PlainMessage>;
 pub(crate) trait Host: Clone + Send + Sync + 'static {
     /// Returns the id of the call.
     fn call_id(&self) -> &CallId;
+
+    /// Returns whether the call is logged.
+    fn is_logged(&self) -> bool;
+
+    /// Waits until the log has stored all messages, and returns `false` if it has not by the deadline.
+    fn stored(&self, by: Instant) -> impl Future<Output = bool> + Send;
 
     /// Locks the core and runs `act` on it.
     ///
@@ -47,6 +54,8 @@ pub(crate) struct Core {
     pub may_summarize: bool,
     /// Whether tool calls or results may have been added from outside the engine.
     pub tools_are_stale: bool,
+    /// Results that no request has told the model yet, and that no turn waits for.
+    pub news: Vec<ToolCallId>,
     /// Notifies of each result of a tool.
     pub results: Arc<Notify>,
     /// The number of system messages at the first request. Later ones follow the cached prefix.
@@ -66,6 +75,8 @@ pub(crate) struct Turn {
     /// Whether the model has said anything.
     pub has_spoken: bool,
     pub(super) answer: Answer,
+    /// The tool calls that the turn waits for, or waited for last.
+    pub(super) awaits: Vec<ToolCallId>,
     /// The number of answers with tool calls.
     pub(super) rounds: u32,
     /// The tool calls whose outcome is in the request, until the next words report it.
@@ -85,9 +96,14 @@ pub(super) struct Answer {
 
 impl Core {
     pub fn new(manager: Manager, setup: Setup) -> Self {
-        let messages = manager.all().map(PlainMessage::message);
+        let tools_used = ToolHistory::default().with_messages(manager.all().map(PlainMessage::message));
         Self {
-            tools_used: ToolHistory::default().with_messages(messages),
+            news: tools_used
+                .unreported()
+                .filter(|used| used.late_ms().is_some())
+                .map(|used| used.id().clone())
+                .collect(),
+            tools_used,
             manager,
             setup,
             ear: Box::new(Nobody),
@@ -112,6 +128,11 @@ impl Core {
         self.results.notify_waiters();
     }
 
+    /// Returns whether the model has something to answer, which may be the result of a tool that came late.
+    pub fn is_answerable(&self) -> bool {
+        self.manager.is_answerable() || !self.news.is_empty()
+    }
+
     pub fn now_ms(&self) -> i64 {
         self.manager.now_ms()
     }
@@ -131,6 +152,7 @@ impl Core {
             task: None,
             has_spoken: false,
             answer: Answer::default(),
+            awaits: Vec::new(),
             rounds: 0,
             reports: Vec::new(),
             generated_bytes: 0,
@@ -171,6 +193,7 @@ impl Core {
         self.events.push(CallEvent::ReplyEnded { speech: turn.id, outcome, generated_bytes });
         self.store_record(turn, end, message);
         self.may_summarize = true;
+        self.events.extend(self.news.iter().map(|id| CallEvent::ResultReady { id: id.clone() }));
     }
 
     /// Runs `work` with the ear and the core. Meanwhile, the core itself holds no ear.

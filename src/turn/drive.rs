@@ -1,11 +1,12 @@
 //! [`drive`]: the loop of asking, running tools, and asking again.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout};
 use tracing::Instrument;
 
 use super::ask::{Asked, Deadlines, ask, read_usage};
@@ -13,11 +14,9 @@ use super::commit::Next;
 use super::core::Host;
 use super::end::{TurnEnd, TurnFailure};
 use super::event::SpeechId;
-use super::setup::Setup;
 use super::spans;
-use crate::clock::from_now;
-use crate::message::{ToolCall, ToolCallId};
-use crate::model::{Failure, ModelError, NoResult, Partial, ToolContext, Wait};
+use super::tools::run_tools;
+use crate::log::CallId;
 
 /// Drives a turn from its beginning to its end. Nothing is sent before the future is polled.
 ///
@@ -64,23 +63,22 @@ impl<H: Host> Drop for TurnGuard<H> {
 }
 
 async fn take_turn<H: Host>(host: &H, id: SpeechId) -> TurnEnd {
-    let (mut deadlines, max_attempts) = host.with(|core| (Deadlines::new(&core.setup), core.setup.attempts));
-    let (mut attempts, mut has_spoken) = (1, false);
+    let mut deadlines = host.with(|core| Deadlines::new(&core.setup));
+    let mut backoff = Backoff::new(host.call_id(), id);
     loop {
         let span = spans::chat(host.call_id());
-        match ask(host, id, &deadlines, &mut has_spoken).instrument(span.clone()).await {
+        match ask(host, id, &deadlines).instrument(span.clone()).await {
             Asked::Over => return TurnEnd::Interrupted,
             Asked::Failed(failure) => {
-                if attempts < max_attempts
-                    && is_worth_another_try(&failure)
-                    && Instant::now() < deadlines.first_token
-                    && host.with(|core| core.is_silent(id))
+                let wait = backoff.next_wait();
+                if !is_worth_another_try(&failure)
+                    || Instant::now() + wait >= deadlines.first_token()
+                    || !host.with(|core| core.is_silent(id))
                 {
-                    attempts += 1;
-                    host.with(|core| core.discard_answer(id));
-                    continue;
+                    return TurnEnd::Failed(failure);
                 }
-                return TurnEnd::Failed(failure);
+                host.with(|core| core.discard_answer(id));
+                sleep(wait).await;
             }
             Asked::Stopped(Next::Over, ..) => return TurnEnd::Interrupted,
             Asked::Stopped(Next::Ended(end), mut rest, _) => {
@@ -96,79 +94,43 @@ async fn take_turn<H: Host>(host: &H, id: SpeechId) -> TurnEnd {
             }
             Asked::Stopped(Next::RunTools(calls), mut rest, setup) => {
                 let begun = Instant::now();
-                let results = run_tools(host, calls, &setup, &deadlines);
+                let results = run_tools(host, id, calls, &setup);
                 // Most tools take longer than the rest of the stream, so the usage costs no time.
-                let ((), finished) = tokio::join!(read_usage(host, id, &mut rest).instrument(span), results);
-                if let Err(failure) = finished {
-                    return TurnEnd::Failed(TurnFailure::Model(ModelError::new(failure, Partial::default())));
-                }
-                deadlines.first_token += begun.elapsed();
+                tokio::join!(read_usage(host, id, &mut rest).instrument(span), results);
+                deadlines.after_tools(&setup, begun.elapsed());
+                backoff = Backoff::new(host.call_id(), id);
             }
         }
     }
 }
 
 fn is_worth_another_try(failure: &TurnFailure) -> bool {
-    matches!(failure, TurnFailure::Model(error) if error.kind().is_worth_another_try())
+    matches!(failure, TurnFailure::Model(error) if error.is_retryable())
 }
 
-/// Runs tools and waits for their results. Returns a timeout if they miss the deadline of the turn.
-async fn run_tools<H: Host>(
-    host: &H,
-    calls: Vec<ToolCall>,
-    setup: &Setup,
-    deadlines: &Deadlines,
-) -> Result<(), Failure> {
-    let ids: Vec<ToolCallId> = calls.iter().map(|call| call.id().clone()).collect();
-    for call in calls {
-        start_tool(host, call, setup);
-    }
-    let results = host.with(|core| core.results.clone());
-    let all = async {
-        loop {
-            // Registered before the check, so that a result in between is not missed.
-            let changed = results.notified();
-            if !host.with(|core| core.has_open(&ids)) {
-                return;
-            }
-            changed.await;
-        }
-    };
-    match deadlines.turn {
-        None => all.await,
-        Some((deadline, after)) => {
-            let timed_out = |_| Failure::TimedOut { wait: Wait::WholeAnswer, after };
-            timeout_at(deadline, all).await.map_err(timed_out)?;
-        }
-    }
-    Ok(())
+/// The waits between the attempts of a request.
+struct Backoff {
+    next: Duration,
+    jitter: DefaultHasher,
 }
 
-/// Runs a tool in a task that outlives the turn. The service runs an external tool and has until the deadline.
-fn start_tool<H: Host>(host: &H, call: ToolCall, setup: &Setup) {
-    let Some(tool) = setup.tools.get(call.name()) else {
-        let names = setup.tools.all().iter().map(|tool| tool.name().as_str().to_owned()).collect();
-        return host.with(|core| core.end_call(&call, &NoResult::UnknownTool(names)));
-    };
-    let context = ToolContext::new(host.call_id().as_str(), call.id().clone());
-    match tool.run(call.clone(), context, setup.tool_timeout) {
-        Some(running) => {
-            let span = spans::execute_tool(host.call_id(), &call);
-            let host = host.clone();
-            let running = async move {
-                let result = running.await;
-                // A call that was ended in the meantime keeps its result.
-                let _ = host.with(|core| core.add_result(&result));
-            };
-            tokio::spawn(running.instrument(span));
-        }
-        None => {
-            let host = host.clone();
-            let deadline = from_now(tool.timeout_or(setup.tool_timeout));
-            tokio::spawn(async move {
-                sleep_until(deadline).await;
-                host.with(|core| core.end_call(&call, &NoResult::TimedOut));
-            });
-        }
+impl Backoff {
+    const FIRST: Duration = Duration::from_millis(100);
+    const LONGEST: Duration = Duration::from_secs(2);
+
+    /// The jitter of calls differs, so that they do not all return at once after an outage.
+    fn new(call_id: &CallId, id: SpeechId) -> Self {
+        let mut jitter = DefaultHasher::new();
+        (call_id.as_str(), id).hash(&mut jitter);
+        Self { next: Self::FIRST, jitter }
+    }
+
+    /// Returns a wait between half of a time and all of it. The time doubles with each attempt.
+    fn next_wait(&mut self) -> Duration {
+        let longest = self.next;
+        self.next = (longest * 2).min(Self::LONGEST);
+        longest.hash(&mut self.jitter);
+        let share = f64::from(self.jitter.finish() as u32) / f64::from(u32::MAX);
+        longest.mul_f64(0.5 + share / 2.0)
     }
 }

@@ -94,7 +94,7 @@ pub enum CallEvent {
         /// The tool call.
         id: ToolCallId,
     },
-    /// A tool call got its result, which may be an error.
+    /// A tool call got its result, which may be an error. A result that replaces an unknown outcome is a second event.
     ToolFinished {
         /// The tool call.
         id: ToolCallId,
@@ -102,6 +102,17 @@ pub enum CallEvent {
         outcome: ToolOutcome,
         /// The time since the call.
         after_ms: u32,
+    },
+    /// A tool that may act runs although the log has not stored its call yet.
+    ToolUnlogged {
+        /// The tool call.
+        id: ToolCallId,
+    },
+    /// A result is known that the model has not been told, and no reply is running. Ask for a
+    /// [reply](crate::call::CallSession::reply) to tell the caller; no words of the caller are needed.
+    ResultReady {
+        /// The tool call.
+        id: ToolCallId,
     },
     /// A summary was started.
     SummaryStarted {

@@ -5,7 +5,7 @@
 //! [`Core`], which a [`Host`] keeps under a lock. The lock is never held across an await. A run polls the engine's
 //! future ([`drive`]); a live call spawns it.
 //!
-//! Read `drive.rs` first, then `ask.rs`, `request.rs`, `commit.rs`, `results.rs`, and `core.rs`.
+//! Read `drive.rs` first, then `ask.rs`, `request.rs`, `commit.rs`, `tools.rs`, `results.rs`, and `core.rs`.
 
 mod ask;
 mod commit;
@@ -14,11 +14,13 @@ mod drive;
 mod ear;
 mod end;
 mod event;
+mod limit;
 mod record;
 mod request;
 mod results;
 mod setup;
 mod spans;
+mod tools;
 
 pub(crate) use core::{Core, Host, Manager, count, since};
 pub(crate) use drive::drive;
@@ -27,3 +29,4 @@ pub(crate) use end::{TurnEnd, TurnFailure};
 pub use event::{CallEvent, Observer, ReplyOutcome, SpeechId, SummaryFailure, SummaryOutcome, ToolOutcome};
 pub use results::ResultRefused;
 pub(crate) use setup::{Setup, Tools};
+pub(crate) use tools::look_up_lost;

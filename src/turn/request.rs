@@ -7,7 +7,7 @@ use super::end::TurnFailure;
 use super::event::{CallEvent, SpeechId, SummaryOutcome};
 use super::setup::Setup;
 use super::spans;
-use crate::memory::{self, ExtractiveSummarizer, TOOL_RULE};
+use crate::memory::{self, ExtractiveSummarizer, LATE_RESULT, TOOL_RULE};
 use crate::message::{
     Content, Message, MessageWrapper, PLACEHOLDER, PlainMessage, Position, RequestRecord, Role, Text, ToolCallId,
     is_blank,
@@ -48,6 +48,7 @@ impl Core {
             ..RequestRecord::default()
         };
         let turn = self.turn_of(id)?;
+        turn.awaits.clear();
         (turn.reports, turn.answer.asked_ms, turn.answer.first_token_ms) = (reports, asked_ms, None);
         turn.recorder.requests.push(record);
         Some(Ok(Prepared { setup, request, offers_tools }))
@@ -67,7 +68,8 @@ impl Core {
         // A request must end with a user message. The last message is the assistant's if the answer was cut off, or
         // turned out to be heard to its end. The model then continues its own words.
         if window.last()?.role() == Role::Assistant {
-            window.push(Message::new(0.into(), Position::message(0), Role::User, PLACEHOLDER.into(), 0));
+            let text = if self.news.is_empty() { PLACEHOLDER } else { LATE_RESULT };
+            window.push(Message::new(0.into(), Position::message(0), Role::User, text.into(), 0));
         }
         let results = contents(&window).filter_map(Content::as_result);
         let answered: HashSet<&ToolCallId> = results.map(|result| result.tool_call_id()).collect();

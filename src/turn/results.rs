@@ -3,6 +3,7 @@
 use super::core::{Core, since};
 use super::ear::Ear;
 use super::event::{CallEvent, ToolOutcome};
+use super::limit::bounded;
 use crate::manager::ManagerError;
 use crate::message::{Content, MessageWrapper, PlainMessage, ToolCall, ToolCallId, ToolResult};
 use crate::model::NoResult;
@@ -30,23 +31,55 @@ impl Core {
 
     pub(super) fn add_result_for(&mut self, result: &ToolResult, ear: &mut dyn Ear) -> Result<(), ResultRefused> {
         let now_ms = self.now_ms();
+        let result = &*bounded(result, self.setup.max_result_bytes, self.setup.contents.is_some());
+        let id = result.tool_call_id().clone();
         let content = Content::from(result.clone());
         let is_known = self.manager.invoked(result.tool_call_id()).is_some();
         match self.manager.add_user(content.clone()) {
             Ok(entry) => ear.added(None, entry.message(), &[content]),
-            Err(ManagerError::SecondResult { .. }) => return Err(ResultRefused::SecondResult),
+            Err(ManagerError::SecondResult { .. }) => {
+                let late = result.clone().with_late_ms(now_ms);
+                if !self.replaces_unknown(&late) {
+                    return Err(ResultRefused::SecondResult);
+                }
+                self.tools_used.add_result(&late);
+                if let Some(message) = self.manager.replace_result(&late) {
+                    ear.added(None, message, &[late.into()]);
+                }
+            }
             Err(_) if is_known => return Err(ResultRefused::OtherTool),
             Err(_) => return Err(ResultRefused::UnknownCall),
         }
         self.tools_used.add_result(result);
-        let id = result.tool_call_id().clone();
         let called_ms = self.tools_used.get(&id).map_or(now_ms, |used| used.called_at_ms());
         let outcome = ToolOutcome::from(result);
+        self.note_news(&id, outcome);
         self.events.push(CallEvent::ToolFinished { id, outcome, after_ms: since(called_ms, now_ms) });
         // A tool may have acted, so its result must not stay in memory alone.
         self.is_to_be_logged = true;
         self.results.notify_waiters();
         Ok(())
+    }
+
+    /// Returns whether a second result makes known what the first left unknown.
+    fn replaces_unknown(&self, result: &ToolResult) -> bool {
+        let was_unknown = |known: &ToolResult| ToolOutcome::from(known) == ToolOutcome::Unknown;
+        self.manager
+            .result_of(result.tool_call_id())
+            .is_some_and(|known| was_unknown(known) && known.name() == result.name())
+            && ToolOutcome::from(result) != ToolOutcome::Unknown
+    }
+
+    /// Notes a result that no turn waits for, so that the caller can be told without having to ask.
+    fn note_news(&mut self, id: &ToolCallId, outcome: ToolOutcome) {
+        let is_awaited = self.turn.as_ref().is_some_and(|turn| turn.awaits.contains(id));
+        let says_something = matches!(outcome, ToolOutcome::Succeeded | ToolOutcome::Failed);
+        if !is_awaited && says_something && !self.news.contains(id) {
+            self.news.push(id.clone());
+            if self.turn.is_none() {
+                self.events.push(CallEvent::ResultReady { id: id.clone() });
+            }
+        }
     }
 
     /// Ends a call without a result. A call that has one keeps it.
@@ -63,11 +96,6 @@ impl Core {
         }
         let all = self.manager.all().flat_map(|wrapper| PlainMessage::contents(wrapper).iter());
         all.filter_map(Content::as_tool_call).filter(|call| open.contains(&call.id())).cloned().collect()
-    }
-
-    /// Returns whether one of these calls has no result.
-    pub(super) fn has_open(&self, ids: &[ToolCallId]) -> bool {
-        ids.iter().any(|id| self.manager.invoked(id).is_some_and(|(_, is_answered)| !is_answered))
     }
 
     /// Ends all calls without a result.

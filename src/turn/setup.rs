@@ -20,12 +20,13 @@ pub(crate) struct Setup {
     pub first_token_timeout: Duration,
     /// The maximum pause between two events after the first words.
     pub event_timeout: Duration,
-    /// The deadline for a whole turn, including its tools.
+    /// The deadline for a whole turn, without the time of its tools.
     pub turn_timeout: Option<Duration>,
     pub tool_timeout: Duration,
-    /// The number of failed requests after which a turn fails. Only a request that failed before its first words is
-    /// sent again.
-    pub attempts: u32,
+    /// The maximum time that a tool which acts once waits for the log.
+    pub log_timeout: Duration,
+    /// The maximum size of a tool's result, in bytes. The rest is cut off.
+    pub max_result_bytes: usize,
     pub max_tool_rounds: u32,
     pub max_window: Tokens,
     pub contents: Option<Arc<dyn ContentStore>>,

@@ -158,7 +158,8 @@ async fn fixed_sentence_is_no_answer() {
     call.say("One moment.").unwrap();
     assert!(call.is_answerable());
     assert_eq!(read(call.reply().unwrap()).await.0, "Good.");
-    assert_eq!(shown(&call)[1], "assistant \"One moment.\" \"Good.\" hardcoded");
+    assert_eq!(shown(&call)[1..], ["assistant \"One moment.\" hardcoded", "assistant \"Good.\""]);
+    assert_eq!(window(&call)[1], "assistant \"One moment.\" \"Good.\" hardcoded");
     let asked: Vec<String> = model.requests()[0].messages.iter().map(crate::support::line).collect();
     assert_eq!(asked, ["user \"How are you?\"", "assistant \"One moment.\" hardcoded", "user \"...\""]);
     assert_eq!(call.reply().unwrap_err(), SessionError::NothingToAnswer);

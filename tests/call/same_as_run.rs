@@ -70,15 +70,16 @@ fn show(record: &Record) -> String {
         turn.to_string()
     };
     let attributes: Vec<_> = record.metadata().attributes().collect();
-    let contents = serde_json::to_string(record.contents()).unwrap();
+    let mut contents = serde_json::to_value(record.contents()).unwrap();
+    without_times(&mut contents);
     format!("{:?} {contents} {attributes:?} {:?}", record.role(), record.metadata().turn().map(turn))
 }
 
-/// Removes times, and prompt hashes: the memory in a call's prompt says whether the caller has heard an outcome yet.
+/// Removes times, random keys, and prompt hashes: the memory in a call's prompt says whether the caller has heard an outcome yet.
 fn without_times(json: &mut serde_json::Value) {
     match json {
         serde_json::Value::Object(entries) => {
-            entries.retain(|key, _| !key.ends_with("Ms") && key != "promptHash");
+            entries.retain(|key, _| !key.ends_with("Ms") && key != "promptHash" && key != "idempotencyKey");
             entries.values_mut().for_each(without_times);
         }
         serde_json::Value::Array(items) => items.iter_mut().for_each(without_times),

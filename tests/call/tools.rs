@@ -119,10 +119,13 @@ async fn model_gets_the_failures_of_tools() {
     for outcome in ["c1: OutcomeUnknown", "c2: OutcomeUnknown", "c3: NotFound", "c4: NotRun", "c5: OutcomeUnknown"] {
         assert!(results.contains(outcome), "{outcome} in {results}");
     }
+    // A result that comes late replaces the unknown outcome, once.
+    assert_eq!(call.tool_result(result("c5", "external")), Effect::Applied);
     assert_eq!(
         call.tool_result(result("c5", "external")),
         Effect::Ignored(Ignored::ToolResult(ResultRefused::SecondResult))
     );
+    assert!(shown(&call)[2].contains("c5: done"), "{:?}", shown(&call));
 }
 
 #[tokio::test(start_paused = true)]
@@ -191,7 +194,7 @@ async fn repeated_id_is_replaced() {
         Step::Stop(StopReason::ToolUse),
     ];
     let model = Scripted::new([calls("One moment. ", "c1", "balance"), twice, words("You have 12.50.")]);
-    let call = builder(&model).tool(Tool::raw(spec("balance"), balance)).open().unwrap();
+    let call = builder(&model).tool(Tool::raw(spec("balance"), balance).read_only()).open().unwrap();
     call.caller_said("My balance?").unwrap();
     assert_eq!(read(call.reply().unwrap()).await.0, "One moment. Both. You have 12.50.");
     assert_eq!(shown(&call)[3], "assistant \"Both. \" call(c1-2) call(c1-3)");

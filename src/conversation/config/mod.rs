@@ -33,7 +33,7 @@ use crate::turn::{Setup, Tools};
 /// | `provider`, `model` | the model to call, by its names in [`Models`] | the first one |
 /// | `first_token_timeout_ms` | the maximum time until the first words of a turn | 8,000 in a call, 60,000 in a run |
 /// | `event_timeout_ms` | the maximum silence of the model after its first words | `first_token_timeout_ms` |
-/// | `turn_timeout_ms` | the maximum time of a whole turn, tools included | no limit |
+/// | `turn_timeout_ms` | the maximum time of a whole turn, without its tools | no limit |
 /// | `tool_timeout_ms` | the maximum time of a tool without a timeout of its own | 15,000 |
 /// | `max_tool_rounds` | the maximum number of rounds of tool calls in a turn; the next request offers no tools | 5 |
 /// | `temperature`, `top_p`, `max_tokens`, `stop_sequences`, `model_fields` | the [`Inference`] settings | the model's |
@@ -57,7 +57,8 @@ pub struct Config {
     turn_timeout: Option<Duration>,
     tool_timeout: Option<Duration>,
     max_tool_rounds: Option<u32>,
-    attempts: Option<u32>,
+    log_timeout: Option<Duration>,
+    max_result_bytes: Option<usize>,
     max_window: Option<Tokens>,
     contents: Option<Arc<dyn ContentStore>>,
     policy: Option<Policy>,
@@ -108,8 +109,10 @@ impl Config {
         Self { inference, ..self }
     }
 
-    /// Sets the maximum time until the first words of a turn; 8 s in a call and 60 s in a run by default. The time that
-    /// tools take does not count.
+    /// Sets the maximum time until the first words of an answer; 8 s in a call and 60 s in a run by default. The time that
+    /// tools take does not count; after tools, the time starts again.
+    ///
+    /// Within this time, a request that failed before its first words is sent again, with a growing pause.
     #[must_use]
     pub fn with_first_token_timeout(self, timeout: Duration) -> Self {
         Self { first_token_timeout: Some(timeout), ..self }
@@ -121,13 +124,14 @@ impl Config {
         Self { event_timeout: Some(timeout), ..self }
     }
 
-    /// Sets the maximum time of a whole turn, tools included; no limit by default.
+    /// Sets the maximum time of a whole turn, without the time of its tools; no limit by default.
     #[must_use]
     pub fn with_turn_timeout(self, timeout: Duration) -> Self {
         Self { turn_timeout: Some(timeout), ..self }
     }
 
-    /// Sets the maximum time of a tool without a timeout of its own; 15 s by default. After it, the outcome is unknown.
+    /// Sets the maximum time to wait for a tool without a timeout of its own; 15 s by default. After it, the outcome is
+    /// unknown until the tool ends.
     #[must_use]
     pub fn with_tool_timeout(self, timeout: Duration) -> Self {
         Self { tool_timeout: Some(timeout), ..self }
@@ -140,11 +144,18 @@ impl Config {
         Self { max_tool_rounds: Some(rounds), ..self }
     }
 
-    /// Sets the number of failed requests after which a turn fails; 2 by default. A request is sent again only if it
-    /// failed before the first words of its answer. The retries of the model's client do not count.
+    /// Sets how long a tool that [acts once](Tool::acts_once) waits until the log has stored its call; 2 s by default.
+    /// After that, the call never runs.
     #[must_use]
-    pub fn with_attempts(self, attempts: u32) -> Self {
-        Self { attempts: Some(attempts), ..self }
+    pub fn with_log_timeout(self, timeout: Duration) -> Self {
+        Self { log_timeout: Some(timeout), ..self }
+    }
+
+    /// Sets the maximum size of a tool's result, in bytes; 64 KB by default, and at most 256 KB, which a log can always
+    /// store. The rest is cut off, and the result says so.
+    #[must_use]
+    pub fn with_max_result_bytes(self, bytes: usize) -> Self {
+        Self { max_result_bytes: Some(bytes), ..self }
     }
 
     /// Sets the policy: when to summarise, and how many turns stay in the window.
@@ -202,7 +213,8 @@ impl Config {
             event_timeout: self.event_timeout.unwrap_or(first_token_timeout),
             turn_timeout: self.turn_timeout,
             tool_timeout: self.tool_timeout.unwrap_or(Duration::from_secs(15)),
-            attempts: self.attempts.unwrap_or(2),
+            log_timeout: self.log_timeout.unwrap_or(Duration::from_secs(2)),
+            max_result_bytes: self.max_result_bytes.unwrap_or(64 * 1024).min(256 * 1024),
             max_tool_rounds: self.max_tool_rounds.unwrap_or(5),
             max_window: self.max_window.unwrap_or(Tokens::new(16_000)),
             contents: self.contents.clone(),

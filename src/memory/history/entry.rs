@@ -67,6 +67,12 @@ pub(crate) struct ToolUse {
     /// JSON, as in a record.
     arguments: String,
     outcome: Option<String>,
+    /// The call itself if it has an idempotency key, to recognize another attempt at the same act.
+    act: Option<ToolCall>,
+    /// Whether a task of this process runs the tool, perhaps after its deadline.
+    is_running: bool,
+    /// When the outcome replaced an unknown one.
+    late_ms: Option<i64>,
 }
 
 impl ToolUse {
@@ -78,6 +84,9 @@ impl ToolUse {
             called_at_ms: at_ms,
             arguments: bounded(json(&tool_call.clone().into(), "arguments"), max_bytes),
             outcome: None,
+            act: tool_call.idempotency_key().is_some().then(|| tool_call.clone()),
+            is_running: false,
+            late_ms: None,
         }
     }
 
@@ -85,8 +94,28 @@ impl ToolUse {
         &self.id
     }
 
-    pub(super) fn state(&self) -> ToolState {
+    pub fn state(&self) -> ToolState {
         self.state
+    }
+
+    /// Returns the call if it has an idempotency key.
+    pub fn act(&self) -> Option<&ToolCall> {
+        self.act.as_ref()
+    }
+
+    /// Returns whether a task of this process runs the tool.
+    pub fn is_running(&self) -> bool {
+        self.is_running
+    }
+
+    /// Sets whether a task of this process runs the tool.
+    pub fn set_running(&mut self, is_running: bool) {
+        self.is_running = is_running;
+    }
+
+    /// Returns when the outcome replaced an unknown one.
+    pub fn late_ms(&self) -> Option<i64> {
+        self.late_ms
     }
 
     /// Returns the time of the call, in milliseconds since the Unix epoch.
@@ -99,7 +128,7 @@ impl ToolUse {
             Outcome::Success(_) => (ToolState::Succeeded { reported: false }, "content"),
             Outcome::Failure(_) => (ToolState::Failed { reported: false }, "error"),
         };
-        self.state = state;
+        (self.state, self.late_ms) = (state, result.late_ms());
         self.outcome = Some(bounded(json(&result.clone().into(), key), max_bytes));
     }
 

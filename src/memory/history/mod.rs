@@ -7,7 +7,7 @@ mod entry;
 
 use std::collections::HashMap;
 
-use entry::{ToolState, ToolUse};
+pub(crate) use entry::{ToolState, ToolUse};
 
 use crate::message::{Content, Message, Outcome, Role, Timing, ToolCall, ToolCallId, ToolResult, is_blank};
 use crate::model::{NOT_RUN, OUTCOME_UNKNOWN};
@@ -43,7 +43,8 @@ impl ToolHistory {
         for message in messages {
             let at_ms = message.metadata().timing(Timing::Creation).unwrap_or_default();
             if is_heard(message) {
-                self.uses.iter_mut().for_each(ToolUse::mark_reported);
+                let known = self.uses.iter_mut().filter(|used| used.late_ms().is_none_or(|late_ms| late_ms <= at_ms));
+                known.for_each(ToolUse::mark_reported);
             }
             for content in message.contents().iter() {
                 match content {
@@ -62,6 +63,7 @@ impl ToolHistory {
         let before = std::mem::replace(self, Self::default().with_messages(messages));
         for known in before.uses {
             if let Some(used) = self.get_mut(known.id()) {
+                used.set_running(known.is_running());
                 match known.state() {
                     ToolState::Running if used.state() == ToolState::Unknown => *used = known,
                     state if state.reported() == Some(true) => used.mark_reported(),
@@ -91,6 +93,52 @@ impl ToolHistory {
             Outcome::Failure(error) if error.error_type() == Some(NOT_RUN) => used.mark_not_run(),
             _ => used.finish(result, MAX_BYTES),
         }
+    }
+
+    /// Notes whether a task of this process runs the tool of a call.
+    pub fn set_running(&mut self, id: &ToolCallId, is_running: bool) {
+        if let Some(used) = self.get_mut(id) {
+            used.set_running(is_running);
+        }
+    }
+
+    /// Returns whether a task of this process runs any tool.
+    pub fn is_any_running(&self) -> bool {
+        self.uses.iter().any(ToolUse::is_running)
+    }
+
+    /// Returns whether an earlier attempt at the act of a call stands against running it. `is_same` decides whether an
+    /// earlier call attempts the same act.
+    pub fn attempt(&self, call: &ToolCallId, is_same: impl Fn(&ToolCall) -> bool) -> Attempt {
+        let index = self.index.get(call).copied().unwrap_or(self.uses.len());
+        let earlier = self.uses.get(..index).unwrap_or_default();
+        let key = |used: &ToolUse| used.act().and_then(ToolCall::idempotency_key).map(str::to_owned);
+        let Some(last) = earlier.iter().rev().find(|used| used.act().is_some_and(&is_same)) else {
+            return Attempt::First;
+        };
+        let (key, same) = (key(last), earlier.iter().filter(|used| key(used) == key(last)));
+        let Some(key) = key else { return Attempt::First };
+        let mut attempt = Attempt::NotRun(key.clone());
+        for used in same {
+            let found = match used.state() {
+                _ if used.is_running() => Attempt::Running(key.clone()),
+                ToolState::Running => Attempt::Running(key.clone()),
+                ToolState::Unknown => Attempt::Unknown(key.clone()),
+                ToolState::Succeeded { reported: false } => Attempt::Untold(key.clone(), used.id().clone()),
+                ToolState::Succeeded { reported: true } | ToolState::Failed { .. } => Attempt::First,
+                ToolState::NotRun => continue,
+            };
+            if found.rank() > attempt.rank() {
+                attempt = found;
+            }
+        }
+        attempt
+    }
+
+    /// Returns the calls with an idempotency key whose outcome is unknown, and which no task of this process runs.
+    pub fn lost(&self) -> Vec<ToolCall> {
+        let lost = self.uses.iter().filter(|used| used.state() == ToolState::Unknown && !used.is_running());
+        lost.filter_map(ToolUse::act).cloned().collect()
     }
 
     /// Notes that the caller knows the outcome of a call.
@@ -141,10 +189,39 @@ impl ToolHistory {
     }
 }
 
-/// Returns `true` if the caller heard any text of the message.
+/// The earlier attempts at an act, as far as they matter for another one. Holds the idempotency key that they share.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    /// There is none, or it is settled and the caller may want the act again.
+    First,
+    /// None of them has run.
+    NotRun(String),
+    /// One succeeded, and the caller does not know yet.
+    Untold(String, ToolCallId),
+    /// The outcome of one is unknown.
+    Unknown(String),
+    /// One is running.
+    Running(String),
+}
+
+impl Attempt {
+    /// A higher rank matters more.
+    fn rank(&self) -> u8 {
+        match self {
+            Self::NotRun(_) => 0,
+            Self::First => 1,
+            Self::Untold(..) => 2,
+            Self::Unknown(_) => 3,
+            Self::Running(_) => 4,
+        }
+    }
+}
+
+/// Returns `true` if the caller heard any text of the message, other than a fixed sentence, which reports no outcome.
 fn is_heard(message: &Message) -> bool {
     message.role() == Role::Assistant
         && !message.is_fake()
+        && !message.is_fixed()
         && message.heard_contents().texts().any(|text| !is_blank(text))
 }
 

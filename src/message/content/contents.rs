@@ -58,20 +58,23 @@ fn record_bytes(content: &Content) -> usize {
         Content::Document(document) => document.source.record_bytes(),
         Content::ToolCall(tool_call) => AROUND + tool_call.arguments().record_bytes(),
         Content::ToolResult(result) => match result.outcome() {
-            Outcome::Success(contents) => AROUND + contents.iter().map(result_bytes).sum::<usize>(),
+            Outcome::Success(contents) => AROUND + contents.iter().map(ResultContent::record_bytes).sum::<usize>(),
             Outcome::Failure(error) => AROUND + error.message().len(),
         },
         Content::Unknown(map) => entries_bytes(map.iter()),
     }
 }
 
-fn result_bytes(content: &ResultContent) -> usize {
-    match content {
-        ResultContent::Text(text) => text.len(),
-        ResultContent::Json(value) => value.record_bytes(),
-        ResultContent::Media(media) => media.source.record_bytes(),
-        ResultContent::Document(document) => document.source.record_bytes(),
-        ResultContent::Unknown(map) => entries_bytes(map.iter()),
+impl ResultContent {
+    /// The approximate size in a record in bytes.
+    pub(crate) fn record_bytes(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Json(value) => value.record_bytes(),
+            Self::Media(media) => media.source.record_bytes(),
+            Self::Document(document) => document.source.record_bytes(),
+            Self::Unknown(map) => entries_bytes(map.iter()),
+        }
     }
 }
 

@@ -141,6 +141,10 @@ impl JsonSchema for ToolCall {
                 "id": identifier("Pairs the call with its result."),
                 "name": identifier("The name of the tool."),
                 "arguments": generator.subschema_for::<Value>(),
+                "idempotencyKey": {
+                    "description": "The key of a call that may act. Attempts at the same act share it.",
+                    "type": "string",
+                },
             },
             "required": ["type", "id", "name", "arguments"],
             "additionalProperties": generator.subschema_for::<Value>(),
@@ -167,6 +171,10 @@ impl JsonSchema for ToolResult {
                     "items": generator.subschema_for::<ResultContent>(),
                 },
                 "error": generator.subschema_for::<ToolCallError>(),
+                "lateMs": {
+                    "description": "When the result replaced an unknown outcome, in milliseconds since the Unix epoch.",
+                    "type": "integer",
+                },
             },
             "required": ["type", "toolCallId", "name"],
             "oneOf": [{"required": ["content"]}, {"required": ["error"]}],

@@ -13,10 +13,13 @@ use crate::message::value::{IntoValue, Map, Value};
 
 /// A request of the model to run a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ToolCall {
     id: ToolCallId,
     name: ToolName,
     arguments: Value,
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    idempotency_key: Option<Text>,
     /// Entries that a newer version wrote.
     #[serde(flatten, deserialize_with = "not_empty", skip_serializing_if = "Option::is_none")]
     pub(crate) unknown: Option<Map>,
@@ -33,7 +36,7 @@ impl ToolCall {
 
     /// Creates a call of checked parts.
     pub(crate) fn of(id: ToolCallId, name: ToolName, arguments: Value) -> Self {
-        Self { id, name, arguments, unknown: None }
+        Self { id, name, arguments, idempotency_key: None, unknown: None }
     }
 
     /// Returns the id that pairs the call with its result.
@@ -49,6 +52,18 @@ impl ToolCall {
     /// Returns the arguments, usually a map.
     pub fn arguments(&self) -> &Value {
         &self.arguments
+    }
+
+    /// Returns the key that a call of a tool that may act carries to the service behind the tool: 32 hexadecimal digits.
+    ///
+    /// Attempts at the same act have the same key, also in another process, so a service that knows the key can refuse
+    /// to act twice. [`Tool`](crate::model::Tool) states which calls share a key.
+    pub fn idempotency_key(&self) -> Option<&str> {
+        self.idempotency_key.as_deref()
+    }
+
+    pub(crate) fn with_idempotency_key(self, key: Text) -> Self {
+        Self { idempotency_key: Some(key), ..self }
     }
 
     pub(crate) fn with_arguments(self, arguments: Value) -> Self {
@@ -86,6 +101,9 @@ pub struct ToolResult {
     name: ToolName,
     #[serde(flatten)]
     outcome: Outcome,
+    /// When the result replaced an unknown outcome, in milliseconds since the Unix epoch.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    late_ms: Option<i64>,
     /// Entries that a newer version wrote.
     #[serde(flatten, deserialize_with = "not_empty", skip_serializing_if = "Option::is_none")]
     pub(crate) unknown: Option<Map>,
@@ -96,7 +114,7 @@ impl ToolResult {
     ///
     /// [`ToolCall::success`] and [`ToolCall::failure`] copy the id and the name from the call.
     pub fn new(tool_call_id: ToolCallId, name: ToolName, outcome: Outcome) -> Self {
-        Self { tool_call_id, name, outcome, unknown: None }
+        Self { tool_call_id, name, outcome, late_ms: None, unknown: None }
     }
 
     /// Returns the id of the call.
@@ -112,6 +130,15 @@ impl ToolResult {
     /// Returns the outcome of the call.
     pub fn outcome(&self) -> &Outcome {
         &self.outcome
+    }
+
+    /// Returns when the result replaced an unknown outcome, in milliseconds since the Unix epoch.
+    pub(crate) fn late_ms(&self) -> Option<i64> {
+        self.late_ms
+    }
+
+    pub(crate) fn with_late_ms(self, at_ms: i64) -> Self {
+        Self { late_ms: Some(at_ms), ..self }
     }
 
     pub(crate) fn with_outcome(self, outcome: Outcome) -> Self {

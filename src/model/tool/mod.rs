@@ -2,6 +2,7 @@
 //!
 //! Owns the schema of its arguments, its execution, and the result or error that the model gets. Knows no conversation.
 
+mod act;
 mod context;
 mod error;
 mod no_result;
@@ -16,6 +17,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub(crate) use act::{Acting, LookedUp};
 pub use context::ToolContext;
 pub use error::ToolError;
 pub(crate) use no_result::{NOT_RUN, NoResult, OUTCOME_UNKNOWN};
@@ -32,15 +34,42 @@ use crate::message::{ResultContent, ToolCall, ToolCallError, ToolName, ToolResul
 /// gets the arguments as a [`Value`]. An [`external`](Self::external) tool has no handler: the service runs it and reports
 /// the result.
 ///
-/// A handler runs in its own task, in parallel to the other tool calls of an answer. It runs to its end or its deadline,
-/// even if the caller interrupts or the run is dropped. If the tool gives no result, the model gets an error result of
-/// one of these types:
+/// A handler runs in its own task, in parallel to the other tool calls of an answer. It runs to its end, even if the
+/// caller interrupts or the run is dropped. The deadline ends only the waiting: the model is told that the outcome is
+/// unknown, and a result that arrives later replaces that.
+///
+/// # Tools that act
+///
+/// A call of a tool that may act, such as a booking, should be in the log before it runs, so that a process that takes the
+/// phone call over knows of it. A tool states what it does:
+///
+/// | kind | before it runs | use it for |
+/// | --- | --- | --- |
+/// | [`read_only`](Self::read_only) | does not wait | lookups |
+/// | the default | waits up to 300 ms until the log has stored the call, then runs in any case | acts that may be repeated |
+/// | [`acts_once`](Self::acts_once) | waits until the log has stored the call, or does not run | bookings, payments |
+///
+/// Each call of a tool that may act has an [idempotency key](ToolCall::idempotency_key), which is stored with it. A new call
+/// of the same tool with the same arguments is another attempt at the same act, unless [`same_act`](Self::same_act) says
+/// otherwise:
+///
+/// | the earlier call | the new call |
+/// | --- | --- |
+/// | is running | does not run; the model is told to wait |
+/// | has an unknown outcome, or did not run | has the same key; if the tool acts once, it runs only if the tool [`deduplicates_by_key`](Self::deduplicates_by_key) |
+/// | succeeded, the tool acts once, and the caller does not know yet | does not run; gets the earlier result |
+/// | otherwise | has a new key and runs: the caller may want a second ticket |
+///
+/// # Results
+///
+/// If the tool gives no result, the model gets an error result of one of these types:
 ///
 /// | type | cause | retryable |
 /// | --- | --- | --- |
 /// | `ToolFailed`, or the [error's own](ToolError::with_type) | the handler returned an error | as the error states |
 /// | `InvalidArguments` | the arguments do not fit the typed handler of [`new`](Self::new), which did not run | yes |
 /// | `NotRun` | no such tool, an answer that was cut off, or too many rounds of tool calls | no |
+/// | `NotRun` | the log did not store the call in time, the caller interrupted before it ran, or another attempt at the same act | no |
 /// | `OutcomeUnknown` | a panic, a missed deadline, or a result that cannot be written as JSON | no |
 /// | `OutcomeUnknown` | the phone call ended, was taken over, or was forked before the tool had a result | no |
 ///
@@ -72,6 +101,7 @@ pub struct Tool {
     spec: ToolSpec,
     timeout: Option<Duration>,
     handler: Option<Handler>,
+    pub(crate) acting: Acting,
 }
 
 type Handler = Arc<dyn Fn(Value, ToolContext) -> Handling + Send + Sync>;
@@ -90,7 +120,7 @@ impl Tool {
             let handling = handler(arguments, context);
             Box::pin(async move { handling.await.map_err(Into::into) })
         };
-        Self { spec, timeout: None, handler: Some(Arc::new(handle)) }
+        Self { spec, timeout: None, handler: Some(Arc::new(handle)), acting: Acting::default() }
     }
 
     /// Creates a tool that the service runs.
@@ -99,7 +129,7 @@ impl Tool {
     /// [`CallSession::tool_result`](crate::call::CallSession::tool_result) or
     /// [`Conversation::tool_result`](crate::conversation::Conversation::tool_result), before the deadline of the tool.
     pub fn external(spec: ToolSpec) -> Self {
-        Self { spec, timeout: None, handler: None }
+        Self { spec, timeout: None, handler: None, acting: Acting::default() }
     }
 
     /// Sets the maximum time of a call of this tool, in place of the configured
@@ -119,29 +149,20 @@ impl Tool {
         &self.spec
     }
 
-    /// Returns whether the service runs the tool.
-    pub(crate) fn is_external(&self) -> bool {
-        self.handler.is_none()
-    }
-
     /// Returns the tool's own deadline, or else `timeout`.
     pub(crate) fn timeout_or(&self, timeout: Duration) -> Duration {
         self.timeout.unwrap_or(timeout)
     }
 
-    /// Runs the handler until it ends, panics, or misses its deadline. Returns `None` for an external tool.
+    /// Runs the handler in a task, to its end. Returns `None` for an external tool.
     pub(crate) fn run(
         &self,
         call: ToolCall,
         context: ToolContext,
-        timeout: Duration,
     ) -> Option<impl Future<Output = ToolResult> + Send + use<>> {
         let handler = self.handler.clone()?;
-        let timeout = self.timeout_or(timeout);
-        Some(async move {
-            let arguments = call.arguments().clone();
-            run::run_tool(&call, async move { handler(arguments, context).await }, timeout).await
-        })
+        let arguments = call.arguments().clone();
+        Some(run::run_tool(call, async move { handler(arguments, context).await }))
     }
 }
 

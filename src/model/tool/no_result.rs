@@ -28,6 +28,20 @@ pub(crate) enum NoResult {
     CutOff,
     /// The turn has used up its rounds of tool calls.
     TooManyRounds,
+    /// The log did not store the call in time, so it must not act.
+    NotLogged,
+    /// The caller interrupted, or the run was dropped, before the tool ran.
+    Interrupted,
+    /// The same act is running.
+    AlreadyRunning,
+    /// The outcome of the same act is unknown, and acting again could act twice.
+    EarlierUnknown,
+    /// The same act succeeded, and its result has left memory.
+    AlreadyDone,
+    /// A lookup after a takeover found that the call has not acted.
+    NotFound,
+    /// The arguments of the call cannot be read.
+    Unreadable(String),
     /// The tool does not exist. Holds the names of all tools, so that the model can choose one.
     UnknownTool(Vec<String>),
 }
@@ -44,7 +58,16 @@ impl NoResult {
 
     fn error_type(&self) -> &'static str {
         match self {
-            Self::CutOff | Self::TooManyRounds | Self::UnknownTool(_) => NOT_RUN,
+            Self::CutOff
+            | Self::TooManyRounds
+            | Self::NotLogged
+            | Self::Interrupted
+            | Self::AlreadyRunning
+            | Self::EarlierUnknown
+            | Self::AlreadyDone
+            | Self::NotFound
+            | Self::Unreadable(_)
+            | Self::UnknownTool(_) => NOT_RUN,
             Self::TimedOut | Self::Panicked | Self::CallEnded | Self::TakenOver | Self::Forked => OUTCOME_UNKNOWN,
         }
     }
@@ -57,8 +80,20 @@ impl NoResult {
             Self::TakenOver => "The call was taken over before the tool answered; whether it acted is not known.",
             Self::Forked => "The conversation was forked while the tool ran; whether it acted is not known here.",
             Self::CutOff => "The tool was not run: the answer was cut off.",
+            Self::NotLogged => "The tool was not run, and will not be: the call could not be recorded in time.",
+            Self::Interrupted => "The tool was not run: the caller interrupted first.",
+            Self::AlreadyRunning => {
+                "The tool was not run: the same call is already running, and its result will arrive."
+            }
+            Self::EarlierUnknown => {
+                "The tool was not run: whether the same earlier call acted is not known. Check its effect, or tell the \
+                 caller."
+            }
+            Self::AlreadyDone => "The tool was not run: the same earlier call succeeded. Tell the caller.",
+            Self::NotFound => "The tool did not act before the call was taken over.",
             Self::TooManyRounds => "The tool was not run: too many were called for one answer.",
             Self::UnknownTool(names) if names.is_empty() => "There are no tools; answer without.",
+            Self::Unreadable(why) => return format!("The tool was not run: its arguments cannot be read: {why}."),
             Self::UnknownTool(names) => {
                 return format!("There is no such tool; the tools are {}.", names.join(", "));
             }
@@ -87,6 +122,13 @@ mod tests {
             NoResult::Forked,
             NoResult::CutOff,
             NoResult::TooManyRounds,
+            NoResult::NotLogged,
+            NoResult::Interrupted,
+            NoResult::AlreadyRunning,
+            NoResult::EarlierUnknown,
+            NoResult::AlreadyDone,
+            NoResult::NotFound,
+            NoResult::Unreadable("expected a value at line 1 column 2".to_owned()),
             NoResult::UnknownTool(Vec::new()),
             NoResult::UnknownTool(vec!["balance".to_owned(), "transfer".to_owned()]),
         ]

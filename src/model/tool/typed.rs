@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
-use super::{Handling, OUTCOME_UNKNOWN, Tool, ToolContext, ToolError, schema};
+use super::{Acting, Handling, OUTCOME_UNKNOWN, Tool, ToolContext, ToolError, schema};
 use crate::message::{MessageError, ResultContent, Text, ToolCallError, Value};
 use crate::model::ToolSpec;
 
@@ -43,7 +43,7 @@ impl Tool {
                 contents_of(&handling.await?)
             })
         };
-        Ok(Self { spec, timeout: None, handler: Some(Arc::new(handle)) })
+        Ok(Self { spec, timeout: None, handler: Some(Arc::new(handle)), acting: Acting::default() })
     }
 }
 

@@ -1,0 +1,141 @@
+//! What a tool does outside of the conversation, and which calls attempt the same act.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use super::{Tool, ToolContext, ToolError};
+use crate::message::{ResultContent, ToolCall, ToolCallError, ToolResult, Value};
+
+/// What a tool does outside of the conversation.
+#[derive(Clone, Default)]
+pub(crate) struct Acting {
+    kind: Kind,
+    deduplicates_by_key: bool,
+    same_act: Option<SameAct>,
+    lookup: Option<Lookup>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Kind {
+    ReadOnly,
+    #[default]
+    MayAct,
+    ActsOnce,
+}
+
+type SameAct = Arc<dyn Fn(&Value, &Value) -> bool + Send + Sync>;
+type Lookup = Arc<dyn Fn(ToolContext) -> LookingUp + Send + Sync>;
+type LookingUp = Pin<Box<dyn Future<Output = Result<Option<Vec<ResultContent>>, ToolCallError>> + Send>>;
+
+/// The outcome of looking up whether a call has acted.
+pub(crate) enum LookedUp {
+    /// It acted, with this result.
+    Acted(ToolResult),
+    /// It has not acted, and cannot act twice.
+    DidNotAct,
+    /// Nothing is known for sure.
+    Unknown,
+}
+
+impl Tool {
+    /// Declares that the tool changes nothing outside of the conversation. It runs at once, and its calls have no key.
+    #[must_use]
+    pub fn read_only(mut self) -> Self {
+        self.acting.kind = Kind::ReadOnly;
+        self
+    }
+
+    /// Declares that an act of the tool must not happen twice: a call runs only after the log has stored it and
+    /// everything before it.
+    ///
+    /// If the log does not store the call [in time](crate::conversation::Config::with_log_timeout), the call never runs,
+    /// and the model is told so. A live call or a run without a log refuses such a tool.
+    #[must_use]
+    pub fn acts_once(mut self) -> Self {
+        self.acting.kind = Kind::ActsOnce;
+        self
+    }
+
+    /// Declares that the service behind the tool acts at most once for an
+    /// [idempotency key](ToolContext::idempotency_key). A call with an unknown outcome may then run again, with the same
+    /// key.
+    #[must_use]
+    pub fn deduplicates_by_key(mut self) -> Self {
+        self.acting.deduplicates_by_key = true;
+        self
+    }
+
+    /// Sets which arguments mean the same act; by default, equal ones. The first are those of the earlier call.
+    #[must_use]
+    pub fn same_act(mut self, is_same: impl Fn(&Value, &Value) -> bool + Send + Sync + 'static) -> Self {
+        self.acting.same_act = Some(Arc::new(is_same));
+        self
+    }
+
+    /// Sets a handler that looks up by its [key](ToolContext::idempotency_key) whether a call has acted. It runs for
+    /// calls without a result when another process has taken the phone call over.
+    ///
+    /// It returns the contents of the result, or `None` if nothing was found. The outcome stays unknown after an error,
+    /// and after `None` unless the tool [`deduplicates_by_key`](Self::deduplicates_by_key), because a request of the
+    /// earlier process may still arrive.
+    #[must_use]
+    pub fn resume<F, R>(mut self, lookup: F) -> Self
+    where
+        F: Fn(ToolContext) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Option<Vec<ResultContent>>, ToolError>> + Send + 'static,
+    {
+        self.acting.lookup = Some(Arc::new(move |context| {
+            let looking_up = lookup(context);
+            Box::pin(async move { looking_up.await.map_err(Into::into) })
+        }));
+        self
+    }
+
+    /// Looks up whether a call has acted. Returns `None` if the tool has no handler for it.
+    pub(crate) fn look_up(
+        &self,
+        call: ToolCall,
+        context: ToolContext,
+    ) -> Option<impl Future<Output = LookedUp> + Send + use<>> {
+        let looking_up = self.acting.lookup.as_ref()?(context);
+        let deduplicates = self.acting.deduplicates_by_key;
+        Some(async move {
+            // A task, so that a panic of the handler counts as an error.
+            match tokio::spawn(looking_up).await {
+                Ok(Ok(Some(contents))) => LookedUp::Acted(call.success(contents)),
+                Ok(Ok(None)) if deduplicates => LookedUp::DidNotAct,
+                Ok(Ok(None) | Err(_)) | Err(_) => LookedUp::Unknown,
+            }
+        })
+    }
+}
+
+impl Acting {
+    /// Returns whether calls of the tool have an idempotency key.
+    pub fn may_act(&self) -> bool {
+        self.kind != Kind::ReadOnly
+    }
+
+    /// Returns whether a call runs only after the log has stored it.
+    pub fn acts_once(&self) -> bool {
+        self.kind == Kind::ActsOnce
+    }
+
+    /// Returns whether a call with an unknown outcome may run again.
+    pub fn may_repeat(&self) -> bool {
+        self.kind != Kind::ActsOnce || self.deduplicates_by_key
+    }
+
+    /// Returns whether two calls of the tool attempt the same act.
+    pub fn is_same(&self, earlier: &ToolCall, later: &ToolCall) -> bool {
+        let (earlier, later) = (earlier.arguments(), later.arguments());
+        self.same_act.as_ref().map_or_else(|| earlier == later, |is_same| is_same(earlier, later))
+    }
+}
+
+impl fmt::Debug for Acting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.kind.fmt(f)
+    }
+}

@@ -1,0 +1,185 @@
+//! Runs the tools of an answer: which calls may run, the write-ahead to the log, and the wait for results.
+
+use std::time::Duration;
+
+use tokio::time::{sleep_until, timeout};
+use tracing::Instrument;
+
+use super::core::{Core, Host};
+use super::event::{CallEvent, SpeechId};
+use super::setup::Setup;
+use super::spans;
+use crate::clock::{Randomness, SystemRandomness, from_now};
+use crate::memory::Attempt;
+use crate::message::{Outcome, ToolCall, ToolCallId, ToolResult};
+use crate::model::{LookedUp, NoResult, Tool, ToolContext};
+
+/// How long a tool that may act, but not at most once, waits for the log.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// Starts the calls of an answer and waits for their results.
+pub(super) async fn run_tools<H: Host>(host: &H, turn: SpeechId, calls: Vec<ToolCall>, setup: &Setup) {
+    let ids: Vec<ToolCallId> = calls.iter().map(|call| call.id().clone()).collect();
+    for call in calls {
+        start(host, turn, call, setup);
+    }
+    let results = host.with(|core| core.results.clone());
+    loop {
+        // Registered before the check, so that a result in between is not missed.
+        let changed = results.notified();
+        if !host.with(|core| core.has_open(&ids)) {
+            return;
+        }
+        changed.await;
+    }
+}
+
+fn start<H: Host>(host: &H, turn: SpeechId, call: ToolCall, setup: &Setup) {
+    let Some(tool) = setup.tools.get(call.name()).cloned() else {
+        let names = setup.tools.all().iter().map(|tool| tool.name().as_str().to_owned()).collect();
+        return host.with(|core| core.end_call(&call, &NoResult::UnknownTool(names)));
+    };
+    let refused = host.with(|core| core.refuse(&call, &tool));
+    if let Some(result) = refused {
+        // The call is in the conversation and has no result.
+        let _ = host.with(|core| core.add_result(&result));
+        return;
+    }
+    let waits = tool.acting.acts_once() || tool.acting.may_act() && host.is_logged();
+    if !waits {
+        return execute(host.clone(), turn, call, &tool, setup.tool_timeout);
+    }
+    let (host, setup) = (host.clone(), setup.clone());
+    tokio::spawn(async move {
+        let patience = if tool.acting.acts_once() { setup.log_timeout } else { PATIENCE };
+        if !host.stored(from_now(patience)).await {
+            if tool.acting.acts_once() {
+                return host.with(|core| core.end_call(&call, &NoResult::NotLogged));
+            }
+            host.with(|core| core.events.push(CallEvent::ToolUnlogged { id: call.id().clone() }));
+        }
+        execute(host, turn, call, &tool, setup.tool_timeout);
+    });
+}
+
+/// Runs a tool in a task that outlives the turn, and adds its result whenever that arrives. The service runs an external
+/// tool.
+fn execute<H: Host>(host: H, turn: SpeechId, call: ToolCall, tool: &Tool, tool_timeout: Duration) {
+    if !host.with(|core| core.announce(turn, &call)) {
+        return host.with(|core| core.end_call(&call, &NoResult::Interrupted));
+    }
+    let limit = tool.timeout_or(tool_timeout);
+    let context = ToolContext::of(host.call_id().as_str(), &call);
+    let Some(running) = tool.run(call.clone(), context) else {
+        let deadline = from_now(limit);
+        tokio::spawn(async move {
+            sleep_until(deadline).await;
+            host.with(|core| core.end_call(&call, &NoResult::TimedOut));
+        });
+        return;
+    };
+    host.with(|core| core.tools_used.set_running(call.id(), true));
+    let span = spans::execute_tool(host.call_id(), &call);
+    let running = async move {
+        let mut running = std::pin::pin!(running);
+        let result = match timeout(limit, &mut running).await {
+            Ok(result) => result,
+            Err(_) => {
+                // The deadline ends the waiting, not the tool.
+                host.with(|core| core.end_call(&call, &NoResult::TimedOut));
+                running.await
+            }
+        };
+        host.with(|core| {
+            core.tools_used.set_running(call.id(), false);
+            // A call with a known outcome keeps it.
+            let _ = core.add_result(&result);
+            core.results.notify_waiters();
+        });
+    };
+    tokio::spawn(running.instrument(span));
+}
+
+/// Looks up in the background what became of acts whose outcome is unknown, after another process made them.
+pub(crate) fn look_up_lost<H: Host>(host: &H) {
+    let (lost, tools) = host.with(|core| (core.tools_used.lost(), core.setup.tools.clone()));
+    for call in lost {
+        let context = ToolContext::of(host.call_id().as_str(), &call);
+        let Some(looking_up) = tools.get(call.name()).and_then(|tool| tool.look_up(call.clone(), context)) else {
+            continue;
+        };
+        let host = host.clone();
+        tokio::spawn(async move {
+            let result = match looking_up.await {
+                LookedUp::Acted(result) => result,
+                LookedUp::DidNotAct => NoResult::NotFound.of(&call),
+                LookedUp::Unknown => return,
+            };
+            // A result that arrived in the meantime stays.
+            let _ = host.with(|core| core.add_result(&result));
+        });
+    }
+}
+
+impl Core {
+    /// Gives calls that may act their idempotency keys: the key of an earlier, unsettled attempt at the same act, or a new
+    /// one.
+    pub(super) fn with_keys(&self, calls: Vec<ToolCall>) -> Vec<ToolCall> {
+        let keyed = |call: ToolCall| {
+            let Some(tool) = self.setup.tools.get(call.name()).filter(|tool| tool.acting.may_act()) else {
+                return call;
+            };
+            let key = match self.attempt(&call, tool) {
+                Attempt::First => new_key(),
+                Attempt::Untold(..) if !tool.acting.acts_once() => new_key(),
+                Attempt::NotRun(key) | Attempt::Untold(key, _) | Attempt::Unknown(key) | Attempt::Running(key) => key,
+            };
+            call.with_idempotency_key(key.into())
+        };
+        calls.into_iter().map(keyed).collect()
+    }
+
+    /// Returns the result of a call that must not run, because another attempt at the same act stands against it.
+    fn refuse(&self, call: &ToolCall, tool: &Tool) -> Option<ToolResult> {
+        let reason = match self.attempt(call, tool) {
+            Attempt::Running(_) => NoResult::AlreadyRunning,
+            Attempt::Unknown(_) if !tool.acting.may_repeat() => NoResult::EarlierUnknown,
+            Attempt::Untold(_, earlier) if tool.acting.acts_once() => {
+                if let Some(Outcome::Success(contents)) = self.manager.result_of(&earlier).map(ToolResult::outcome) {
+                    return Some(call.success(contents.clone()));
+                }
+                NoResult::AlreadyDone
+            }
+            _ => return None,
+        };
+        Some(reason.of(call))
+    }
+
+    fn attempt(&self, call: &ToolCall, tool: &Tool) -> Attempt {
+        if !tool.acting.may_act() {
+            return Attempt::First;
+        }
+        let is_same = |earlier: &ToolCall| earlier.name() == call.name() && tool.acting.is_same(earlier, call);
+        self.tools_used.attempt(call.id(), is_same)
+    }
+
+    /// Reports that a call runs now. Returns `false` if its turn is over.
+    fn announce(&mut self, turn: SpeechId, call: &ToolCall) -> bool {
+        if self.turn_of(turn).is_none() {
+            return false;
+        }
+        self.events.push(CallEvent::ToolCalled { id: call.id().clone() });
+        self.ear.called(turn, call);
+        true
+    }
+
+    /// Returns whether one of these calls has no result.
+    fn has_open(&self, ids: &[ToolCallId]) -> bool {
+        ids.iter().any(|id| self.manager.invoked(id).is_some_and(|(_, is_answered)| !is_answered))
+    }
+}
+
+/// Returns 128 random bits as hexadecimal digits.
+fn new_key() -> String {
+    format!("{:016x}{:016x}", SystemRandomness.next_u64(), SystemRandomness.next_u64())
+}

@@ -1,0 +1,405 @@
+//! Tools that act: the log knows of a call before it runs, one wish has one effect, and a late outcome is told.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::time::sleep;
+use verbale::call::{CallSession, ReplyEvent, SessionError};
+use verbale::conversation::CallEvent;
+use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, Remedy, WriterSettings};
+use verbale::message::ResultContent;
+use verbale::model::{Failure, Tool, ToolContext, ToolError, ToolSpec};
+use verbale::testing::{FaultyLog, LogFault};
+use verbale::{MessagesManager, PlainMessage, Value};
+
+use crate::support::{START_MS, Scripted, Step, builder, calls, pass, read, shown, window, words};
+
+fn id() -> CallId {
+    CallId::new("CA1").unwrap()
+}
+
+/// A log that can be away.
+struct Log {
+    log: Arc<FaultyLog<MemoryLog>>,
+    is_away: Arc<AtomicBool>,
+}
+
+impl Log {
+    fn new() -> Self {
+        let is_away = Arc::new(AtomicBool::new(false));
+        let away = is_away.clone();
+        let fault = move |method: &str, _: Option<&CallId>, _| {
+            (method == "put_record" && away.load(Ordering::SeqCst)).then_some(LogFault::Fail(Remedy::Retry))
+        };
+        Self { log: Arc::new(FaultyLog::new(MemoryLog::new(), fault)), is_away }
+    }
+
+    fn set_away(&self, is_away: bool) {
+        self.is_away.store(is_away, Ordering::SeqCst);
+    }
+
+    fn open(&self, model: &Scripted, tool: Tool) -> CallSession {
+        let (writer, task) = LogWriter::new(self.log.clone(), WriterSettings::default());
+        tokio::spawn(task.run());
+        let call = writer.open(CallHeader::new(id(), START_MS).unwrap()).unwrap();
+        builder(model).tool(tool).log(call).open().unwrap()
+    }
+
+    /// Takes the call over, as another process does after this one has died.
+    async fn resume(&self, model: &Scripted, tool: Tool) -> CallSession {
+        let (writer, task) = LogWriter::new(self.log.clone(), WriterSettings::default());
+        tokio::spawn(task.run());
+        let (manager, call) = writer.resume::<PlainMessage>(&id(), Duration::from_secs(5)).await.unwrap();
+        builder(model).tool(tool).log(call).resume(manager).unwrap()
+    }
+
+    async fn stored(&self) -> String {
+        self.log.read_call(&id()).await.unwrap().records.iter().map(|r| serde_json::to_string(r).unwrap()).collect()
+    }
+}
+
+/// A booking system that counts its effects.
+#[derive(Clone, Default)]
+struct Bookings {
+    began: Arc<AtomicUsize>,
+    done: Arc<AtomicUsize>,
+    keys: Arc<Mutex<Vec<String>>>,
+}
+
+impl Bookings {
+    /// A tool that takes some time.
+    fn tool(&self, takes_ms: u64) -> Tool {
+        let bookings = self.clone();
+        let schema = Value::map([("type", Value::from("object"))]).unwrap();
+        Tool::raw(ToolSpec::new("book", "Books a flight.", schema).unwrap(), move |_: Value, context: ToolContext| {
+            let bookings = bookings.clone();
+            async move {
+                bookings.began.fetch_add(1, Ordering::SeqCst);
+                bookings.keys.lock().unwrap().push(context.idempotency_key().to_owned());
+                sleep(Duration::from_millis(takes_ms)).await;
+                bookings.done.fetch_add(1, Ordering::SeqCst);
+                Ok::<_, ToolError>(vec![ResultContent::from("BOOKED-78")])
+            }
+        })
+    }
+
+    fn counts(&self) -> (usize, usize) {
+        (self.began.load(Ordering::SeqCst), self.done.load(Ordering::SeqCst))
+    }
+}
+
+async fn ask(call: &CallSession, said: &str) -> String {
+    call.caller_said(said).unwrap();
+    read(call.reply().unwrap()).await.0
+}
+
+#[tokio::test(start_paused = true)]
+async fn act_is_stored_with_its_key_before_it_runs() {
+    let (log, bookings) = (Log::new(), Bookings::default());
+    let model = Scripted::new([calls("One moment. ", "c1", "book"), words("Done.")]);
+    let seen = Arc::new(Mutex::new(String::new()));
+    let (watched, at_start) = (log.log.clone(), seen.clone());
+    let schema = Value::map([("type", Value::from("object"))]).unwrap();
+    let tool = Tool::raw(ToolSpec::new("book", "Books.", schema).unwrap(), move |_: Value, context: ToolContext| {
+        let (watched, at_start) = (watched.clone(), at_start.clone());
+        async move {
+            let records = watched.read_call(&id()).await?.records;
+            let records: String = records.iter().map(|record| serde_json::to_string(record).unwrap()).collect();
+            *at_start.lock().unwrap() = records;
+            Ok::<_, ToolError>(vec![ResultContent::from(context.idempotency_key())])
+        }
+    });
+    let call = log.open(&model, tool.acts_once());
+    assert_eq!(ask(&call, "Book it").await, "One moment. Done.");
+    let (stored, key) = (seen.lock().unwrap().clone(), bookings.keys.lock().unwrap().first().cloned());
+    assert_eq!(key, None);
+    assert!(stored.contains("Book it") && stored.contains("\"c1\""), "{stored}");
+    let record = log.stored().await;
+    let (_, after) = record.split_once("\"idempotencyKey\":\"").unwrap();
+    let key = &after[..32];
+    assert!(key.chars().all(|digit| digit.is_ascii_hexdigit()) && stored.contains(key), "{record}");
+    assert!(record.contains(&format!("\"content\":[\"{key}\"]")), "{record}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn act_does_not_run_without_the_log() {
+    let (log, bookings) = (Log::new(), Bookings::default());
+    let model = Scripted::new([calls("", "c1", "book"), words("That could not be done.")]);
+    let call = log.open(&model, bookings.tool(100).acts_once());
+    log.set_away(true);
+    let begun = call.now_ms();
+    assert_eq!(ask(&call, "Book it").await, "That could not be done.");
+    assert!((2_000..3_000).contains(&(call.now_ms() - begun)), "{}", call.now_ms() - begun);
+    assert!(shown(&call)[2].contains("c1: NotRun"), "{:?}", shown(&call));
+    log.set_away(false);
+    pass(60_000).await;
+    assert_eq!(bookings.counts(), (0, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn other_tools_wait_a_little_and_report_it() {
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let seen = events.clone();
+    struct Seen(Arc<Mutex<Vec<CallEvent>>>);
+    impl verbale::conversation::Observer for Seen {
+        fn observe(&self, event: &CallEvent) {
+            self.0.lock().unwrap().push(event.clone());
+        }
+    }
+    for (read_only, waited_ms, is_reported) in [(true, 0, false), (false, 300, true)] {
+        let (log, bookings) = (Log::new(), Bookings::default());
+        let model = Scripted::new([calls("", "c1", "book"), words("Done.")]);
+        let tool = bookings.tool(0);
+        let (writer, task) = LogWriter::new(log.log.clone(), WriterSettings::default());
+        tokio::spawn(task.run());
+        let handle = writer.open(CallHeader::new(id(), START_MS).unwrap()).unwrap();
+        let tool = if read_only { tool.read_only() } else { tool };
+        let call = builder(&model).tool(tool).log(handle).observer(Seen(seen.clone())).open().unwrap();
+        log.set_away(true);
+        let begun = call.now_ms();
+        assert_eq!(ask(&call, "Book it").await, "Done.");
+        // The model takes 100 ms and 210 ms.
+        let took = call.now_ms() - begun - 310;
+        assert!((waited_ms - 20..=waited_ms + 20).contains(&took), "{took} ms");
+        let mut events = events.lock().unwrap();
+        assert_eq!(events.iter().any(|event| matches!(event, CallEvent::ToolUnlogged { .. })), is_reported);
+        events.clear();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn tool_that_acts_once_needs_a_log() {
+    let bookings = Bookings::default();
+    let refused = builder(&Scripted::default()).tool(bookings.tool(0).acts_once()).open().unwrap_err();
+    assert!(matches!(refused, SessionError::NotLogged { .. }), "{refused}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn service_runs_an_act_only_once_it_is_stored() {
+    let log = Log::new();
+    let schema = Value::map([("type", Value::from("object"))]).unwrap();
+    let tool = Tool::external(ToolSpec::new("book", "Books a flight.", schema).unwrap()).acts_once();
+    let call = log.open(&Scripted::new([calls("", "c1", "book"), words("No.")]), tool);
+    log.set_away(true);
+    call.caller_said("Book it").unwrap();
+    let mut reply = call.reply().unwrap();
+    while let Some(event) = reply.next().await {
+        assert!(!matches!(event, ReplyEvent::ToolCalled(_)), "{event:?}");
+    }
+    assert!(shown(&call)[2].contains("c1: NotRun"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn running_act_is_not_made_again() {
+    let (log, bookings) = (Log::new(), Bookings::default());
+    let model = Scripted::new([
+        calls("One moment. ", "c1", "book"),
+        calls("", "c2", "book"),
+        words("It is running."),
+        words("It is booked."),
+    ]);
+    let call = log.open(&model, bookings.tool(10_000).acts_once());
+    call.caller_said("Book it").unwrap();
+    let reply = call.reply().unwrap();
+    pass(1_000).await;
+    // The caller is impatient.
+    assert_eq!(ask(&call, "Book it now").await, "It is running.");
+    drop(reply);
+    pass(20_000).await;
+    assert_eq!(bookings.counts(), (1, 1));
+    // The result arrived while nobody was answered. No new words are needed to tell it.
+    assert!(call.is_answerable());
+    assert_eq!(read(call.reply().unwrap()).await.0, "It is booked.");
+    assert!(!call.is_answerable());
+}
+
+#[tokio::test(start_paused = true)]
+async fn deadline_ends_the_waiting_and_not_the_tool() {
+    let (log, bookings) = (Log::new(), Bookings::default());
+    let model = Scripted::new([
+        calls("", "c1", "book"),
+        words("I do not know yet."),
+        calls("", "c2", "book"),
+        words("Still running."),
+        words("It is booked."),
+    ]);
+    let call = log.open(&model, bookings.tool(40_000).acts_once());
+    assert_eq!(ask(&call, "Book it").await, "I do not know yet.");
+    assert!(shown(&call)[2].contains("c1: OutcomeUnknown"));
+    assert_eq!(ask(&call, "Book it!").await, "Still running.");
+    assert!(shown(&call)[6].contains("c2: NotRun"), "{:?}", shown(&call));
+    pass(60_000).await;
+    assert_eq!(bookings.counts(), (1, 1));
+    assert!(shown(&call)[2].contains("c1: done"), "{:?}", shown(&call));
+    assert!(log.stored().await.contains("BOOKED-78"));
+    assert_eq!(read(call.reply().unwrap()).await.0, "It is booked.");
+    let asked = model.requests().last().unwrap().messages.last().cloned().unwrap();
+    assert!(crate::support::line(&asked).contains("The result of an earlier tool call has arrived"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn successor_does_not_repeat_an_act_whose_outcome_is_unknown() {
+    let (log, bookings) = (Log::new(), Bookings::default());
+    let first = Scripted::new([calls("One moment. ", "c1", "book")]);
+    let call = log.open(&first, bookings.tool(5_000).acts_once());
+    call.caller_said("Book it").unwrap();
+    let reply = call.reply().unwrap();
+    pass(1_000).await;
+    assert_eq!(bookings.counts(), (1, 0));
+    // The first process dies: its handles are forgotten, and the log is all that is left.
+    std::mem::forget((call, reply));
+    let model = Scripted::new([calls("", "c2", "book"), words("I do not know whether it is booked.")]);
+    let call = log.resume(&model, bookings.tool(0).acts_once()).await;
+    assert_eq!(ask(&call, "Book it!").await, "I do not know whether it is booked.");
+    assert!(model.requests()[0].memory.as_ref().is_none_or(|memory| memory.contains("unknown")));
+    assert_eq!(bookings.counts().0, 1);
+    let record = log.stored().await;
+    let keys: Vec<&str> = record.split("\"idempotencyKey\":\"").skip(1).map(|rest| &rest[..32]).collect();
+    assert_eq!((keys.len(), keys[0]), (2, keys[1]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn successor_repeats_an_act_with_its_key_if_the_service_deduplicates() {
+    let (log, bookings) = (Log::new(), Bookings::default());
+    let tool = |takes_ms| bookings.tool(takes_ms).acts_once().deduplicates_by_key();
+    let call = log.open(&Scripted::new([calls("One moment. ", "c1", "book")]), tool(5_000));
+    call.caller_said("Book it").unwrap();
+    let reply = call.reply().unwrap();
+    pass(1_000).await;
+    std::mem::forget((call, reply));
+    let call = log.resume(&Scripted::new([calls("", "c2", "book"), words("Booked.")]), tool(0)).await;
+    assert_eq!(ask(&call, "Book it!").await, "Booked.");
+    let keys = bookings.keys.lock().unwrap().clone();
+    assert_eq!((keys.len(), &keys[0]), (2, &keys[1]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn successor_looks_up_what_became_of_an_act() {
+    for (found, outcome) in [(true, "c1: done"), (false, "c1: OutcomeUnknown")] {
+        let (log, bookings) = (Log::new(), Bookings::default());
+        let call = log.open(&Scripted::new([calls("One moment. ", "c1", "book")]), bookings.tool(5_000).acts_once());
+        call.caller_said("Book it").unwrap();
+        let reply = call.reply().unwrap();
+        pass(1_000).await;
+        std::mem::forget((call, reply));
+        let key = bookings.keys.lock().unwrap()[0].clone();
+        let tool = bookings.tool(0).acts_once().resume(move |context: ToolContext| {
+            assert_eq!(context.idempotency_key(), key);
+            async move { Ok(found.then(|| vec![ResultContent::from("BOOKED-78")])) }
+        });
+        let call = log.resume(&Scripted::new([words("It is booked.")]), tool).await;
+        pass(1).await;
+        assert!(shown(&call)[2].contains(outcome), "{:?}", shown(&call));
+        assert!(call.is_answerable());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn untold_success_is_told_and_not_repeated() {
+    let (log, bookings) = (Log::new(), Bookings::default());
+    let denied = vec![Step::Fail(Failure::Denied(String::new()))];
+    let model = Scripted::new([
+        calls("", "c1", "book"),
+        denied,
+        calls("", "c2", "book"),
+        words("It is booked."),
+        calls("", "c3", "book"),
+        words("The second one, too."),
+    ]);
+    let call = log.open(&model, bookings.tool(100).acts_once());
+    // The apology asks the caller to repeat, and the model makes the call again.
+    assert!(ask(&call, "Book it").await.contains("say that again"));
+    call.caller_said("Book it").unwrap();
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    assert_eq!(read(reply).await.0, "It is booked.");
+    assert_eq!(bookings.counts(), (1, 1));
+    assert!(shown(&call).iter().any(|line| line.contains("c2: done")), "{:?}", shown(&call));
+    call.playback_started(speech, call.now_ms());
+    call.playback_finished(speech, call.now_ms() + 1_000);
+    // Now the caller knows, and may want another one.
+    assert_eq!(ask(&call, "And one for my wife").await, "The second one, too.");
+    assert_eq!(bookings.counts(), (2, 2));
+    let keys = bookings.keys.lock().unwrap().clone();
+    assert_ne!(keys[0], keys[1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn same_act_may_differ_in_its_arguments() {
+    let (log, bookings) = (Log::new(), Bookings::default());
+    let model = Scripted::new([calls("", "c1", "book"), calls("", "c2", "book"), words("Both.")]);
+    let call = log.open(&model, bookings.tool(0).acts_once().same_act(|_, _| false));
+    assert_eq!(ask(&call, "Book two").await, "Both.");
+    assert_eq!(bookings.counts(), (2, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn barge_in_before_an_act_runs_prevents_it() {
+    let (log, bookings) = (Log::new(), Bookings::default());
+    let model = Scripted::new([calls("One moment. ", "c1", "book"), words("All right.")]);
+    let call = log.open(&model, bookings.tool(100).acts_once());
+    log.set_away(true);
+    call.caller_said("Book it").unwrap();
+    let reply = call.reply().unwrap();
+    pass(500).await;
+    call.caller_started_speaking(call.now_ms());
+    log.set_away(false);
+    pass(10_000).await;
+    drop(reply);
+    assert_eq!(ask(&call, "No, not that one").await, "All right.");
+    assert_eq!(bookings.counts(), (0, 0));
+    assert!(shown(&call)[2].contains("c1: NotRun"), "{:?}", shown(&call));
+}
+
+#[tokio::test(start_paused = true)]
+async fn large_result_is_cut_and_the_call_can_be_restored() {
+    let log = Log::new();
+    let schema = Value::map([("type", Value::from("object"))]).unwrap();
+    let large = |_: Value, _: ToolContext| async { Ok::<_, ToolError>(vec![ResultContent::from("x".repeat(500_000))]) };
+    let tool = Tool::raw(ToolSpec::new("book", "Lists all.", schema).unwrap(), large).read_only();
+    let call = log.open(&Scripted::new([calls("", "c1", "book"), words("That is a lot.")]), tool);
+    assert_eq!(ask(&call, "List all").await, "That is a lot.");
+    let closed = call.close("hangup", Duration::from_secs(5)).await.unwrap();
+    assert!(closed.unstored.is_empty(), "{closed:?}");
+    let records = log.log.read_call(&id()).await.unwrap().records;
+    let result = serde_json::to_string(&records[2]).unwrap();
+    assert!(result.len() < 70_000 && result.contains("434464 of 500000 bytes are left out"), "{}", result.len());
+    MessagesManager::<PlainMessage>::restore(records).unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn words_after_a_tool_call_stand_before_it_in_the_window() {
+    let (log, bookings) = (Log::new(), Bookings::default());
+    let model = Scripted::new([calls("One moment. ", "c1", "book"), words("Done.")]);
+    let call = log.open(&model, bookings.tool(5_000));
+    call.caller_said("Book it").unwrap();
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    pass(1_000).await;
+    call.playback_started(speech, call.now_ms() - 800);
+    call.caller_started_speaking(call.now_ms());
+    drop(reply);
+    let speech = call.say("I am still on it.").unwrap();
+    call.playback_finished(speech, call.now_ms());
+    pass(10_000).await;
+    assert_eq!(ask(&call, "And?").await, "Done.");
+    let words = window(&call)[1].clone();
+    assert!(words.contains("\"I am still on it.\" call(c1)"), "{words}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn throttled_model_is_asked_again_within_the_deadline() {
+    let throttled = || vec![Step::Fail(Failure::Throttled)];
+    let model = Scripted::new([throttled(), throttled(), throttled(), words("Hello.")]);
+    let call = builder(&model).open().unwrap();
+    assert_eq!(ask(&call, "Hello?").await, "Hello.");
+    assert_eq!(model.requests().len(), 4);
+    // The whole time is used before the apology.
+    let model = Scripted::new((0..100).map(|_| throttled()));
+    let call = builder(&model).open().unwrap();
+    let begun = call.now_ms();
+    assert!(ask(&call, "Hello?").await.contains("sorry"));
+    assert!((6_000..8_000).contains(&(call.now_ms() - begun)), "{}", call.now_ms() - begun);
+    assert!((5..20).contains(&model.requests().len()), "{}", model.requests().len());
+}
