@@ -127,10 +127,10 @@ pub use builder::CallBuilder;
 pub use closing::Closed;
 pub use effect::{Effect, Ignored};
 pub use error::SessionError;
-pub use reply::{Reply, ReplyEnd, ReplyEvent};
+pub use reply::{Reply, ReplyEvent};
 pub use session::CallSession;
 pub use settings::CallSettings;
 pub use speech::Played;
 pub use utterance::Utterance;
 
-pub use crate::turn::SpeechId;
+pub use crate::turn::{ReplyEnd, SpeechId};

@@ -12,7 +12,7 @@ use super::builder::CallBuilder;
 use super::ear::CallEar;
 use super::effect::{Effect, Ignored};
 use super::error::SessionError;
-use super::reply::{Reply, ReplyEnd};
+use super::reply::Reply;
 use super::settings::CallSettings;
 use super::speech::Played;
 use super::utterance::Utterance;
@@ -21,7 +21,7 @@ use crate::log::CallEnd;
 use crate::manager::ManagerError;
 use crate::message::{Text, ToolResult};
 use crate::model::Model;
-use crate::turn::{CallEvent, Core, Host, SpeechId, TurnEnd, drive};
+use crate::turn::{CallEvent, Core, Host, ReplyEnd, SpeechId, TurnEnd, drive};
 
 /// One live call: a [`Conversation`] with a telephone. The [module](super) lists the effect of each event.
 ///
@@ -74,7 +74,7 @@ impl CallSession {
     pub fn caller_said(&self, utterance: impl Into<Utterance>) -> Result<Effect, ManagerError> {
         let utterance = utterance.into();
         let said = self.live(|ear, core| ear.caller_said(utterance, core));
-        said.unwrap_or(Ok(Effect::Ignored(Ignored::Closed)))
+        said.unwrap_or(Ok(Effect::Ignored(Ignored::CLOSED)))
     }
 
     /// Starts the answer to the caller's words and returns it as a stream.
@@ -175,11 +175,11 @@ impl CallSession {
 
     /// Reports the result of an [external tool](crate::model::Tool::external).
     ///
-    /// Returns [`Ignored::ToolResult`] if the call is unknown, has a result, or is a call of another tool.
+    /// The result is ignored if the call is unknown, has a result, or is a call of another tool.
     pub fn tool_result(&self, result: ToolResult) -> Effect {
         self.event(|_, core| match core.add_result(&result) {
             Ok(()) => Effect::Applied,
-            Err(refused) => Effect::Ignored(Ignored::ToolResult(refused)),
+            Err(refused) => Effect::Ignored(refused.into()),
         })
     }
 
@@ -190,7 +190,7 @@ impl CallSession {
     }
 
     fn event(&self, act: impl FnOnce(&mut CallEar, &mut Core) -> Effect) -> Effect {
-        self.live(act).unwrap_or(Effect::Ignored(Ignored::Closed))
+        self.live(act).unwrap_or(Effect::Ignored(Ignored::CLOSED))
     }
 
     /// Locks the call and runs `act` on it. Returns `None` in a closed call.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use verbale::call::{CallSession, ReplyEnd, SessionError};
-use verbale::conversation::ConversationErrorKind::InCall;
-use verbale::conversation::{Conversations, HistoryQuery, Models, Prompt};
+use verbale::conversation::ConversationErrorKind::InUse;
+use verbale::conversation::{ConversationError, Conversations, HistoryQuery, Models, Prompt};
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
 use verbale::model::{Failure, StopReason, Summarizer, SummaryFuture, Tool, ToolContext, ToolSpec};
 use verbale::{Attribute, MessageWrapper, MessagesManager, PlainMessage, Role, Value};
@@ -25,6 +25,10 @@ fn slow(name: &str) -> Tool {
         pass(5_000).await;
         Ok(vec!["done".into()])
     })
+}
+
+fn assert_in_call(error: ConversationError) {
+    assert!(error.kind() == InUse && error.to_string().starts_with("a live call owns the turns"), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -57,12 +61,12 @@ async fn prompts_and_edits_on_a_live_call_change_no_words() {
     let conversation = call.conversation().clone();
     let prompt = conversation.continuation();
 
-    assert_eq!(prompt.request("Pay").apply().unwrap_err().kind(), InCall);
-    assert_eq!(prompt.assistant("Yes").apply().unwrap_err().kind(), InCall);
-    assert_eq!(conversation.add_user("Pay").unwrap_err().kind(), InCall);
-    assert_eq!(conversation.change(|_| ()).unwrap_err().kind(), InCall);
-    assert_eq!(conversation.run().next().await.unwrap().unwrap_err().kind(), InCall);
-    assert_eq!(conversation.finish("over", Duration::from_secs(1)).await.unwrap_err().kind(), InCall);
+    assert_in_call(prompt.request("Pay").apply().unwrap_err());
+    assert_in_call(prompt.assistant("Yes").apply().unwrap_err());
+    assert_in_call(conversation.add_user("Pay").unwrap_err());
+    assert_in_call(conversation.change(|_| ()).unwrap_err());
+    assert_in_call(conversation.run().next().await.unwrap().unwrap_err());
+    assert_in_call(conversation.finish("over", Duration::from_secs(1)).await.unwrap_err());
     assert_eq!(shown(&call).len(), 3);
 
     let spoken = call.conversation().read(|manager| manager.meta_messages()[2].id());
@@ -217,7 +221,7 @@ async fn each_reply_has_a_turn_record() {
     });
     assert_eq!(json["metadata"]["turn"]["requests"][1]["usage"]["output"], 10);
     assert!(call.conversation().read(|manager| *manager == restored));
-    assert_eq!(call.conversation().totals().turns, 3);
+    assert_eq!(call.conversation().metrics().turns, 3);
 }
 
 #[tokio::test(start_paused = true)]
@@ -232,9 +236,9 @@ async fn runs_summarize_and_count_their_tokens() {
     assert_eq!(requests.len(), 300);
     assert!(requests.iter().all(|request| request.messages.len() < 60 && request.system.len() == 1));
     assert!(requests[299].memory.is_some());
-    let totals = llm.conversation().totals();
-    assert_eq!((totals.turns, totals.usage.output_tokens), (300, 3_000));
-    assert!(totals.summaries_applied > 5);
+    let metrics = llm.conversation().metrics();
+    assert_eq!((metrics.turns, metrics.usage.output_tokens), (300, 3_000));
+    assert!(metrics.summaries_applied > 5);
     // The instructions are in the conversation once.
     let is_system = |manager: &MessagesManager<PlainMessage>| manager.system_messages().count();
     assert_eq!(llm.conversation().read(is_system), 1);

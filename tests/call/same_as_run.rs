@@ -92,9 +92,8 @@ fn records(manager: &verbale::MessagesManager<PlainMessage>) -> Vec<String> {
 
 async fn in_a_call(answers: &[Vec<Step>], turns: usize) -> (Vec<String>, usize) {
     let model = Scripted::new(answers.to_vec());
-    let mut settings = CallSettings::default();
     // A blank apology adds nothing, as in a run.
-    (settings.apology, settings.reports_playback) = (" ".into(), false);
+    let settings = CallSettings::default().with_apology(" ").without_playback_reports();
     let clock = Arc::new(TokioClock(Instant::now()));
     let call = CallSession::with_model(model.clone())
         .clock(clock, Arc::new(SequentialIds::default()))
