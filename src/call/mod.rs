@@ -29,7 +29,7 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let model = Fixed;
-//! let call = CallSession::with_model(model).system("You answer the phone of a bank.").open()?;
+//! let call = CallBuilder::new(model).system("You answer the phone of a bank.").open()?;
 //! let greeting = call.say("Good morning, how can I help?")?;
 //! call.playback_started(greeting, call.now_ms());
 //! call.playback_finished(greeting, call.now_ms());

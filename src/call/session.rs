@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex};
 
 use tokio::runtime::Handle;
 
-use super::builder::CallBuilder;
 use super::ear::CallEar;
 use super::effect::{Effect, Ignored};
 use super::error::SessionError;
@@ -20,7 +19,6 @@ use crate::conversation::Conversation;
 use crate::log::CallEnd;
 use crate::manager::ManagerError;
 use crate::message::{Text, ToolResult};
-use crate::model::Model;
 use crate::turn::{CallEvent, Core, Host, ReplyEnd, SpeechId, TurnEnd, drive};
 
 /// One live call: a [`Conversation`] with a telephone. The [module](super) lists the effect of each event.
@@ -38,16 +36,6 @@ pub struct CallSession {
 }
 
 impl CallSession {
-    /// Returns a builder for a call whose replies come from `model`.
-    pub fn with_model(model: impl Model + 'static) -> CallBuilder {
-        CallBuilder::with_model(model)
-    }
-
-    /// Returns a builder for a call in this conversation, with the configuration of the conversation.
-    pub fn of(conversation: &Conversation) -> CallBuilder {
-        CallBuilder::of(conversation.clone())
-    }
-
     pub(super) fn new(conversation: Conversation, settings: Arc<CallSettings>, runtime: Handle) -> Self {
         Self { conversation, settings, runtime, call_end: Mutex::default() }
     }

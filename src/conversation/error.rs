@@ -116,7 +116,10 @@ pub(super) enum Problem {
     Cut { reason: StopReason },
     #[error("the model's answer is blank; run the conversation again, or say more in a `request`")]
     Blank,
-    #[error("the model called tools in more than {max} rounds; raise `max_tool_rounds`, or ask for less at once")]
+    #[error(
+        "{}; raise `max_tool_rounds`, or ask for less at once",
+        if *max == 0 { "the model called a tool, but it may call none".to_owned() } else { format!("the model called tools in more than {max} rounds") }
+    )]
     TooManyToolRounds { max: u32 },
     #[error("the code of the model panicked; fix the model, then run the conversation again")]
     ModelPanicked,

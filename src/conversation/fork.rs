@@ -61,7 +61,7 @@ impl Conversation {
             let manager = fork(&mut state.core.manager)?;
             (manager, state.config.clone(), state.attached != Attached::Nobody)
         };
-        let fork = Self::of(id, manager).with_config(config);
+        let fork = Self::from_manager(id, manager).with_config(config);
         if is_live {
             // Only the source gets the results of tools that are running.
             fork.with(|core| core.end_open_calls(&NoResult::Forked));

@@ -37,12 +37,12 @@ struct Shared {
 impl Conversation {
     /// Creates an empty conversation, with the time and randomness of the machine.
     pub fn new(id: CallId) -> Self {
-        Self::of(id, MessagesManager::new())
+        Self::from_manager(id, MessagesManager::new())
     }
 
     /// Creates the conversation of a manager, such as a [restored](MessagesManager::restore) one, or one with a
     /// [clock](MessagesManager::with_clock) of its own.
-    pub fn of(id: CallId, manager: MessagesManager<PlainMessage>) -> Self {
+    pub fn from_manager(id: CallId, manager: MessagesManager<PlainMessage>) -> Self {
         Self(Arc::new(Shared { id, state: Mutex::new(State::new(manager)) }))
     }
 
@@ -55,7 +55,7 @@ impl Conversation {
     #[expect(clippy::expect_used, reason = "a message id is 26 letters and digits")]
     pub(crate) fn unnamed_of(manager: MessagesManager<PlainMessage>) -> Self {
         let id = MessageId::from(SystemIds.next_id(SystemClock.now_ms())).to_string();
-        Self::of(CallId::new(id).expect("26 letters and digits"), manager)
+        Self::from_manager(CallId::new(id).expect("26 letters and digits"), manager)
     }
 
     /// Replaces the whole configuration of this conversation, and so of all clones. It takes effect with the next

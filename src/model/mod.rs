@@ -12,7 +12,7 @@ mod summarizer;
 mod tool;
 
 pub use error::{Failure, ModelError, Partial, Wait};
-pub use event::{ModelEvent, Repair, StopReason, Usage};
+pub use event::{ModelEvent, StopReason, Usage};
 pub use inference::Inference;
 pub use port::{Generation, Model, ModelRequest, ToolSpec};
 pub use summarizer::{Summarizer, Summary, SummaryFuture};

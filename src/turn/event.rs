@@ -34,7 +34,8 @@ impl<O: Observer + ?Sized> Observer for Arc<O> {
 
 /// An event of a call: ids, durations in milliseconds and counts, never words.
 ///
-/// A reply is everything that the model says in one turn, before and after its tool calls.
+/// A reply is everything that the model says in one turn, before and after its tool calls. `speech` is the id of the reply,
+/// in a run too, where nothing is spoken.
 /// [`FirstWords`](Self::FirstWords), [`AskedToRepeat`](Self::AskedToRepeat), [`BargedIn`](Self::BargedIn),
 /// [`Heard`](Self::Heard) and [`Closed`](Self::Closed) come only from live calls, the others from runs too.
 #[derive(Debug, Clone, PartialEq, Eq)]

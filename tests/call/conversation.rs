@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use verbale::call::{CallSession, ReplyEnd, SessionError};
+use verbale::call::{CallBuilder, CallSession, ReplyEnd, SessionError};
 use verbale::conversation::ConversationErrorKind::InUse;
 use verbale::conversation::{ConversationError, Conversations, HistoryQuery, Models, Prompt};
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
@@ -38,17 +38,17 @@ async fn live_call_is_found_among_conversations() {
     let models = Models::default().with("default", "default", Scripted::new([words("You have 12.50.")]));
     let clerk = Prompt::new(models).agent("You answer the phone of a bank.");
     clerk.apply_to(&conversation).unwrap();
-    let call = CallSession::of(&conversation).open().unwrap();
+    let call = CallBuilder::of(&conversation).open().unwrap();
     turn(&call, "My balance?").await;
     let found = conversations.query(&HistoryQuery::default().with_text("balance")).unwrap();
     assert_eq!((found.len(), found[0].conversation.as_str()), (1, "CA1"));
     assert_eq!(conversation.metadata().messages, 3);
     // Only one owner may take the turns.
-    assert!(matches!(CallSession::of(&conversation).open(), Err(SessionError::InUse)));
+    assert!(matches!(CallBuilder::of(&conversation).open(), Err(SessionError::InUse)));
     call.close("hangup", Duration::from_secs(1)).await.unwrap();
     // The conversation outlives its call.
     assert_eq!(conversation.continuation().request("Summarise the call.").prompt().await.unwrap(), "okay");
-    let again = CallSession::of(&conversation).open().unwrap();
+    let again = CallBuilder::of(&conversation).open().unwrap();
     turn(&again, "It is me again").await;
     assert!(!call.caller_started_speaking(call.now_ms()).is_applied(), "the first call is closed");
 }
@@ -128,7 +128,7 @@ async fn limits_keep_the_window_and_unstored_messages_in_memory() {
     let policy = verbale::policy::Policy::default().with_tokens(None).with_messages(2..=6).with_keep_turns(1);
     let models = Models::default().with("default", "default", Scripted::default());
     let config = verbale::conversation::Config::new(models).with_policy(policy).with_summarizer(Brief);
-    let call = CallSession::of(&conversation.clone().with_config(config))
+    let call = CallBuilder::of(&conversation.clone().with_config(config))
         .log(writer.open(CallHeader::new(id("CA1"), 0).unwrap()).unwrap())
         .open()
         .unwrap();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 use verbale::Value;
-use verbale::call::{CallSession, CallSettings, Played, ReplyEnd, SessionError, Utterance};
+use verbale::call::{CallBuilder, CallSettings, Played, ReplyEnd, SessionError, Utterance};
 use verbale::conversation::{CallEvent, Observer};
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
 use verbale::model::{Failure, Generation, Model, ModelRequest, StopReason, Tool, ToolContext, ToolError, ToolSpec};
@@ -129,7 +129,7 @@ async fn cancelled_close_loses_nothing() {
 async fn panic_of_the_model_leads_to_the_apology() {
     let clock = Arc::new(crate::support::TokioClock(Instant::now()));
     let ids = Arc::new(verbale::clock::SequentialIds::default());
-    let call = CallSession::with_model(Panics).clock(clock, ids).open().unwrap();
+    let call = CallBuilder::new(Panics).clock(clock, ids).open().unwrap();
     call.caller_said("Hello").unwrap();
     let (text, end) = timeout(Duration::from_secs(60), read(call.reply().unwrap())).await.unwrap();
     assert!(text.contains("sorry"), "{text}");

@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio::time::Instant;
 use verbale::Value;
 use verbale::bedrock::{BedrockModel, BedrockSettings, summary_client, turn_client};
-use verbale::call::{CallBuilder, CallSession, ReplyEnd};
+use verbale::call::{CallBuilder, ReplyEnd};
 use verbale::clock::SequentialIds;
 use verbale::memory::ModelSummarizer;
 use verbale::model::{Tool, ToolContext, ToolSpec};
@@ -29,7 +29,7 @@ fn model(bedrock: &FakeBedrock) -> BedrockModel {
 
 fn builder(bedrock: &FakeBedrock) -> CallBuilder {
     let clock = Arc::new(TokioClock(Instant::now()));
-    CallSession::with_model(model(bedrock))
+    CallBuilder::new(model(bedrock))
         .system("You answer the phone of a bank.")
         .clock(clock, Arc::new(SequentialIds::default()))
 }

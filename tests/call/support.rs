@@ -157,7 +157,7 @@ impl Clock for TokioClock {
 
 pub fn builder(model: &Scripted) -> CallBuilder {
     let clock = Arc::new(TokioClock(Instant::now()));
-    CallSession::with_model(model.clone()).clock(clock, Arc::new(SequentialIds::default()))
+    CallBuilder::new(model.clone()).clock(clock, Arc::new(SequentialIds::default()))
 }
 
 pub fn call(model: &Scripted) -> CallSession {

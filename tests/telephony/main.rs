@@ -4,7 +4,7 @@
 
 use aws_sdk_bedrockruntime::Client;
 use verbale::bedrock::{BedrockModel, BedrockSettings};
-use verbale::call::{CallSession, Effect};
+use verbale::call::{CallBuilder, CallSession, Effect};
 use verbale::testing::FakeBedrock;
 use verbale::{MessageWrapper, Role};
 
@@ -26,7 +26,7 @@ fn pages_contain_the_tested_code() {
 /// A call whose model says `Yes, I am here.`
 fn call() -> CallSession {
     let client = Client::from_conf(FakeBedrock::new().sdk_config().build());
-    CallSession::with_model(BedrockModel::for_turns(client, BedrockSettings::new("a.model"))).open().unwrap()
+    CallBuilder::new(BedrockModel::for_turns(client, BedrockSettings::new("a.model"))).open().unwrap()
 }
 
 /// Returns the heard text of the assistant's last message if it was interrupted.
