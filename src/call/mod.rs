@@ -6,7 +6,7 @@
 //!
 //! ```
 //! # use std::time::Duration;
-//! # use verbale::call::{CallSession, Utterance};
+//! # use verbale::call::{CallBuilder, Utterance};
 //! # use verbale::model::{Generation, Model, ModelEvent, ModelRequest, StopReason};
 //! # struct Fixed;
 //! # impl Model for Fixed {
