@@ -1,6 +1,5 @@
 //! [`ModelEvent`]: one piece of a model's answer.
 
-use std::fmt;
 use std::ops::AddAssign;
 
 use crate::message::{Text, ToolCall};
@@ -9,8 +8,9 @@ use crate::message::{Text, ToolCall};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ModelEvent {
-    /// The adapter changed the request so that the provider accepts it.
-    Repaired(Vec<Repair>),
+    /// The adapter changed the request so that the provider accepts it. Each text describes a change, without words of
+    /// the call, and helps the author of the request to fix the problem at its source.
+    Repaired(Vec<String>),
     /// The next piece of the text. It is never empty.
     Text(Text),
     /// A complete call of a tool.
@@ -19,30 +19,6 @@ pub enum ModelEvent {
     Stop(StopReason),
     /// The tokens of the request and its answer.
     Usage(Usage),
-}
-
-/// A change that an adapter made to a request, described without words of the call.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Repair(Text);
-
-impl Repair {
-    /// Creates a repair. The description helps the author of the request to fix the problem at its source.
-    pub fn new(description: impl Into<Text>) -> Self {
-        Self(description.into())
-    }
-}
-
-/// Shows the description, because it contains no words of the call.
-impl fmt::Debug for Repair {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Repair").field(&self.0.as_str()).finish()
-    }
-}
-
-impl fmt::Display for Repair {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0)
-    }
 }
 
 /// The reason why a model stopped.
