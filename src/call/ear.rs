@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::effect::Effect;
 use super::reply::Outlet;
 use super::settings::CallSettings;
+use super::silence::Silence;
 use super::speeches::Speeches;
 use crate::manager::ManagerError;
 use crate::message::{Attribute, Content, Message, MessageId, Role, Text, ToolCall, ToolCallId, is_blank};
@@ -23,6 +24,8 @@ pub(super) struct CallEar {
     pub speeches: Speeches,
     /// The reader of the running reply.
     pub outlet: Option<Outlet>,
+    /// The silence of the running reply.
+    pub silence: Silence,
     /// When the player reported the end of the running reply. The report takes effect if no more text follows.
     pub played_ms: Option<i64>,
     /// Nothing starts any more, and only results of tools are accepted.
@@ -46,6 +49,7 @@ impl CallEar {
             settings,
             opened_ms,
             outlet: None,
+            silence: Silence::default(),
             played_ms: None,
             is_closing: false,
             caller_waits: false,
@@ -54,6 +58,23 @@ impl CallEar {
             last_words: None,
             is_doubtful: false,
         }
+    }
+
+    /// Speaks a sentence that fills a silence. The caller still waits for the answer.
+    pub fn speak_filler(&mut self, speech: SpeechId, text: &Text, core: &mut Core) -> Result<(), ManagerError> {
+        self.add_fixed(speech, text, core)?;
+        self.played_ms = None;
+        self.note_audible(text.len(), core.now_ms());
+        if let Some(outlet) = &self.outlet {
+            // Line breaks separate the sentence from the words around it.
+            outlet.text(format!("\n{}\n", text.as_str()).into());
+        }
+        core.is_to_be_logged = true;
+        Ok(())
+    }
+
+    fn note_audible(&mut self, bytes: usize, now_ms: i64) {
+        self.silence.note_text(bytes, self.settings.speech_bytes_per_s, now_ms);
     }
 
     /// Adds a fixed sentence to the conversation and to `speech`. Returns its message.
@@ -170,6 +191,7 @@ impl Ear for CallEar {
     fn text(&mut self, turn: SpeechId, text: &Text, is_first: bool, now_ms: i64, events: &mut Vec<CallEvent>) {
         if !is_blank(text) {
             self.played_ms = None;
+            self.note_audible(text.len(), now_ms);
         }
         if let Some(outlet) = &self.outlet {
             outlet.text(text.clone());

@@ -118,6 +118,7 @@ mod reply;
 mod sentences;
 mod session;
 mod settings;
+mod silence;
 mod speech;
 mod speeches;
 pub mod telephony;

@@ -1,6 +1,8 @@
 //! [`CallSettings`]: the fixed sentences of a call, and how it measures speech.
 
-use crate::message::Text;
+use std::time::Duration;
+
+use crate::message::{Text, is_blank};
 
 /// The fixed sentences of a call, and how it measures speech. The defaults suit a phone call in English.
 #[derive(Debug, Clone)]
@@ -10,6 +12,9 @@ pub struct CallSettings {
     pub(super) ask_to_repeat: Text,
     pub(super) reports_playback: bool,
     pub(super) speech_bytes_per_s: u64,
+    pub(super) silence_after: Duration,
+    pub(super) silence_again: Duration,
+    pub(super) fillers: Vec<Text>,
 }
 
 impl CallSettings {
@@ -24,6 +29,20 @@ impl CallSettings {
     #[must_use]
     pub fn with_apology(self, sentence: impl Into<Text>) -> Self {
         Self { apology: sentence.into(), ..self }
+    }
+
+    /// Sets the sentences that fill a silence while the caller waits for the model or a tool, such as `One moment,
+    /// please.`; none by default. Each silence speaks the next one.
+    #[must_use]
+    pub fn with_fillers<T: Into<Text>>(self, sentences: impl IntoIterator<Item = T>) -> Self {
+        Self { fillers: sentences.into_iter().map(Into::into).filter(|filler| !is_blank(filler)).collect(), ..self }
+    }
+
+    /// Sets how long the caller hears nothing until the first silence of a reply is
+    /// [reported](crate::conversation::CallEvent::Silence) and filled, and until each later one; 3 s and 8 s by default.
+    #[must_use]
+    pub fn with_silence(self, first: Duration, again: Duration) -> Self {
+        Self { silence_after: first, silence_again: again, ..self }
     }
 
     /// Sets the sentence that asks the caller to repeat.
@@ -54,6 +73,9 @@ impl Default for CallSettings {
             ask_to_repeat: ASK_TO_REPEAT.into(),
             reports_playback: true,
             speech_bytes_per_s: 15,
+            silence_after: Duration::from_secs(3),
+            silence_again: Duration::from_secs(8),
+            fillers: Vec::new(),
         }
     }
 }

@@ -94,6 +94,19 @@ pub(super) struct Answer {
     pub first_token_ms: Option<i64>,
 }
 
+impl Turn {
+    /// Returns the text of the answer that is not in the conversation yet.
+    pub fn unfinished_text(&self) -> &str {
+        &self.answer.text
+    }
+
+    /// Notes a sentence that filled a silence.
+    pub fn note_filler(&mut self, bytes: usize) {
+        self.recorder.fillers += 1;
+        self.generated_bytes += bytes;
+    }
+}
+
 impl Core {
     pub fn new(manager: Manager, setup: Setup) -> Self {
         let tools_used = ToolHistory::default().with_messages(manager.all().map(PlainMessage::message));

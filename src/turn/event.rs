@@ -75,6 +75,15 @@ pub enum CallEvent {
         /// The tokens.
         usage: Usage,
     },
+    /// The caller waits for a running reply and hears nothing. Text counts as heard for as long as it takes to say it.
+    Silence {
+        /// The reply.
+        speech: SpeechId,
+        /// The length of the silence.
+        after_ms: u32,
+        /// Whether a [filler](crate::call::CallSettings::with_fillers) is spoken.
+        is_filled: bool,
+    },
     /// The caller was not understood and is asked to repeat.
     AskedToRepeat {
         /// The sentence that is spoken.
