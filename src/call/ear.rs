@@ -224,7 +224,8 @@ impl Ear for CallEar {
         let mut ended = Ended { end: end_of(end), added_bytes: 0, message: None };
         match (Self::needs_apology(end, turn.has_spoken), end) {
             (Some(failure), _) => {
-                let apology = self.settings.apology.clone();
+                let settings = &self.settings;
+                let apology = if turn.is_not_done { settings.not_done.clone() } else { settings.apology.clone() };
                 ended.message = self.speak_fixed(turn.id, &apology, turn.has_spoken, core);
                 (ended.end, ended.added_bytes) = (ReplyEnd::Failed(failure), apology.len());
             }

@@ -9,6 +9,7 @@ use crate::message::{Text, is_blank};
 pub struct CallSettings {
     pub(super) min_confidence: Option<f32>,
     pub(super) apology: Text,
+    pub(super) not_done: Text,
     pub(super) ask_to_repeat: Text,
     pub(super) reports_playback: bool,
     pub(super) speech_bytes_per_s: u64,
@@ -29,6 +30,13 @@ impl CallSettings {
     #[must_use]
     pub fn with_apology(self, sentence: impl Into<Text>) -> Self {
         Self { apology: sentence.into(), ..self }
+    }
+
+    /// Sets the sentence that the caller hears instead of the apology if a tool that [acts
+    /// once](crate::model::Tool::acts_once) did not run, because the log did not store its call in time.
+    #[must_use]
+    pub fn with_not_done(self, sentence: impl Into<Text>) -> Self {
+        Self { not_done: sentence.into(), ..self }
     }
 
     /// Sets the sentences that fill a silence while the caller waits for the model or a tool, such as `One moment,
@@ -70,6 +78,7 @@ impl Default for CallSettings {
         Self {
             min_confidence: None,
             apology: APOLOGY.into(),
+            not_done: NOT_DONE.into(),
             ask_to_repeat: ASK_TO_REPEAT.into(),
             reports_playback: true,
             speech_bytes_per_s: 15,
@@ -82,6 +91,9 @@ impl Default for CallSettings {
 
 /// The apology asks the caller to repeat, because a new turn retries the model. It blames nobody and names no cause.
 const APOLOGY: &str = "I am sorry, something went wrong. Could you say that again, please?";
+
+/// The caller must know that nothing happened, or they rely on it.
+const NOT_DONE: &str = "I am sorry, I could not do that, and nothing was changed. Please try again later.";
 
 const ASK_TO_REPEAT: &str = "I am sorry, I did not understand you. Could you say that again, please?";
 

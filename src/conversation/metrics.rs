@@ -90,6 +90,7 @@ impl CallMetrics {
                 ToolOutcome::Unknown => self.tools_unknown += 1,
             },
             CallEvent::Silence { .. }
+            | CallEvent::Repaired { .. }
             | CallEvent::ToolUnlogged { .. }
             | CallEvent::ResultReady { .. }
             | CallEvent::SummaryStarted { .. } => {}

@@ -77,6 +77,8 @@ pub(crate) struct Turn {
     pub(super) answer: Answer,
     /// The tool calls that the turn waits for, or waited for last.
     pub(super) awaits: Vec<ToolCallId>,
+    /// Whether a tool that acts once did not run, because the log was late.
+    pub(super) is_not_done: bool,
     /// The number of answers with tool calls.
     pub(super) rounds: u32,
     /// The tool calls whose outcome is in the request, until the next words report it.
@@ -166,6 +168,7 @@ impl Core {
             has_spoken: false,
             answer: Answer::default(),
             awaits: Vec::new(),
+            is_not_done: false,
             rounds: 0,
             reports: Vec::new(),
             generated_bytes: 0,
@@ -200,7 +203,7 @@ impl Core {
             task.abort();
         }
         self.commit_partial(&mut turn, ear);
-        let ended = EndedTurn { id: turn.id, has_spoken: turn.has_spoken };
+        let ended = EndedTurn { id: turn.id, has_spoken: turn.has_spoken, is_not_done: turn.is_not_done };
         let Ended { end: reply_end, added_bytes, message } = ear.ended(&ended, end, self);
         let generated_bytes = count(turn.generated_bytes + added_bytes);
         self.events.push(CallEvent::ReplyEnded { speech: turn.id, end: reply_end, generated_bytes });

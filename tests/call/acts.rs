@@ -138,12 +138,22 @@ async fn act_does_not_run_without_the_log() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn caller_hears_that_nothing_was_done_if_the_model_fails_too() {
+    let (log, bookings) = (Log::new(), Bookings::default());
+    let denied = vec![Step::Fail(Failure::Denied(String::new()))];
+    let call = log.open(&Scripted::new([calls("", "c1", "book"), denied]), bookings.tool(100).acts_once());
+    log.set_away(true);
+    assert!(ask(&call, "Book it").await.contains("nothing was changed"));
+    assert_eq!(bookings.counts(), (0, 0));
+}
+
+#[tokio::test(start_paused = true)]
 async fn other_tools_wait_a_little_and_report_it() {
     let events = Arc::new(Mutex::new(Vec::new()));
     let seen = events.clone();
     struct Seen(Arc<Mutex<Vec<CallEvent>>>);
     impl verbale::conversation::Observer for Seen {
-        fn observe(&self, event: &CallEvent) {
+        fn observe(&self, _: &verbale::log::CallId, event: &CallEvent) {
             self.0.lock().unwrap().push(event.clone());
         }
     }

@@ -16,7 +16,7 @@ use crate::support::{Scripted, Step, builder, calls, pass, read, shown, window, 
 struct Silences(Arc<Mutex<Vec<(u32, bool)>>>);
 
 impl Observer for Silences {
-    fn observe(&self, event: &CallEvent) {
+    fn observe(&self, _: &verbale::log::CallId, event: &CallEvent) {
         if let CallEvent::Silence { after_ms, is_filled, .. } = event {
             self.0.lock().unwrap().push((*after_ms, *is_filled));
         }
