@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::AddAssign;
+use std::sync::Arc;
 
 use crate::message::{Text, ToolCall};
 
@@ -9,6 +10,8 @@ use crate::message::{Text, ToolCall};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ModelEvent {
+    /// The request goes to another model.
+    Switched(ModelSwitch),
     /// The adapter changed the request so that the provider accepts it.
     Repaired(Vec<Repair>),
     /// The next piece of the text. It is never empty.
@@ -19,6 +22,26 @@ pub enum ModelEvent {
     Stop(StopReason),
     /// The tokens of the request and its answer.
     Usage(Usage),
+}
+
+/// A switch from one model to another before the first text or tool call of an answer.
+///
+/// Its `Display` is `from -> to: reason`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelSwitch {
+    /// The name of the model that was asked or is skipped.
+    pub from: Arc<str>,
+    /// The name of the model that is asked now.
+    pub to: Arc<str>,
+    /// A word for the reason: that of the failure, such as `throttled` or `timeout`; `circuitOpen` if the first model failed
+    /// too often; `hedge` if it was slower.
+    pub reason: &'static str,
+}
+
+impl fmt::Display for ModelSwitch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} -> {}: {}", self.from, self.to, self.reason)
+    }
 }
 
 /// A change that an adapter made to a request, described without words of the call.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::message::{Outcome, ToolCallId, ToolResult};
-use crate::model::{NOT_RUN, OUTCOME_UNKNOWN, SummarizeError, Usage};
+use crate::model::{ModelSwitch, NOT_RUN, OUTCOME_UNKNOWN, SummarizeError, Usage};
 
 /// The id of a speech: a reply of the model, or a fixed sentence. Reports of playback name the speech by its id. A run
 /// has no audio; there the id identifies the turn.
@@ -44,6 +44,13 @@ pub enum CallEvent {
     TurnStarted {
         /// The reply.
         speech: SpeechId,
+    },
+    /// Another target of a [`FallbackModel`](crate::model::FallbackModel) answers the request.
+    ModelSwitched {
+        /// The reply.
+        speech: SpeechId,
+        /// The models, and the reason.
+        switch: ModelSwitch,
     },
     /// The first text of an answer arrived. A turn has one answer per request. An answer without text has no such
     /// event.

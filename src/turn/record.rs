@@ -4,7 +4,7 @@ use super::core::{Core, Turn};
 use super::end::TurnEnd;
 use super::event::{CallEvent, SpeechId};
 use crate::message::{MessageId, MessageWrapper, RequestRecord, TokenRecord, TurnRecord};
-use crate::model::Usage;
+use crate::model::{ModelSwitch, Usage};
 use crate::policy::Tokens;
 
 /// The parts of a turn's record, collected while the turn runs.
@@ -35,6 +35,15 @@ impl Core {
         let Some(turn) = self.turn_of(id) else { return false };
         turn.recorder.record(change);
         true
+    }
+
+    /// Records that another model answers a turn's last request. Returns `false` if the turn is over.
+    pub(super) fn record_switch(&mut self, id: SpeechId, switch: ModelSwitch) -> bool {
+        let is_running = self.record_request(id, |record| record.switches.push(switch.to_string().into()));
+        if is_running {
+            self.events.push(CallEvent::ModelSwitched { speech: id, switch });
+        }
+        is_running
     }
 
     /// Stores the record of an ended turn.
