@@ -57,7 +57,7 @@ fn row(name: &str, played: Option<(f64, Vec<Taken>)>, calls: &[Arc<CallSession>]
             format!("{speed:9.0} {:24.1} {:6.1} {:7.1}", first.part(0.5), first.part(0.99), first.part(1.0))
         },
     );
-    let summaries: u32 = calls.iter().map(|call| call.conversation().totals().summaries_applied).sum();
+    let summaries: u32 = calls.iter().map(|call| call.conversation().metrics().summaries_applied).sum();
     let kilobytes = resident_bytes().saturating_sub(before) as f64 / 1_024.0 / calls.len() as f64;
     println!("{name:20} {figures} {summaries:11} {kilobytes:11.1}");
 }

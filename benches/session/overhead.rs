@@ -78,7 +78,7 @@ async fn measured(words: &Arc<Words>, summaries: bool) -> (Vec<Taken>, Vec<Taken
                 plain.forget();
             }
         }
-        applied += call.close("hangup", Duration::from_secs(5)).await.unwrap().totals.summaries_applied;
+        applied += call.close("hangup", Duration::from_secs(5)).await.unwrap().metrics.summaries_applied;
         none_refused([&turns, &scribe]);
     }
     (session, bare, applied)

@@ -75,7 +75,7 @@ impl Models {
             true => policy.with_messages(2 * KEEP_TURNS..=SUMMARISE_ABOVE),
             false => policy.with_messages(None),
         };
-        CallSession::with_model(BedrockModel::for_turns(self.turns.clone(), settings()))
+        CallBuilder::new(BedrockModel::for_turns(self.turns.clone(), settings()))
             .system(SYSTEM)
             .summarizer(summarizer)
             .config(|config| config.with_policy(policy))

@@ -30,8 +30,8 @@ pub async fn print() {
     }
 }
 
-fn all(totals: &CallMetrics) -> u64 {
-    totals.usage.input_tokens + totals.summary_usage.input_tokens
+fn all(metrics: &CallMetrics) -> u64 {
+    metrics.usage.input_tokens + metrics.summary_usage.input_tokens
 }
 
 async fn sent(words: &Arc<Words>, turns: u64, summaries: bool) -> CallMetrics {
@@ -44,5 +44,5 @@ async fn sent(words: &Arc<Words>, turns: u64, summaries: bool) -> CallMetrics {
         tokio::time::sleep(Duration::from_secs(3)).await;
     }
     assert_eq!((model.counters().refused, scribe.counters().refused), (0, 0));
-    call.close("hangup", Duration::from_secs(5)).await.unwrap().totals
+    call.close("hangup", Duration::from_secs(5)).await.unwrap().metrics
 }

@@ -78,7 +78,7 @@ impl Speech {
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             Self::Reply(reply) => match reply.end() {
-                Some(ReplyEnd::Apologised(failure)) => failure.as_ref(),
+                Some(ReplyEnd::Failed(failure)) => failure.as_ref(),
                 _ => None,
             },
             Self::Fixed(..) => None,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use verbale::call::{CallSession, Utterance};
+use verbale::call::{CallBuilder, Utterance};
 use verbale::clock::SystemIds;
 use verbale::model::Failure;
 use verbale::policy::Policy;
@@ -27,7 +27,7 @@ pub async fn play(models: Models, mut caller: impl Caller, screen: Arc<Screen>, 
     let log = Log::open(&pace).await?;
     // A small window, so that a short call has summaries.
     let policy = Policy::default().with_messages(4..=10);
-    let builder = CallSession::with_model(turns)
+    let builder = CallBuilder::new(turns)
         .system(bank::SYSTEM)
         .summarizer(summaries)
         .config(|config| config.with_policy(policy))

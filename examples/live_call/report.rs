@@ -23,8 +23,8 @@ pub async fn report(
     bedrock: Option<&FakeBedrock>,
 ) -> Result<(), CallError> {
     call.conversation().read(|manager| screen.show(format_args!("\nThe conversation\n{manager}")));
-    let micro_dollars = closed.totals.cost(&PRICES, &PRICES);
-    screen.show(format_args!("\nMetrics\n{}", closed.totals));
+    let micro_dollars = closed.metrics.cost(&PRICES, &PRICES);
+    screen.show(format_args!("\nMetrics\n{}", closed.metrics));
     let (dollars, rest) = (micro_dollars / 1_000_000, micro_dollars % 1_000_000);
     screen.show(format_args!(
         "cost          {dollars}.{rest:06} $, at 1 $ per million input tokens and 5 $ per million output tokens"

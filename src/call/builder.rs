@@ -17,7 +17,7 @@ use crate::message::{PlainMessage, Text, is_blank};
 use crate::model::{Model, NoResult, Summarizer, Tool};
 use crate::turn::{Host, Observer, look_up_lost};
 
-/// Configures and opens a live call. Created by [`CallSession::with_model`], or by [`CallSession::of`] for a conversation.
+/// Configures and opens a live call: [`new`](Self::new) for a new conversation, [`of`](Self::of) for one that exists.
 #[must_use = "`open` begins the call"]
 pub struct CallBuilder {
     /// `None` creates a new conversation.
@@ -31,16 +31,17 @@ pub struct CallBuilder {
 }
 
 impl CallBuilder {
-    pub(super) fn with_model(model: impl Model + 'static) -> Self {
-        Self::new(None, Config::new(one_model(model)))
+    /// Creates a builder for a call in a new conversation, whose replies come from `model`.
+    pub fn new(model: impl Model + 'static) -> Self {
+        Self::with(None, Config::new(one_model(model)))
     }
 
-    pub(super) fn of(conversation: Conversation) -> Self {
-        let config = conversation.config();
-        Self::new(Some(conversation), config)
+    /// Creates a builder for a call in this conversation, with the configuration of the conversation.
+    pub fn of(conversation: &Conversation) -> Self {
+        Self::with(Some(conversation.clone()), conversation.config())
     }
 
-    fn new(conversation: Option<Conversation>, config: Config) -> Self {
+    fn with(conversation: Option<Conversation>, config: Config) -> Self {
         let (system, observer, log, clock) = (None, None, None, None);
         Self { conversation, config, system, settings: CallSettings::default(), observer, log, clock }
     }
@@ -95,7 +96,7 @@ impl CallBuilder {
     /// Sets the sources of time and ids for the new conversation of [`open`](Self::open).
     ///
     /// [`resume`](Self::resume) ignores them, because a manager has its own, and so does a builder
-    /// [of](CallSession::of) a conversation.
+    /// [of](Self::of) a conversation.
     pub fn clock(mut self, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
         self.clock = Some((clock, ids));
         self
@@ -117,14 +118,14 @@ impl CallBuilder {
     /// Opens the call with the messages of a restored one. Open tool calls get an error result, because their outcome
     /// is unknown, until the tool's handler of [`resume`](Tool::resume) has looked it up in the background.
     ///
-    /// A builder [of](CallSession::of) a conversation already has its messages and ignores `manager`.
+    /// A builder [of](Self::of) a conversation already has its messages and ignores `manager`.
     ///
     /// Returns the errors of [`open`](Self::open).
     pub fn resume(self, manager: MessagesManager<PlainMessage>) -> Result<CallSession, SessionError> {
         let runtime = Handle::try_current().map_err(|_| SessionError::NoRuntime)?;
         let conversation = match (self.conversation, &self.log) {
             (Some(conversation), _) => conversation,
-            (None, Some(writer)) => Conversation::of(writer.lease().call_id().clone(), manager),
+            (None, Some(writer)) => Conversation::from_manager(writer.lease().call_id().clone(), manager),
             (None, None) => Conversation::unnamed_of(manager),
         };
         let conversation = match self.observer {

@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 
-use super::reply::ReplyEnd;
 use super::session::CallSession;
 use crate::clock::from_now;
 use crate::conversation::CallMetrics;
 use crate::log::{CallEnd, LogError, Unstored};
 use crate::model::NoResult;
-use crate::turn::{CallEvent, since};
+use crate::turn::{CallEvent, ReplyEnd, since};
 
 /// The result of closing a call.
 #[derive(Debug)]
@@ -23,7 +22,7 @@ pub struct Closed {
     /// Why the log's writer refused changes, if it refused any. The conversation still has them.
     pub not_accepted: Option<LogError>,
     /// The metrics of the conversation so far: turns, tools, summaries and tokens.
-    pub totals: CallMetrics,
+    pub metrics: CallMetrics,
 }
 
 impl CallSession {
@@ -54,7 +53,7 @@ impl CallSession {
             Some(call_end) => self.conversation.finish_log(call_end, deadline).await,
             None => (Vec::new(), None),
         };
-        Ok(Closed { unstored, not_accepted, totals: self.conversation.totals() })
+        Ok(Closed { unstored, not_accepted, metrics: self.conversation.metrics() })
     }
 
     /// Waits for the tools that run in this process. The service may never answer an external one.

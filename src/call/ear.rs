@@ -5,14 +5,14 @@
 use std::sync::Arc;
 
 use super::effect::Effect;
-use super::reply::{Outlet, ReplyEnd};
+use super::reply::Outlet;
 use super::settings::CallSettings;
 use super::speeches::Speeches;
 use crate::manager::ManagerError;
 use crate::message::{Attribute, Content, Message, MessageId, Role, Text, ToolCall, ToolCallId, is_blank};
 use crate::model::{Failure, StopReason};
 use crate::turn::{
-    CallEvent, Core, Ear, Ended, EndedTurn, ReplyOutcome, SpeechId, TurnEnd, TurnFailure, count, outcome_of, since,
+    CallEvent, Core, Ear, Ended, EndedTurn, ReplyEnd, SpeechId, TurnEnd, TurnFailure, count, end_of, since,
 };
 
 /// The state of a live call beside its conversation.
@@ -199,29 +199,24 @@ impl Ear for CallEar {
     }
 
     fn ended(&mut self, turn: &EndedTurn, end: &TurnEnd, core: &mut Core) -> Ended {
-        let mut ended = Ended { outcome: outcome_of(end), added_bytes: 0, message: None };
-        let reply_end = match (Self::needs_apology(end, turn.has_spoken), end) {
+        let mut ended = Ended { end: end_of(end), added_bytes: 0, message: None };
+        match (Self::needs_apology(end, turn.has_spoken), end) {
             (Some(failure), _) => {
                 let apology = self.settings.apology.clone();
                 ended.message = self.speak_fixed(turn.id, &apology, turn.has_spoken, core);
-                (ended.outcome, ended.added_bytes) = (ReplyOutcome::Failed, apology.len());
-                ReplyEnd::Apologised(failure)
+                (ended.end, ended.added_bytes) = (ReplyEnd::Failed(failure), apology.len());
             }
-            (None, TurnEnd::Interrupted) => ReplyEnd::Interrupted,
-            (None, TurnEnd::Answered(reason) | TurnEnd::Cut(reason)) => ReplyEnd::Complete(reason.clone()),
-            (None, TurnEnd::Failed(_)) => {
-                ended.outcome = ReplyOutcome::Complete;
-                ReplyEnd::Complete(StopReason::EndTurn)
-            }
-        };
-        if reply_end != ReplyEnd::Interrupted {
+            (None, TurnEnd::Failed(_)) => ended.end = ReplyEnd::Complete(StopReason::EndTurn),
+            (None, _) => {}
+        }
+        if ended.end != ReplyEnd::Interrupted {
             self.caller_waits = false;
             self.finish_generating(turn.id, core);
         }
         if let Some(at_ms) = self.played_ms.take() {
             self.finish_playback(turn.id, at_ms, core);
         }
-        self.end_reply(reply_end);
+        self.end_reply(ended.end.clone());
         ended
     }
 

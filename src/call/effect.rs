@@ -20,37 +20,42 @@ impl Effect {
     }
 }
 
-/// The reason why an event changed nothing.
+/// The reason why an event changed nothing, as a text for logs. The [module](super) lists the cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Ignored {
-    /// The call is closed.
-    Closed,
-    /// The event was reported before.
-    Repeated,
-    /// The transcript is blank.
-    Blank,
-    /// The call has no such speech, or the speech is older than the last 64.
-    UnknownSpeech,
-    /// The reply of this speech is running. The report takes effect if no more text follows. Otherwise report the end
-    /// again, after the last word.
-    StillGenerated,
-    /// An earlier report about this speech is final or more exact.
-    Superseded,
-    /// The result of a tool was refused.
+pub struct Ignored(Reason);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reason {
+    Text(&'static str),
     ToolResult(ResultRefused),
+}
+
+impl Ignored {
+    pub(super) const CLOSED: Self = Self::text("the call is closed");
+    pub(super) const REPEATED: Self = Self::text("the event was reported before");
+    pub(super) const BLANK: Self = Self::text("the transcript is blank");
+    pub(super) const UNKNOWN_SPEECH: Self = Self::text("the call has no such speech, or had it too long ago");
+    /// The report takes effect if no more text follows.
+    pub(super) const STILL_GENERATED: Self =
+        Self::text("the reply is running; report the end again after its last word");
+    pub(super) const SUPERSEDED: Self = Self::text("an earlier report about the speech is final or more exact");
+
+    const fn text(text: &'static str) -> Self {
+        Self(Reason::Text(text))
+    }
+}
+
+impl From<ResultRefused> for Ignored {
+    fn from(refused: ResultRefused) -> Self {
+        Self(Reason::ToolResult(refused))
+    }
 }
 
 impl fmt::Display for Ignored {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Closed => "the call is closed",
-            Self::Repeated => "the event was reported before",
-            Self::Blank => "the transcript is blank",
-            Self::UnknownSpeech => "the call has no such speech, or had it too long ago",
-            Self::StillGenerated => "the reply is running; report the end again after its last word",
-            Self::Superseded => "an earlier report about the speech is final or more exact",
-            Self::ToolResult(refused) => return refused.fmt(f),
-        })
+        match self.0 {
+            Reason::Text(text) => f.pad(text),
+            Reason::ToolResult(refused) => refused.fmt(f),
+        }
     }
 }

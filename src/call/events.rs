@@ -11,15 +11,15 @@ use crate::turn::{CallEvent, Core, SpeechId};
 impl CallEar {
     pub fn caller_started_speaking(&mut self, at_ms: i64, core: &mut Core) -> Effect {
         if self.is_closing {
-            return Effect::Ignored(Ignored::Closed);
+            return Effect::Ignored(Ignored::CLOSED);
         }
         // The report belongs to words that were already added. A barge-in would stop the answer to them.
         if self.last_words.as_ref().is_some_and(|(_, ended_ms)| at_ms < *ended_ms) {
-            return Effect::Ignored(Ignored::Repeated);
+            return Effect::Ignored(Ignored::REPEATED);
         }
         let is_barge_in = self.barge_in(at_ms, core);
         if self.speaking_since_ms.is_some() && !is_barge_in {
-            return Effect::Ignored(Ignored::Repeated);
+            return Effect::Ignored(Ignored::REPEATED);
         }
         self.speaking_since_ms.get_or_insert(at_ms);
         Effect::Applied
@@ -27,16 +27,16 @@ impl CallEar {
 
     pub fn caller_said(&mut self, utterance: Utterance, core: &mut Core) -> Result<Effect, ManagerError> {
         if self.is_closing {
-            return Ok(Effect::Ignored(Ignored::Closed));
+            return Ok(Effect::Ignored(Ignored::CLOSED));
         }
         let Utterance { text, times, confidence } = utterance;
         if is_blank(&text) {
             self.speaking_since_ms = None;
-            return Ok(Effect::Ignored(Ignored::Blank));
+            return Ok(Effect::Ignored(Ignored::BLANK));
         }
         let words = times.map(|(_, ended_ms)| (text.clone(), ended_ms));
         if words.is_some() && words == self.last_words {
-            return Ok(Effect::Ignored(Ignored::Repeated));
+            return Ok(Effect::Ignored(Ignored::REPEATED));
         }
         if let Some((started_ms, ended_ms)) = times {
             check_ms(started_ms)?;
@@ -81,7 +81,7 @@ impl CallEar {
 
     pub fn playback_started(&mut self, speech: SpeechId, at_ms: i64, core: &mut Core) -> Effect {
         if self.is_closing {
-            return Effect::Ignored(Ignored::Closed);
+            return Effect::Ignored(Ignored::CLOSED);
         }
         core.may_summarize = true;
         let effect = self.speeches.start(speech, at_ms, &mut core.manager);
@@ -94,18 +94,18 @@ impl CallEar {
 
     pub fn playback_finished(&mut self, speech: SpeechId, at_ms: i64, core: &mut Core) -> Effect {
         if self.is_closing {
-            return Effect::Ignored(Ignored::Closed);
+            return Effect::Ignored(Ignored::CLOSED);
         }
         if core.turn_of(speech).is_some() {
             self.played_ms = Some(at_ms);
-            return Effect::Ignored(Ignored::StillGenerated);
+            return Effect::Ignored(Ignored::STILL_GENERATED);
         }
         self.finish_playback(speech, at_ms, core)
     }
 
     pub fn playback_interrupted(&mut self, speech: SpeechId, played: &Played, at_ms: i64, core: &mut Core) -> Effect {
         if self.is_closing {
-            return Effect::Ignored(Ignored::Closed);
+            return Effect::Ignored(Ignored::CLOSED);
         }
         // The player may report the barge-in before the speech recognition does.
         let is_barge_in = core.turn_of(speech).is_some() && core.stop_turn(self);

@@ -6,7 +6,7 @@
 //!
 //! ```
 //! # use std::time::Duration;
-//! # use verbale::call::{CallSession, Utterance};
+//! # use verbale::call::{CallBuilder, Utterance};
 //! # use verbale::model::{Generation, Model, ModelEvent, ModelRequest, StopReason};
 //! # struct Fixed;
 //! # impl Model for Fixed {
@@ -29,7 +29,7 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let model = Fixed;
-//! let call = CallSession::with_model(model).system("You answer the phone of a bank.").open()?;
+//! let call = CallBuilder::new(model).system("You answer the phone of a bank.").open()?;
 //! let greeting = call.say("Good morning, how can I help?")?;
 //! call.playback_started(greeting, call.now_ms());
 //! call.playback_finished(greeting, call.now_ms());
@@ -127,10 +127,10 @@ pub use builder::CallBuilder;
 pub use closing::Closed;
 pub use effect::{Effect, Ignored};
 pub use error::SessionError;
-pub use reply::{Reply, ReplyEnd, ReplyEvent};
+pub use reply::{Reply, ReplyEvent};
 pub use session::CallSession;
 pub use settings::CallSettings;
 pub use speech::Played;
 pub use utterance::Utterance;
 
-pub use crate::turn::SpeechId;
+pub use crate::turn::{ReplyEnd, SpeechId};

@@ -15,8 +15,7 @@ use super::sentences::Sentences;
 use super::session::abandon;
 use crate::conversation::WeakConversation;
 use crate::message::{Text, ToolCall};
-use crate::model::{Failure, StopReason};
-use crate::turn::SpeechId;
+use crate::turn::{ReplyEnd, SpeechId};
 
 /// The words to be spoken, as the model generates them. Read [events](Self::next) or [sentences](Self::next_sentence).
 ///
@@ -46,21 +45,6 @@ pub enum ReplyEvent {
     ToolCalled(ToolCall),
     /// The reply ended. This is the last event.
     Ended(ReplyEnd),
-}
-
-/// How a reply ended.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub enum ReplyEnd {
-    /// The model stopped. The reason may be a limit that cut the answer off, such as [`StopReason::MaxTokens`].
-    Complete(StopReason),
-    /// The caller interrupted, or the call was closed.
-    Interrupted,
-    /// The turn failed, and the reply ends with the apology. The failure is `None` if the cause is not a failed
-    /// request, but for example a blank answer.
-    Apologised(Option<Failure>),
-    /// The caller was not understood and is asked to repeat.
-    AskedToRepeat,
 }
 
 /// The session's side of a [`Reply`].

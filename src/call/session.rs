@@ -8,11 +8,10 @@ use std::sync::{Arc, Mutex};
 
 use tokio::runtime::Handle;
 
-use super::builder::CallBuilder;
 use super::ear::CallEar;
 use super::effect::{Effect, Ignored};
 use super::error::SessionError;
-use super::reply::{Reply, ReplyEnd};
+use super::reply::Reply;
 use super::settings::CallSettings;
 use super::speech::Played;
 use super::utterance::Utterance;
@@ -20,8 +19,7 @@ use crate::conversation::Conversation;
 use crate::log::CallEnd;
 use crate::manager::ManagerError;
 use crate::message::{Text, ToolResult};
-use crate::model::Model;
-use crate::turn::{CallEvent, Core, Host, SpeechId, TurnEnd, drive};
+use crate::turn::{CallEvent, Core, Host, ReplyEnd, SpeechId, TurnEnd, drive};
 
 /// One live call: a [`Conversation`] with a telephone. The [module](super) lists the effect of each event.
 ///
@@ -38,16 +36,6 @@ pub struct CallSession {
 }
 
 impl CallSession {
-    /// Returns a builder for a call whose replies come from `model`.
-    pub fn with_model(model: impl Model + 'static) -> CallBuilder {
-        CallBuilder::with_model(model)
-    }
-
-    /// Returns a builder for a call in this conversation, with the configuration of the conversation.
-    pub fn of(conversation: &Conversation) -> CallBuilder {
-        CallBuilder::of(conversation.clone())
-    }
-
     pub(super) fn new(conversation: Conversation, settings: Arc<CallSettings>, runtime: Handle) -> Self {
         Self { conversation, settings, runtime, call_end: Mutex::default() }
     }
@@ -74,7 +62,7 @@ impl CallSession {
     pub fn caller_said(&self, utterance: impl Into<Utterance>) -> Result<Effect, ManagerError> {
         let utterance = utterance.into();
         let said = self.live(|ear, core| ear.caller_said(utterance, core));
-        said.unwrap_or(Ok(Effect::Ignored(Ignored::Closed)))
+        said.unwrap_or(Ok(Effect::Ignored(Ignored::CLOSED)))
     }
 
     /// Starts the answer to the caller's words and returns it as a stream.
@@ -175,11 +163,11 @@ impl CallSession {
 
     /// Reports the result of an [external tool](crate::model::Tool::external).
     ///
-    /// Returns [`Ignored::ToolResult`] if the call is unknown, has a result, or is a call of another tool.
+    /// The result is ignored if the call is unknown, has a result, or is a call of another tool.
     pub fn tool_result(&self, result: ToolResult) -> Effect {
         self.event(|_, core| match core.add_result(&result) {
             Ok(()) => Effect::Applied,
-            Err(refused) => Effect::Ignored(Ignored::ToolResult(refused)),
+            Err(refused) => Effect::Ignored(refused.into()),
         })
     }
 
@@ -190,7 +178,7 @@ impl CallSession {
     }
 
     fn event(&self, act: impl FnOnce(&mut CallEar, &mut Core) -> Effect) -> Effect {
-        self.live(act).unwrap_or(Effect::Ignored(Ignored::Closed))
+        self.live(act).unwrap_or(Effect::Ignored(Ignored::CLOSED))
     }
 
     /// Locks the call and runs `act` on it. Returns `None` in a closed call.

@@ -4,20 +4,46 @@ use crate::message::Text;
 
 /// The fixed sentences of a call, and how it measures speech. The defaults suit a phone call in English.
 #[derive(Debug, Clone)]
-#[non_exhaustive]
 pub struct CallSettings {
-    /// The minimum confidence of the speech recognition, from 0 to 1. If the caller's words are below it, the session
-    /// asks the caller to repeat, without the model. With `None`, it never asks.
-    pub min_confidence: Option<f32>,
-    /// The sentence that the caller hears if a reply fails.
-    pub apology: Text,
-    /// The sentence that asks the caller to repeat.
-    pub ask_to_repeat: Text,
-    /// Whether the service reports playback. If it does not, a speech counts as heard once all its text is generated.
-    pub reports_playback: bool,
-    /// The rate of speech, in bytes of text per second, until the session has measured it. The default is 15, which is
+    pub(super) min_confidence: Option<f32>,
+    pub(super) apology: Text,
+    pub(super) ask_to_repeat: Text,
+    pub(super) reports_playback: bool,
+    pub(super) speech_bytes_per_s: u64,
+}
+
+impl CallSettings {
+    /// Sets the minimum confidence of the speech recognition, from 0 to 1. If the caller's words are below it, the
+    /// session asks the caller to repeat, without the model. By default, it never asks.
+    #[must_use]
+    pub fn with_min_confidence(self, confidence: f32) -> Self {
+        Self { min_confidence: Some(confidence), ..self }
+    }
+
+    /// Sets the sentence that the caller hears if a reply fails. With a blank one, the caller hears nothing.
+    #[must_use]
+    pub fn with_apology(self, sentence: impl Into<Text>) -> Self {
+        Self { apology: sentence.into(), ..self }
+    }
+
+    /// Sets the sentence that asks the caller to repeat.
+    #[must_use]
+    pub fn with_ask_to_repeat(self, sentence: impl Into<Text>) -> Self {
+        Self { ask_to_repeat: sentence.into(), ..self }
+    }
+
+    /// Sets that the service does not report playback. A speech then counts as heard once all its text is generated.
+    #[must_use]
+    pub fn without_playback_reports(self) -> Self {
+        Self { reports_playback: false, ..self }
+    }
+
+    /// Sets the rate of speech, in bytes of text per second, until the session has measured it; 15 by default, which is
     /// about 160 words a minute.
-    pub speech_bytes_per_s: u64,
+    #[must_use]
+    pub fn with_speech_rate(self, bytes_per_s: u64) -> Self {
+        Self { speech_bytes_per_s: bytes_per_s, ..self }
+    }
 }
 
 impl Default for CallSettings {

@@ -86,9 +86,9 @@ impl Speeches {
     /// Applies the report that the playback of a speech started.
     pub fn start(&mut self, id: SpeechId, at_ms: i64, manager: &mut Manager) -> Effect {
         let rate = self.rate.bytes_per_s();
-        let Some(speech) = self.get_mut(id) else { return Effect::Ignored(Ignored::UnknownSpeech) };
+        let Some(speech) = self.get_mut(id) else { return Effect::Ignored(Ignored::UNKNOWN_SPEECH) };
         if speech.started_ms.is_some() {
-            return Effect::Ignored(Ignored::Repeated);
+            return Effect::Ignored(Ignored::REPEATED);
         }
         speech.started_ms = Some(at_ms);
         speech.set_start(manager);
@@ -103,12 +103,12 @@ impl Speeches {
 
     /// Applies the report that a speech was played to its end. Returns the tool calls whose outcome the caller now knows.
     pub fn finish(&mut self, id: SpeechId, at_ms: i64, manager: &mut Manager) -> Result<Vec<ToolCallId>, Ignored> {
-        let speech = self.get_mut(id).ok_or(Ignored::UnknownSpeech)?;
+        let speech = self.get_mut(id).ok_or(Ignored::UNKNOWN_SPEECH)?;
         match speech.phase {
-            Phase::Finished => return Err(Ignored::Repeated),
+            Phase::Finished => return Err(Ignored::REPEATED),
             // Players that drop the rest of the audio report its end.
             Phase::Interrupted { at_ms: cut_ms, reported } if reported.is_some() || at_ms > cut_ms => {
-                return Err(Ignored::Superseded);
+                return Err(Ignored::SUPERSEDED);
             }
             Phase::Interrupted { .. } | Phase::Open => {}
         }
@@ -147,17 +147,17 @@ impl Speeches {
     /// Applies the player's report that a speech was interrupted. A more exact report replaces an earlier one.
     pub fn report_interrupted(&mut self, id: SpeechId, played: &Played, at_ms: i64, manager: &mut Manager) -> Effect {
         let rate = self.rate.bytes_per_s();
-        let Some(speech) = self.get_mut(id) else { return Effect::Ignored(Ignored::UnknownSpeech) };
+        let Some(speech) = self.get_mut(id) else { return Effect::Ignored(Ignored::UNKNOWN_SPEECH) };
         let heard = speech.heard_by(played, at_ms, rate, manager);
         match speech.phase {
-            Phase::Finished => return Effect::Ignored(Ignored::Superseded),
+            Phase::Finished => return Effect::Ignored(Ignored::SUPERSEDED),
             Phase::Interrupted { reported: Some(known), .. } if accuracy(known) > accuracy(heard.source()) => {
-                return Effect::Ignored(Ignored::Superseded);
+                return Effect::Ignored(Ignored::SUPERSEDED);
             }
             Phase::Interrupted { reported: Some(known), at_ms: known_ms }
                 if known == heard.source() && known_ms == at_ms && speech.heard == Some(heard) =>
             {
-                return Effect::Ignored(Ignored::Repeated);
+                return Effect::Ignored(Ignored::REPEATED);
             }
             Phase::Open | Phase::Interrupted { .. } => {}
         }

@@ -9,6 +9,7 @@ use crate::log::{CallId, LogError};
 use crate::manager::ManagerError;
 use crate::message::{MessageError, MessageId};
 use crate::model::{ModelError, StopReason};
+use crate::turn::ResultRefused;
 
 /// An error of a conversation, a prompt, a run, or a registry.
 ///
@@ -20,30 +21,23 @@ pub struct ConversationError(Box<Problem>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ConversationErrorKind {
-    /// A live call owns the turns of the conversation. Nothing changed.
-    InCall,
-    /// A run owns the turns of the conversation. Nothing changed.
-    InRun,
+    /// A live call or a run owns the turns of the conversation. Nothing changed.
+    InUse,
     /// The registry has a conversation with this id. Nothing changed.
     Exists,
     /// The message is not in memory, or the conversation is not in the registry. Nothing changed.
     NotFound,
-    /// A message or a value is invalid or does not fit the conversation, or there is nothing to answer. Nothing
-    /// changed.
+    /// A message, a value, a result or a setting is invalid or does not fit the conversation, or there is nothing to
+    /// answer. Nothing changed.
     Refused,
-    /// The configuration is invalid; [`key`](ConversationError::key) names the setting. Nothing changed.
-    Config,
     /// The request to the model failed; [`model_error`](ConversationError::model_error) has the reason. The
     /// conversation keeps the text before the failure, marked [`LlmInterrupted`](crate::Attribute::LlmInterrupted).
     Model,
-    /// The model stopped before its answer was complete; [`stop_reason`](ConversationError::stop_reason) has the
-    /// reason. The conversation keeps the partial answer, marked [`LlmInterrupted`](crate::Attribute::LlmInterrupted),
-    /// and runs none of its tool calls.
-    Cut,
-    /// The model gave no answer: its answer was blank, it called tools in too many rounds, or its code panicked.
+    /// The model gave no complete answer: its answer was cut off, was blank, or does not fit the type of `prompt_for`, it
+    /// called tools in too many rounds, or its code panicked. The conversation keeps a partial answer, marked
+    /// [`LlmInterrupted`](crate::Attribute::LlmInterrupted), and runs none of its tool calls. If the answer was cut off,
+    /// [`stop_reason`](ConversationError::stop_reason) has the reason.
     NoAnswer,
-    /// The answer to `prompt_for` does not fit the requested type, and neither does the second answer.
-    Misfit,
     /// The answer was not complete at the deadline. The conversation keeps the text so far.
     TimedOut,
     /// The end of the conversation is not logged, because its reason is invalid or the log did not accept it. Records
@@ -55,30 +49,23 @@ impl ConversationError {
     /// Returns the kind of the error.
     pub fn kind(&self) -> ConversationErrorKind {
         match *self.0 {
-            Problem::InCall { .. } => ConversationErrorKind::InCall,
-            Problem::InRun { .. } => ConversationErrorKind::InRun,
+            Problem::InCall { .. } | Problem::InRun { .. } => ConversationErrorKind::InUse,
             Problem::Exists { .. } => ConversationErrorKind::Exists,
             Problem::UnknownMessage { .. } | Problem::UnknownConversation { .. } => ConversationErrorKind::NotFound,
-            Problem::Message { .. } | Problem::Value(_) | Problem::Manager(_) | Problem::NothingToAnswer => {
-                ConversationErrorKind::Refused
-            }
-            Problem::Config(_) => ConversationErrorKind::Config,
+            Problem::Message { .. }
+            | Problem::Value(_)
+            | Problem::Manager(_)
+            | Problem::Result(_)
+            | Problem::Config(_)
+            | Problem::NothingToAnswer => ConversationErrorKind::Refused,
             Problem::Model(_) => ConversationErrorKind::Model,
-            Problem::Cut { .. } => ConversationErrorKind::Cut,
-            Problem::Blank | Problem::TooManyToolRounds { .. } | Problem::ModelPanicked => {
-                ConversationErrorKind::NoAnswer
-            }
-            Problem::Misfit { .. } => ConversationErrorKind::Misfit,
+            Problem::Cut { .. }
+            | Problem::Blank
+            | Problem::TooManyToolRounds { .. }
+            | Problem::ModelPanicked
+            | Problem::Misfit { .. } => ConversationErrorKind::NoAnswer,
             Problem::TimedOut { .. } => ConversationErrorKind::TimedOut,
             Problem::EndReason(_) | Problem::Finish(_) => ConversationErrorKind::Log,
-        }
-    }
-
-    /// Returns the configuration key that the error is about, such as `model`.
-    pub fn key(&self) -> Option<&str> {
-        match &*self.0 {
-            Problem::Config(error) => Some(error.key()),
-            _ => None,
         }
     }
 
@@ -117,6 +104,8 @@ pub(super) enum Problem {
     Value(#[from] MessageError),
     #[error(transparent)]
     Manager(#[from] ManagerError),
+    #[error(transparent)]
+    Result(#[from] ResultRefused),
     #[error("the conversation has nothing to answer; apply a prompt with a `request` first")]
     NothingToAnswer,
     #[error(transparent)]
@@ -127,7 +116,10 @@ pub(super) enum Problem {
     Cut { reason: StopReason },
     #[error("the model's answer is blank; run the conversation again, or say more in a `request`")]
     Blank,
-    #[error("the model called tools in more than {max} rounds; raise `max_tool_rounds`, or ask for less at once")]
+    #[error(
+        "{}; raise `max_tool_rounds`, or ask for less at once",
+        if *max == 0 { "the model called a tool, but it may call none".to_owned() } else { format!("the model called tools in more than {max} rounds") }
+    )]
     TooManyToolRounds { max: u32 },
     #[error("the code of the model panicked; fix the model, then run the conversation again")]
     ModelPanicked,

@@ -22,7 +22,7 @@ impl Conversation {
     /// `reason` is the service's own word, such as `hangup`. Without a [log](Self::log), nothing happens. A second call
     /// of this method waits again.
     ///
-    /// Returns [`InCall`](super::ConversationErrorKind::InCall) in a live call, which
+    /// Returns [`InUse`](super::ConversationErrorKind::InUse) in a live call, which
     /// [`close`](crate::call::CallSession::close) ends, and [`Log`](super::ConversationErrorKind::Log) if the reason is
     /// invalid, or if the log accepts nothing more or has no room in time.
     pub async fn finish(

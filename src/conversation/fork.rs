@@ -65,7 +65,7 @@ impl Conversation {
                 state.attached != Attached::Nobody || state.core.tools_used.is_any_running(),
             )
         };
-        let fork = Self::of(id, manager).with_config(config);
+        let fork = Self::from_manager(id, manager).with_config(config);
         if is_live {
             // Only the source gets the results of tools that are running.
             fork.with(|core| core.end_open_calls(&NoResult::Forked));

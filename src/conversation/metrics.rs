@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::model::Usage;
-use crate::turn::{CallEvent, ReplyOutcome, SpeechId, SummaryOutcome, ToolOutcome};
+use crate::turn::{CallEvent, ReplyEnd, SpeechId, SummaryOutcome, ToolOutcome};
 
 /// The metrics of a call. Its `Display` is a report of several lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -76,9 +76,9 @@ impl CallMetrics {
             CallEvent::ModelSwitched { .. } => self.model_switches += 1,
             CallEvent::FirstToken { after_ms, .. } => self.first_tokens_ms.push(*after_ms),
             CallEvent::FirstWords { after_ms, .. } => self.response_gaps_ms.push(*after_ms),
-            CallEvent::ReplyEnded { speech, outcome, generated_bytes } => {
+            CallEvent::ReplyEnded { speech, end, generated_bytes } => {
                 self.replies.entry(*speech).or_default().generated_bytes = *generated_bytes;
-                self.apologies += u32::from(*outcome == ReplyOutcome::Failed);
+                self.apologies += u32::from(matches!(end, ReplyEnd::Failed(_)));
             }
             CallEvent::Used { usage } => self.usage += *usage,
             CallEvent::AskedToRepeat { .. } => self.asked_to_repeat += 1,
@@ -205,17 +205,16 @@ impl fmt::Display for Tokens<'_> {
 mod tests {
     use super::*;
     use crate::message::ToolCallId;
-    use crate::model::ModelSwitch;
-    use crate::turn::SummaryFailure;
+    use crate::model::{Failure, StopReason};
 
     fn usage(input: u64, read: u64, write: u64, output: u64) -> Usage {
         Usage { input_tokens: input, cache_read_tokens: read, cache_write_tokens: write, output_tokens: output }
     }
 
     fn of(events: impl IntoIterator<Item = CallEvent>) -> CallMetrics {
-        let mut totals = CallMetrics::default();
-        events.into_iter().for_each(|event| totals.record(&event));
-        totals
+        let mut metrics = CallMetrics::default();
+        events.into_iter().for_each(|event| metrics.record(&event));
+        metrics
     }
 
     fn tool_finished(outcome: ToolOutcome) -> CallEvent {
@@ -228,10 +227,7 @@ mod tests {
         let summary = |outcome, usage| CallEvent::SummaryEnded { outcome, after_ms: 2_000, usage };
         vec![
             CallEvent::TurnStarted { speech: first },
-            CallEvent::ModelSwitched {
-                speech: first,
-                switch: ModelSwitch { from: "one".into(), to: "two".into(), reason: "throttled" },
-            },
+            CallEvent::ModelSwitched { speech: first, from: "one".into(), to: "two".into(), reason: "throttled" },
             CallEvent::FirstToken { speech: first, after_ms: 300 },
             CallEvent::FirstWords { speech: first, after_ms: 640 },
             CallEvent::ToolCalled { id: ToolCallId::new("call_1").unwrap() },
@@ -240,7 +236,7 @@ mod tests {
             tool_finished(ToolOutcome::Unknown),
             tool_finished(ToolOutcome::Unknown),
             tool_finished(ToolOutcome::NotRun),
-            CallEvent::ReplyEnded { speech: first, outcome: ReplyOutcome::Complete, generated_bytes: 100 },
+            CallEvent::ReplyEnded { speech: first, end: ReplyEnd::Complete(StopReason::EndTurn), generated_bytes: 100 },
             CallEvent::Used { usage: usage(1_000, 600, 100, 50) },
             CallEvent::Submitted { records: 2 },
             CallEvent::SummaryStarted { messages: 6 },
@@ -249,12 +245,12 @@ mod tests {
             CallEvent::FirstWords { speech: second, after_ms: 1_200 },
             CallEvent::BargedIn,
             CallEvent::Heard { speech: second, heard_bytes: 70 },
-            CallEvent::ReplyEnded { speech: second, outcome: ReplyOutcome::Failed, generated_bytes: 80 },
+            CallEvent::ReplyEnded { speech: second, end: ReplyEnd::Failed(None), generated_bytes: 80 },
             CallEvent::Used { usage: usage(1_000, 0, 0, 40) },
             CallEvent::Heard { speech: second, heard_bytes: 20 },
             summary(SummaryOutcome::Applied, usage(500, 0, 0, 90)),
             summary(SummaryOutcome::Stale, usage(500, 0, 0, 80)),
-            summary(SummaryOutcome::Replaced(Some(SummaryFailure::Blank)), usage(0, 0, 0, 0)),
+            summary(SummaryOutcome::Replaced(Some(Failure::Throttled)), usage(0, 0, 0, 0)),
             summary(SummaryOutcome::Replaced(None), usage(0, 0, 0, 0)),
             summary(SummaryOutcome::Skipped, usage(0, 0, 0, 0)),
             CallEvent::AskedToRepeat { speech: SpeechId(3) },

@@ -39,6 +39,4 @@ pub use run::Run;
 pub use shared::Conversation;
 pub(crate) use shared::{WeakConversation, one_model};
 
-pub use crate::turn::{
-    CallEvent, Observer, ReplyOutcome, ResultRefused, SpeechId, SummaryFailure, SummaryOutcome, ToolOutcome,
-};
+pub use crate::turn::{CallEvent, Observer, ReplyEnd, SpeechId, SummaryOutcome, ToolOutcome};

@@ -138,8 +138,8 @@ impl Prompt {
     /// Applies the prompt to its conversation, and returns the conversation, ready to be [run](Conversation::run).
     ///
     /// Returns [`Refused`](super::ConversationErrorKind::Refused) if a message is blank or does not fit the
-    /// conversation, [`Config`](super::ConversationErrorKind::Config) if a setting is invalid, and
-    /// [`InCall`](super::ConversationErrorKind::InCall) if a live call owns the turns and the prompt has a `request` or
+    /// conversation, or if a setting is invalid, and
+    /// [`InUse`](super::ConversationErrorKind::InUse) if a live call owns the turns and the prompt has a `request` or
     /// an `assistant` message. An error leaves the conversation as it was.
     pub fn apply(&self) -> Result<Conversation, ConversationError> {
         self.apply_to(&self.conversation)?;

@@ -35,10 +35,9 @@ use crate::turn::{Core, Ear, Host, Nobody, SpeechId, TurnEnd, TurnFailure, drive
 ///
 /// # Errors
 ///
-/// The kinds are [`InCall`](super::ConversationErrorKind::InCall) or [`InRun`](super::ConversationErrorKind::InRun) if
-/// a live call or another run owns the turns, [`Refused`](super::ConversationErrorKind::Refused) if there is nothing to
-/// answer or the conversation is full, [`Config`](super::ConversationErrorKind::Config) without a model,
-/// [`Model`](super::ConversationErrorKind::Model), [`Cut`](super::ConversationErrorKind::Cut), and
+/// The kinds are [`InUse`](super::ConversationErrorKind::InUse) if a live call or another run owns the turns,
+/// [`Refused`](super::ConversationErrorKind::Refused) without a model, without anything to answer, or if the
+/// conversation is full, [`Model`](super::ConversationErrorKind::Model), and
 /// [`NoAnswer`](super::ConversationErrorKind::NoAnswer).
 pub struct Run(State);
 

@@ -15,7 +15,7 @@ use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
 use crate::log::{CallId, CallWriter, LogError};
 use crate::manager::MessagesManager;
 use crate::message::{Contents, MessageId, PlainMessage, Role, ToolCall, ToolResult};
-use crate::turn::{Host, Observer, ResultRefused};
+use crate::turn::{Host, Observer};
 
 /// A conversation that many tasks share. Clones are the same conversation.
 ///
@@ -37,12 +37,12 @@ struct Shared {
 impl Conversation {
     /// Creates an empty conversation, with the time and randomness of the machine.
     pub fn new(id: CallId) -> Self {
-        Self::of(id, MessagesManager::new())
+        Self::from_manager(id, MessagesManager::new())
     }
 
     /// Creates the conversation of a manager, such as a [restored](MessagesManager::restore) one, or one with a
     /// [clock](MessagesManager::with_clock) of its own.
-    pub fn of(id: CallId, manager: MessagesManager<PlainMessage>) -> Self {
+    pub fn from_manager(id: CallId, manager: MessagesManager<PlainMessage>) -> Self {
         Self(Arc::new(Shared { id, state: Mutex::new(State::new(manager)) }))
     }
 
@@ -55,7 +55,7 @@ impl Conversation {
     #[expect(clippy::expect_used, reason = "a message id is 26 letters and digits")]
     pub(crate) fn unnamed_of(manager: MessagesManager<PlainMessage>) -> Self {
         let id = MessageId::from(SystemIds.next_id(SystemClock.now_ms())).to_string();
-        Self::of(CallId::new(id).expect("26 letters and digits"), manager)
+        Self::from_manager(CallId::new(id).expect("26 letters and digits"), manager)
     }
 
     /// Replaces the whole configuration of this conversation, and so of all clones. It takes effect with the next
@@ -118,7 +118,7 @@ impl Conversation {
     /// Calls `change` with the messages, under the conversation's lock, and returns its result. Using the conversation
     /// inside `change`, or dropping a [`Run`] of it there, deadlocks.
     ///
-    /// Returns [`InCall`](super::ConversationErrorKind::InCall) or [`InRun`](super::ConversationErrorKind::InRun) if a
+    /// Returns [`InUse`](super::ConversationErrorKind::InUse) if a
     /// live call or a run owns the turns, because both refer to messages by id and offset. [`edit`](Self::edit) is
     /// allowed then.
     pub fn change<T>(
@@ -152,7 +152,7 @@ impl Conversation {
 
     /// Adds a user message. Returns its id, or the id of the message with which it was merged.
     ///
-    /// Returns [`InCall`](super::ConversationErrorKind::InCall) in a live call, which uses
+    /// Returns [`InUse`](super::ConversationErrorKind::InUse) in a live call, which uses
     /// [`caller_said`](crate::call::CallSession::caller_said), and [`Refused`](super::ConversationErrorKind::Refused)
     /// if the manager refuses the message.
     pub fn add_user(&self, contents: impl Into<Contents>) -> Result<MessageId, ConversationError> {
@@ -188,9 +188,10 @@ impl Conversation {
 
     /// Reports the result of an [external tool](crate::model::Tool::external).
     ///
-    /// Returns [`ResultRefused`] if the call is unknown, has a result, or is a call of another tool.
-    pub fn tool_result(&self, result: &ToolResult) -> Result<(), ResultRefused> {
-        self.with(|core| core.add_result(result))
+    /// Returns [`Refused`](super::ConversationErrorKind::Refused) if the call is unknown, has a result, or is a call of
+    /// another tool.
+    pub fn tool_result(&self, result: &ToolResult) -> Result<(), ConversationError> {
+        Ok(self.with(|core| core.add_result(result))?)
     }
 
     /// Returns the tool calls without a result, in order.
@@ -218,8 +219,8 @@ impl Conversation {
     }
 
     /// Returns the metrics of the conversation so far: turns, tools, summaries and tokens.
-    pub fn totals(&self) -> CallMetrics {
-        self.state().totals.clone()
+    pub fn metrics(&self) -> CallMetrics {
+        self.state().metrics.clone()
     }
 
     pub(super) fn limit_history(&self, limit: HistoryLimit) {

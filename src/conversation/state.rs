@@ -22,7 +22,7 @@ pub(super) struct State {
     pub config: Config,
     pub history: History,
     pub summaries: Summaries,
-    pub totals: CallMetrics,
+    pub metrics: CallMetrics,
     pub attached: Attached,
     pub observer: Option<Arc<dyn Observer>>,
     /// The runtime for tasks; known after the first turn.
@@ -48,7 +48,7 @@ impl State {
             config,
             history: History::default(),
             summaries: Summaries::default(),
-            totals: CallMetrics::default(),
+            metrics: CallMetrics::default(),
             attached: Attached::Nobody,
             observer: None,
             runtime: None,
@@ -133,7 +133,7 @@ impl Conversation {
         }
         let events = std::mem::take(&mut state.core.events);
         for event in &events {
-            state.totals.record(event);
+            state.metrics.record(event);
         }
         let observer = state.observer.clone();
         // An observer may use the conversation.

@@ -14,9 +14,9 @@ use super::state::State;
 use crate::manager::{ManagerError, Summarizing};
 use crate::memory::ExtractiveSummarizer;
 use crate::message::Message;
-use crate::model::{SummarizeError, Summary};
+use crate::model::{Failure, ModelError, Partial, Summary, Wait};
 use crate::policy::{TokenEstimator, Tokens};
-use crate::turn::{CallEvent, Core, SummaryFailure, SummaryOutcome, count};
+use crate::turn::{CallEvent, Core, SummaryOutcome, count};
 
 /// The running summary, and the failures of the summariser.
 #[derive(Debug, Default)]
@@ -89,8 +89,8 @@ async fn make(conversation: Conversation, summarizing: Summarizing, config: Conf
         drop(stop);
         Some(match made {
             Ok(Ok(made)) => made,
-            Ok(Err(panic)) => Err(SummarizeError::Model { retryable: false, source: panic.into() }),
-            Err(_) => Err(SummarizeError::TimedOut { after: deadline }),
+            Ok(Err(panic)) => Err(error(Failure::Malformed("the summariser panicked".to_owned())).with_source(panic)),
+            Err(_) => Err(error(Failure::TimedOut { wait: Wait::WholeAnswer, after: deadline })),
         })
     };
     conversation.with_state(|state| {
@@ -107,6 +107,10 @@ async fn make(conversation: Conversation, summarizing: Summarizing, config: Conf
     });
 }
 
+fn error(failure: Failure) -> ModelError {
+    ModelError::new(failure, Partial::default())
+}
+
 struct StopOnDrop(AbortHandle);
 
 impl Drop for StopOnDrop {
@@ -120,7 +124,7 @@ fn apply(
     core: &mut Core,
     summaries: &mut Summaries,
     summarizing: &Summarizing,
-    made: Option<Result<Summary, SummarizeError>>,
+    made: Option<Result<Summary, ModelError>>,
     backoff: Duration,
 ) -> SummaryOutcome {
     let Some(made) = made else { return replace(core, summarizing, None) };
@@ -136,15 +140,14 @@ fn apply(
                 return SummaryOutcome::Applied;
             }
             Err(ManagerError::StaleSummary) => return SummaryOutcome::Stale,
-            Err(ManagerError::Blank) => SummaryFailure::Blank,
             Err(error) => {
                 tracing::warn!(%error, "the conversation refused a summary; the extractive one replaces it");
-                SummaryFailure::Refused
+                Failure::Malformed(format!("the summary is refused: {error}"))
             }
         },
         Err(error) => {
             tracing::warn!(%error, "the summariser failed; the extractive summary replaces its own");
-            SummaryFailure::from(&error)
+            error.kind().clone()
         }
     };
     summaries.failed(backoff);
@@ -152,7 +155,7 @@ fn apply(
 }
 
 /// Applies the extractive summary.
-fn replace(core: &mut Core, summarizing: &Summarizing, failure: Option<SummaryFailure>) -> SummaryOutcome {
+fn replace(core: &mut Core, summarizing: &Summarizing, failure: Option<Failure>) -> SummaryOutcome {
     let summary = ExtractiveSummarizer::default().summary(summarizing).into();
     if !is_worth_it(core, summarizing, &summary) {
         return SummaryOutcome::Skipped;

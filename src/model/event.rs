@@ -1,6 +1,5 @@
 //! [`ModelEvent`]: one piece of a model's answer.
 
-use std::fmt;
 use std::ops::AddAssign;
 use std::sync::Arc;
 
@@ -10,10 +9,19 @@ use crate::message::{Text, ToolCall};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ModelEvent {
-    /// The request goes to another model.
-    Switched(ModelSwitch),
-    /// The adapter changed the request so that the provider accepts it.
-    Repaired(Vec<Repair>),
+    /// The request goes to another model, because the first one failed or is slow.
+    Switched {
+        /// The name of the model that was asked, or that is skipped.
+        from: Arc<str>,
+        /// The name of the model that is asked now.
+        to: Arc<str>,
+        /// A word for the reason: the failure, such as `throttled` or `timeout`; `circuitOpen` if `from` failed too often and is
+        /// skipped; `hedge` if `to` was faster.
+        reason: &'static str,
+    },
+    /// The adapter changed the request so that the provider accepts it. Each text describes a change, without words of
+    /// the call, and helps the author of the request to fix the problem at its source.
+    Repaired(Vec<String>),
     /// The next piece of the text. It is never empty.
     Text(Text),
     /// A complete call of a tool.
@@ -22,50 +30,6 @@ pub enum ModelEvent {
     Stop(StopReason),
     /// The tokens of the request and its answer.
     Usage(Usage),
-}
-
-/// A switch from one model to another before the first text or tool call of an answer.
-///
-/// Its `Display` is `from -> to: reason`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ModelSwitch {
-    /// The name of the model that was asked or is skipped.
-    pub from: Arc<str>,
-    /// The name of the model that is asked now.
-    pub to: Arc<str>,
-    /// A word for the reason: that of the failure, such as `throttled` or `timeout`; `circuitOpen` if the first model failed
-    /// too often; `hedge` if it was slower.
-    pub reason: &'static str,
-}
-
-impl fmt::Display for ModelSwitch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} -> {}: {}", self.from, self.to, self.reason)
-    }
-}
-
-/// A change that an adapter made to a request, described without words of the call.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Repair(Text);
-
-impl Repair {
-    /// Creates a repair. The description helps the author of the request to fix the problem at its source.
-    pub fn new(description: impl Into<Text>) -> Self {
-        Self(description.into())
-    }
-}
-
-/// Shows the description, because it contains no words of the call.
-impl fmt::Debug for Repair {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Repair").field(&self.0.as_str()).finish()
-    }
-}
-
-impl fmt::Display for Repair {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0)
-    }
 }
 
 /// The reason why a model stopped.

@@ -11,8 +11,7 @@ use crate::message::{Map, Text};
 /// use verbale::model::Inference;
 ///
 /// let config = Inference { max_tokens: Some(300), temperature: Some(0.3), ..Inference::default() };
-/// let call = Inference { max_tokens: Some(60), ..Inference::default() };
-/// assert_eq!(call.or(&config), Inference { max_tokens: Some(60), ..config });
+/// assert_eq!(config.top_p, None);
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Inference {
@@ -34,7 +33,7 @@ impl Inference {
     /// The temperature and `top_p` count as one setting: if one of them is set, neither is taken from `defaults`. The
     /// model's own fields are merged by key.
     #[must_use]
-    pub fn or(mut self, defaults: &Self) -> Self {
+    pub(crate) fn or(mut self, defaults: &Self) -> Self {
         if self.temperature.is_none() && self.top_p.is_none() {
             (self.temperature, self.top_p) = (defaults.temperature, defaults.top_p);
         }

@@ -13,11 +13,11 @@ mod summarizer;
 mod tool;
 
 pub use error::{Failure, ModelError, Partial, Wait};
-pub use event::{ModelEvent, ModelSwitch, Repair, StopReason, Usage};
+pub use event::{ModelEvent, StopReason, Usage};
 pub use fallback::FallbackModel;
 pub use inference::Inference;
 pub use port::{Generation, Model, ModelRequest, ToolSpec};
-pub use summarizer::{SummarizeError, Summarizer, Summary, SummaryFuture};
+pub use summarizer::{Summarizer, Summary, SummaryFuture};
 #[cfg(feature = "tools")]
 pub(crate) use tool::schema_of;
 pub(crate) use tool::{LookedUp, NOT_RUN, NoResult, OUTCOME_UNKNOWN};

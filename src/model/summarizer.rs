@@ -1,16 +1,14 @@
 //! [`Summarizer`]: the port to the code that writes summaries.
 
-use std::error::Error;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::Usage;
+use super::{ModelError, Usage};
 use crate::manager::Summarizing;
 use crate::message::Text;
 
 /// The future that [`Summarizer::summarize`] returns.
-pub type SummaryFuture<'a> = Pin<Box<dyn Future<Output = Result<Summary, SummarizeError>> + Send + 'a>>;
+pub type SummaryFuture<'a> = Pin<Box<dyn Future<Output = Result<Summary, ModelError>> + Send + 'a>>;
 
 /// A summary and the tokens that it used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,45 +43,13 @@ impl<T: Into<Text>> From<T> for Summary {
 pub trait Summarizer: Send + Sync {
     /// Writes a summary of these messages.
     ///
-    /// Returns [`SummarizeError`] if there is no summary. The conversation then tries an extractive summary instead.
+    /// Returns [`ModelError`] if there is no summary, with or without a model. The conversation then tries an extractive
+    /// summary instead.
     fn summarize<'a>(&'a self, summarizing: &'a Summarizing) -> SummaryFuture<'a>;
 }
 
 impl<S: Summarizer + ?Sized> Summarizer for Arc<S> {
     fn summarize<'a>(&'a self, summarizing: &'a Summarizing) -> SummaryFuture<'a> {
         (**self).summarize(summarizing)
-    }
-}
-
-/// The reason why there is no summary.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SummarizeError {
-    /// The model answered with a blank text.
-    #[error("the summary is blank; ask again, or take the extractive summariser as the fallback")]
-    Blank,
-    /// The model missed the deadline.
-    #[error("no summary within {} ms; ask again later, or allow more time", after.as_millis())]
-    TimedOut {
-        /// The time that the model had.
-        after: Duration,
-    },
-    /// The request to the model failed.
-    #[error("the model made no summary")]
-    Model {
-        /// Whether another attempt may succeed.
-        retryable: bool,
-        /// The error of the model's client.
-        source: Box<dyn Error + Send + Sync>,
-    },
-}
-
-impl SummarizeError {
-    /// Returns whether another attempt may succeed.
-    pub fn is_retryable(&self) -> bool {
-        match self {
-            Self::Blank | Self::TimedOut { .. } => true,
-            Self::Model { retryable, .. } => *retryable,
-        }
     }
 }

@@ -120,9 +120,9 @@ pub(super) async fn ask<H: Host>(host: &H, id: SpeechId, deadlines: &Deadlines) 
                 let repairs = repairs.iter().map(|repair| repair.to_string().into());
                 host.with(|core| core.record_request(id, |record| record.repairs.extend(repairs)))
             }
-            Ok(ModelEvent::Switched(switch)) => {
-                tracing::info!(call_id = ?host.call_id(), %switch, "another model answers");
-                host.with(|core| core.record_switch(id, switch))
+            Ok(ModelEvent::Switched { from, to, reason }) => {
+                tracing::warn!(call_id = ?host.call_id(), from = &*from, to = &*to, reason, "asking another model");
+                host.with(|core| core.record_switch(id, from, to, reason))
             }
             Ok(ModelEvent::Usage(usage)) => {
                 record_usage(host, id, usage);

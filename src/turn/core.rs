@@ -188,9 +188,9 @@ impl Core {
         }
         self.commit_partial(&mut turn, ear);
         let ended = EndedTurn { id: turn.id, has_spoken: turn.has_spoken };
-        let Ended { outcome, added_bytes, message } = ear.ended(&ended, end, self);
+        let Ended { end: reply_end, added_bytes, message } = ear.ended(&ended, end, self);
         let generated_bytes = count(turn.generated_bytes + added_bytes);
-        self.events.push(CallEvent::ReplyEnded { speech: turn.id, outcome, generated_bytes });
+        self.events.push(CallEvent::ReplyEnded { speech: turn.id, end: reply_end, generated_bytes });
         self.store_record(turn, end, message);
         self.may_summarize = true;
         self.events.extend(self.news.iter().map(|id| CallEvent::ResultReady { id: id.clone() }));

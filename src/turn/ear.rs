@@ -3,10 +3,9 @@
 use std::any::Any;
 
 use super::core::Core;
-use super::end::TurnEnd;
-use super::event::{CallEvent, ReplyOutcome, SpeechId};
+use super::end::{TurnEnd, TurnFailure};
+use super::event::{CallEvent, ReplyEnd, SpeechId};
 use crate::message::{Content, Message, MessageId, Text, ToolCall, ToolCallId};
-use crate::model::StopReason;
 
 /// The listener of a turn: a run or a live call. Its methods run under the conversation's lock and never block.
 pub(crate) trait Ear: Any + Send {
@@ -29,7 +28,7 @@ pub(crate) trait Ear: Any + Send {
     /// The turn ended. Its answer is in the conversation.
     fn ended(&mut self, turn: &EndedTurn, end: &TurnEnd, core: &mut Core) -> Ended {
         let _ = (turn, core);
-        Ended { outcome: outcome_of(end), added_bytes: 0, message: None }
+        Ended { end: end_of(end), added_bytes: 0, message: None }
     }
 
     /// Returns whether the caller waits for the first words of the answer. No background work starts then.
@@ -52,9 +51,9 @@ pub(crate) struct EndedTurn {
 }
 
 /// The reaction of an [`Ear`] to the end of a turn.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Ended {
-    pub outcome: ReplyOutcome,
+    pub end: ReplyEnd,
     /// The size of the fixed text that was added, such as an apology, in bytes.
     pub added_bytes: usize,
     /// The message that holds this text.
@@ -66,13 +65,12 @@ pub(crate) struct Nobody;
 
 impl Ear for Nobody {}
 
-/// Returns the outcome that observers get for an end.
-pub(crate) fn outcome_of(end: &TurnEnd) -> ReplyOutcome {
+/// Returns the end that observers and the reader of a reply get.
+pub(crate) fn end_of(end: &TurnEnd) -> ReplyEnd {
     match end {
-        TurnEnd::Answered(_) => ReplyOutcome::Complete,
-        TurnEnd::Cut(StopReason::Filtered) => ReplyOutcome::Filtered,
-        TurnEnd::Cut(_) => ReplyOutcome::Cut,
-        TurnEnd::Interrupted => ReplyOutcome::Stopped,
-        TurnEnd::Failed(_) => ReplyOutcome::Failed,
+        TurnEnd::Answered(reason) | TurnEnd::Cut(reason) => ReplyEnd::Complete(reason.clone()),
+        TurnEnd::Interrupted => ReplyEnd::Interrupted,
+        TurnEnd::Failed(TurnFailure::Model(error)) => ReplyEnd::Failed(Some(error.kind().clone())),
+        TurnEnd::Failed(_) => ReplyEnd::Failed(None),
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::message::{Outcome, ToolCallId, ToolResult};
-use crate::model::{ModelSwitch, NOT_RUN, OUTCOME_UNKNOWN, SummarizeError, Usage};
+use crate::model::{Failure, NOT_RUN, OUTCOME_UNKNOWN, StopReason, Usage};
 
 /// The id of a speech: a reply of the model, or a fixed sentence. Reports of playback name the speech by its id. A run
 /// has no audio; there the id identifies the turn.
@@ -34,7 +34,8 @@ impl<O: Observer + ?Sized> Observer for Arc<O> {
 
 /// An event of a call: ids, durations in milliseconds and counts, never words.
 ///
-/// A reply is everything that the model says in one turn, before and after its tool calls.
+/// A reply is everything that the model says in one turn, before and after its tool calls. `speech` is the id of the reply,
+/// in a run too, where nothing is spoken.
 /// [`FirstWords`](Self::FirstWords), [`AskedToRepeat`](Self::AskedToRepeat), [`BargedIn`](Self::BargedIn),
 /// [`Heard`](Self::Heard) and [`Closed`](Self::Closed) come only from live calls, the others from runs too.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,12 +46,17 @@ pub enum CallEvent {
         /// The reply.
         speech: SpeechId,
     },
-    /// Another target of a [`FallbackModel`](crate::model::FallbackModel) answers the request.
+    /// The request goes to another model, because the first one failed or is slow. The fields are those of
+    /// [`ModelEvent::Switched`](crate::model::ModelEvent::Switched).
     ModelSwitched {
         /// The reply.
         speech: SpeechId,
-        /// The models, and the reason.
-        switch: ModelSwitch,
+        /// The name of the model that was asked, or that is skipped.
+        from: Arc<str>,
+        /// The name of the model that is asked now.
+        to: Arc<str>,
+        /// A word for the reason.
+        reason: &'static str,
     },
     /// The first text of an answer arrived. A turn has one answer per request. An answer without text has no such
     /// event.
@@ -72,7 +78,7 @@ pub enum CallEvent {
         /// The reply.
         speech: SpeechId,
         /// How the reply ended.
-        outcome: ReplyOutcome,
+        end: ReplyEnd,
         /// The size of the text to be spoken.
         generated_bytes: u32,
     },
@@ -152,19 +158,19 @@ pub enum CallEvent {
 }
 
 /// How a reply ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum ReplyOutcome {
-    /// The reply is complete.
-    Complete,
-    /// The reply was stopped, because the caller interrupted or nobody reads it.
-    Stopped,
-    /// The reply reached a length limit.
-    Cut,
-    /// A guardrail or a content filter removed the reply or a part of it.
-    Filtered,
-    /// The turn failed. In a live call, the caller hears the apology.
-    Failed,
+pub enum ReplyEnd {
+    /// The model stopped. The reason may be a filter, or a limit that cut the reply off, such as
+    /// [`StopReason::MaxTokens`].
+    Complete(StopReason),
+    /// The reply was stopped: the caller interrupted, the call was closed, or nobody reads the reply.
+    Interrupted,
+    /// The turn failed. In a live call, the reply ends with the apology. The failure is `None` if the cause is not a
+    /// failed request, but for example a blank answer.
+    Failed(Option<Failure>),
+    /// The caller was not understood and is asked to repeat.
+    AskedToRepeat,
 }
 
 /// The outcome of a tool call.
@@ -182,32 +188,18 @@ pub enum ToolOutcome {
 }
 
 /// The outcome of a summary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SummaryOutcome {
     /// The summary is in the conversation.
     Applied,
-    /// An extractive summary replaced the summary. The reason is `None` if the summarizer was pausing after a failure,
-    /// or if the window was at its limit.
-    Replaced(Option<SummaryFailure>),
+    /// An extractive summary replaced the summary. The failure is that of the summarizer, or `None` if it was
+    /// pausing after an earlier one, or if the window was at its limit.
+    Replaced(Option<Failure>),
     /// The covered messages changed, so the summary was dropped.
     Stale,
     /// The summary would save too little, so it was dropped.
     Skipped,
-}
-
-/// The reason why a summarizer gave no summary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum SummaryFailure {
-    /// The summary was blank.
-    Blank,
-    /// The summarizer missed its deadline.
-    TimedOut,
-    /// The request to the model failed.
-    Model,
-    /// The conversation refused the summary.
-    Refused,
 }
 
 impl From<&ToolResult> for ToolOutcome {
@@ -220,32 +212,5 @@ impl From<&ToolResult> for ToolOutcome {
                 _ => Self::Failed,
             },
         }
-    }
-}
-
-impl From<&SummarizeError> for SummaryFailure {
-    fn from(error: &SummarizeError) -> Self {
-        match error {
-            SummarizeError::Blank => Self::Blank,
-            SummarizeError::TimedOut { .. } => Self::TimedOut,
-            SummarizeError::Model { .. } => Self::Model,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-
-    #[test]
-    fn failed_summary_has_its_reason() {
-        let model = SummarizeError::Model { retryable: true, source: "no such model".into() };
-        let late = SummarizeError::TimedOut { after: Duration::from_secs(2) };
-        assert_eq!(
-            [&SummarizeError::Blank, &late, &model].map(SummaryFailure::from),
-            [SummaryFailure::Blank, SummaryFailure::TimedOut, SummaryFailure::Model]
-        );
     }
 }

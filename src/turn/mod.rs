@@ -24,9 +24,9 @@ mod tools;
 
 pub(crate) use core::{Core, Host, Manager, count, since};
 pub(crate) use drive::drive;
-pub(crate) use ear::{Ear, Ended, EndedTurn, Nobody, outcome_of};
+pub(crate) use ear::{Ear, Ended, EndedTurn, Nobody, end_of};
 pub(crate) use end::{TurnEnd, TurnFailure};
-pub use event::{CallEvent, Observer, ReplyOutcome, SpeechId, SummaryFailure, SummaryOutcome, ToolOutcome};
-pub use results::ResultRefused;
+pub use event::{CallEvent, Observer, ReplyEnd, SpeechId, SummaryOutcome, ToolOutcome};
+pub(crate) use results::ResultRefused;
 pub(crate) use setup::{Setup, Tools};
 pub(crate) use tools::look_up_lost;

@@ -1,10 +1,12 @@
 //! The [`TurnRecord`] of a turn, which is stored with its last message.
 
+use std::sync::Arc;
+
 use super::core::{Core, Turn};
 use super::end::TurnEnd;
 use super::event::{CallEvent, SpeechId};
 use crate::message::{MessageId, MessageWrapper, RequestRecord, TokenRecord, TurnRecord};
-use crate::model::{ModelSwitch, Usage};
+use crate::model::Usage;
 use crate::policy::Tokens;
 
 /// The parts of a turn's record, collected while the turn runs.
@@ -37,11 +39,12 @@ impl Core {
         true
     }
 
-    /// Records that another model answers a turn's last request. Returns `false` if the turn is over.
-    pub(super) fn record_switch(&mut self, id: SpeechId, switch: ModelSwitch) -> bool {
-        let is_running = self.record_request(id, |record| record.switches.push(switch.to_string().into()));
+    /// Records that a turn's last request goes to another model. Returns `false` if the turn is over.
+    pub(super) fn record_switch(&mut self, id: SpeechId, from: Arc<str>, to: Arc<str>, reason: &'static str) -> bool {
+        let switch = format!("{from} -> {to}: {reason}");
+        let is_running = self.record_request(id, |record| record.switches.push(switch.into()));
         if is_running {
-            self.events.push(CallEvent::ModelSwitched { speech: id, switch });
+            self.events.push(CallEvent::ModelSwitched { speech: id, from, to, reason });
         }
         is_running
     }

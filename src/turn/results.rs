@@ -10,8 +10,7 @@ use crate::model::NoResult;
 
 /// The reason why the result of a tool was not added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ResultRefused {
+pub(crate) enum ResultRefused {
     /// The conversation has no such tool call.
     #[error("the conversation has no such tool call; make the result with the call's `success` or `failure`")]
     UnknownCall,

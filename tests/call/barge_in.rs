@@ -1,10 +1,12 @@
 //! Barge-ins: the request is cancelled, and reports refine the heard text, however late they come.
 
-use verbale::call::{Effect, Ignored, Played, ReplyEnd};
+use verbale::call::{Effect, Played, ReplyEnd};
 use verbale::model::StopReason;
 use verbale::{MessageWrapper, Timing};
 
-use crate::support::{Scripted, Step, answer, call, pass, read, shown, turn, window, words};
+use crate::support::{
+    REPEATED, SUPERSEDED, Scripted, Step, answer, call, pass, read, shown, turn, why_ignored, window, words,
+};
 
 const ANSWER: &str = "Your balance is twelve euros and fifty cents. Would you like to hear more?";
 
@@ -28,15 +30,15 @@ async fn more_exact_reports_replace_the_estimate() {
     let played = |played_ms| Played::For { played_ms, total_ms: Some(5_000) };
     assert_eq!(call.playback_interrupted(speech, played(2_000), at_ms), Effect::Applied);
     assert_eq!(shown(&call)[1], heard("\"Your balance is twelve euros\" by playbackTime"));
-    assert_eq!(call.playback_interrupted(speech, played(2_000), at_ms), Effect::Ignored(Ignored::Repeated));
+    assert_eq!(why_ignored(call.playback_interrupted(speech, played(2_000), at_ms)), REPEATED);
     // The word times arrive after the next turn has begun.
     call.caller_said("Stop, please").unwrap();
     assert_eq!(read(call.reply().unwrap()).await.0, "Yes?");
     let words = Played::Words("Your balance is twelve".to_owned());
     assert_eq!(call.playback_interrupted(speech, words, at_ms), Effect::Applied);
     assert_eq!(shown(&call)[1], heard("\"Your balance is twelve\" by wordTiming"));
-    assert_eq!(call.playback_interrupted(speech, played(4_000), at_ms), Effect::Ignored(Ignored::Superseded));
-    assert_eq!(call.playback_finished(speech, at_ms + 1), Effect::Ignored(Ignored::Superseded));
+    assert_eq!(why_ignored(call.playback_interrupted(speech, played(4_000), at_ms)), SUPERSEDED);
+    assert_eq!(why_ignored(call.playback_finished(speech, at_ms + 1)), SUPERSEDED);
     assert_eq!(
         window(&call),
         [
@@ -59,7 +61,7 @@ async fn end_of_dropped_audio_is_not_the_end_of_the_speech() {
     call.playback_started(speech, start_ms);
     pass(1_000).await;
     call.caller_started_speaking(start_ms + 1_000);
-    assert_eq!(call.playback_finished(speech, start_ms + 1_020), Effect::Ignored(Ignored::Superseded));
+    assert_eq!(why_ignored(call.playback_finished(speech, start_ms + 1_020)), SUPERSEDED);
     assert!(shown(&call)[1].contains("heard \"Your balance is\" by estimate"));
     // The speech had ended before the barge-in; the report was late.
     assert_eq!(call.playback_finished(speech, start_ms + 990), Effect::Applied);

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use verbale::call::{CallSession, ReplyEnd, SessionError};
-use verbale::conversation::ConversationErrorKind::InCall;
-use verbale::conversation::{Conversations, HistoryQuery, Models, Prompt};
+use verbale::call::{CallBuilder, CallSession, ReplyEnd, SessionError};
+use verbale::conversation::ConversationErrorKind::InUse;
+use verbale::conversation::{ConversationError, Conversations, HistoryQuery, Models, Prompt};
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
 use verbale::model::{Failure, StopReason, Summarizer, SummaryFuture, Tool, ToolContext, ToolSpec};
 use verbale::{Attribute, MessageWrapper, MessagesManager, PlainMessage, Role, Value};
@@ -27,6 +27,10 @@ fn slow(name: &str) -> Tool {
     })
 }
 
+fn assert_in_call(error: ConversationError) {
+    assert!(error.kind() == InUse && error.to_string().starts_with("a live call owns the turns"), "{error}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn live_call_is_found_among_conversations() {
     let conversations = Conversations::new();
@@ -34,17 +38,17 @@ async fn live_call_is_found_among_conversations() {
     let models = Models::default().with("default", "default", Scripted::new([words("You have 12.50.")]));
     let clerk = Prompt::new(models).agent("You answer the phone of a bank.");
     clerk.apply_to(&conversation).unwrap();
-    let call = CallSession::of(&conversation).open().unwrap();
+    let call = CallBuilder::of(&conversation).open().unwrap();
     turn(&call, "My balance?").await;
     let found = conversations.query(&HistoryQuery::default().with_text("balance")).unwrap();
     assert_eq!((found.len(), found[0].conversation.as_str()), (1, "CA1"));
     assert_eq!(conversation.metadata().messages, 3);
     // Only one owner may take the turns.
-    assert!(matches!(CallSession::of(&conversation).open(), Err(SessionError::InUse)));
+    assert!(matches!(CallBuilder::of(&conversation).open(), Err(SessionError::InUse)));
     call.close("hangup", Duration::from_secs(1)).await.unwrap();
     // The conversation outlives its call.
     assert_eq!(conversation.continuation().request("Summarise the call.").prompt().await.unwrap(), "okay");
-    let again = CallSession::of(&conversation).open().unwrap();
+    let again = CallBuilder::of(&conversation).open().unwrap();
     turn(&again, "It is me again").await;
     assert!(!call.caller_started_speaking(call.now_ms()).is_applied(), "the first call is closed");
 }
@@ -57,12 +61,12 @@ async fn prompts_and_edits_on_a_live_call_change_no_words() {
     let conversation = call.conversation().clone();
     let prompt = conversation.continuation();
 
-    assert_eq!(prompt.request("Pay").apply().unwrap_err().kind(), InCall);
-    assert_eq!(prompt.assistant("Yes").apply().unwrap_err().kind(), InCall);
-    assert_eq!(conversation.add_user("Pay").unwrap_err().kind(), InCall);
-    assert_eq!(conversation.change(|_| ()).unwrap_err().kind(), InCall);
-    assert_eq!(conversation.run().next().await.unwrap().unwrap_err().kind(), InCall);
-    assert_eq!(conversation.finish("over", Duration::from_secs(1)).await.unwrap_err().kind(), InCall);
+    assert_in_call(prompt.request("Pay").apply().unwrap_err());
+    assert_in_call(prompt.assistant("Yes").apply().unwrap_err());
+    assert_in_call(conversation.add_user("Pay").unwrap_err());
+    assert_in_call(conversation.change(|_| ()).unwrap_err());
+    assert_in_call(conversation.run().next().await.unwrap().unwrap_err());
+    assert_in_call(conversation.finish("over", Duration::from_secs(1)).await.unwrap_err());
     assert_eq!(shown(&call).len(), 3);
 
     let spoken = call.conversation().read(|manager| manager.meta_messages()[2].id());
@@ -124,7 +128,7 @@ async fn limits_keep_the_window_and_unstored_messages_in_memory() {
     let policy = verbale::policy::Policy::default().with_tokens(None).with_messages(2..=6).with_keep_turns(1);
     let models = Models::default().with("default", "default", Scripted::default());
     let config = verbale::conversation::Config::new(models).with_policy(policy).with_summarizer(Brief);
-    let call = CallSession::of(&conversation.clone().with_config(config))
+    let call = CallBuilder::of(&conversation.clone().with_config(config))
         .log(writer.open(CallHeader::new(id("CA1"), 0).unwrap()).unwrap())
         .open()
         .unwrap();
@@ -217,7 +221,7 @@ async fn each_reply_has_a_turn_record() {
     });
     assert_eq!(json["metadata"]["turn"]["requests"][1]["usage"]["output"], 10);
     assert!(call.conversation().read(|manager| *manager == restored));
-    assert_eq!(call.conversation().totals().turns, 3);
+    assert_eq!(call.conversation().metrics().turns, 3);
 }
 
 #[tokio::test(start_paused = true)]
@@ -232,9 +236,9 @@ async fn runs_summarize_and_count_their_tokens() {
     assert_eq!(requests.len(), 300);
     assert!(requests.iter().all(|request| request.messages.len() < 60 && request.system.len() == 1));
     assert!(requests[299].memory.is_some());
-    let totals = llm.conversation().totals();
-    assert_eq!((totals.turns, totals.usage.output_tokens), (300, 3_000));
-    assert!(totals.summaries_applied > 5);
+    let metrics = llm.conversation().metrics();
+    assert_eq!((metrics.turns, metrics.usage.output_tokens), (300, 3_000));
+    assert!(metrics.summaries_applied > 5);
     // The instructions are in the conversation once.
     let is_system = |manager: &MessagesManager<PlainMessage>| manager.system_messages().count();
     assert_eq!(llm.conversation().read(is_system), 1);

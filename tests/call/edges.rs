@@ -6,12 +6,15 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 use verbale::Value;
-use verbale::call::{CallSession, CallSettings, Effect, Ignored, Played, ReplyEnd, SessionError, Utterance};
+use verbale::call::{CallBuilder, CallSettings, Played, ReplyEnd, SessionError, Utterance};
 use verbale::conversation::{CallEvent, Observer};
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
 use verbale::model::{Failure, Generation, Model, ModelRequest, StopReason, Tool, ToolContext, ToolError, ToolSpec};
 
-use crate::support::{START_MS, Scripted, Step, answer, builder, call, calls, pass, read, shown, turn, window, words};
+use crate::support::{
+    CLOSED, REPEATED, START_MS, STILL_GENERATED, Scripted, Step, answer, builder, call, calls, pass, read, shown, turn,
+    why_ignored, window, words,
+};
 
 const ANSWER: &str = "Your balance is twelve euros and fifty cents. Would you like to hear more?";
 
@@ -85,8 +88,8 @@ async fn closing_call_starts_nothing_new() {
     pass(500).await;
     let (closed, ()) = tokio::join!(call.close("hangup", Duration::from_secs(10)), async {
         pass(500).await;
-        assert_eq!(call.caller_said("Hello?"), Ok(Effect::Ignored(Ignored::Closed)));
-        assert_eq!(call.caller_started_speaking(call.now_ms()), Effect::Ignored(Ignored::Closed));
+        assert_eq!(why_ignored(call.caller_said("Hello?").unwrap()), CLOSED);
+        assert_eq!(why_ignored(call.caller_started_speaking(call.now_ms())), CLOSED);
         assert_eq!(call.reply().unwrap_err(), SessionError::Closed);
         assert_eq!(call.say("Hello?").unwrap_err(), SessionError::Closed);
         assert!(!call.is_answerable());
@@ -126,12 +129,12 @@ async fn cancelled_close_loses_nothing() {
 async fn panic_of_the_model_leads_to_the_apology() {
     let clock = Arc::new(crate::support::TokioClock(Instant::now()));
     let ids = Arc::new(verbale::clock::SequentialIds::default());
-    let call = CallSession::with_model(Panics).clock(clock, ids).open().unwrap();
+    let call = CallBuilder::new(Panics).clock(clock, ids).open().unwrap();
     call.caller_said("Hello").unwrap();
     let (text, end) = timeout(Duration::from_secs(60), read(call.reply().unwrap())).await.unwrap();
     assert!(text.contains("sorry"), "{text}");
-    assert_eq!(end, ReplyEnd::Apologised(None));
-    assert_eq!(call.conversation().totals().apologies, 1);
+    assert_eq!(end, ReplyEnd::Failed(None));
+    assert_eq!(call.conversation().metrics().apologies, 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -152,7 +155,7 @@ async fn stream_that_never_ends_times_out() {
     call.caller_said("Hello").unwrap();
     let begun = Instant::now();
     let (text, end) = timeout(Duration::from_secs(60), read(call.reply().unwrap())).await.unwrap();
-    assert!(text.contains("sorry") && matches!(end, ReplyEnd::Apologised(Some(Failure::TimedOut { .. }))), "{end:?}");
+    assert!(text.contains("sorry") && matches!(end, ReplyEnd::Failed(Some(Failure::TimedOut { .. }))), "{end:?}");
     assert_eq!(begun.elapsed(), Duration::from_secs(8));
     call.caller_said("Hello?").unwrap();
     let (text, _) = timeout(Duration::from_secs(60), read(call.reply().unwrap())).await.unwrap();
@@ -161,8 +164,7 @@ async fn stream_that_never_ends_times_out() {
 
 #[tokio::test(start_paused = true)]
 async fn extreme_timeouts_and_times_are_accepted() {
-    let mut settings = CallSettings::default();
-    settings.speech_bytes_per_s = u64::MAX;
+    let settings = CallSettings::default().with_speech_rate(u64::MAX);
     let model = Scripted::new([calls("", "c1", "quick"), words("It is done.")]);
     let call = builder(&model)
         .tool(Tool::raw(spec("quick"), quick))
@@ -200,7 +202,7 @@ async fn endless_tool_calls_are_stopped() {
         .unwrap();
     call.caller_said("Hello").unwrap();
     let (text, end) = read(call.reply().unwrap()).await;
-    assert!(text.contains("sorry") && end == ReplyEnd::Apologised(None), "{end:?}");
+    assert!(text.contains("sorry") && end == ReplyEnd::Failed(None), "{end:?}");
     // The last request offers no tool. The model calls one anyway, and the call gets an outcome.
     assert!(model.requests()[2].tools.is_empty());
     assert!(
@@ -220,11 +222,11 @@ async fn end_of_playback_counts_if_no_text_follows() {
     let reply = call.reply().unwrap();
     let speech = reply.speech();
     pass(1_000).await;
-    assert_eq!(call.playback_finished(speech, call.now_ms()), Effect::Ignored(Ignored::StillGenerated));
+    assert_eq!(why_ignored(call.playback_finished(speech, call.now_ms())), STILL_GENERATED);
     read(reply).await;
     call.caller_started_speaking(call.now_ms());
     assert_eq!(shown(&call)[1], "assistant \"It is done.\"");
-    assert_eq!(call.conversation().totals().barge_ins, 0);
+    assert_eq!(call.conversation().metrics().barge_ins, 0);
     // A barge-in before the stop: all words were heard.
     call.caller_said("Well").unwrap();
     let reply = call.reply().unwrap();
@@ -306,7 +308,7 @@ async fn late_start_of_speech_is_no_barge_in() {
     call.caller_said(Utterance::new("How are you?").with_times(START_MS + 100, START_MS + 900)).unwrap();
     let reply = call.reply().unwrap();
     pass(100).await;
-    assert_eq!(call.caller_started_speaking(START_MS + 110), Effect::Ignored(Ignored::Repeated));
+    assert_eq!(why_ignored(call.caller_started_speaking(START_MS + 110)), REPEATED);
     assert_eq!(read(reply).await.0, "I am fine.");
 }
 
@@ -317,10 +319,10 @@ async fn words_before_any_audio_are_no_barge_in() {
     call.caller_said("How are you?").unwrap();
     drop(call.reply().unwrap());
     call.caller_said("Hello?").unwrap();
-    assert_eq!(call.conversation().totals().barge_ins, 0);
+    assert_eq!(call.conversation().metrics().barge_ins, 0);
     read(call.reply().unwrap()).await;
     call.caller_started_speaking(call.now_ms());
-    assert_eq!(call.conversation().totals().barge_ins, 1);
+    assert_eq!(call.conversation().metrics().barge_ins, 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -332,7 +334,7 @@ async fn blank_answer_is_retried_or_apologized_for() {
     let (text, end) = read(call.reply().unwrap()).await;
     assert_eq!((text.trim(), end), ("It is done.", ReplyEnd::Complete(StopReason::EndTurn)));
     call.caller_said("And?").unwrap();
-    assert_eq!(read(call.reply().unwrap()).await.1, ReplyEnd::Apologised(None));
+    assert_eq!(read(call.reply().unwrap()).await.1, ReplyEnd::Failed(None));
 }
 
 #[tokio::test(start_paused = true)]
@@ -390,7 +392,7 @@ async fn apology_ends_the_wait_and_is_its_own_sentence() {
     let call = call(&Scripted::new([vec![Step::Hang], vec![Step::Say("Your balance is"), Step::Fail(Failure::Cut)]]));
     call.caller_said("My balance?").unwrap();
     read(call.reply().unwrap()).await;
-    assert_eq!(call.conversation().totals().response_gaps_ms.iter().max(), Some(&8_000));
+    assert_eq!(call.conversation().metrics().response_gaps_ms.iter().max(), Some(&8_000));
     call.caller_said("My balance?").unwrap();
     let mut sentences = call.reply().unwrap();
     let mut spoken = Vec::new();
@@ -399,13 +401,12 @@ async fn apology_ends_the_wait_and_is_its_own_sentence() {
     }
     let apology = ["I am sorry, something went wrong.", "Could you say that again, please?"];
     assert_eq!(spoken, ["Your balance is", apology[0], apology[1]]);
-    assert_eq!(call.conversation().totals().response_gaps_ms.len(), 2);
+    assert_eq!(call.conversation().metrics().response_gaps_ms.len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
 async fn complete_reply_counts_as_heard_without_reports() {
-    let mut settings = CallSettings::default();
-    settings.reports_playback = false;
+    let settings = CallSettings::default().without_playback_reports();
     let model = Scripted::new([calls("One moment. ", "c1", "quick"), words("It is done."), words("Yes.")]);
     let call = builder(&model).tool(Tool::raw(spec("quick"), quick)).settings(settings).open().unwrap();
     call.caller_said("Transfer it").unwrap();
@@ -414,7 +415,7 @@ async fn complete_reply_counts_as_heard_without_reports() {
     read(call.reply().unwrap()).await;
     assert_eq!(window(&call)[3], "assistant \"It is done.\"");
     assert_eq!(model.requests()[2].memory, None);
-    assert_eq!(call.conversation().totals().barge_ins, 0);
+    assert_eq!(call.conversation().metrics().barge_ins, 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -426,7 +427,7 @@ async fn start_after_an_interruption_renews_the_estimate() {
     assert!(shown(&call)[1].contains("heard \"\" by estimate"));
     call.playback_started(speech, start_ms);
     assert!(shown(&call)[1].contains("heard \"Your balance is\" by estimate"));
-    assert_eq!(call.conversation().totals().heard_bytes(), 15);
+    assert_eq!(call.conversation().metrics().heard_bytes(), 15);
 }
 
 #[tokio::test(start_paused = true)]

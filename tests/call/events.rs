@@ -4,10 +4,13 @@ use std::time::Duration;
 
 use verbale::MessageWrapper;
 use verbale::Timing;
-use verbale::call::{Effect, Ignored, Played, ReplyEnd, ReplyEvent, SessionError, Utterance};
+use verbale::call::{CallSettings, Effect, Played, ReplyEnd, ReplyEvent, SessionError, Utterance};
 use verbale::model::{StopReason, Tool};
 
-use crate::support::{START_MS, Scripted, Step, answer, builder, call, pass, read, shown, turn, window, words};
+use crate::support::{
+    BLANK, CLOSED, REPEATED, START_MS, STILL_GENERATED, SUPERSEDED, Scripted, Step, UNKNOWN_SPEECH, answer, builder,
+    call, pass, read, shown, turn, why_ignored, window, words,
+};
 
 #[tokio::test(start_paused = true)]
 async fn turn_has_all_its_times() {
@@ -52,7 +55,7 @@ async fn start_of_speech_is_kept_or_is_a_barge_in() {
     let call = call(&model);
     // No reply is running and no speech is open, so the time is kept, once.
     assert_eq!(call.caller_started_speaking(START_MS), Effect::Applied);
-    assert_eq!(call.caller_started_speaking(START_MS + 5), Effect::Ignored(Ignored::Repeated));
+    assert_eq!(why_ignored(call.caller_started_speaking(START_MS + 5)), REPEATED);
     turn(&call, "How are you?").await;
     // Everything was played, so nothing is interrupted.
     call.caller_started_speaking(call.now_ms());
@@ -75,8 +78,8 @@ async fn words_are_added_merged_or_ignored() {
     let call = call(&model);
     let said = || Utterance::new("Hello").with_times(START_MS, START_MS + 10);
     assert_eq!(call.caller_said(said()), Ok(Effect::Applied));
-    assert_eq!(call.caller_said(said()), Ok(Effect::Ignored(Ignored::Repeated)));
-    assert_eq!(call.caller_said(" \u{200b}"), Ok(Effect::Ignored(Ignored::Blank)));
+    assert_eq!(why_ignored(call.caller_said(said()).unwrap()), REPEATED);
+    assert_eq!(why_ignored(call.caller_said(" \u{200b}").unwrap()), BLANK);
     assert_eq!(call.caller_said("how are you?"), Ok(Effect::Applied));
     assert_eq!(shown(&call), ["user \"Hello\" \"how are you?\""]);
     // Words without a reported start are a barge-in while a reply is running.
@@ -94,9 +97,7 @@ async fn words_are_added_merged_or_ignored() {
 #[tokio::test(start_paused = true)]
 async fn doubtful_words_are_answered_with_a_request_to_repeat() {
     let model = Scripted::new([words("Good.")]);
-    let mut settings = verbale::call::CallSettings::default();
-    settings.min_confidence = Some(0.4);
-    settings.ask_to_repeat = "Pardon?".into();
+    let settings = CallSettings::default().with_min_confidence(0.4).with_ask_to_repeat("Pardon?");
     let call = builder(&model).settings(settings).open().unwrap();
     call.caller_said(Utterance::new("mumble").with_confidence(0.2)).unwrap();
     let reply = call.reply().unwrap();
@@ -111,9 +112,7 @@ async fn doubtful_words_are_answered_with_a_request_to_repeat() {
 
 #[tokio::test(start_paused = true)]
 async fn doubtful_part_stays_doubtful_when_a_clear_one_follows() {
-    let mut settings = verbale::call::CallSettings::default();
-    settings.min_confidence = Some(0.4);
-    settings.ask_to_repeat = "Pardon?".into();
+    let settings = CallSettings::default().with_min_confidence(0.4).with_ask_to_repeat("Pardon?");
     let call = builder(&Scripted::new([words("Good.")])).settings(settings).open().unwrap();
     let start_ms = call.now_ms();
     call.caller_said(Utterance::new("mumble").with_confidence(0.2).with_times(start_ms, start_ms + 400)).unwrap();
@@ -188,20 +187,20 @@ async fn reports_of_playback_are_applied_once() {
     reply.next().await;
     let now_ms = call.now_ms();
     assert_eq!(call.playback_started(speech, now_ms), Effect::Applied);
-    assert_eq!(call.playback_started(speech, now_ms + 1), Effect::Ignored(Ignored::Repeated));
-    assert_eq!(call.playback_finished(speech, now_ms), Effect::Ignored(Ignored::StillGenerated));
+    assert_eq!(why_ignored(call.playback_started(speech, now_ms + 1)), REPEATED);
+    assert_eq!(why_ignored(call.playback_finished(speech, now_ms)), STILL_GENERATED);
     read(reply).await;
     assert_eq!(call.playback_finished(speech, now_ms + 900), Effect::Applied);
-    assert_eq!(call.playback_finished(speech, now_ms + 900), Effect::Ignored(Ignored::Repeated));
-    assert_eq!(call.playback_interrupted(speech, Played::Unknown, now_ms + 950), Effect::Ignored(Ignored::Superseded));
+    assert_eq!(why_ignored(call.playback_finished(speech, now_ms + 900)), REPEATED);
+    assert_eq!(why_ignored(call.playback_interrupted(speech, Played::Unknown, now_ms + 950)), SUPERSEDED);
     let other = {
         let other = crate::support::call(&Scripted::default());
         other.say("a").unwrap();
         other.say("b").unwrap()
     };
-    assert_eq!(call.playback_started(other, 1), Effect::Ignored(Ignored::UnknownSpeech));
-    assert_eq!(call.playback_finished(other, 1), Effect::Ignored(Ignored::UnknownSpeech));
-    assert_eq!(call.playback_interrupted(other, Played::Unknown, 1), Effect::Ignored(Ignored::UnknownSpeech));
+    assert_eq!(why_ignored(call.playback_started(other, 1)), UNKNOWN_SPEECH);
+    assert_eq!(why_ignored(call.playback_finished(other, 1)), UNKNOWN_SPEECH);
+    assert_eq!(why_ignored(call.playback_interrupted(other, Played::Unknown, 1)), UNKNOWN_SPEECH);
 }
 
 #[tokio::test(start_paused = true)]
@@ -219,12 +218,11 @@ async fn closed_call_ignores_all_events() {
     assert_eq!(model.cancelled(), 1);
     let before = shown(&call);
     assert_eq!(before[1], "assistant \"I am \" heard \"\" by estimate llmInterrupted speechInterrupted");
-    let ignored = Effect::Ignored(Ignored::Closed);
-    assert_eq!(call.caller_started_speaking(1), ignored);
-    assert_eq!(call.caller_said("Hello?"), Ok(ignored));
-    assert_eq!(call.playback_started(speech, 1), ignored);
-    assert_eq!(call.playback_finished(speech, 1), ignored);
-    assert_eq!(call.playback_interrupted(speech, Played::Unknown, 1), ignored);
+    assert_eq!(why_ignored(call.caller_started_speaking(1)), CLOSED);
+    assert_eq!(why_ignored(call.caller_said("Hello?").unwrap()), CLOSED);
+    assert_eq!(why_ignored(call.playback_started(speech, 1)), CLOSED);
+    assert_eq!(why_ignored(call.playback_finished(speech, 1)), CLOSED);
+    assert_eq!(why_ignored(call.playback_interrupted(speech, Played::Unknown, 1)), CLOSED);
     assert_eq!(call.reply().unwrap_err(), SessionError::Closed);
     assert_eq!(call.say("Hm").unwrap_err(), SessionError::Closed);
     call.close("hangup", Duration::from_secs(1)).await.unwrap();
@@ -235,7 +233,7 @@ async fn closed_call_ignores_all_events() {
 async fn only_the_last_64_speeches_are_known() {
     let call = call(&Scripted::default());
     let speeches: Vec<_> = (0..65).map(|number| call.say(format!("Sentence {number}.")).unwrap()).collect();
-    assert_eq!(call.playback_finished(speeches[0], call.now_ms()), Effect::Ignored(Ignored::UnknownSpeech));
+    assert_eq!(why_ignored(call.playback_finished(speeches[0], call.now_ms())), UNKNOWN_SPEECH);
     assert_eq!(call.playback_finished(speeches[1], call.now_ms()), Effect::Applied);
 }
 

@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio::time::Instant;
 use verbale::Value;
 use verbale::bedrock::{BedrockModel, BedrockSettings, summary_client, turn_client};
-use verbale::call::{CallBuilder, CallSession, ReplyEnd};
+use verbale::call::{CallBuilder, ReplyEnd};
 use verbale::clock::SequentialIds;
 use verbale::memory::ModelSummarizer;
 use verbale::model::{Tool, ToolContext, ToolSpec};
@@ -29,7 +29,7 @@ fn model(bedrock: &FakeBedrock) -> BedrockModel {
 
 fn builder(bedrock: &FakeBedrock) -> CallBuilder {
     let clock = Arc::new(TokioClock(Instant::now()));
-    CallSession::with_model(model(bedrock))
+    CallBuilder::new(model(bedrock))
         .system("You answer the phone of a bank.")
         .clock(clock, Arc::new(SequentialIds::default()))
 }
@@ -82,7 +82,7 @@ async fn fault_in_a_turn_leads_to_an_apology_in_time() {
         let answer = call.reply().unwrap();
         let speech = answer.speech();
         let (text, end) = read(answer).await;
-        assert!(matches!(end, ReplyEnd::Apologised(Some(_))), "{fault}: {end:?}");
+        assert!(matches!(end, ReplyEnd::Failed(Some(_))), "{fault}: {end:?}");
         assert!(text.ends_with("Could you say that again, please?"), "{fault}: {text}");
         assert_eq!(text.contains("Your"), speaks, "{fault}: {text}");
         assert!(begun.elapsed() <= Duration::from_secs(20), "{fault}: {:?}", begun.elapsed());
@@ -189,6 +189,6 @@ async fn requests_with_tools_and_summaries_stay_valid() {
     }
     assert_eq!((turns.counters().refused, summaries.counters().refused), (0, 0));
     assert!(summaries.counters().requests > 2);
-    let totals = call.conversation().totals();
-    assert!(totals.usage.cache_read_tokens > 0 && totals.summary_usage.input_tokens > 0, "{totals}");
+    let metrics = call.conversation().metrics();
+    assert!(metrics.usage.cache_read_tokens > 0 && metrics.summary_usage.input_tokens > 0, "{metrics}");
 }

@@ -1,10 +1,13 @@
 //! Times and marks of single messages, and contradicting reports.
 
-use verbale::call::{Effect, Ignored, Played, Utterance};
+use verbale::call::{Effect, Played, Utterance};
 use verbale::model::{Failure, StopReason, Tool, ToolContext, ToolSpec};
 use verbale::{MessageWrapper, Timing, Value};
 
-use crate::support::{START_MS, Scripted, Step, answer, builder, call, calls, pass, read, shown, turn, words};
+use crate::support::{
+    BLANK, REPEATED, START_MS, SUPERSEDED, Scripted, Step, answer, builder, call, calls, pass, read, shown, turn,
+    why_ignored, words,
+};
 
 const ANSWER: &str = "Your balance is twelve euros and fifty cents. Would you like to hear more?";
 
@@ -24,9 +27,9 @@ async fn start_of_speech_belongs_to_the_next_words() {
     assert_eq!((start_of(0), start_of(2)), (Some(START_MS), None));
     // The caller only seemed to speak.
     assert_eq!(call.caller_started_speaking(call.now_ms()), Effect::Applied);
-    assert_eq!(call.caller_said(" "), Ok(Effect::Ignored(Ignored::Blank)));
+    assert_eq!(why_ignored(call.caller_said(" ").unwrap()), BLANK);
     assert_eq!(call.caller_started_speaking(call.now_ms()), Effect::Applied);
-    assert_eq!(call.caller_started_speaking(call.now_ms()), Effect::Ignored(Ignored::Repeated));
+    assert_eq!(why_ignored(call.caller_started_speaking(call.now_ms())), REPEATED);
     // The assistant speaks anyway.
     call.say("Are you there?").unwrap();
     assert_eq!(call.caller_started_speaking(call.now_ms()), Effect::Applied);
@@ -47,7 +50,7 @@ async fn heard_text_ends_at_the_start_of_the_words() {
     // A later report of the end does not override the report of the player.
     let words = Played::Words("Your balance".to_owned());
     assert_eq!(call.playback_interrupted(speech, words, start_ms + 1_000), Effect::Applied);
-    assert_eq!(call.playback_finished(speech, start_ms + 900), Effect::Ignored(Ignored::Superseded));
+    assert_eq!(why_ignored(call.playback_finished(speech, start_ms + 900)), SUPERSEDED);
 }
 
 #[tokio::test(start_paused = true)]

@@ -11,7 +11,8 @@ use verbale::clock::{Randomness, SeededRandomness};
 use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, WriterSettings};
 use verbale::message::{Outcome, ToolCallId, ToolResult};
 use verbale::model::{
-    Failure, ModelRequest, StopReason, SummarizeError, Summarizer, SummaryFuture, Tool, ToolContext, ToolSpec, Wait,
+    Failure, ModelError, ModelRequest, Partial, StopReason, Summarizer, SummaryFuture, Tool, ToolContext, ToolSpec,
+    Wait,
 };
 use verbale::policy::Policy;
 use verbale::{Content, Message, MessageWrapper, MessagesManager, Role, Summarizing, ToolCall, Value};
@@ -92,7 +93,7 @@ impl Summarizer for Unsteady {
         Box::pin(async move {
             pass(ms).await;
             match kind {
-                0 => Err(SummarizeError::Blank),
+                0 => Err(ModelError::new(Failure::Unreachable, Partial::default())),
                 1 => std::panic::resume_unwind(Box::new("a summarizer of the service")),
                 2 => std::future::pending().await,
                 _ => Ok("They spoke.".into()),
@@ -106,9 +107,8 @@ fn parts(model: &Scripted, seed: u64) -> CallBuilder {
         let schema = Value::map([("type", Value::from("object"))]).unwrap();
         ToolSpec::new(name, "It does something.", schema).unwrap()
     };
-    let mut settings = CallSettings::default();
+    let settings = CallSettings::default().with_min_confidence(0.3);
     let policy = Policy::default().with_tokens(None).with_messages(2..=6).with_keep_turns(1);
-    settings.min_confidence = Some(0.3);
     let quick = |_: Value, _: ToolContext| async { Ok(vec!["done".into()]) };
     let slow = |_: Value, _: ToolContext| async {
         pass(3_000).await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use tokio::time::Instant;
-use verbale::call::{CallSession, CallSettings};
+use verbale::call::{CallBuilder, CallSettings};
 use verbale::clock::SequentialIds;
 use verbale::conversation::{Config, Conversation, Models};
 use verbale::log::CallId;
@@ -93,11 +93,10 @@ fn records(manager: &verbale::MessagesManager<PlainMessage>) -> Vec<String> {
 
 async fn in_a_call(answers: &[Vec<Step>], turns: usize) -> (Vec<String>, usize) {
     let model = Scripted::new(answers.to_vec());
-    let mut settings = CallSettings::default();
     // A blank apology adds nothing, as in a run.
-    (settings.apology, settings.reports_playback) = (" ".into(), false);
+    let settings = CallSettings::default().with_apology(" ").without_playback_reports();
     let clock = Arc::new(TokioClock(Instant::now()));
-    let call = CallSession::with_model(model.clone())
+    let call = CallBuilder::new(model.clone())
         .clock(clock, Arc::new(SequentialIds::default()))
         .settings(settings)
         .config(config)
@@ -118,7 +117,8 @@ async fn in_runs(answers: &[Vec<Step>], turns: usize) -> (Vec<String>, usize) {
     let clock = Arc::new(TokioClock(Instant::now()));
     let models = Models::default().with("default", "default", model.clone());
     let manager = MessagesManager::with_clock(clock, Arc::new(SequentialIds::default()));
-    let conversation = Conversation::of(CallId::new("CA1").unwrap(), manager).with_config(config(Config::new(models)));
+    let conversation =
+        Conversation::from_manager(CallId::new("CA1").unwrap(), manager).with_config(config(Config::new(models)));
     for turn in 0..turns {
         conversation.add_user(format!("question {turn}")).unwrap();
         let mut run = conversation.run();

@@ -8,7 +8,7 @@ use tokio::time::sleep;
 use verbale::call::{CallBuilder, CallSession};
 use verbale::conversation::Config;
 use verbale::message::Text;
-use verbale::model::{SummarizeError, Summarizer, SummaryFuture, Tool};
+use verbale::model::{Failure, ModelError, Partial, Summarizer, SummaryFuture, Tool};
 use verbale::policy::{Policy, Tokens};
 use verbale::{Role, Summarizing};
 
@@ -63,7 +63,7 @@ impl Summarizer for Scribe {
                     sleep(Duration::from_millis(after_ms)).await;
                     Ok(Text::from(text).into())
                 }
-                Does::Fails => Err(SummarizeError::Model { retryable: false, source: "no such model".into() }),
+                Does::Fails => Err(ModelError::new(Failure::Denied("no such model".to_owned()), Partial::default())),
                 Does::Hangs => std::future::pending().await,
                 Does::Panics => panic!("a summarizer of the service"),
             }
@@ -183,7 +183,7 @@ async fn summary_that_saves_too_little_is_skipped() {
     turns(&call, 4).await;
     pass(1).await;
     assert_eq!((scribe.begun(), summaries(&call).len()), (1, 0));
-    assert_eq!(call.conversation().totals().summaries_skipped, 1);
+    assert_eq!(call.conversation().metrics().summaries_skipped, 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -214,7 +214,7 @@ async fn window_has_a_limit_without_summaries() {
     };
     assert!(largest(&model) < 1_600, "{}", largest(&model));
     assert!(!summaries(&call).is_empty());
-    assert_eq!(call.conversation().totals().summaries_replaced as usize, summaries(&call).len());
+    assert_eq!(call.conversation().metrics().summaries_replaced as usize, summaries(&call).len());
 
     // An open tool call prevents every summary.
     let hangs = |_: verbale::Value, _: verbale::model::ToolContext| std::future::pending();

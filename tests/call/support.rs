@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use futures_core::Stream;
 use tokio::time::{Instant, Sleep, sleep};
-use verbale::call::{CallBuilder, CallSession, Reply, ReplyEnd, ReplyEvent, SpeechId};
+use verbale::call::{CallBuilder, CallSession, Effect, Reply, ReplyEnd, ReplyEvent, SpeechId};
 use verbale::clock::{Clock, SequentialIds};
 use verbale::model::{Failure, Generation, Model, ModelError, ModelEvent, ModelRequest, Partial, StopReason, Usage};
 use verbale::{MessageWrapper, ToolCall, Value};
@@ -157,7 +157,7 @@ impl Clock for TokioClock {
 
 pub fn builder(model: &Scripted) -> CallBuilder {
     let clock = Arc::new(TokioClock(Instant::now()));
-    CallSession::with_model(model.clone()).clock(clock, Arc::new(SequentialIds::default()))
+    CallBuilder::new(model.clone()).clock(clock, Arc::new(SequentialIds::default()))
 }
 
 pub fn call(model: &Scripted) -> CallSession {
@@ -166,6 +166,21 @@ pub fn call(model: &Scripted) -> CallSession {
 
 pub async fn pass(ms: u64) {
     sleep(Duration::from_millis(ms)).await;
+}
+
+pub const CLOSED: &str = "the call is closed";
+pub const REPEATED: &str = "the event was reported before";
+pub const BLANK: &str = "the transcript is blank";
+pub const UNKNOWN_SPEECH: &str = "the call has no such speech, or had it too long ago";
+pub const STILL_GENERATED: &str = "the reply is running; report the end again after its last word";
+pub const SUPERSEDED: &str = "an earlier report about the speech is final or more exact";
+
+/// Returns the reason why an event changed nothing.
+pub fn why_ignored(effect: Effect) -> String {
+    match effect {
+        Effect::Applied => panic!("the event is applied"),
+        Effect::Ignored(ignored) => ignored.to_string(),
+    }
 }
 
 /// Reads a reply to its end and returns its text.

@@ -26,7 +26,7 @@ async fn observers_and_tools_may_use_the_session() {
     impl Observer for Asks {
         fn observe(&self, event: &CallEvent) {
             if let Some(call) = self.0.get().and_then(std::sync::Weak::upgrade) {
-                call.conversation().totals();
+                call.conversation().metrics();
                 call.is_answerable();
                 // While the turn runs a tool.
                 if matches!(event, CallEvent::ToolCalled { .. }) {

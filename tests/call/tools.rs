@@ -4,13 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use verbale::call::{Effect, Ignored, ReplyEnd, ReplyEvent};
-use verbale::conversation::ResultRefused;
+use verbale::call::{Effect, ReplyEnd, ReplyEvent};
 use verbale::message::{Outcome, ToolResult};
 use verbale::model::{StopReason, Tool, ToolContext, ToolError, ToolSpec};
 use verbale::{MessageWrapper, Timing, Value};
 
-use crate::support::{Scripted, Step, builder, calls, pass, read, shown, window, words};
+use crate::support::{Scripted, Step, builder, calls, pass, read, shown, why_ignored, window, words};
+
+const UNKNOWN_CALL: &str =
+    "the conversation has no such tool call; make the result with the call's `success` or `failure`";
+const SECOND_RESULT: &str = "the tool call has a result already; drop the later one";
+const OTHER_TOOL: &str = "the result names another tool than the call; make it with the call's `success` or `failure`";
 
 fn spec(name: &str) -> ToolSpec {
     ToolSpec::new(name, "What it does.", Value::map([("type", Value::from("object"))]).unwrap()).unwrap()
@@ -64,7 +68,7 @@ async fn model_is_asked_again_after_a_tool() {
         call.conversation().read(|manager| manager.meta_messages()[index].metadata().timing(Timing::LlmStart).unwrap())
     };
     assert_eq!(started(3) - started(1), 400);
-    assert_eq!(call.conversation().totals().first_tokens_ms.iter().max(), Some(&200));
+    assert_eq!(call.conversation().metrics().first_tokens_ms.iter().max(), Some(&200));
     assert_eq!(model.cancelled(), 0);
 }
 
@@ -76,16 +80,10 @@ async fn service_runs_an_external_tool() {
     let mut reply = call.reply().unwrap();
     let Some(ReplyEvent::ToolCalled(tool_call)) = reply.next().await else { panic!("no call") };
     assert_eq!(call.conversation().open_tool_calls(), [tool_call]);
-    assert_eq!(call.tool_result(result("c1", "other")), Effect::Ignored(Ignored::ToolResult(ResultRefused::OtherTool)));
-    assert_eq!(
-        call.tool_result(result("c2", "transfer")),
-        Effect::Ignored(Ignored::ToolResult(ResultRefused::UnknownCall))
-    );
+    assert_eq!(why_ignored(call.tool_result(result("c1", "other"))), OTHER_TOOL);
+    assert_eq!(why_ignored(call.tool_result(result("c2", "transfer"))), UNKNOWN_CALL);
     assert_eq!(call.tool_result(result("c1", "transfer")), Effect::Applied);
-    assert_eq!(
-        call.tool_result(result("c1", "transfer")),
-        Effect::Ignored(Ignored::ToolResult(ResultRefused::SecondResult))
-    );
+    assert_eq!(why_ignored(call.tool_result(result("c1", "transfer"))), SECOND_RESULT);
     assert_eq!(read(reply).await.0, "It is done.");
 }
 
@@ -121,10 +119,7 @@ async fn model_gets_the_failures_of_tools() {
     }
     // A result that comes late replaces the unknown outcome, once.
     assert_eq!(call.tool_result(result("c5", "external")), Effect::Applied);
-    assert_eq!(
-        call.tool_result(result("c5", "external")),
-        Effect::Ignored(Ignored::ToolResult(ResultRefused::SecondResult))
-    );
+    assert_eq!(why_ignored(call.tool_result(result("c5", "external"))), SECOND_RESULT);
     assert!(shown(&call)[2].contains("c5: done"), "{:?}", shown(&call));
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use aws_sdk_bedrockruntime::Client;
 use tokio::time::{Instant, sleep};
 use verbale::bedrock::{BedrockModel, BedrockSettings, summary_client, turn_client};
-use verbale::call::CallSession;
+use verbale::call::{CallBuilder, CallSession};
 use verbale::clock::{Clock, SequentialIds};
 use verbale::conversation::Config;
 use verbale::log::CallWriter;
@@ -66,7 +66,7 @@ impl Airline {
             let config = config.with_policy(policy).with_max_window(Tokens::new(1_000_000)).with_max_tool_rounds(27);
             config.with_first_token_timeout(Duration::from_secs(60))
         };
-        let call = CallSession::with_model(model)
+        let call = CallBuilder::new(model)
             .system(self.system.as_str())
             .summarizer(summarizer)
             .config(config)

@@ -61,15 +61,15 @@ async fn recorded_conversations_replay_without_loss() {
         assert!(closed.unstored.is_empty() && closed.not_accepted.is_none(), "{name}: {closed:?}");
 
         check_requests(name, &airline.turns, recording.answers().count());
-        check_requests(name, &airline.summaries, usize::try_from(closed.totals.summaries_applied).unwrap());
-        check_summaries(name, &closed.totals);
+        check_requests(name, &airline.summaries, usize::try_from(closed.metrics.summaries_applied).unwrap());
+        check_summaries(name, &closed.metrics);
         assert_eq!(said(&call), recording.said(), "{name}");
         hidden += history::check(recording, &call, &airline.turns.requests());
         check_log(name, &call, &log, &call_id).await;
         println!(
             "{name}: {} requests, {} summaries",
             airline.turns.counters().requests,
-            closed.totals.summaries_applied
+            closed.metrics.summaries_applied
         );
     }
     // Otherwise `history::check` has checked nothing.
@@ -108,10 +108,10 @@ fn check_requests(name: &str, bedrock: &FakeBedrock, expected: usize) {
     assert_eq!(seen, (expected, 0, expected, 0), "{name}");
 }
 
-fn check_summaries(name: &str, totals: &CallMetrics) {
-    assert!(totals.summaries_applied > 0, "{name}: {totals}");
-    let wrong = (totals.summaries_replaced, totals.summaries_skipped, totals.summaries_stale, totals.apologies);
-    assert_eq!(wrong, (0, 0, 0, 0), "{name}: {totals}");
+fn check_summaries(name: &str, metrics: &CallMetrics) {
+    assert!(metrics.summaries_applied > 0, "{name}: {metrics}");
+    let wrong = (metrics.summaries_replaced, metrics.summaries_skipped, metrics.summaries_stale, metrics.apologies);
+    assert_eq!(wrong, (0, 0, 0, 0), "{name}: {metrics}");
 }
 
 /// Returns the contents of the conversation without fakes, prompts and summaries.

@@ -233,7 +233,7 @@ fn metadata_count_messages_that_the_service_prunes() {
     manager.add_system("be kind").unwrap();
     clock.advance(1);
     manager.add_assistant("hello").unwrap();
-    let conversation = Conversation::of(id("a"), manager);
+    let conversation = Conversation::from_manager(id("a"), manager);
     conversation
         .change(|manager| {
             manager.add_user("hi").unwrap();
@@ -255,7 +255,7 @@ fn fork_has_its_own_metadata() {
     turn(&source, 0);
     turn(&source, 1);
     let at = source.read(|manager| manager.meta_messages()[2].id());
-    let fork = Conversation::of(id("b"), source.change(|manager| manager.fork(&at, "a").unwrap()).unwrap());
+    let fork = Conversation::from_manager(id("b"), source.change(|manager| manager.fork(&at, "a").unwrap()).unwrap());
     fork.change(|manager| manager.add_system("be kind").map(|_| ()).unwrap()).unwrap();
     turn(&source, 2);
     assert_eq!((source.metadata().messages, fork.metadata().messages), (6, 4));
@@ -299,7 +299,7 @@ async fn messages_pruned_before_the_insert_are_found_in_the_log() {
     assert_eq!(manager.prune(2, Prune::Logged), 3);
 
     let conversations = Conversations::new().with_log(log.clone());
-    conversations.insert(&Conversation::of(id("a"), manager)).unwrap();
+    conversations.insert(&Conversation::from_manager(id("a"), manager)).unwrap();
     let answer = conversations.query_with_log(&everything().with_role(Role::System)).await.unwrap();
     assert_eq!(texts(&answer.found), ["a: be kind"]);
     let metadata = conversations.get(&id("a")).unwrap().metadata();

@@ -70,7 +70,7 @@ fn inserted_conversation_is_found() {
     let (conversations, _) = conversations();
     let mut manager = MessagesManager::<PlainMessage>::new();
     manager.add_user("before").unwrap();
-    let restored = Conversation::of(id("a"), MessagesManager::restore(manager.records()).unwrap());
+    let restored = Conversation::from_manager(id("a"), MessagesManager::restore(manager.records()).unwrap());
     conversations.insert(&restored).unwrap();
     say(&restored, Role::Assistant, "after");
     assert_eq!(conversations.query(&everything().with_conversation(id("a"))).unwrap().len(), 2);

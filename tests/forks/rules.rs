@@ -263,7 +263,7 @@ fn lineage_lists_each_source() {
 #[test]
 fn fork_needs_an_id_of_its_own() {
     let call_id = |id: &str| CallId::new(id).unwrap();
-    let source = Conversation::of(call_id("CA1"), call());
+    let source = Conversation::from_manager(call_id("CA1"), call());
     let at = source.read(|manager| id(manager, 1));
     let fork = source.fork(&at, call_id("CA2")).unwrap();
     fork.change(|manager| manager.add_user("other").map(drop)).unwrap().unwrap();

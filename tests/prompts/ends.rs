@@ -82,13 +82,13 @@ async fn cut_answer_is_an_error_and_its_text_is_kept() {
         (ScriptedReply::default().stop(Stop::ContentFiltered), StopReason::Filtered, false),
     ] {
         let (error, shown) = fail([reply]).await;
-        assert_eq!((error.kind(), error.stop_reason()), (Kind::Cut, Some(&reason)));
+        assert_eq!((error.kind(), error.stop_reason()), (Kind::NoAnswer, Some(&reason)));
         assert_eq!(shown.get(1).is_some_and(|line| line.ends_with("llmInterrupted")), kept, "{shown:?}");
     }
     // The tool calls of a filtered answer do not run.
     let call = ScriptedReply::text("One moment.").tool_call("call_1", "get_weather", json!({"town": "Rome"}));
     let (error, shown) = fail([call.stop(Stop::GuardrailIntervened)]).await;
-    assert_eq!((error.kind(), error.stop_reason()), (Kind::Cut, Some(&StopReason::Filtered)));
+    assert_eq!((error.kind(), error.stop_reason()), (Kind::NoAnswer, Some(&StopReason::Filtered)));
     assert_eq!(
         shown[1..],
         [

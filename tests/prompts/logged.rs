@@ -50,7 +50,8 @@ async fn every_message_is_logged_and_the_conversation_continues_elsewhere() {
     assert_eq!(read, 3);
     assert!(conversation.not_logged().is_none());
 
-    let elsewhere = Conversation::of(id.clone(), stored(&log, &id).await).with_config(Config::new(models(&bedrock)));
+    let elsewhere =
+        Conversation::from_manager(id.clone(), stored(&log, &id).await).with_config(Config::new(models(&bedrock)));
     assert_eq!(elsewhere.continuation().request("Thanks!").prompt().await.unwrap(), "Yes, I am here.");
     assert_eq!((shown(&elsewhere).len(), shown(&conversation).len(), bedrock.counters().refused), (7, 5, 0));
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use aws_sdk_bedrockruntime::types::SystemContentBlock;
 use serde_json::json;
 use verbale::conversation::ConversationErrorKind as Kind;
-use verbale::conversation::{Conversation, Prompt};
+use verbale::conversation::{Conversation, ConversationError, Prompt};
 use verbale::log::CallId;
 use verbale::message::{Media, MediaKind, Source};
 use verbale::model::Tool;
@@ -14,6 +14,10 @@ use verbale::{Content, ManagerError, MessageWrapper, Timing};
 
 use super::tools::weather;
 use super::{CLAUDE, lines, models, prompt, read, shown};
+
+fn assert_in_run(error: &ConversationError) {
+    assert!(error.kind() == Kind::InUse && error.to_string().starts_with("a run owns the turns"), "{error}");
+}
 
 #[tokio::test(start_paused = true)]
 async fn each_item_of_a_run_is_already_in_the_conversation() {
@@ -135,10 +139,10 @@ async fn one_run_at_a_time_owns_the_turns() {
     let bedrock = FakeBedrock::new();
     let conversation = prompt(&bedrock).request("Are you there?").apply().unwrap();
     let first = conversation.run();
-    assert_eq!(read(conversation.run()).await.1.unwrap().kind(), Kind::InRun);
+    assert_in_run(&read(conversation.run()).await.1.unwrap());
     // A prompt that cannot run is not applied.
     let refused = conversation.continuation().request("Hello?").prompt().await.unwrap_err();
-    assert_eq!(refused.kind(), Kind::InRun);
+    assert_in_run(&refused);
     assert_eq!(shown(&conversation), [r#"user "Are you there?""#]);
     assert!(read(first).await.1.is_none());
     // A run ends with its final text, even if its value is not dropped.
@@ -163,7 +167,8 @@ async fn run_without_a_message_or_a_model_is_an_error() {
     nobody.continuation().request("Hello?").apply().unwrap();
     let (_, error) = read(nobody.run()).await;
     let error = error.unwrap();
-    assert_eq!((error.kind(), error.key(), bedrock.counters().requests), (Kind::Config, Some("model"), 0));
+    assert_eq!((error.kind(), bedrock.counters().requests), (Kind::Refused, 0));
+    assert!(error.to_string().starts_with("`model`: the conversation has no models"), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -207,7 +212,7 @@ async fn refused_prompt_changes_nothing() {
     );
     let unknown = conversation.continuation().request("Hello?").tool(weather()).set("heat", 1);
     assert!(unknown.apply().unwrap_err().to_string().contains("heat"));
-    assert_eq!(unknown.prompt().await.unwrap_err().kind(), Kind::Config);
+    assert_eq!(unknown.prompt().await.unwrap_err().kind(), Kind::Refused);
     assert_eq!((shown(&conversation), format!("{:?}", conversation.config())), before);
     // The failed prompt has freed the turns.
     assert!(conversation.continuation().prompt().await.is_ok());

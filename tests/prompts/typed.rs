@@ -58,7 +58,7 @@ async fn answer_that_does_not_fit_is_repaired_once() {
         bedrock.reply(ScriptedReply::text(format!(r#"{{"intent": "refund", "refund_cents": "{SECRET}"}}"#)));
     }
     let error = prompt(&bedrock).request("And now?").prompt_for::<Outcome>().await.unwrap_err();
-    assert_eq!(error.kind(), ConversationErrorKind::Misfit);
+    assert_eq!(error.kind(), ConversationErrorKind::NoAnswer);
     let text = error.to_string();
     assert!(text.contains("at line 1, column ") && text.contains("valid JSON of another shape"), "{text}");
     assert!(!format!("{error} {error:?}").contains(SECRET), "{error}");

@@ -4,7 +4,7 @@
 
 use aws_sdk_bedrockruntime::Client;
 use verbale::bedrock::{BedrockModel, BedrockSettings};
-use verbale::call::{CallSession, Effect, Ignored};
+use verbale::call::{CallBuilder, CallSession, Effect};
 use verbale::testing::FakeBedrock;
 use verbale::{MessageWrapper, Role};
 
@@ -26,7 +26,7 @@ fn pages_contain_the_tested_code() {
 /// A call whose model says `Yes, I am here.`
 fn call() -> CallSession {
     let client = Client::from_conf(FakeBedrock::new().sdk_config().build());
-    CallSession::with_model(BedrockModel::for_turns(client, BedrockSettings::new("a.model"))).open().unwrap()
+    CallBuilder::new(BedrockModel::for_turns(client, BedrockSettings::new("a.model"))).open().unwrap()
 }
 
 /// Returns the heard text of the assistant's last message if it was interrupted.
@@ -38,10 +38,18 @@ fn heard(call: &CallSession) -> Option<String> {
     })
 }
 
+/// Returns the reason why an event changed nothing.
+fn why_ignored(effect: Effect) -> String {
+    match effect {
+        Effect::Applied => "applied".to_owned(),
+        Effect::Ignored(ignored) => ignored.to_string(),
+    }
+}
+
 mod media_streams {
     include!("media_streams.rs");
 
-    use super::{Effect, Ignored, call, heard};
+    use super::{call, heard, why_ignored};
 
     fn playing(speech: SpeechId, pieces: [&str; 2], is_complete: bool) -> Option<Playing> {
         Some(Playing { speech, pieces: pieces.map(str::to_owned).into(), played: 0, is_complete })
@@ -60,7 +68,10 @@ mod media_streams {
         assert_eq!(on_speech(&call, &mut now, "MZ1"), Some(json!({"event": "clear", "streamSid": "MZ1"})));
         assert_eq!(heard(&call).as_deref(), Some("One two."));
         on_mark(&call, &mut now, &back(speech, 1));
-        assert_eq!(call.playback_finished(speech, call.now_ms()), Effect::Ignored(Ignored::Superseded));
+        assert_eq!(
+            why_ignored(call.playback_finished(speech, call.now_ms())),
+            "an earlier report about the speech is final or more exact"
+        );
         assert_eq!(heard(&call).as_deref(), Some("One two."));
         assert_eq!(on_speech(&call, &mut now, "MZ1"), None);
 
@@ -82,7 +93,7 @@ mod media_streams {
             assert_eq!(now.is_none(), is_complete);
             on_end_of_reply(&call, &mut now);
             assert!(now.is_none());
-            assert_eq!(call.playback_finished(speech, call.now_ms()), Effect::Ignored(Ignored::Repeated));
+            assert_eq!(why_ignored(call.playback_finished(speech, call.now_ms())), "the event was reported before");
         }
     }
 }
@@ -100,13 +111,13 @@ mod conversation_relay {
         let mut spoken = Some(call.say("Good morning.").unwrap());
         let prompt = json!({"type": "prompt", "voicePrompt": "Are you there?", "lang": "en-US", "last": true});
         let mut reply = on_message(&call, &mut spoken, &prompt).unwrap().unwrap();
-        assert_eq!((heard(&call), call.conversation().totals().barge_ins), (None, 0));
+        assert_eq!((heard(&call), call.conversation().metrics().barge_ins), (None, 0));
         while reply.next().await.is_some() {}
 
         let interrupt =
             json!({"type": "interrupt", "utteranceUntilInterrupt": "Yes, I", "durationUntilInterruptMs": "460"});
         assert!(on_message(&call, &mut spoken, &interrupt).unwrap().is_none());
-        assert_eq!((heard(&call).as_deref(), call.conversation().totals().barge_ins), (Some("Yes, I"), 1));
+        assert_eq!((heard(&call).as_deref(), call.conversation().metrics().barge_ins), (Some("Yes, I"), 1));
         for nothing in [json!({"type": "prompt", "voicePrompt": "And", "last": false}), json!({"type": "setup"})] {
             assert!(on_message(&call, &mut spoken, &nothing).unwrap().is_none());
         }

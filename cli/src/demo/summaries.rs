@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::task::JoinHandle;
 use verbale::bedrock::BedrockMessage;
 use verbale::memory::ExtractiveSummarizer;
-use verbale::model::{self, SummarizeError, Summarizer};
+use verbale::model::{self, ModelError, Summarizer};
 use verbale::{ManagerError, Message, MessagesManager, Summarizing};
 
 use crate::demo::error::PlayError;
@@ -17,7 +17,7 @@ pub struct Summaries {
     /// Largest number of messages in the window that starts no summary.
     above: NonZeroUsize,
     keep_turns: usize,
-    running: Option<JoinHandle<(Summarizing, Result<model::Summary, SummarizeError>)>>,
+    running: Option<JoinHandle<(Summarizing, Result<model::Summary, ModelError>)>>,
 }
 
 /// The outcome of a summary.
@@ -25,7 +25,7 @@ pub enum Summary {
     /// The summary was added to the list.
     Added(Message),
     /// The summariser failed; the messages stay in the window.
-    Failed(SummarizeError),
+    Failed(ModelError),
     /// The summarised messages have changed meanwhile; they stay in the window.
     Stale(ManagerError),
 }

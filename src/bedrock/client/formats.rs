@@ -2,21 +2,18 @@
 
 use crate::bedrock::attachment::{Unsupported, unsupported_document, unsupported_media};
 use crate::message::{Content, Document, Media, Message, Outcome, ResultContent, Role, Source, Text};
-use crate::model::Repair;
 
 /// Adds a repair for each attachment that [`BedrockMessage`](crate::BedrockMessage) replaces with text or sends with a
 /// detected type.
-pub(super) fn report_attachments(message: &Message, repairs: &mut Vec<Repair>) {
+pub(super) fn report_attachments(message: &Message, repairs: &mut Vec<String>) {
     let id = message.id();
     let mut report = |kind: &str, change: Option<Change>| {
-        repairs.extend(change.map(|change| {
-            Repair::new(match change {
-                Change::Text(why) => format!("replaced the {kind} of message {id} with text: {why}"),
-                Change::Type(detected) => format!(
-                    "sent the {kind} of message {id} as {}: its bytes do not match the declared MIME type",
-                    detected.as_str()
-                ),
-            })
+        repairs.extend(change.map(|change| match change {
+            Change::Text(why) => format!("replaced the {kind} of message {id} with text: {why}"),
+            Change::Type(detected) => format!(
+                "sent the {kind} of message {id} as {}: its bytes do not match the declared MIME type",
+                detected.as_str()
+            ),
         }));
     };
     for content in message.contents() {

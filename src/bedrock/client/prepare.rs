@@ -14,7 +14,7 @@ use crate::bedrock::message::BedrockMessage;
 use crate::bedrock::request::ConverseRequest;
 use crate::bedrock::validate::validate;
 use crate::message::{MessageWrapper, Text, is_blank};
-use crate::model::{Failure, ModelRequest, Repair, ToolSpec};
+use crate::model::{Failure, ModelRequest, ToolSpec};
 
 /// Builds the request and lists its repairs.
 ///
@@ -23,7 +23,7 @@ pub(super) fn prepare(
     request: ModelRequest,
     settings: &BedrockSettings,
     caches: bool,
-) -> Result<(ConverseInput, Vec<Repair>), Failure> {
+) -> Result<(ConverseInput, Vec<String>), Failure> {
     let mut repairs = Vec::new();
     let messages = raw_messages(&request, &mut repairs)?;
     let system = request.system.iter().chain(&request.late_system).map(Text::as_str);
@@ -48,7 +48,7 @@ pub(super) fn prepare(
 }
 
 /// Converts the messages. Messages that Converse does not accept are left out and reported.
-fn raw_messages(request: &ModelRequest, repairs: &mut Vec<Repair>) -> Result<Vec<types::Message>, Failure> {
+fn raw_messages(request: &ModelRequest, repairs: &mut Vec<String>) -> Result<Vec<types::Message>, Failure> {
     let mut raw = Vec::with_capacity(request.messages.len());
     for message in &request.messages {
         match BedrockMessage::wrap(message.clone()).to_raw() {
@@ -57,7 +57,7 @@ fn raw_messages(request: &ModelRequest, repairs: &mut Vec<Repair>) -> Result<Vec
                 raw.push(converted);
             }
             Err(error) if error.message_id().is_some() => {
-                repairs.push(Repair::new(format!("left out a message: {error}")));
+                repairs.push(format!("left out a message: {error}"));
             }
             Err(error) => return Err(invalid(error)),
         }

@@ -1,6 +1,6 @@
 //! [`ConfigError`]: the reason why a configuration is refused.
 
-use super::data::{KEYS, MODEL, PROVIDER};
+use super::data::KEYS;
 use crate::message::{Text, ToolName};
 
 /// The reason why a configuration is refused. The names in it are the service's own.
@@ -24,19 +24,4 @@ pub(crate) enum ConfigError {
     AmbiguousModel { model: Text },
     #[error("`model`: the conversation has no models; add some with `with_config(Config::new(models))`")]
     NoModel,
-}
-
-impl ConfigError {
-    /// Returns the key that the error is about.
-    pub fn key(&self) -> &str {
-        match self {
-            Self::UnknownKey { key } => key,
-            Self::WrongValue { key, .. } | Self::Contradiction { key } => key,
-            Self::TwoTools { .. } => "tools",
-            Self::UnknownProvider { .. } => PROVIDER,
-            Self::UnknownModel { .. } | Self::NotOfProvider { .. } | Self::AmbiguousModel { .. } | Self::NoModel => {
-                MODEL
-            }
-        }
-    }
 }

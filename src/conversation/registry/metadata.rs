@@ -10,7 +10,7 @@ use crate::message::Role;
 /// Facts about a whole conversation, including messages that have left memory.
 ///
 /// Fakes, which nobody said, do not count. If messages had left memory before the conversation was
-/// [created](crate::conversation::Conversation::of), as in a fork of a pruned conversation, only their number is known,
+/// [created](crate::conversation::Conversation::from_manager), as in a fork of a pruned conversation, only their number is known,
 /// and fakes among them count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -23,7 +23,7 @@ impl Snapshot {
     /// Returns the errors of [`MessagesManager::restore`]. It also fails if messages had [left memory](Conversations);
     /// restore such a conversation from its log.
     pub fn restore(self) -> Result<Conversation, RestoreError> {
-        Ok(Conversation::of(self.metadata.conversation, MessagesManager::restore(self.records)?))
+        Ok(Conversation::from_manager(self.metadata.conversation, MessagesManager::restore(self.records)?))
     }
 }
 

@@ -27,7 +27,7 @@ impl Prompt {
     /// The model gets the JSON Schema of `T`, with the doc comments of its fields. An answer that does not fit goes
     /// back to the model once, with the reason. The schema, both answers and the reason stay in the conversation.
     ///
-    /// Returns [`Misfit`](super::ConversationErrorKind::Misfit) if the second answer does not fit either, and the
+    /// Returns [`NoAnswer`](super::ConversationErrorKind::NoAnswer) if the second answer does not fit either, and the
     /// errors of [`prompt`](Self::prompt).
     ///
     /// ```

@@ -44,15 +44,17 @@ const NOTHING: &str = "(nothing of note was said)";
 #[non_exhaustive]
 pub struct ExtractiveSummarizer {
     max_chars: usize,
-    max_turn_chars: usize,
 }
 
 /// 1,200 characters, at most 300 of them for one turn.
 impl Default for ExtractiveSummarizer {
     fn default() -> Self {
-        Self { max_chars: 1_200, max_turn_chars: 300 }
+        Self { max_chars: 1_200 }
     }
 }
+
+/// The maximum length of one turn in a summary. It keeps a long speech from displacing everything else.
+const MAX_TURN_CHARS: usize = 300;
 
 /// The minimum length of a summary. The longest clause with its speaker is shorter.
 const LEAST_CHARS: usize = 200;
@@ -62,14 +64,6 @@ impl ExtractiveSummarizer {
     #[must_use]
     pub fn with_max_chars(mut self, chars: usize) -> Self {
         self.max_chars = chars.max(LEAST_CHARS);
-        self
-    }
-
-    /// Sets the maximum length of one turn in the summary, in characters; at least 200. The limit keeps a long speech from
-    /// displacing everything else.
-    #[must_use]
-    pub fn with_max_turn_chars(mut self, chars: usize) -> Self {
-        self.max_turn_chars = chars.max(LEAST_CHARS);
         self
     }
 
@@ -84,8 +78,8 @@ impl ExtractiveSummarizer {
     fn most_of(&self, speaker: Speaker) -> usize {
         match speaker {
             // A summary by another summariser is one turn.
-            Speaker::Earlier => self.max_turn_chars.max(self.max_chars * 2 / 3),
-            _ => self.max_turn_chars,
+            Speaker::Earlier => MAX_TURN_CHARS.max(self.max_chars * 2 / 3),
+            _ => MAX_TURN_CHARS,
         }
     }
 }

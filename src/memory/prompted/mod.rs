@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use crate::manager::Summarizing;
 use crate::message::{Message, Position, Role, Text, is_blank, is_blank_char};
-use crate::model::{Failure, Generation, Model, ModelError, ModelEvent, ModelRequest, Partial, StopReason, Usage};
-use crate::model::{SummarizeError, Summarizer, Summary, SummaryFuture};
+use crate::model::{
+    Failure, Generation, Model, ModelError, ModelEvent, ModelRequest, Partial, StopReason, Usage, Wait,
+};
+use crate::model::{Summarizer, Summary, SummaryFuture};
 
 /// The system prompt.
 ///
@@ -90,12 +92,14 @@ impl<M> ModelSummarizer<M> {
 }
 
 impl<M: Model> ModelSummarizer<M> {
-    async fn write_summary(&self, summarizing: &Summarizing) -> Result<Summary, SummarizeError> {
+    async fn write_summary(&self, summarizing: &Summarizing) -> Result<Summary, ModelError> {
         let answer = read(self.model.generate(self.request(summarizing)), self.max_bytes);
         let after = self.timeout;
-        let answer = tokio::time::timeout(after, answer).await.map_err(|_| SummarizeError::TimedOut { after })??;
+        let late = |_| ModelError::new(Failure::TimedOut { wait: Wait::WholeAnswer, after }, Partial::default());
+        let answer = tokio::time::timeout(after, answer).await.map_err(late)??;
         if is_blank(&answer.text) {
-            return Err(SummarizeError::Blank);
+            let blank = Failure::Malformed("the summary is blank".to_owned());
+            return Err(ModelError::new(blank, Partial::default()));
         }
         let text = if answer.is_cut { up_to_sentence(&answer.text, self.max_bytes) } else { &answer.text };
         Ok(Summary { text: text.trim_end_matches(is_blank_char).into(), usage: answer.usage })
@@ -116,7 +120,7 @@ struct Answer {
 }
 
 /// Reads the answer to its end, where the usage is, and keeps little more than `max_bytes` of text.
-async fn read(mut answer: Generation, max_bytes: usize) -> Result<Answer, SummarizeError> {
+async fn read(mut answer: Generation, max_bytes: usize) -> Result<Answer, ModelError> {
     let mut text = String::new();
     let mut usage = Usage::default();
     let mut stop = None;
@@ -135,26 +139,16 @@ async fn read(mut answer: Generation, max_bytes: usize) -> Result<Answer, Summar
     let is_cut = match stop {
         None => {
             let received = Partial { text_bytes: text.len(), ..Partial::default() };
-            return Err(ModelError::new(Failure::Truncated, received).into());
+            return Err(ModelError::new(Failure::Truncated, received));
         }
         Some(StopReason::Filtered) => {
-            let source =
-                "a guardrail or content filter removed the summary; add the extractive summariser as a fallback";
-            return Err(SummarizeError::Model { retryable: false, source: source.into() });
+            let refused = Failure::Refused("a guardrail or content filter removed the summary".to_owned());
+            return Err(ModelError::new(refused, Partial::default()));
         }
         Some(StopReason::MaxTokens | StopReason::ContextFull) => true,
         Some(_) => text.len() > max_bytes,
     };
     Ok(Answer { text, is_cut, usage })
-}
-
-impl From<ModelError> for SummarizeError {
-    fn from(error: ModelError) -> Self {
-        match *error.kind() {
-            Failure::TimedOut { after, .. } => Self::TimedOut { after },
-            _ => Self::Model { retryable: error.is_retryable(), source: error.into() },
-        }
-    }
 }
 
 /// Cuts the text to `max_bytes`, after a sentence or else after a word, unless less than half would remain.

@@ -12,7 +12,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use super::breaker::Trial;
 use super::{FallbackModel, Target};
 use crate::clock::from_now;
-use crate::model::{Failure, Generation, ModelError, ModelEvent, ModelRequest, ModelSwitch, Partial, Wait};
+use crate::model::{Failure, Generation, ModelError, ModelEvent, ModelRequest, Partial, Wait};
 
 /// Asks the targets until one answers. Only polling does work, and dropping it cancels all requests.
 pub(super) struct Race {
@@ -114,7 +114,7 @@ impl Race {
         let Some(attempt) = self.running.first() else { return };
         self.current = attempt.number;
         let (from, to) = (from.name.clone(), attempt.target.name.clone());
-        self.ready.push_back(Ok(ModelEvent::Switched(ModelSwitch { from, to, reason })));
+        self.ready.push_back(Ok(ModelEvent::Switched { from, to, reason }));
     }
 
     fn win(&mut self, attempt: Attempt, first: ModelEvent) {
@@ -123,7 +123,7 @@ impl Race {
         let others = std::mem::take(&mut self.running);
         if let Some(slow) = others.iter().find(|other| other.number == self.current && number != self.current) {
             let (from, to) = (slow.target.name.clone(), target.name.clone());
-            self.ready.push_back(Ok(ModelEvent::Switched(ModelSwitch { from, to, reason: "hedge" })));
+            self.ready.push_back(Ok(ModelEvent::Switched { from, to, reason: "hedge" }));
         }
         if trial.succeed() {
             tracing::info!(model = &*target.name, "the model answers again; its circuit breaker is closed");

@@ -11,7 +11,7 @@ use futures_core::Stream;
 use tokio::time::{Instant, Sleep, advance, sleep};
 
 use super::*;
-use crate::model::{Failure, ModelError, ModelEvent, Partial, Repair, StopReason, Usage, Wait};
+use crate::model::{Failure, ModelError, ModelEvent, Partial, StopReason, Usage, Wait};
 
 /// A step of a scripted answer.
 #[derive(Clone)]
@@ -125,7 +125,7 @@ async fn ask(model: &FallbackModel) -> Vec<String> {
     while let Some(event) = poll_fn(|context| answer.as_mut().poll_next(context)).await {
         events.push(match event {
             Ok(ModelEvent::Text(text)) => text.as_str().to_owned(),
-            Ok(ModelEvent::Switched(switch)) => switch.to_string(),
+            Ok(ModelEvent::Switched { from, to, reason }) => format!("{from} -> {to}: {reason}"),
             Ok(event) => format!("{event:?}"),
             Err(error) => error.kind().word().to_owned(),
         });
@@ -194,14 +194,14 @@ async fn nothing_is_switched_after_the_first_text() {
 
 #[tokio::test(start_paused = true)]
 async fn only_the_events_of_the_winner_arrive() {
-    let repaired = |what: &str| Step::Emit(ModelEvent::Repaired(vec![Repair::new(what)]));
+    let repaired = |what: &str| Step::Emit(ModelEvent::Repaired(vec![what.into()]));
     let usage = |output_tokens| Step::Emit(ModelEvent::Usage(Usage { output_tokens, ..Usage::default() }));
     let answer = |what: &str, steps: Vec<Step>| [vec![repaired(what)], steps].concat();
     let a = Scripted::new("a", [answer("first", throttled()), answer("first", throttled())]);
     let b = Scripted::new("b", [answer("second", [says("b"), vec![usage(7)]].concat()), answer("second", throttled())]);
     let model = FallbackModel::new(a).or_else(b);
     let used = format!("{:?}", ModelEvent::Usage(Usage { output_tokens: 7, ..Usage::default() }));
-    let repair = "Repaired([Repair(\"second\")])";
+    let repair = "Repaired([\"second\"])";
     assert_eq!(ask(&model).await, ["a -> b: throttled", repair, "b", STOP, &used]);
     assert_eq!(ask(&model).await, ["a -> b: throttled", repair, "throttled"]);
 }

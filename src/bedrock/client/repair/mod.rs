@@ -15,7 +15,6 @@ use aws_sdk_bedrockruntime::types::{ContentBlock, ConversationRole, Message, Sys
 
 use crate::bedrock::validate::Profile;
 use crate::message::{PLACEHOLDER, is_blank};
-use crate::model::Repair;
 
 /// Repairs a request that Bedrock would refuse, and returns the repairs in order. Leaves a valid request unchanged.
 ///
@@ -45,7 +44,7 @@ use crate::model::Repair;
 /// assert_eq!(validate(&input, &profile), []);
 /// # Ok(()) }
 /// ```
-pub fn repair(input: &mut ConverseInput, profile: &Profile) -> Vec<Repair> {
+pub fn repair(input: &mut ConverseInput, profile: &Profile) -> Vec<String> {
     let mut repairs = Repairs::default();
     remove_blank_prompts(input, &mut repairs);
     tools::remove_duplicates(input, &mut repairs);
@@ -63,12 +62,12 @@ pub fn repair(input: &mut ConverseInput, profile: &Profile) -> Vec<Repair> {
 }
 
 #[derive(Default)]
-struct Repairs(Vec<Repair>);
+struct Repairs(Vec<String>);
 
 impl Repairs {
     /// Adds a repair. `place` is the place before the repair.
     fn add(&mut self, place: impl fmt::Display, what: impl fmt::Display) {
-        self.0.push(Repair::new(format!("{place}: {what}")));
+        self.0.push(format!("{place}: {what}"));
     }
 }
 

@@ -96,11 +96,11 @@ fn small() -> Profile {
 #[track_caller]
 fn repaired_for(profile: &Profile, messages: Vec<Message>) -> (Json, Vec<String>) {
     let mut input = input(messages);
-    let repairs = repair(&mut input, profile).iter().map(Repair::to_string).collect();
+    let repairs = repair(&mut input, profile);
     assert_eq!(validate(&input, profile), []);
     let json = input.messages().iter().map(|message| to_json(message)["content"].clone()).collect();
     let repaired = input.clone();
-    assert_eq!(repair(&mut input, profile), []);
+    assert_eq!(repair(&mut input, profile), [""; 0]);
     assert_eq!(input, repaired);
     (json, repairs)
 }
@@ -121,7 +121,7 @@ fn valid_request_stays_unchanged() {
         user([result("b"), result("a"), text("Hello?"), ContentBlock::CachePoint(cache_point())]),
     ];
     let mut input = input(messages.clone());
-    assert_eq!(repair(&mut input, &small()), []);
+    assert_eq!(repair(&mut input, &small()), [""; 0]);
     assert_eq!(input.messages, Some(messages));
 }
 
@@ -341,7 +341,7 @@ fn prompts_tools_and_cache_points_are_repaired() {
             SystemContentBlock::CachePoint(cache_point()),
         ]);
         profile.max_cache_points = if places == CachePlaces::Everywhere { 4 } else { 2 };
-        let repairs: Vec<_> = repair(&mut input, &profile).iter().map(Repair::to_string).collect();
+        let repairs: Vec<_> = repair(&mut input, &profile);
         assert_eq!(
             repairs,
             [
@@ -364,7 +364,7 @@ fn prompts_tools_and_cache_points_are_repaired() {
 fn calls_and_results_become_texts_without_tools() {
     let mut input = input(vec![user([text("x")]), assistant([call("a")]), user([result("a")])]);
     input.tool_config = None;
-    let repairs: Vec<_> = repair(&mut input, &small()).iter().map(Repair::to_string).collect();
+    let repairs: Vec<_> = repair(&mut input, &small());
     let why = "replaced a tool call or result with text, because the request has no tools";
     assert_eq!(repairs, [format!("messages.1.content.0: {why}"), format!("messages.2.content.0: {why}")]);
     assert_eq!(validate(&input, &small()), []);
