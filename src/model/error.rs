@@ -94,6 +94,24 @@ impl ModelError {
     }
 }
 
+impl Failure {
+    /// Returns the word for the failure in logs, spans and records.
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Self::Invalid(_) => "invalid",
+            Self::Refused(_) => "refused",
+            Self::Denied(_) => "denied",
+            Self::Throttled => "throttled",
+            Self::Unavailable(_) => "unavailable",
+            Self::Unreachable => "unreachable",
+            Self::TimedOut { .. } => "timeout",
+            Self::Cut => "cut",
+            Self::Truncated => "truncated",
+            Self::Malformed(_) => "malformed",
+        }
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

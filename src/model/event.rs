@@ -1,6 +1,7 @@
 //! [`ModelEvent`]: one piece of a model's answer.
 
 use std::ops::AddAssign;
+use std::sync::Arc;
 
 use crate::message::{Text, ToolCall};
 
@@ -8,6 +9,16 @@ use crate::message::{Text, ToolCall};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ModelEvent {
+    /// The request goes to another model, because the first one failed or is slow.
+    Switched {
+        /// The name of the model that was asked, or that is skipped.
+        from: Arc<str>,
+        /// The name of the model that is asked now.
+        to: Arc<str>,
+        /// A word for the reason: the failure, such as `throttled` or `timeout`; `circuitOpen` if `from` failed too often and is
+        /// skipped; `hedge` if `to` was faster.
+        reason: &'static str,
+    },
     /// The adapter changed the request so that the provider accepts it. Each text describes a change, without words of
     /// the call, and helps the author of the request to fix the problem at its source.
     Repaired(Vec<String>),

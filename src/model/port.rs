@@ -17,7 +17,8 @@ pub type Generation = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> 
 /// An implementation guarantees:
 ///
 /// - Nothing is sent before the stream is first polled. Dropping the stream cancels the request.
-/// - The events come in this order: [`Repaired`](ModelEvent::Repaired) at most once; texts and complete tool calls;
+/// - The events come in this order: [`Switched`](ModelEvent::Switched) if another model is asked;
+///   [`Repaired`](ModelEvent::Repaired) at most once; texts and complete tool calls;
 ///   [`Stop`](ModelEvent::Stop) once; [`Usage`](ModelEvent::Usage) at most once. Then the stream ends. A stream that ends
 ///   without `Stop` is an error, never a short answer.
 /// - An error is the last item.

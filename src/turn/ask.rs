@@ -7,7 +7,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::commit::Next;
 use super::core::Host;
-use super::end::{TurnFailure, failure_word};
+use super::end::TurnFailure;
 use super::event::{CallEvent, SpeechId};
 use super::request::Prepared;
 use super::setup::Setup;
@@ -122,6 +122,10 @@ pub(super) async fn ask<H: Host>(host: &H, id: SpeechId, deadlines: &Deadlines) 
                 let repairs = repairs.iter().map(|repair| repair.to_string().into());
                 host.with(|core| core.record_request(id, |record| record.repairs.extend(repairs)))
             }
+            Ok(ModelEvent::Switched { from, to, reason }) => {
+                tracing::warn!(call_id = ?host.call_id(), from = &*from, to = &*to, reason, "asking another model");
+                host.with(|core| core.record_switch(id, from, to, reason))
+            }
             Ok(ModelEvent::Usage(usage)) => {
                 record_usage(host, id, usage);
                 true
@@ -154,7 +158,7 @@ fn record_usage<H: Host>(host: &H, id: SpeechId, usage: Usage) {
 
 fn fail<H: Host>(host: &H, id: SpeechId, error: ModelError) -> Asked {
     tracing::warn!(call_id = ?host.call_id(), %error, "the model gave no complete answer");
-    let word = failure_word(error.kind());
+    let word = error.kind().word();
     spans::record_failure(word);
     host.with(|core| {
         let now_ms = core.now_ms();

@@ -47,6 +47,18 @@ pub enum CallEvent {
         /// The reply.
         speech: SpeechId,
     },
+    /// The request goes to another model, because the first one failed or is slow. The fields are those of
+    /// [`ModelEvent::Switched`](crate::model::ModelEvent::Switched).
+    ModelSwitched {
+        /// The reply.
+        speech: SpeechId,
+        /// The name of the model that was asked, or that is skipped.
+        from: Arc<str>,
+        /// The name of the model that is asked now.
+        to: Arc<str>,
+        /// A word for the reason.
+        reason: &'static str,
+    },
     /// The first text of an answer arrived. A turn has one answer per request. An answer without text has no such
     /// event.
     FirstToken {

@@ -1,5 +1,7 @@
 //! The [`TurnRecord`] of a turn, which is stored with its last message.
 
+use std::sync::Arc;
+
 use super::core::{Core, Turn};
 use super::end::TurnEnd;
 use super::event::{CallEvent, SpeechId};
@@ -37,6 +39,16 @@ impl Core {
         let Some(turn) = self.turn_of(id) else { return false };
         turn.recorder.record(change);
         true
+    }
+
+    /// Records that a turn's last request goes to another model. Returns `false` if the turn is over.
+    pub(super) fn record_switch(&mut self, id: SpeechId, from: Arc<str>, to: Arc<str>, reason: &'static str) -> bool {
+        let switch = format!("{from} -> {to}: {reason}");
+        let is_running = self.record_request(id, |record| record.switches.push(switch.into()));
+        if is_running {
+            self.events.push(CallEvent::ModelSwitched { speech: id, from, to, reason });
+        }
+        is_running
     }
 
     /// Stores the record of an ended turn.
