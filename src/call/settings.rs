@@ -15,8 +15,8 @@ pub struct CallSettings {
     pub ask_to_repeat: Text,
     /// Whether the service reports playback. If it does not, a speech counts as heard once all its text is generated.
     pub reports_playback: bool,
-    /// The rate of speech, in bytes of text per second, until the session has measured it. The default is 15, which is
-    /// about 160 words a minute.
+    /// The rate of speech, in bytes of English text per second, until the session has measured it. The default is 15, which
+    /// is about 160 words a minute. Numbers and other languages count by how they are spoken, at the same speed.
     pub speech_bytes_per_s: u64,
 }
 
