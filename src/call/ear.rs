@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use super::effect::Effect;
+use super::rate::Skew;
 use super::reply::Outlet;
 use super::settings::CallSettings;
 use super::silence::Silence;
@@ -36,10 +37,24 @@ pub(super) struct CallEar {
     pub speaking_since_ms: Option<i64>,
     /// When the caller's words ended, until the first words of the answer.
     pub words_ended_ms: Option<i64>,
-    /// The last words and their end, to detect repeated reports.
-    pub last_words: Option<(Text, i64)>,
+    /// The last words, to detect repeated reports.
+    pub last_words: Option<LastWords>,
+    /// The clocks of the reports that the caller started to speak, and of the times of the caller's words.
+    pub starts: Skew,
+    pub words: Skew,
     /// Whether a part of the caller's words is below the minimum confidence.
     pub is_doubtful: bool,
+}
+
+/// The last words of the caller that were reported with their times.
+pub(super) struct LastWords {
+    pub text: Text,
+    /// When they started and ended, by the clock of the report.
+    pub times: (i64, i64),
+    /// When they were reported, by the call's clock.
+    pub received_ms: i64,
+    /// When the caller started to speak, if that was reported before.
+    pub start_ms: Option<i64>,
 }
 
 impl CallEar {
@@ -56,6 +71,8 @@ impl CallEar {
             speaking_since_ms: None,
             words_ended_ms: None,
             last_words: None,
+            starts: Skew::default(),
+            words: Skew::default(),
             is_doubtful: false,
         }
     }
@@ -149,7 +166,7 @@ impl CallEar {
         }
     }
 
-    /// Interrupts all open speeches and estimates what was heard until `at_ms`. Returns whether one of them had text.
+    /// Interrupts all open speeches and estimates what was heard until `at_ms`. Returns whether one of them was cut.
     pub fn interrupt_speeches(&mut self, at_ms: i64, core: &mut Core) -> bool {
         let mut any = false;
         for speech in self.speeches.open() {

@@ -121,8 +121,8 @@ impl CallSession {
 
     fn begin_reply(&self, speech: SpeechId, ear: &mut CallEar) -> Reply {
         ear.speeches.begin(speech);
-        let is_cut = ear.speeches.cut_flag(speech);
-        let (reply, outlet) = Reply::new(speech, is_cut, self.conversation.downgrade());
+        let reading = ear.speeches.reading(speech);
+        let (reply, outlet) = Reply::new(speech, reading, self.conversation.downgrade());
         ear.outlet = Some(outlet);
         reply
     }
@@ -138,6 +138,7 @@ impl CallSession {
             let speech = core.next_speech();
             ear.speeches.begin(speech);
             ear.add_fixed(speech, &text, core)?;
+            ear.speeches.reading(speech).hand_out(|| Some(core.now_ms()));
             // A fixed sentence is no reply, so it is excluded from the response-gap metrics.
             (ear.caller_waits, ear.words_ended_ms) = (false, None);
             ear.finish_generating(speech, core);

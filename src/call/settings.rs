@@ -65,8 +65,8 @@ impl CallSettings {
         Self { reports_playback: false, ..self }
     }
 
-    /// Sets the rate of speech, in bytes of text per second, until the session has measured it; 15 by default, which is
-    /// about 160 words a minute.
+    /// Sets the rate of speech, in bytes of English text per second, until the session has measured it; 15 by default,
+    /// which is about 160 words a minute. Numbers and other languages count by how they are spoken, at the same speed.
     #[must_use]
     pub fn with_speech_rate(self, bytes_per_s: u64) -> Self {
         Self { speech_bytes_per_s: bytes_per_s, ..self }
