@@ -70,10 +70,7 @@ mod ttl;
 pub use client::log_client;
 pub use contents::DynamoContents;
 pub use cost::Cost;
-pub use error::{DynamoError, DynamoErrorKind};
 pub use item::{Item, from_item, to_items};
 pub use log::DynamoLog;
 pub use size::item_size;
 pub use table::{Table, create_table};
-
-pub use crate::log::CallId;

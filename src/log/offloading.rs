@@ -6,7 +6,7 @@ use std::task::Poll;
 
 use super::{
     CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogErrorKind, LogFuture, LoggedCall, Put,
-    Remedy, WriterLease,
+    WriterLease,
 };
 use crate::contents::{Blob, ContentError, ContentStore, Offload, Owner, hydrate};
 use crate::message::Record;
@@ -184,8 +184,8 @@ fn owner(call_id: &CallId) -> Owner {
     Owner::new(call_id.as_str()).expect("a call id is a valid owner")
 }
 
-/// The remedy is never `None`: a failure of the store is not the fault of the record.
+/// The error is never permanent: a failure of the store is not the fault of the record.
 fn store_error(operation: String, error: ContentError) -> LogError {
-    let remedy = if error.is_retryable() { Remedy::Retry } else { Remedy::Operator };
-    LogError::backend(operation, remedy, error)
+    let kind = if error.is_retryable() { LogErrorKind::Unavailable } else { LogErrorKind::NeedsOperator };
+    LogError::backend(operation, kind, error)
 }

@@ -4,7 +4,7 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::{FileDurability, lines};
+use super::lines;
 use crate::log::CallId;
 use crate::log::call::Call;
 
@@ -43,14 +43,14 @@ impl CallFile {
     }
 
     /// Appends lines after the last whole line.
-    pub fn append(&mut self, lines: &[u8], durability: FileDurability) -> io::Result<()> {
+    pub fn append(&mut self, lines: &[u8], fsync: bool) -> io::Result<()> {
         if lines.is_empty() {
             return Ok(());
         }
         self.file.set_len(self.end)?;
         self.file.seek(SeekFrom::Start(self.end))?;
         self.file.write_all(lines)?;
-        if durability == FileDurability::Disk {
+        if fsync {
             self.file.sync_data()?;
             if self.end == 0 {
                 sync_directory(&self.path)?;

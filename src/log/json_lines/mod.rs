@@ -11,22 +11,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{
-    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogFuture, LoggedCall, Put, Remedy,
+    CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogErrorKind, LogFuture, LoggedCall, Put,
     WriterLease,
 };
 use crate::clock::{Clock, SystemClock};
 use crate::message::Record;
 use call_file::{CallFile, sync_directory};
-
-/// How durable a written change is, in a log or spool in files.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum FileDurability {
-    /// The change is in the operating system's cache. It survives the end of the process, but not the loss of the host.
-    #[default]
-    System,
-    /// The change is on the disk: each write waits for `fdatasync`.
-    Disk,
-}
 
 /// A log in a directory: one file per call, one line per record.
 ///
@@ -50,7 +40,7 @@ pub enum FileDurability {
 #[derive(Debug)]
 pub struct JsonLines {
     directory: PathBuf,
-    durability: FileDurability,
+    fsync: bool,
     // Serialises the threads of this process; file locks exclude other processes.
     turn: Mutex<()>,
     clock: Arc<dyn Clock>,
@@ -61,16 +51,17 @@ impl JsonLines {
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self {
             directory: directory.into(),
-            durability: FileDurability::default(),
+            fsync: false,
             turn: Mutex::default(),
             clock: Arc::new(SystemClock),
         }
     }
 
-    /// Sets how durable a write is; [`FileDurability::System`] by default.
+    /// Sets whether each write waits for `fdatasync`; off by default. A write without it survives the end of the process,
+    /// and with it also the loss of the host.
     #[must_use]
-    pub fn with_durability(mut self, durability: FileDurability) -> Self {
-        self.durability = durability;
+    pub fn with_fsync(mut self, fsync: bool) -> Self {
+        self.fsync = fsync;
         self
     }
 
@@ -95,7 +86,7 @@ impl JsonLines {
         let mut file = CallFile::open(self.path(header.call_id()), header.call_id()).map_err(failed)?;
         let put = file.call.check_open(header)?;
         if put == Put::Written {
-            lines::of_header(header).and_then(|line| file.append(&line, self.durability)).map_err(failed)?;
+            lines::of_header(header).and_then(|line| file.append(&line, self.fsync)).map_err(failed)?;
         }
         Ok(put)
     }
@@ -107,7 +98,7 @@ impl JsonLines {
         let mut file = CallFile::open(self.path(call_id), call_id).map_err(failed)?;
         let put = file.call.put(lease, record)?;
         if put == Put::Written {
-            lines::of_record(record).and_then(|line| file.append(&line, self.durability)).map_err(failed)?;
+            lines::of_record(record).and_then(|line| file.append(&line, self.fsync)).map_err(failed)?;
         }
         Ok(put)
     }
@@ -118,7 +109,7 @@ impl JsonLines {
         let mut file = CallFile::open(self.path(call_id), call_id).map_err(failed)?;
         let header = file.call.changed(call_id, change, self.now_s())?;
         if file.call.header() != Some(&header) {
-            lines::of_header(&header).and_then(|line| file.append(&line, self.durability)).map_err(failed)?;
+            lines::of_header(&header).and_then(|line| file.append(&line, self.fsync)).map_err(failed)?;
         }
         Ok(header)
     }
@@ -140,7 +131,7 @@ impl JsonLines {
         let mut headers = Vec::new();
         find_headers(&self.directory, &mut headers).map_err(|error| {
             let operation = format!("listing the calls in {}", self.directory.display());
-            LogError::backend(operation, remedy(&error), error)
+            LogError::backend(operation, kind_of(&error), error)
         })?;
         let now_s = self.now_s();
         Ok(query.page_of(headers.into_iter().filter(|header| !header.has_expired(now_s))))
@@ -214,20 +205,20 @@ fn find_headers(folder: &Path, headers: &mut Vec<CallHeader>) -> io::Result<()> 
 }
 
 fn failed(operation: &str, call_id: &CallId, error: io::Error) -> LogError {
-    LogError::backend(format!("{operation} call {call_id} in its file"), remedy(&error), error)
+    LogError::backend(format!("{operation} call {call_id} in its file"), kind_of(&error), error)
 }
 
-fn remedy(error: &io::Error) -> Remedy {
+fn kind_of(error: &io::Error) -> LogErrorKind {
     use io::ErrorKind::{
         InvalidData, InvalidFilename, NotADirectory, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull,
         Unsupported,
     };
     match error.kind() {
-        InvalidFilename | Unsupported => Remedy::None,
+        InvalidFilename | Unsupported => LogErrorKind::Refused,
         InvalidData | NotADirectory | PermissionDenied | QuotaExceeded | ReadOnlyFilesystem | StorageFull => {
-            Remedy::Operator
+            LogErrorKind::NeedsOperator
         }
-        _ => Remedy::Retry,
+        _ => LogErrorKind::Unavailable,
     }
 }
 

@@ -89,7 +89,7 @@ const ERASED_FILE: &str = "{\"erased\":true}\n";
 #[test]
 fn torn_line_is_ignored_and_repaired_by_the_next_write() {
     let directory = tempfile::tempdir().unwrap();
-    let log = JsonLines::new(directory.path()).with_durability(FileDurability::Disk);
+    let log = JsonLines::new(directory.path()).with_fsync(true);
     put(&log, &[message(0, 1)]);
     let whole = fs::read(log.path(&call())).unwrap();
     put(&log, &[message(1, 1)]);

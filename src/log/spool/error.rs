@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use crate::log::{LogError, LogErrorKind, Remedy};
+use crate::log::{LogError, LogErrorKind};
 
 type Source = Box<dyn std::error::Error + Send + Sync>;
 
@@ -96,12 +96,12 @@ impl Fault {
 
     pub fn at(self, path: &Path) -> LogError {
         let Self(kind, source) = self;
-        let remedy = if kind == FaultKind::Io { Remedy::Retry } else { Remedy::Operator };
         let error_kind = match kind {
             FaultKind::Damaged | FaultKind::NewerFormat { .. } => LogErrorKind::Damaged,
-            _ => LogErrorKind::Failed,
+            FaultKind::Io => LogErrorKind::Unavailable,
+            _ => LogErrorKind::NeedsOperator,
         };
-        let error = LogError::new(error_kind, remedy, kind.text(path.display()));
+        let error = LogError::new(error_kind, kind.text(path.display()));
         source.into_iter().fold(error, LogError::with_source)
     }
 }

@@ -9,7 +9,6 @@ use redb::backends::FileBackend;
 use redb::{Builder, Database, StorageBackend};
 
 use super::error::{Fault, FaultKind, io_fault};
-use crate::log::FileDurability;
 
 /// The size of redb's cache, in bytes.
 const CACHE: usize = 16 << 20;
@@ -47,13 +46,13 @@ pub(super) fn open(backend: impl StorageBackend) -> Result<Database, Fault> {
 pub(super) struct FileHome {
     path: PathBuf,
     fresh: PathBuf,
-    durability: FileDurability,
+    fsync: bool,
     /// Locked while the spool is open. It is a separate file because the spool's file gets replaced.
     _lock: File,
 }
 
 impl FileHome {
-    pub fn new(path: PathBuf, durability: FileDurability) -> Result<Self, Fault> {
+    pub fn new(path: PathBuf, fsync: bool) -> Result<Self, Fault> {
         if let Some(folder) = path.parent() {
             let mut builder = DirBuilder::new();
             #[cfg(unix)]
@@ -65,7 +64,7 @@ impl FileHome {
             TryLockError::WouldBlock => Fault::of(FaultKind::InUse),
             TryLockError::Error(error) => io_fault(error),
         })?;
-        let home = Self { fresh: beside(&path, ".new"), path, durability, _lock: lock };
+        let home = Self { fresh: beside(&path, ".new"), path, fsync, _lock: lock };
         home.remove_fresh().map_err(io_fault)?;
         Ok(home)
     }
@@ -78,7 +77,7 @@ impl FileHome {
     }
 
     fn backend(&self, file: File) -> Result<FileStore, Fault> {
-        Ok(FileStore { file: FileBackend::new(file)?, durability: self.durability })
+        Ok(FileStore { file: FileBackend::new(file)?, fsync: self.fsync })
     }
 }
 
@@ -111,7 +110,7 @@ impl Home for FileHome {
     fn keep_fresh(&self) -> io::Result<()> {
         fs::rename(&self.fresh, &self.path)?;
         match self.path.parent() {
-            Some(folder) if cfg!(unix) && self.durability == FileDurability::Disk => {
+            Some(folder) if cfg!(unix) && self.fsync => {
                 let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
                 File::open(folder)?.sync_all()
             }
@@ -142,7 +141,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 #[derive(Debug)]
 struct FileStore {
     file: FileBackend,
-    durability: FileDurability,
+    fsync: bool,
 }
 
 impl StorageBackend for FileStore {
@@ -159,10 +158,7 @@ impl StorageBackend for FileStore {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        match self.durability {
-            FileDurability::System => Ok(()),
-            FileDurability::Disk => self.file.sync_data(),
-        }
+        if self.fsync { self.file.sync_data() } else { Ok(()) }
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {

@@ -34,12 +34,12 @@ use tables::Totals;
 ///
 /// A change passes three levels of [durability](super::Durability): *accepted*, in the memory of the writer; *spooled*,
 /// in this file; *stored*, in the log. A spooled change survives `kill -9`, and with
-/// [`FileDurability::Disk`](super::FileDurability::Disk) also the loss of the host. Commits are atomic. The spool keeps
+/// [`with_fsync`](SpoolSettings::with_fsync) also the loss of the host. Commits are atomic. The spool keeps
 /// only the newest revision of each message.
 ///
 /// Where the system supports it, only the owner can read the file and its lock file `….lock` (mode 0600), and a
-/// directory that the spool creates (0700). One process can open it at a time. With
-/// [`FileDurability::System`](super::FileDurability::System) the loss of the host may damage the file; a damaged file
+/// directory that the spool creates (0700). One process can open it at a time. Without
+/// [`with_fsync`](SpoolSettings::with_fsync) the loss of the host may damage the file; a damaged file
 /// is [refused](super::LogErrorKind::Damaged), never read in part.
 ///
 /// Stored records are freed, and later records overwrite them; until then their bytes may remain in the file. A file
@@ -68,10 +68,10 @@ impl Spool {
     /// Opens or creates a file, and reads all of it to check its integrity.
     ///
     /// Returns [`Damaged`](super::LogErrorKind::Damaged) if the file is damaged, not a spool, or has a newer format, and
-    /// [`Failed`](super::LogErrorKind::Failed) if it is in use or cannot be created or written.
+    /// [`NeedsOperator`](super::LogErrorKind::NeedsOperator) if it is in use or cannot be created or written.
     pub fn open(path: impl AsRef<Path>, settings: SpoolSettings) -> Result<Self, LogError> {
         let path = path.as_ref();
-        let home = FileHome::new(path.to_owned(), settings.durability).map_err(|fault| fault.at(path))?;
+        let home = FileHome::new(path.to_owned(), settings.fsync).map_err(|fault| fault.at(path))?;
         Self::in_home(Box::new(home), settings)
     }
 

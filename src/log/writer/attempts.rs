@@ -9,7 +9,7 @@ use super::operation::Attempted;
 use super::shared::SizedRecord;
 use super::{Durability, Part, WriterTask, error_chain, unpoisoned};
 use crate::log::spool::SpoolChange;
-use crate::log::{CallId, LogError, LogErrorKind, Put, RecordKey, Remedy};
+use crate::log::{CallId, LogError, LogErrorKind, Put, RecordKey};
 use crate::message::{MessageId, Record};
 
 /// The longest wait after failures that need an operator.
@@ -55,11 +55,11 @@ impl WriterTask {
             Some(Attempted::Erased(result)) => self.on_erased(&key, result),
             Some(Attempted::Unread(error)) => {
                 let operation = format!("reading call {} from the spool", key.0);
-                self.on_failure(&key, LogError::backend(operation, Remedy::Operator, error));
+                self.on_failure(&key, LogError::backend(operation, LogErrorKind::NeedsOperator, error));
             }
             None => {
                 let operation = format!("writing call {}", key.0);
-                self.on_failure(&key, LogError::backend(operation, Remedy::Operator, "the log panicked"));
+                self.on_failure(&key, LogError::backend(operation, LogErrorKind::NeedsOperator, "the log panicked"));
             }
         }
         self.remove_if_done(&key);
@@ -67,7 +67,7 @@ impl WriterTask {
 
     fn on_opened(&mut self, key: &Key, result: Result<Put, LogError>) {
         match result {
-            Err(error) if error.remedy() != Remedy::None => {
+            Err(error) if !error.is_permanent() => {
                 if let Some(state) = self.calls.get_mut(key) {
                     state.is_header_deferred = true;
                 }
@@ -104,7 +104,7 @@ impl WriterTask {
 
     fn on_closed(&mut self, key: &Key, result: Result<(), LogError>) {
         match result {
-            Err(error) if error.remedy() != Remedy::None => return self.on_failure(key, error),
+            Err(error) if !error.is_permanent() => return self.on_failure(key, error),
             Err(error) if error.kind() == LogErrorKind::Erased => self.forget(key, &error),
             Err(error) if error.kind() == LogErrorKind::Fenced => self.fence(key, error),
             Err(error) => {
@@ -131,10 +131,10 @@ impl WriterTask {
         }
         let mut failure = None;
         for (id, error) in failed {
-            match (error.remedy(), error.kind()) {
-                (Remedy::None, LogErrorKind::Fenced) => self.fence(key, error),
-                (Remedy::None, LogErrorKind::Erased) => self.forget(key, &error),
-                (Remedy::None, _) => {
+            match error.kind() {
+                LogErrorKind::Fenced => self.fence(key, error),
+                LogErrorKind::Erased => self.forget(key, &error),
+                _ if error.is_permanent() => {
                     if let Some(record) = find(id) {
                         self.reject_record(key, RecordKey::of(record), &error);
                     }
@@ -249,7 +249,7 @@ impl WriterTask {
         let Some(state) = self.calls.get_mut(key) else { return };
         state.failures += 1;
         state.error = Some(error.clone());
-        let needs_operator = error.remedy() == Remedy::Operator;
+        let needs_operator = error.kind() == LogErrorKind::NeedsOperator;
         let mut longest = if needs_operator { MAX_OPERATOR_BACKOFF } else { self.settings.max_backoff };
         if is_flushing {
             longest = longest.min(MAX_FLUSH_BACKOFF);

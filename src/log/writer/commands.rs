@@ -79,7 +79,8 @@ impl WriterTask {
             self.shared.count(|status| (status.queued, status.erased) = (status.queued - 1, status.erased + 1));
             return self.shared.release(call, sized.bytes);
         }
-        let redacted = self.settings.redactor.as_deref().map(|redactor| redact(&sized.record, redactor));
+        let redactors = &self.settings.redactors;
+        let redacted = (!redactors.0.is_empty()).then(|| redact(&sized.record, redactors));
         match redacted.transpose() {
             Ok(redacted) => sized.record = redacted.unwrap_or(sized.record),
             Err(error) => return self.add_unredacted_dead_letter(call, sized, &error),

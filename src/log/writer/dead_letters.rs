@@ -9,7 +9,7 @@ use super::call::{Gap, Key, key_of};
 use super::shared::{CallShared, SizedRecord};
 use super::{Durability, Part, Unstored, WriterTask, error_chain};
 use crate::log::spool::SpoolChange;
-use crate::log::{CallId, DeadLetter, LogError, RecordKey, RedactionError};
+use crate::log::{CallId, DeadLetter, LogError, RecordKey};
 use crate::message::{MessageId, Position, Record};
 
 pub(super) type DeadLetters = BTreeMap<(CallId, Position, MessageId), Letter>;
@@ -54,7 +54,7 @@ impl WriterTask {
         &mut self,
         call: &Arc<CallShared>,
         sized: SizedRecord,
-        error: &RedactionError,
+        error: &LogError,
     ) {
         self.supersede_dead_letter(call.lease.call_id(), &sized.record);
         self.keep_in_memory(call, sized, error_chain(error), true);

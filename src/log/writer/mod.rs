@@ -68,7 +68,7 @@ pub use status::{Durability, Status};
 pub use task::WriterTask;
 pub use unstored::{Part, Unstored};
 
-use super::{CallHeader, CallId, CallLog, DeadLetter, LogError, LogErrorKind, RecordKey, Remedy, Spool, WriterLease};
+use super::{CallHeader, CallId, CallLog, DeadLetter, LogError, LogErrorKind, RecordKey, Spool, WriterLease};
 use crate::clock::from_now;
 use crate::manager::MessagesManager;
 use crate::message::MessageWrapper;
@@ -156,18 +156,18 @@ impl LogWriter {
         unstored.retain(|unstored| !unstored.is_dead_letter);
         if let Some(first) = unstored.first() {
             let text = format!("call {call_id} has {} changes that are not stored yet: {first}; retry", unstored.len());
-            return Err(LogError::new(LogErrorKind::Failed, Remedy::Retry, text));
+            return Err(LogError::new(LogErrorKind::Unavailable, text));
         }
         let resumed = timeout_at(deadline, self.log.resume_call(call_id)).await;
         let logged =
-            resumed.map_err(|late| LogError::backend(format!("resuming call {call_id}"), Remedy::Retry, late))??;
+            resumed.map_err(|late| LogError::backend(format!("resuming call {call_id}"), LogErrorKind::Unavailable, late))??;
         for problem in &logged.problems {
             tracing::error!(?call_id, %problem, error = %problem.error, "a call is resumed without one of its contents");
         }
         let lease = logged.lease().ok_or_else(|| LogError::not_opened(call_id))?;
         let manager = MessagesManager::restore(logged.records).map_err(|source| {
             let text = format!("call {call_id} cannot be restored; read its records from the log and check them");
-            LogError::new(LogErrorKind::Damaged, Remedy::None, text).with_source(source)
+            LogError::new(LogErrorKind::Damaged, text).with_source(source)
         })?;
         Ok((manager, self.call_with_gap(lease, Gap::None)))
     }
@@ -188,16 +188,21 @@ impl LogWriter {
     /// Removes a call and everything it owns from the writer, the spool and the log; see
     /// [`erase_call`](CallLog::erase_call). From then on nothing of the call is accepted.
     ///
-    /// Returns the errors of `erase_call`, and an error if the writer was stopped or its task does not reply within 5
-    /// minutes. Repeat a failed erasure.
+    /// Returns the errors of `erase_call`, [`Stopped`](LogErrorKind::Stopped) if the writer was stopped, and a
+    /// [retryable](LogError::is_retryable) error if its task does not reply within 5 minutes. Repeat a failed erasure.
     pub async fn erase(&self, call_id: &CallId) -> Result<(), LogError> {
-        let failed = |remedy, source: Box<dyn std::error::Error + Send + Sync>| {
-            Err(LogError::backend(format!("erasing call {call_id}"), remedy, source))
-        };
         match self.ask(|reply| Command::Erase { call_id: call_id.clone(), reply }).await {
             Reply::Received(erased) => erased,
-            Reply::Ended => failed(Remedy::Operator, LogError::stopped().into()),
-            Reply::Late => failed(Remedy::Retry, NO_ANSWER.into()),
+            Reply::Ended => {
+                let text = format!(
+                    "call {call_id} is not erased, because the log's writer was stopped; start another writer and erase \
+                     the call again"
+                );
+                Err(LogError::new(LogErrorKind::Stopped, text))
+            }
+            Reply::Late => {
+                Err(LogError::backend(format!("erasing call {call_id}"), LogErrorKind::Unavailable, NO_ANSWER))
+            }
         }
     }
 

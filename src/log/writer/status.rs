@@ -14,7 +14,7 @@ pub enum Durability {
     /// The writer has the change in memory. The end of the process loses the change.
     Accepted,
     /// The [spool](crate::log::Spool) has the change. The change survives the end of the process, and with
-    /// [`FileDurability::Disk`](crate::log::FileDurability::Disk) also the loss of the host.
+    /// [`with_fsync`](crate::log::SpoolSettings::with_fsync) also the loss of the host.
     Spooled,
     /// The log has the change.
     Stored,
