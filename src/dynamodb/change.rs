@@ -25,12 +25,7 @@ impl DynamoLog {
         }
     }
 
-    async fn close(
-        &self,
-        call_id: &CallId,
-        lease: &WriterLease,
-        call_end: &CallEnd,
-    ) -> Result<CallHeader, LogError> {
+    async fn close(&self, call_id: &CallId, lease: &WriterLease, call_end: &CallEnd) -> Result<CallHeader, LogError> {
         let (mut set, mut request) = (String::new(), self.header_update(call_id));
         for (name, value) in [
             (names::ENDED, Some(item::number(call_end.at_ms))),

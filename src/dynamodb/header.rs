@@ -27,7 +27,7 @@ impl DynamoLog {
         if item::is_erased(&found) {
             Err(LogError::erased(call_id))
         } else if from_item(&found)?.is_opened_as(header) {
-            Ok(Put::AlreadyThere)
+            Ok(Put::Kept)
         } else {
             Err(LogError::other_header(call_id))
         }

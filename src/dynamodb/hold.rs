@@ -32,7 +32,7 @@ impl DynamoLog {
                 .expression_attribute_values(":expiry", item::number(at_s)),
         };
         let header = changed(call_id, self.update_header(call_id, request).await?)?;
-        self.settle_expiry(&header, &WriterLease::of(&header)).await?;
+        self.settle_expiry(&header, &WriterLease::from(&header)).await?;
         Ok(header)
     }
 
@@ -62,7 +62,7 @@ impl DynamoLog {
     /// Corrects the items that a writer wrote with another expiry than the call's, because its lease is from before a
     /// hold or from before a release. Sends nothing if the call was never held.
     pub(super) async fn settle_expiry(&self, header: &CallHeader, lease: &WriterLease) -> Result<(), LogError> {
-        let expires_at_s = WriterLease::of(header).expires_at_s();
+        let expires_at_s = WriterLease::from(header).expires_at_s();
         let is_settled = !header.is_held() && lease.expires_at_s() == expires_at_s;
         if is_settled || header.expires_at_s().is_none() {
             return Ok(());

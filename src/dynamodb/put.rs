@@ -85,10 +85,10 @@ fn compare(key: &ItemKey, lease: &WriterLease, record: &Record, found: Item) -> 
         return Err(LogError::other_message(call_id, position, id, found_id));
     }
     if found_revision > record.revision() {
-        return Ok(Put::NewerKept);
+        return Ok(Put::Kept);
     }
     if from_item(found)? == *record {
-        Ok(Put::AlreadyThere)
+        Ok(Put::Kept)
     } else {
         Err(LogError::other_contents(call_id, position, id, found_revision))
     }

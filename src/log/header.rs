@@ -126,7 +126,7 @@ impl CallHeader {
     }
 
     /// The day, in UTC, on which the call is listed.
-    pub fn day(&self) -> Day {
+    pub(crate) fn day(&self) -> Day {
         Day::of_ms(self.started_ms)
     }
 }

@@ -16,7 +16,7 @@
 //! let call_id = CallId::new("CA1")?;
 //! let header = CallHeader::new(call_id.clone(), 1_744_815_823_058)?;
 //! log.open_call(&header).await?;
-//! let lease = WriterLease::of(&header);
+//! let lease = WriterLease::from(&header);
 //!
 //! manager.add_user("Hi, there")?;
 //! let changes = manager.changes(LastMessage::Include);
@@ -48,7 +48,7 @@ mod offloading;
 mod port;
 mod put;
 mod redaction;
-mod spool;
+pub(crate) mod spool;
 mod stored;
 mod writer;
 
@@ -67,5 +67,5 @@ pub use port::{CallLog, LogFuture};
 pub use put::Put;
 pub use redaction::{CardNumbers, Redaction, Redactor, redact};
 pub(crate) use spool::RecordKey;
-pub use spool::{DeadLetter, Spool, SpoolMemory, SpoolSettings};
-pub use writer::{CallWriter, Durability, LogWriter, Part, Status, Submitted, Unstored, WriterSettings, WriterTask};
+pub use spool::{DeadLetter, Spool, SpoolSettings};
+pub use writer::{CallWriter, Durability, LogWriter, Status, Submitted, Unstored, WriterSettings, WriterTask};

@@ -13,8 +13,8 @@ use aws_sdk_dynamodb::Client;
 
 use self::items::Used;
 use self::requests::{IsDone, Wanted};
-use super::table_client::TableClient;
 use super::Cost;
+use super::table_client::TableClient;
 use crate::clock::{Clock, IdSource, SystemClock, SystemIds};
 use crate::contents::{Blob, ContentError, ContentFuture, ContentId, ContentStore, Owner};
 use crate::log::LogError;

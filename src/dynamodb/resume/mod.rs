@@ -65,11 +65,11 @@ impl DynamoLog {
             log: self,
             call_id,
             epoch: header.epoch(),
-            expires_at_s: WriterLease::of(&header).expires_at_s(),
+            expires_at_s: WriterLease::from(&header).expires_at_s(),
         };
         let items = fencing.run().await?;
         let header = self.finish(call_id, header.epoch()).await?;
-        self.settle_expiry(&header, &WriterLease::of(&header)).await?;
+        self.settle_expiry(&header, &WriterLease::from(&header)).await?;
         Ok(TakenOver { header, items })
     }
 

@@ -49,12 +49,7 @@ pub struct JsonLines {
 impl JsonLines {
     /// Creates a log in a directory. The first write creates the directory.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
-        Self {
-            directory: directory.into(),
-            fsync: false,
-            turn: Mutex::default(),
-            clock: Arc::new(SystemClock),
-        }
+        Self { directory: directory.into(), fsync: false, turn: Mutex::default(), clock: Arc::new(SystemClock) }
     }
 
     /// Sets whether each write waits for `fdatasync`; off by default. A write without it survives the end of the process,

@@ -77,3 +77,26 @@ impl Redactor for Redactors {
         Ok(found)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{MessagesManager, PlainMessage};
+
+    #[test]
+    fn each_redactor_sees_the_original_text() {
+        let fixed = |from: &'static str, to: &'static str| -> Arc<dyn Redactor> {
+            Arc::new(move |text: &str| {
+                let found = text.match_indices(from).map(|(at, from)| Redaction::new(at..at + from.len(), to));
+                Ok(found.collect())
+            })
+        };
+        let redactors = Redactors(vec![Arc::new(CardNumbers), fixed("card 4111", "[?]"), fixed("Nadia", "[name]")]);
+        let mut manager = MessagesManager::<PlainMessage>::new();
+        manager.add_user("Nadia, card 4111 1111 1111 1111").unwrap();
+        let record = manager.records().remove(0);
+        let redacted = redact(&record, &redactors).unwrap();
+        assert!(redacted.contents().texts().eq(&["[name], [?] **** **** 1111"]));
+        assert!(redact(&record, &Redactors::default()).unwrap() == record);
+    }
+}

@@ -10,10 +10,10 @@ type Source = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why a spool failed, before its path is known.
 #[derive(Debug)]
-pub(super) struct Fault(FaultKind, Option<Source>);
+pub(crate) struct Fault(FaultKind, Option<Source>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FaultKind {
+pub(crate) enum FaultKind {
     InUse,
     Damaged,
     NewerFormat { version: u64 },
@@ -107,6 +107,6 @@ impl Fault {
 }
 
 /// Returns the fault of a file operation outside redb.
-pub(super) fn io_fault(error: io::Error) -> Fault {
+pub(crate) fn io_fault(error: io::Error) -> Fault {
     redb::Error::Io(error).into()
 }

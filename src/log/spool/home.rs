@@ -14,7 +14,7 @@ use super::error::{Fault, FaultKind, io_fault};
 const CACHE: usize = 16 << 20;
 
 /// A place for a database that can be replaced atomically.
-pub(super) trait Home: Debug + Send + Sync {
+pub(crate) trait Home: Debug + Send + Sync {
     /// The path to show in errors.
     fn path(&self) -> &Path;
 
@@ -34,7 +34,7 @@ pub(super) trait Home: Debug + Send + Sync {
     fn keep_fresh(&self) -> io::Result<()>;
 }
 
-pub(super) fn open(backend: impl StorageBackend) -> Result<Database, Fault> {
+pub(crate) fn open_database(backend: impl StorageBackend) -> Result<Database, Fault> {
     let mut builder = Builder::new();
     // The check reads every page, so that a damaged file is refused now and not read in part later.
     builder.set_cache_size(CACHE).set_check_integrity_on_open(true);
@@ -99,12 +99,12 @@ impl Home for FileHome {
     }
 
     fn open(&self) -> Result<Database, Fault> {
-        open(self.backend(options().open(&self.path).map_err(io_fault)?)?)
+        open_database(self.backend(options().open(&self.path).map_err(io_fault)?)?)
     }
 
     fn fresh(&self) -> Result<Database, Fault> {
         self.remove_fresh().map_err(io_fault)?;
-        open(self.backend(options().create_new(true).open(&self.fresh).map_err(io_fault)?)?)
+        open_database(self.backend(options().create_new(true).open(&self.fresh).map_err(io_fault)?)?)
     }
 
     fn keep_fresh(&self) -> io::Result<()> {

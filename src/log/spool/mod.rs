@@ -7,7 +7,6 @@ mod apply;
 mod change;
 mod error;
 mod home;
-mod memory;
 mod read;
 mod row;
 mod settings;
@@ -24,9 +23,9 @@ use super::{CallId, LogError};
 use crate::message::Record;
 pub use change::DeadLetter;
 pub(crate) use change::{RecordKey, SpoolChange, SpooledCall};
-use error::{Fault, io_fault};
-use home::{FileHome, Home};
-pub use memory::SpoolMemory;
+pub(crate) use error::{Fault, io_fault};
+use home::FileHome;
+pub(crate) use home::{Home, open_database};
 pub use settings::SpoolSettings;
 use tables::Totals;
 
@@ -51,7 +50,6 @@ use tables::Totals;
 ///
 /// let directory = tempfile::tempdir()?;
 /// let spool = Spool::open(directory.path().join("spool"), SpoolSettings::default())?;
-/// assert_eq!(spool.pending_bytes(), 0);
 /// assert!(Spool::open(directory.path().join("spool"), SpoolSettings::default()).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -75,14 +73,7 @@ impl Spool {
         Self::in_home(Box::new(home), settings)
     }
 
-    /// Opens a spool in memory, for tests and simulations. Only one spool may use the memory at a time.
-    ///
-    /// Errors are those of [`open`](Self::open).
-    pub fn in_memory(memory: &SpoolMemory, settings: SpoolSettings) -> Result<Self, LogError> {
-        Self::in_home(Box::new(memory.clone()), settings)
-    }
-
-    fn in_home(home: Box<dyn Home>, settings: SpoolSettings) -> Result<Self, LogError> {
+    pub(crate) fn in_home(home: Box<dyn Home>, settings: SpoolSettings) -> Result<Self, LogError> {
         let (pending_bytes, dead_letter_bytes) = Default::default();
         let spool = Self { home, settings, database: Mutex::default(), pending_bytes, dead_letter_bytes };
         spool.with_database(|_| Ok(()))?;
@@ -90,12 +81,12 @@ impl Spool {
     }
 
     /// The size of the records that are not yet stored, in bytes of JSON. Never blocks.
-    pub fn pending_bytes(&self) -> u64 {
+    pub(crate) fn pending_bytes(&self) -> u64 {
         self.pending_bytes.load(Ordering::Relaxed)
     }
 
     /// The size of the dead letters, in bytes of JSON. Never blocks.
-    pub fn dead_letter_bytes(&self) -> u64 {
+    pub(crate) fn dead_letter_bytes(&self) -> u64 {
         self.dead_letter_bytes.load(Ordering::Relaxed)
     }
 
@@ -190,5 +181,5 @@ impl fmt::Debug for Spool {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "testing"))]
 mod tests;

@@ -174,7 +174,7 @@ impl WriterTask {
                 self.shared.count(|status| status.stored += 1);
             } else {
                 // The file may hold either revision: a commit that reported an error may have been made.
-                self.shared.count(|status| status.replaced += 1);
+                self.shared.count(|status| status.dropped += 1);
                 self.queue_change(SpoolChange::Stored(key.0.clone(), spooled));
             }
         }
@@ -221,8 +221,7 @@ impl WriterTask {
         if self.take_spooled(key, record) {
             if has_newer {
                 // The log may accept the newer revision, which replaces this one.
-                self.shared
-                    .count(|status| (status.spooled, status.replaced) = (status.spooled - 1, status.replaced + 1));
+                self.shared.count(|status| (status.spooled, status.dropped) = (status.spooled - 1, status.dropped + 1));
                 self.queue_change(SpoolChange::Stored(key.0.clone(), record));
             } else {
                 self.add_dead_letter_in_spool(key, record, reason);

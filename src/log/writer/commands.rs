@@ -76,7 +76,7 @@ impl WriterTask {
         // The record was submitted before the handle refused changes.
         let refusal = call.refusal.get();
         if refusal.is_some_and(|error| error.kind() == LogErrorKind::Erased) {
-            self.shared.count(|status| (status.queued, status.erased) = (status.queued - 1, status.erased + 1));
+            self.shared.count(|status| (status.queued, status.dropped) = (status.queued - 1, status.dropped + 1));
             return self.shared.release(call, sized.bytes);
         }
         let redactors = &self.settings.redactors;
@@ -114,7 +114,7 @@ impl WriterTask {
     }
 
     fn count_replaced(&self, call: &CallShared, bytes: usize) {
-        self.shared.count(|status| (status.queued, status.replaced) = (status.queued - 1, status.replaced + 1));
+        self.shared.count(|status| (status.queued, status.dropped) = (status.queued - 1, status.dropped + 1));
         self.shared.release(call, bytes);
     }
 }

@@ -66,7 +66,7 @@ pub use call_writer::{CallWriter, Submitted};
 pub use settings::WriterSettings;
 pub use status::{Durability, Status};
 pub use task::WriterTask;
-pub use unstored::{Part, Unstored};
+pub use unstored::Unstored;
 
 use super::{CallHeader, CallId, CallLog, DeadLetter, LogError, LogErrorKind, RecordKey, Spool, WriterLease};
 use crate::clock::from_now;
@@ -76,7 +76,7 @@ use call::Gap;
 use flush::{Reply, reply_by};
 use shared::{Budget, Command, Commands, Shared};
 use status::Counters;
-use unstored::NO_ANSWER;
+use unstored::{NO_ANSWER, Part};
 
 /// A background writer that stores the changes of all calls in a process. Clones are handles of the same task.
 ///
@@ -116,7 +116,7 @@ impl LogWriter {
     ///
     /// Returns [`Stopped`](LogErrorKind::Stopped) if the writer was stopped.
     pub fn open(&self, header: CallHeader) -> Result<CallWriter, LogError> {
-        let call = self.call(WriterLease::of(&header));
+        let call = self.call(WriterLease::from(&header));
         call.open(header)?;
         Ok(call)
     }
@@ -159,8 +159,8 @@ impl LogWriter {
             return Err(LogError::new(LogErrorKind::Unavailable, text));
         }
         let resumed = timeout_at(deadline, self.log.resume_call(call_id)).await;
-        let logged =
-            resumed.map_err(|late| LogError::backend(format!("resuming call {call_id}"), LogErrorKind::Unavailable, late))??;
+        let logged = resumed
+            .map_err(|late| LogError::backend(format!("resuming call {call_id}"), LogErrorKind::Unavailable, late))??;
         for problem in &logged.problems {
             tracing::error!(?call_id, %problem, error = %problem.error, "a call is resumed without one of its contents");
         }
@@ -175,8 +175,8 @@ impl LogWriter {
     /// Waits until everything that was accepted, of all calls, is stored, and returns the parts that are not stored by the
     /// timeout. [`CallWriter::flush`] does the same for one call.
     ///
-    /// The result includes parts that are only [spooled](Durability::Spooled), and dead letters. It is one
-    /// [unknown part](Part::Unknown) if nothing runs the writer's task.
+    /// The result includes parts that are only [spooled](Durability::Spooled), and dead letters. It is one unknown part if
+    /// nothing runs the writer's task.
     pub async fn flush(&self, timeout: Duration) -> Vec<Unstored> {
         self.flush_call(None, timeout).await
     }

@@ -114,7 +114,8 @@ impl Attempts {
         lease: &WriterLease,
         request: impl Future<Output = Result<T, LogError>>,
     ) -> Result<T, LogError> {
-        let late = |late| LogError::backend(format!("{verb} call {}", lease.call_id()), LogErrorKind::Unavailable, late);
+        let late =
+            |late| LogError::backend(format!("{verb} call {}", lease.call_id()), LogErrorKind::Unavailable, late);
         timeout(self.timeout, request).await.unwrap_or_else(|elapsed| Err(late(elapsed)))
     }
 

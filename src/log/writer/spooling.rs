@@ -161,7 +161,8 @@ impl WriterTask {
         let Some(spooling) = &mut self.spooling else { return };
         let batch = std::mem::take(&mut spooling.committing);
         let held = batch.held.clone();
-        let done = joined.unwrap_or_else(|panic| Err(LogError::backend("writing the spool", LogErrorKind::NeedsOperator, panic)));
+        let done = joined
+            .unwrap_or_else(|panic| Err(LogError::backend("writing the spool", LogErrorKind::NeedsOperator, panic)));
         match done {
             Ok(done) => {
                 spooling.failures = 0;
