@@ -9,34 +9,6 @@
 //!
 //! A change is [*accepted*, *spooled* or *stored*](Durability): in memory, in the [spool](crate::log::Spool) if there is
 //! one, or in the log.
-//!
-//! ```
-//! use std::sync::Arc;
-//! use std::time::Duration;
-//! use verbale::log::{CallHeader, CallId, CallLog, CallEnd, LogWriter, MemoryLog, WriterSettings};
-//! use verbale::{MessagesManager, PlainMessage, LastMessage};
-//!
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let log = Arc::new(MemoryLog::new()); // a DynamoLog, in a service
-//! let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
-//! let task = tokio::spawn(task.run());
-//!
-//! let call_id = CallId::new("CA1")?;
-//! let call = writer.open(CallHeader::new(call_id.clone(), 1_744_815_823_058)?)?;
-//! let mut manager = MessagesManager::<PlainMessage>::new();
-//! manager.add_user("Hi, there")?;
-//! call.submit(&mut manager, LastMessage::Exclude)?; // at the end of each turn
-//! manager.add_assistant("Hello!")?;
-//!
-//! let call_end = CallEnd::of(&manager, 1_744_815_829_000, "hangup")?;
-//! call.finish(&mut manager, call_end, Duration::from_secs(5)).await?;
-//! assert!(call.flush(Duration::from_secs(5)).await.is_empty()); // everything is stored
-//! assert!(MessagesManager::restore(log.read_call(&call_id).await?.records)? == manager);
-//! # drop((call, writer));
-//! # task.await?;
-//! # Ok(()) }
-//! ```
 
 mod attempts;
 mod call;
@@ -84,6 +56,34 @@ use unstored::{NO_ANSWER, Part};
 /// several calls concurrently. The task retries failures, and acknowledges stored changes to the manager. Submitting
 /// changes never blocks. Changes wait in memory up to the [limits](WriterSettings::with_limits), or in the spool if
 /// there is one.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::time::Duration;
+/// use verbale::log::{CallHeader, CallId, CallLog, CallEnd, LogWriter, MemoryLog, WriterSettings};
+/// use verbale::{MessagesManager, PlainMessage, LastMessage};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let log = Arc::new(MemoryLog::new()); // a DynamoLog, in a service
+/// let (writer, task) = LogWriter::new(log.clone(), WriterSettings::default());
+/// let task = tokio::spawn(task.run());
+///
+/// let call_id = CallId::new("CA1")?;
+/// let call = writer.open(CallHeader::new(call_id.clone(), 1_744_815_823_058)?)?;
+/// let mut manager = MessagesManager::<PlainMessage>::new();
+/// manager.add_user("Hi, there")?;
+/// call.submit(&mut manager, LastMessage::Exclude)?; // at the end of each turn
+/// manager.add_assistant("Hello!")?;
+///
+/// let call_end = CallEnd::of(&manager, 1_744_815_829_000, "hangup")?;
+/// call.finish(&mut manager, call_end, Duration::from_secs(5)).await?;
+/// assert!(call.flush(Duration::from_secs(5)).await.is_empty()); // everything is stored
+/// assert!(MessagesManager::restore(log.read_call(&call_id).await?.records)? == manager);
+/// # drop((call, writer));
+/// # task.await?;
+/// # Ok(()) }
+/// ```
 #[derive(Clone)]
 pub struct LogWriter {
     log: Arc<dyn CallLog>,
