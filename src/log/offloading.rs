@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::future::poll_fn;
 use std::task::Poll;
 
+use super::call_id::MAX_BYTES;
 use super::{
     CallChange, CallHeader, CallId, CallLog, CallPage, CallQuery, LogError, LogErrorKind, LogFuture, LoggedCall, Put,
     WriterLease,
@@ -172,7 +173,7 @@ impl<L: CallLog, S: ContentStore> CallLog for Offloading<L, S> {
 
 #[expect(clippy::expect_used, reason = "a call id is not empty and not longer than an owner")]
 fn owner(call_id: &CallId) -> Owner {
-    const { assert!(CallId::MAX_BYTES <= Owner::MAX_BYTES) };
+    const { assert!(MAX_BYTES <= Owner::MAX_BYTES) };
     Owner::new(call_id.as_str()).expect("a call id is a valid owner")
 }
 

@@ -1,7 +1,7 @@
 //! [`Home`]: where the database of a spool is kept. [`FileHome`]: in files.
 
 use std::fmt::Debug;
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -9,6 +9,7 @@ use redb::backends::FileBackend;
 use redb::{Builder, Database, StorageBackend};
 
 use super::error::{Fault, FaultKind, io_fault};
+use crate::log::files;
 
 /// The size of redb's cache, in bytes.
 const CACHE: usize = 16 << 20;
@@ -53,13 +54,8 @@ pub(super) struct FileHome {
 
 impl FileHome {
     pub fn new(path: PathBuf, fsync: bool) -> Result<Self, Fault> {
-        if let Some(folder) = path.parent() {
-            let mut builder = DirBuilder::new();
-            #[cfg(unix)]
-            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-            builder.recursive(true).create(folder).map_err(io_fault)?;
-        }
-        let lock = options().create(true).truncate(false).open(beside(&path, ".lock")).map_err(io_fault)?;
+        files::create_directory_of(&path).map_err(io_fault)?;
+        let lock = files::options().create(true).truncate(false).open(beside(&path, ".lock")).map_err(io_fault)?;
         lock.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => Fault::of(FaultKind::InUse),
             TryLockError::Error(error) => io_fault(error),
@@ -99,32 +95,18 @@ impl Home for FileHome {
     }
 
     fn open(&self) -> Result<Database, Fault> {
-        open_database(self.backend(options().open(&self.path).map_err(io_fault)?)?)
+        open_database(self.backend(files::options().open(&self.path).map_err(io_fault)?)?)
     }
 
     fn fresh(&self) -> Result<Database, Fault> {
         self.remove_fresh().map_err(io_fault)?;
-        open_database(self.backend(options().create_new(true).open(&self.fresh).map_err(io_fault)?)?)
+        open_database(self.backend(files::options().create_new(true).open(&self.fresh).map_err(io_fault)?)?)
     }
 
     fn keep_fresh(&self) -> io::Result<()> {
         fs::rename(&self.fresh, &self.path)?;
-        match self.path.parent() {
-            Some(folder) if cfg!(unix) && self.fsync => {
-                let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-                File::open(folder)?.sync_all()
-            }
-            _ => Ok(()),
-        }
+        if self.fsync { files::sync_directory_of(&self.path) } else { Ok(()) }
     }
-}
-
-fn options() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.read(true).write(true);
-    options
 }
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {

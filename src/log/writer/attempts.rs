@@ -216,7 +216,7 @@ impl WriterTask {
         let has_newer = state.has_newer(record);
         if let Some(waiting) = self.take_waiting(key, record) {
             let sized = SizedRecord { record: waiting.record, bytes: waiting.bytes };
-            self.add_dead_letter(&waiting.call, sized, reason.clone());
+            self.add_dead_letter(&waiting.call, sized, reason.clone(), false);
         }
         if self.take_spooled(key, record) {
             if has_newer {

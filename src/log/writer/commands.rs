@@ -83,10 +83,13 @@ impl WriterTask {
         let redacted = (!redactors.0.is_empty()).then(|| redact(&sized.record, redactors));
         match redacted.transpose() {
             Ok(redacted) => sized.record = redacted.unwrap_or(sized.record),
-            Err(error) => return self.add_unredacted_dead_letter(call, sized, &error),
+            Err(error) => {
+                self.supersede_dead_letter(&key.0, &sized.record);
+                return self.add_dead_letter(call, sized, error_chain(&error), true);
+            }
         }
         if let Some(refusal) = refusal {
-            return self.add_dead_letter(call, sized, error_chain(refusal));
+            return self.add_dead_letter(call, sized, error_chain(refusal), false);
         }
         self.supersede_dead_letter(&key.0, &sized.record);
         let number = self.add_part();
@@ -108,7 +111,7 @@ impl WriterTask {
             }
             Arrival::Conflict(error) => {
                 self.settle_part(number);
-                self.add_dead_letter(call, sized, error_chain(&error));
+                self.add_dead_letter(call, sized, error_chain(&error), false);
             }
         }
     }

@@ -44,18 +44,8 @@ impl Letter {
 }
 
 impl WriterTask {
-    /// Turns a record in memory into a dead letter.
-    pub(super) fn add_dead_letter(&mut self, call: &Arc<CallShared>, sized: SizedRecord, reason: Box<str>) {
-        self.keep_in_memory(call, sized, reason, false);
-    }
-
-    /// Turns a record that could not be redacted into a dead letter. It never reaches the spool.
-    pub(super) fn add_unredacted_dead_letter(&mut self, call: &Arc<CallShared>, sized: SizedRecord, error: &LogError) {
-        self.supersede_dead_letter(call.lease.call_id(), &sized.record);
-        self.keep_in_memory(call, sized, error_chain(error), true);
-    }
-
-    fn keep_in_memory(
+    /// Turns a record in memory into a dead letter. One that could not be redacted never reaches the spool.
+    pub(super) fn add_dead_letter(
         &mut self,
         call: &Arc<CallShared>,
         SizedRecord { record, bytes }: SizedRecord,
