@@ -25,7 +25,9 @@ pub use change::DeadLetter;
 pub(crate) use change::{RecordKey, SpoolChange, SpooledCall};
 pub(crate) use error::{Fault, io_fault};
 use home::FileHome;
-pub(crate) use home::{Home, open_database};
+pub(crate) use home::Home;
+#[cfg(feature = "testing")]
+pub(crate) use home::open_database;
 pub use settings::SpoolSettings;
 use tables::Totals;
 
