@@ -220,7 +220,7 @@ async fn log_keeps_step_policy_and_hint() {
     let client = EmbeddedDynamo::in_memory().unwrap().client();
     create_table(&client, &Table::default()).await.unwrap();
     let log = DynamoLog::new(client);
-    let lease = WriterLease::first(CallId::new("CA1").unwrap());
+    let lease = WriterLease::from(CallId::new("CA1").unwrap());
     for record in &manager.records() {
         log.put_record(&lease, record).await.unwrap();
     }
