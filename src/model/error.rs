@@ -40,7 +40,7 @@ pub enum Failure {
     Cut,
     /// The answer ended without a [`Stop`](super::ModelEvent::Stop).
     Truncated,
-    /// The answer cannot be read, for example because the arguments of a tool call are not JSON.
+    /// The answer cannot be read, for example because an event of its stream is damaged.
     Malformed(String),
 }
 
@@ -95,11 +95,9 @@ impl ModelError {
 }
 
 impl Failure {
-    /// Returns whether to send the request again at once.
-    ///
-    /// The client has already retried a throttled or unreachable provider, so these two are not worth another attempt.
+    /// Returns whether to send the request again at once. The client of a model makes one attempt.
     pub(crate) fn is_worth_another_try(&self) -> bool {
-        matches!(self, Self::Cut | Self::Truncated | Self::Malformed(_) | Self::TimedOut { .. } | Self::Unavailable(_))
+        !matches!(self, Self::Invalid(_) | Self::Refused(_) | Self::Denied(_))
     }
 }
 
@@ -146,14 +144,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_broken_late_and_unavailable_answers_are_retried_at_once() {
+    fn request_is_retried_unless_it_fails_again() {
         let timed_out = Failure::TimedOut { wait: Wait::FirstToken, after: Duration::from_secs(5) };
         for (failure, is_worth_another_try, is_retryable) in [
             (Failure::Invalid(String::new()), false, false),
             (Failure::Refused(String::new()), false, false),
             (Failure::Denied(String::new()), false, false),
-            (Failure::Throttled, false, true),
-            (Failure::Unreachable, false, true),
+            (Failure::Throttled, true, true),
+            (Failure::Unreachable, true, true),
             (Failure::Unavailable(String::new()), true, true),
             (timed_out, true, true),
             (Failure::Cut, true, true),

@@ -95,6 +95,14 @@ pub(super) async fn ask<H: Host>(host: &H, id: SpeechId, deadlines: &Deadlines, 
                 received.tool_calls += 1;
                 host.with(|core| core.add_tool_call(id, call))
             }
+            Ok(ModelEvent::UnreadableToolCall { reason, .. }) => {
+                return fail(
+                    host,
+                    id,
+                    ModelError::new(Failure::Malformed(format!("a tool call: {}", reason.as_str())), received),
+                );
+            }
+            Ok(ModelEvent::CutToolCall { .. }) => true,
             Ok(ModelEvent::Stop(reason)) => {
                 spans::record_stop(&reason);
                 let next = host.with(|core| core.finish_answer(id, &reason, offers_tools));
