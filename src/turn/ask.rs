@@ -14,8 +14,8 @@ use super::setup::Setup;
 use super::spans;
 use crate::clock::from_now;
 use crate::contents::resolve;
-use crate::message::is_blank;
-use crate::model::{Failure, Generation, ModelError, ModelEvent, Partial, Usage, Wait};
+use crate::message::{ToolCall, Value, is_blank};
+use crate::model::{Failure, Generation, ModelError, ModelEvent, NoResult, Partial, Usage, Wait};
 
 /// The outcome of one request.
 pub(super) enum Asked {
@@ -107,6 +107,13 @@ pub(super) async fn ask<H: Host>(host: &H, id: SpeechId, deadlines: &Deadlines) 
             Ok(ModelEvent::ToolCall(call)) => {
                 received.tool_calls += 1;
                 host.with(|core| core.add_tool_call(id, call))
+            }
+            Ok(ModelEvent::UnreadableToolCall { id: call, name, reason }) => {
+                let reason = NoResult::Unreadable(reason.as_str().to_owned());
+                host.with(|core| core.add_broken_call(id, ToolCall::of(call, name, Value::Null), reason))
+            }
+            Ok(ModelEvent::CutToolCall { id: call, name }) => {
+                host.with(|core| core.add_broken_call(id, ToolCall::of(call, name, Value::Null), NoResult::TooLong))
             }
             Ok(ModelEvent::Stop(reason)) => {
                 spans::record_stop(&reason);

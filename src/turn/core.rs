@@ -15,6 +15,7 @@ use crate::log::CallId;
 use crate::manager::MessagesManager;
 use crate::memory::ToolHistory;
 use crate::message::{MessageId, MessageWrapper, PlainMessage, ToolCall, ToolCallId};
+use crate::model::NoResult;
 use crate::policy::{Calibrated, CharacterEstimator, Tokens};
 
 pub(crate) type Manager = MessagesManager<PlainMessage>;
@@ -79,6 +80,10 @@ pub(crate) struct Turn {
     pub(super) awaits: Vec<ToolCallId>,
     /// Whether a tool that acts once did not run, because the log was late.
     pub(super) is_not_done: bool,
+    /// Whether the model was asked again because of a broken tool call. That happens once.
+    pub(super) is_corrected: bool,
+    /// Whether the next answer may be longer, because a tool call was cut off.
+    pub(super) needs_room: bool,
     /// The number of answers with tool calls.
     pub(super) rounds: u32,
     /// The tool calls whose outcome is in the request, until the next words report it.
@@ -92,6 +97,8 @@ pub(crate) struct Turn {
 pub(super) struct Answer {
     pub text: String,
     pub calls: Vec<ToolCall>,
+    /// The calls among them that cannot run, because their arguments are incomplete or no JSON.
+    pub broken: Vec<(ToolCallId, NoResult)>,
     pub asked_ms: i64,
     pub first_token_ms: Option<i64>,
 }
@@ -169,6 +176,8 @@ impl Core {
             answer: Answer::default(),
             awaits: Vec::new(),
             is_not_done: false,
+            is_corrected: false,
+            needs_room: false,
             rounds: 0,
             reports: Vec::new(),
             generated_bytes: 0,
