@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 use verbale::call::{CallSession, ReplyEnd, ReplyEvent, SessionError};
 use verbale::conversation::CallEvent;
-use verbale::log::{CallHeader, CallId, CallLog, LogWriter, MemoryLog, Remedy, WriterSettings};
+use verbale::log::{CallHeader, CallId, CallLog, LogErrorKind, LogWriter, MemoryLog, WriterSettings};
 use verbale::message::ResultContent;
 use verbale::model::{Failure, Inference, StopReason, Tool, ToolContext, ToolError, ToolSpec};
 use verbale::testing::{FaultyLog, LogFault};
@@ -30,7 +30,7 @@ impl Log {
         let is_away = Arc::new(AtomicBool::new(false));
         let away = is_away.clone();
         let fault = move |method: &str, _: Option<&CallId>, _| {
-            (method == "put_record" && away.load(Ordering::SeqCst)).then_some(LogFault::Fail(Remedy::Retry))
+            (method == "put_record" && away.load(Ordering::SeqCst)).then_some(LogFault::Fail(LogErrorKind::Unavailable))
         };
         Self { log: Arc::new(FaultyLog::new(MemoryLog::new(), fault)), is_away }
     }
