@@ -183,5 +183,6 @@ impl fmt::Debug for Spool {
     }
 }
 
-#[cfg(all(test, feature = "testing"))]
+#[cfg(test)]
+#[cfg(feature = "testing")]
 mod tests;
