@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use verbale::clock::Clock;
 use verbale::clock::SystemClock;
 use verbale::dynamodb::{CallId, to_items};
-use verbale::{BedrockMessage, Format, LastMessage, MessageWrapper, MessagesManager, Role, Timing};
+use verbale::{BedrockMessage, Format, LastMessage, MessagesManager, Role, Timing};
 
 type Raw = aws_sdk_bedrockruntime::types::Message;
 
@@ -53,7 +53,7 @@ fn first_usage_example_of_the_design_runs() {
     assert_eq!(text, "[Assistant]: Hello!\n[User]: Hi, there how are you\n[Assistant]: I am fine, and you?");
     assert_eq!(summarizing.to_string(), text);
     let summary = manager.add_summary("...", &summarizing).unwrap().id();
-    let covered: Vec<_> = manager.meta_messages()[1..4].iter().map(MessageWrapper::id).collect();
+    let covered: Vec<_> = manager.meta_messages()[1..4].iter().map(|wrapper| wrapper.id()).collect();
     assert_eq!(manager.summary_ids(&summary), covered);
 
     // After the summary, the window excludes the summarized messages.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::manager::MessagesManager;
-use crate::message::{Contents, Heard, HeardSource, MessageId, MessageWrapper, PlainMessage, Text, Timing, ToolCallId};
+use crate::message::{Contents, Heard, HeardSource, MessageId, PlainMessage, Text, Timing, ToolCallId};
 use crate::turn::SpeechId;
 
 /// The part of an interrupted speech that was played.

@@ -204,7 +204,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     fn push(&mut self, message: Message) -> usize {
         self.window_is_open |= message.role().is_spoken();
         self.calls.note(message.position().seq(), message.contents());
-        self.list.push(W::wrap(message))
+        self.list.push(W::from(message))
     }
 }
 

@@ -256,7 +256,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     /// Changes the message at `index` and raises its revision. Returns `None` if there is no such message.
     fn change<T>(&mut self, index: usize, change: impl FnOnce(&mut Message) -> T) -> Option<T> {
-        let message = self.list.get_mut(index)?.message_mut();
+        let message: &mut Message = self.list.get_mut(index)?;
         self.logged.before_change(index, message);
         self.submitted.before_change(index, message);
         message.raise_revision();

@@ -109,7 +109,7 @@ fn merged_message_keeps_time_id_and_confidence_of_each_part() {
     let restored = Manager::restore(read).unwrap();
     assert!(restored == manager);
     for id in 1..=3_u128 {
-        assert_eq!(restored.get(&id.into()).map(MessageWrapper::id), Some(1.into()));
+        assert_eq!(restored.get(&id.into()).map(|wrapper| wrapper.id()), Some(1.into()));
     }
     assert!(restored.get(&4.into()).is_none());
 }
@@ -185,7 +185,7 @@ fn explicit_message_id_is_used_once() {
     let other: MessageId = "01JRZJ1675E4S7Y4ZD7RNWNXWC".parse().unwrap();
     let draft = |role, id| Draft::new(role, "b").with_id(id);
     manager.add(draft(Role::User, given)).unwrap();
-    assert_eq!(manager.get(&given).map(MessageWrapper::id), Some(first));
+    assert_eq!(manager.get(&given).map(|wrapper| wrapper.id()), Some(first));
     let generated = manager.add_user("c").unwrap().message().parts().next_back().map(|part| part.id()).unwrap();
     for id in [first, given, generated] {
         assert_eq!(manager.add(draft(Role::Assistant, id)).unwrap_err(), ManagerError::RepeatedId { id });

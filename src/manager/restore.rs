@@ -68,7 +68,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
                 self.window_start = self.list.end() + 1;
             }
         }
-        self.list.push(W::wrap(message));
+        self.list.push(W::from(message));
         Ok(())
     }
 

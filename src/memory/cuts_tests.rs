@@ -46,7 +46,7 @@ fn play(steps: Vec<Step>, mut each: impl FnMut(&mut Manager) -> TestCaseResult) 
             Step::Assistant(length) => drop(manager.add_assistant("y".repeat(length)).unwrap()),
             Step::Hear(bytes) => {
                 let last = manager.meta_messages().last().filter(|last| last.role() == Role::Assistant);
-                if let Some(id) = last.map(MessageWrapper::id) {
+                if let Some(id) = last.map(|wrapper| wrapper.id()) {
                     manager.entry(&id).unwrap().set_heard(Heard::bytes(bytes, HeardSource::Estimate)).unwrap();
                 }
             }

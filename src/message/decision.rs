@@ -89,21 +89,11 @@ impl fmt::Debug for Decision {
 /// In the fork, the last shared message has this mark in its metadata. If no message is shared, the first message has
 /// the mark.
 #[derive(Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct ForkedFrom {
     /// The id of the source conversation.
     pub conversation: Text,
     /// The last message that both share, if any.
     pub after: Option<MessageId>,
-}
-
-impl ForkedFrom {
-    /// Creates the mark of a fork of the conversation with this id.
-    ///
-    /// The fork shares the messages up to and including `after`, or no message if `after` is `None`.
-    pub fn new(conversation: impl Into<Text>, after: Option<MessageId>) -> Self {
-        Self { conversation: conversation.into(), after }
-    }
 }
 
 impl fmt::Debug for ForkedFrom {

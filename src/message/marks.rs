@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::message::error::{MessageError, MessageErrorKind};
+use crate::message::error::MessageError;
 
 /// A mark on a message. Records write it in camelCase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -105,10 +105,9 @@ pub(crate) fn check_ms(at_ms: i64) -> Result<i64, MessageError> {
     if !(100_000_000..100_000_000_000).contains(&at_ms) {
         return Ok(at_ms);
     }
-    Err(MessageError::with_details(
-        MessageErrorKind::Value,
-        format!("{at_ms} is a time in seconds, and milliseconds since the Unix epoch are needed; multiply by 1000"),
-    ))
+    Err(MessageError::with_details(format!(
+        "{at_ms} is a time in seconds, and milliseconds since the Unix epoch are needed; multiply by 1000"
+    )))
 }
 
 impl fmt::Display for Attribute {

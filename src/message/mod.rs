@@ -15,7 +15,6 @@ mod metadata;
 mod part;
 mod record;
 mod role;
-mod summary_line;
 mod text;
 mod turn;
 mod unknown;
@@ -32,7 +31,7 @@ pub use content::{
 };
 pub use decision::{Decision, ForkedFrom, RoleHint, Step};
 pub use draft::Draft;
-pub use error::{MessageError, MessageErrorKind};
+pub use error::MessageError;
 #[cfg(test)]
 pub(crate) use escape::is_harmful;
 pub(crate) use escape::{is_invisible, json_on_one_line, on_one_line, quoted, visible};

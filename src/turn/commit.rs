@@ -5,7 +5,7 @@ use super::ear::Ear;
 use super::end::{TurnEnd, TurnFailure};
 use super::event::{CallEvent, SpeechId};
 use crate::manager::ManagerError;
-use crate::message::{Attribute, Content, MessageWrapper, Role, Text, Timing, ToolCall, ToolCallId, is_blank};
+use crate::message::{Attribute, Content, Role, Text, Timing, ToolCall, ToolCallId, is_blank};
 use crate::model::{NoResult, StopReason};
 
 /// The step after an answer.

@@ -4,7 +4,7 @@ use super::core::{Core, since};
 use super::ear::Ear;
 use super::event::{CallEvent, ToolOutcome};
 use crate::manager::ManagerError;
-use crate::message::{Content, MessageWrapper, PlainMessage, ToolCall, ToolCallId, ToolResult};
+use crate::message::{Content, ToolCall, ToolCallId, ToolResult};
 use crate::model::NoResult;
 
 /// The reason why the result of a tool was not added.
@@ -61,7 +61,7 @@ impl Core {
         if open.is_empty() {
             return Vec::new();
         }
-        let all = self.manager.all().flat_map(|wrapper| PlainMessage::contents(wrapper).iter());
+        let all = self.manager.all().flat_map(|wrapper| wrapper.contents());
         all.filter_map(Content::as_tool_call).filter(|call| open.contains(&call.id())).cloned().collect()
     }
 

@@ -1,8 +1,8 @@
 //! Barge-ins: the request is cancelled, and reports refine the heard text, however late they come.
 
+use verbale::Timing;
 use verbale::call::{Effect, Ignored, Played, ReplyEnd};
 use verbale::model::StopReason;
-use verbale::{MessageWrapper, Timing};
 
 use crate::support::{Scripted, Step, answer, call, pass, read, shown, turn, window, words};
 

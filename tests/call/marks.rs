@@ -2,7 +2,7 @@
 
 use verbale::call::{Effect, Ignored, Played, Utterance};
 use verbale::model::{Failure, StopReason, Tool, ToolContext, ToolSpec};
-use verbale::{MessageWrapper, Timing, Value};
+use verbale::{Timing, Value};
 
 use crate::support::{START_MS, Scripted, Step, answer, builder, call, calls, pass, read, shown, turn, words};
 

@@ -8,7 +8,7 @@ use verbale::call::{Effect, Ignored, ReplyEnd, ReplyEvent};
 use verbale::conversation::ResultRefused;
 use verbale::message::{Outcome, ToolResult};
 use verbale::model::{StopReason, Tool, ToolContext, ToolError, ToolSpec};
-use verbale::{MessageWrapper, Timing, Value};
+use verbale::{Timing, Value};
 
 use crate::support::{Scripted, Step, builder, calls, pass, read, shown, window, words};
 

@@ -135,7 +135,7 @@ fn metadata_follow_every_change() {
     // One change corrects a time and adds several messages.
     conversation
         .change(|manager| {
-            let first = verbale::MessageWrapper::id(&manager.meta_messages()[0]);
+            let first = manager.meta_messages()[0].id();
             manager.entry(&first).unwrap().set_timing(Timing::Creation, START_MS - 7).unwrap();
             manager.add_system("be kind").unwrap();
             manager.add_assistant("how can I help?").map(|_| ()).unwrap();

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use verbale::log::{CallEnd, CallHeader, CallId, CallWriter, FileDurability, LogErrorKind, LogWriter};
-use verbale::{LastMessage, MessageId, MessageWrapper, MessagesManager, PlainMessage, Record, Timing};
+use verbale::{LastMessage, MessageId, MessagesManager, PlainMessage, Record, Timing};
 
 use super::home::Home;
 use super::{HANGS, START_MS};

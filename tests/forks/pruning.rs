@@ -2,7 +2,6 @@
 
 use proptest::prelude::*;
 use verbale::log::CallEnd;
-use verbale::message::Position;
 use verbale::{ForkError, LastMessage, ManagerError, MessageId, MessageWrapper, Prune, Record};
 
 use super::history::{Done, Manager, World, history};
@@ -37,7 +36,7 @@ fn pruning_removes_oldest_and_keeps_the_rest_unchanged() {
 
     let mut entry = manager.add_user("u4").unwrap();
     entry.set_data("k", true).unwrap();
-    assert_eq!(entry.message().position(), Position::message(8));
+    assert_eq!(entry.message().position().seq(), 8);
     assert_eq!(manager.changes(LastMessage::Include).records().len(), 1);
     assert!(format!("{manager}").contains("\n4   *   [user] {'u2'}"), "{manager}");
 
@@ -117,7 +116,7 @@ fn pruning_keeps_last_summary_and_later_messages() {
     assert_eq!(list(&manager)[..2], ["summary: first", "user: u2"]);
     assert_eq!(manager.prune(0, Prune::Anything), 5);
     assert_eq!(list(&manager), ["summary: second", "user: u4"]);
-    assert_eq!(manager.last_summary().map(MessageWrapper::id), Some(id(&manager, 0)));
+    assert_eq!(manager.last_summary().map(|wrapper| wrapper.id()), Some(id(&manager, 0)));
     assert_eq!((summaries(&manager), manager.message_count()), (2, 9));
     let call_end = CallEnd::of(&manager, 0, "hangup").unwrap();
     assert_eq!((call_end.messages, call_end.summaries), (9, 2), "the log has all of them");

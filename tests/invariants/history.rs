@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use verbale::message::{Outcome, Position, ToolCallError};
+use verbale::message::{Outcome, Position, ToolCallError, is_blank};
 use verbale::{
     Attribute, Changes, Content, Contents, ForkError, Heard, HeardSource, LastMessage, ManagerError, Message,
     MessageId, MessageWrapper, MessagesManager, PlainMessage, Prune, Record, Role, Summarizing, Timing, ToolCall,
@@ -218,7 +218,11 @@ impl World {
     /// Creates a fork with an edited message.
     pub fn edit(&mut self, message: &Index, texts: &[String]) -> Option<Result<Self, ForkError>> {
         let id = self.id(message)?;
-        let new: Vec<Content> = texts.iter().map(Content::from).filter(|content| !content.is_blank()).collect();
+        let new: Vec<Content> = texts
+            .iter()
+            .map(Content::from)
+            .filter(|content| !content.as_text().is_some_and(|text| is_blank(text)))
+            .collect();
         Some(self.manager.edit(&id, texts, SOURCE).map(|manager| self.of_fork(manager, &new)))
     }
 
@@ -357,7 +361,8 @@ impl World {
     }
 
     fn add(&mut self, role: Role, contents: Contents) -> Done {
-        let accepted: Vec<Content> = contents.iter().filter(|content| !content.is_blank()).cloned().collect();
+        let accepted: Vec<Content> =
+            contents.iter().filter(|content| !content.as_text().is_some_and(|text| is_blank(text))).cloned().collect();
         let length = self.manager.meta_messages().len();
         match self.manager.add_message(role, contents) {
             Err(error) => return Done::Refused(error),

@@ -11,6 +11,7 @@ use history::{Done, Manager, Op, World, history, said};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use verbale::bedrock::{ConverseRequest, Profile, validate};
+use verbale::message::is_blank;
 use verbale::{Attribute, BedrockMessage, Content, LastMessage, Message, MessageId, MessageWrapper, Record, Role};
 
 /// The minimum number of cases; `PROPTEST_CASES` can raise it.
@@ -52,7 +53,7 @@ fn assert_valid(window: &[Message]) -> TestCaseResult {
         let expected = if index % 2 == 0 { Role::User } else { Role::Assistant };
         prop_assert_eq!(message.role(), expected, "message {} of {:?}", index, window);
         prop_assert!(!message.contents().is_empty());
-        prop_assert!(!message.contents().iter().any(Content::is_blank));
+        prop_assert!(!message.contents().iter().filter_map(Content::as_text).any(|text| is_blank(text)));
         let answered = results(message);
         prop_assert_eq!(answered.len(), asked.len(), "{:?} answers {:?}", message, asked);
         prop_assert_eq!(answered.into_iter().collect::<HashSet<_>>(), asked);
@@ -85,7 +86,7 @@ proptest! {
         for op in &ops {
             world.apply(op);
         }
-        let window = world.manager.messages().map(|message| BedrockMessage::wrap(message.message().clone()).to_raw());
+        let window = world.manager.messages().map(|message| BedrockMessage::from(message.message().clone()).to_raw());
         let window: Vec<_> = window.collect::<Result<_, _>>().unwrap();
         if !window.is_empty() {
             let input = ConverseRequest::new("a-model").messages(window).into_input().unwrap();
@@ -226,7 +227,7 @@ proptest! {
                 prop_assert_eq!(before.manager.summarizing(), after.manager.summarizing());
             }
             for message in after.messages() {
-                prop_assert!(!message.contents().is_empty() && !message.contents().iter().any(Content::is_blank));
+                prop_assert!(!message.contents().is_empty() && !message.contents().iter().filter_map(Content::as_text).any(|text| is_blank(text)));
             }
             Ok(())
         })?;

@@ -16,7 +16,7 @@ use verbale::log::{
     CallEnd, CallHeader, CallId, CallLog, CallQuery, Durability, LogErrorKind, LogWriter, MemoryLog, Part, Spool,
     SpoolMemory, SpoolSettings, Status, Submitted, WriterLease, WriterSettings,
 };
-use verbale::{LastMessage, MessageWrapper, MessagesManager, PlainMessage, Timing};
+use verbale::{LastMessage, MessagesManager, PlainMessage, Timing};
 
 const START_MS: i64 = 1_744_815_823_058;
 const SOON: Duration = Duration::from_secs(5);

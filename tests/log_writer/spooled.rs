@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use verbale::log::{CallHeader, CallLog, LogWriter, Spool, SpoolMemory, SpoolSettings};
-use verbale::{LastMessage, MessageWrapper, PlainMessage, Timing};
+use verbale::{LastMessage, PlainMessage, Timing};
 
 use super::faulty::{Faulty, Next};
 use super::{Manager, SOON, START_MS, balanced, call_id, lease, settings, started, stored};

@@ -22,7 +22,7 @@ use verbale::log::{
     CallEnd, CallHeader, CallId, CallLog, LogWriter, Part, Spool, SpoolMemory, SpoolSettings, Status, Unstored,
     WriterLease, WriterSettings,
 };
-use verbale::{LastMessage, MessageWrapper, MessagesManager, PlainMessage, Timing};
+use verbale::{LastMessage, MessagesManager, PlainMessage, Timing};
 
 const START_MS: i64 = 1_744_815_823_058;
 const SOON: Duration = Duration::from_secs(5);

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use verbale::bedrock::BedrockMessage;
 use verbale::clock::{Clock, ManualClock, SystemIds};
 use verbale::message::{Text, ToolCall};
-use verbale::{
-    Attribute, Content, Contents, Entry, Heard, ManagerError, MessageId, MessageWrapper, MessagesManager, Timing,
-};
+use verbale::{Attribute, Content, Contents, Entry, Heard, ManagerError, MessageId, MessagesManager, Timing};
 
 use crate::demo::script::{Event, EventKind};
 

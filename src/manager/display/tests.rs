@@ -7,7 +7,7 @@ use crate::message::{
     Content, Decision, Draft, Heard, HeardSource, MessageId, PlainMessage, Role, RoleHint, Step, Timing, ToolCall,
     Value,
 };
-use crate::{LastMessage, MessageWrapper, MessagesManager};
+use crate::{LastMessage, MessagesManager};
 
 type Manager = MessagesManager<PlainMessage>;
 

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::message::error::{MessageError, MessageErrorKind};
+use crate::message::error::MessageError;
 use crate::message::text::Text;
 
 /// Defines an identifier: a text that Bedrock accepts as an id or a name.
@@ -80,7 +80,7 @@ fn checked(kind: &str, text: Text) -> Result<Text, MessageError> {
         return Ok(text);
     }
     let text = format!("a {kind} has 1 to 64 characters of [a-zA-Z0-9_-]; this one has {} bytes", text.len());
-    Err(MessageError::with_details(MessageErrorKind::Identifier, text))
+    Err(MessageError::with_details(text))
 }
 
 #[cfg(test)]

@@ -92,7 +92,7 @@ impl MetadataEntries {
             metadata.set_turn(turn);
         }
         if let Some(ForkEntries { conversation, after, unknown }) = self.forked_from {
-            metadata.set_forked_from(ForkedFrom::new(conversation, after));
+            metadata.set_forked_from(ForkedFrom { conversation, after });
             if !unknown.is_empty() {
                 metadata.unknown_mut().forked_from = unknown;
             }
