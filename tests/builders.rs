@@ -171,7 +171,7 @@ fn tool_calls_get_unique_ids() {
     }
     assert_eq!(ids.len(), 1_000);
     let from = |first| {
-        let ids = Arc::new(SequentialIds::starting_at(first));
+        let ids = Arc::new(SequentialIds::from(first));
         let mut builder = MessageBuilder::next_step(Step(1)).with_clock(Arc::new(ManualClock::new(0)), ids);
         builder.add_tool_call("a", Value::Null).unwrap().id().to_string()
     };
@@ -304,7 +304,7 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        let ids = Arc::new(SequentialIds::starting_at(1));
+        let ids = Arc::new(SequentialIds::from(1));
         Self { manager: MessagesManager::new(), ids, open: Vec::new(), answered: BTreeSet::new() }
     }
 

@@ -63,7 +63,7 @@ fn first_usage_example_of_the_design_runs() {
 
     // Collect the changes without the last message.
     let first = manager.changes(LastMessage::Exclude);
-    manager.acknowledge(first.receipt());
+    manager.acknowledge(&first);
 
     // Merge into the last message, which was not collected.
     manager.add_assistant("Are you still there?").unwrap();
@@ -76,13 +76,13 @@ fn first_usage_example_of_the_design_runs() {
 
     // Collect the rest, including the last message.
     let second = manager.changes(LastMessage::Include);
-    manager.acknowledge(second.receipt());
-    assert_eq!((first.records().len(), second.records().len()), (6, 2));
+    manager.acknowledge(&second);
+    assert_eq!((first.len(), second.len()), (6, 2));
     assert!(manager.changes(LastMessage::Include).is_empty());
 
     // Convert the records into DynamoDB items.
     let call_id = CallId::new("CA1").unwrap();
-    let records = first.records().iter().chain(second.records());
+    let records = first.iter().chain(&second);
     let items: Vec<HashMap<String, AttributeValue>> = to_items(&call_id, records).unwrap();
     let keys: Vec<&str> = items.iter().map(|item| item["sk"].as_s().unwrap().as_str()).collect();
     let expected = [

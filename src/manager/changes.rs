@@ -1,4 +1,4 @@
-//! [`Changes`], the [`Receipt`] for them, and [`Revisions`], which tracks what the log has.
+//! The [`Receipt`] for changes, and [`Revisions`], which tracks what the log has.
 
 use crate::message::{Message, MessageId, Position, Record};
 
@@ -12,36 +12,11 @@ pub enum LastMessage {
     Exclude,
 }
 
-/// Records that the log does not have yet, in the order of the list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Changes(Vec<Record>);
-
-impl Changes {
-    pub(super) fn new(records: Vec<Record>) -> Self {
-        Self(records)
-    }
-
-    /// Returns the records. They may be written in any order and any number of times.
-    pub fn records(&self) -> &[Record] {
-        &self.0
-    }
-
-    /// Returns `true` if there are no records. The log may still lack a last message that was excluded.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Returns the receipt to [acknowledge](crate::MessagesManager::acknowledge) once all records are written.
-    pub fn receipt(&self) -> Receipt {
-        self.0.iter().collect()
-    }
-}
-
 /// The ids and revisions of records that the log or its writer took.
 ///
-/// [`Changes::receipt`] makes one for all records, and `collect` makes one from any records.
+/// `collect` makes one from records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Receipt(Vec<Line>);
+pub(crate) struct Receipt(Vec<Line>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Line {

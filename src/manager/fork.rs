@@ -66,7 +66,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
             return Err(ForkError::NotEditable { id: *id, what });
         }
         let Some(before) = index.checked_sub(1) else {
-            let mut fork = Self::with_clock(self.clock.clone(), self.ids.clone());
+            let mut fork = Self::new().with_clock(self.clock.clone(), self.ids.clone());
             fork.add_message(role, contents)?;
             if let Some(first) = fork.list.get_mut(0) {
                 first.metadata_mut().set_forked_from(ForkedFrom { conversation: of.into(), after: None });

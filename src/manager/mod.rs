@@ -40,7 +40,9 @@ use std::fmt;
 use std::iter::FusedIterator;
 use std::sync::Arc;
 
-pub use changes::{Changes, LastMessage, Receipt};
+pub use changes::LastMessage;
+pub(crate) use changes::Receipt;
+pub use cut::Cut;
 pub use entry::Entry;
 pub use error::{ForkError, ManagerError, RestoreError};
 pub use format::Format;
@@ -98,11 +100,6 @@ pub struct MessagesManager<W> {
 impl<W: MessageWrapper> MessagesManager<W> {
     /// Creates an empty conversation that uses the system's clock and random ids.
     pub fn new() -> Self {
-        Self::with_clock(Arc::new(SystemClock), Arc::new(SystemIds))
-    }
-
-    /// Creates an empty conversation with this clock and source of ids.
-    pub fn with_clock(clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
         Self {
             list: List::new(),
             summaries: List::new(),
@@ -113,9 +110,15 @@ impl<W: MessageWrapper> MessagesManager<W> {
             submitted: Revisions::default(),
             kept_of_pruned: List::new(),
             explicit_ids: ExplicitIds::default(),
-            clock,
-            ids,
+            clock: Arc::new(SystemClock),
+            ids: Arc::new(SystemIds),
         }
+    }
+
+    /// Sets the clock and the source of ids of new messages.
+    #[must_use]
+    pub fn with_clock(self, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
+        Self { clock, ids, ..self }
     }
 
     /// Opens the message with this id for editing, or the message that it was merged into. Searches from the end.
@@ -186,28 +189,36 @@ impl<W: MessageWrapper> MessagesManager<W> {
 
     /// Returns the records that the log does not have: new messages and changed ones, in the order of the list.
     ///
-    /// `last` decides whether a last message that may still grow is included. A record stays here until it is
-    /// [acknowledged](Self::acknowledge) or [pruned](Self::prune).
-    pub fn changes(&self, last: LastMessage) -> Changes {
-        Changes::new(self.records_since(&self.logged, last).collect())
+    /// They may be written in any order and any number of times. `last` decides whether a last message that may still grow
+    /// is included. A record stays here until it is [acknowledged](Self::acknowledge) or [pruned](Self::prune).
+    pub fn changes(&self, last: LastMessage) -> Vec<Record> {
+        self.records_since(&self.logged, last).collect()
     }
 
-    /// Removes the revisions in the receipt from [`changes`](Self::changes). A message that changed again stays there.
-    pub fn acknowledge(&mut self, receipt: Receipt) {
-        let mut logged = std::mem::take(&mut self.logged);
-        self.note(&mut logged, &receipt);
-        self.logged = logged;
-        self.mark_submitted(&receipt);
+    /// Removes records that are written from [`changes`](Self::changes). A message that changed again stays there.
+    pub fn acknowledge<'a>(&mut self, records: impl IntoIterator<Item = &'a Record>) {
+        self.note_logged(&records.into_iter().collect());
     }
 
     /// Returns the [`changes`](Self::changes) that no background writer has accepted yet.
-    pub fn new_changes(&self, last: LastMessage) -> Changes {
-        Changes::new(self.new_records(last).collect())
+    pub fn new_changes(&self, last: LastMessage) -> Vec<Record> {
+        self.new_records(last).collect()
     }
 
-    /// Removes the revisions in the receipt from [`new_changes`](Self::new_changes), because a background writer accepted
-    /// them. They stay in [`changes`](Self::changes) until they are acknowledged.
-    pub fn mark_submitted(&mut self, receipt: &Receipt) {
+    /// Removes records from [`new_changes`](Self::new_changes), because a background writer accepted them. They stay in
+    /// [`changes`](Self::changes) until they are acknowledged.
+    pub fn mark_submitted<'a>(&mut self, records: impl IntoIterator<Item = &'a Record>) {
+        self.note_submitted(&records.into_iter().collect());
+    }
+
+    pub(crate) fn note_logged(&mut self, receipt: &Receipt) {
+        let mut logged = std::mem::take(&mut self.logged);
+        self.note(&mut logged, receipt);
+        self.logged = logged;
+        self.note_submitted(receipt);
+    }
+
+    pub(crate) fn note_submitted(&mut self, receipt: &Receipt) {
         let mut submitted = std::mem::take(&mut self.submitted);
         self.note(&mut submitted, receipt);
         self.submitted = submitted;

@@ -12,7 +12,7 @@ const START_MS: i64 = 1_744_815_823_058;
 
 fn manager() -> (Manager, ManualClock) {
     let clock = ManualClock::new(START_MS);
-    (Manager::with_clock(Arc::new(clock.clone()), Arc::new(SequentialIds::starting_at(1))), clock)
+    (Manager::new().with_clock(Arc::new(clock.clone()), Arc::new(SequentialIds::from(1))), clock)
 }
 
 fn said(text: &str, confidence: f64) -> Draft {

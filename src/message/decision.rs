@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use crate::message::id::MessageId;
-use crate::message::text::Text;
+use super::id::MessageId;
+use super::names::names;
+use super::text::Text;
 
 /// The number of a decision in a conversation. All messages of one decision have the same step.
 ///
@@ -40,25 +41,7 @@ pub enum RoleHint {
     System,
 }
 
-impl RoleHint {
-    pub(crate) const ALL: [Self; 4] = [Self::User, Self::Assistant, Self::Tool, Self::System];
-
-    /// The name of the hint in records.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Assistant => "assistant",
-            Self::Tool => "tool",
-            Self::System => "system",
-        }
-    }
-}
-
-impl fmt::Display for RoleHint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
+names!(RoleHint { User: "user", Assistant: "assistant", Tool: "tool", System: "system" });
 
 /// The decision that made a message, in a service whose parts decide in steps.
 ///

@@ -44,7 +44,7 @@ impl Metadata {
 
     /// Returns the marks on the message. [`Attribute::Merged`] occurs once for each merge.
     pub fn attributes(&self) -> impl Iterator<Item = Attribute> + '_ {
-        Attribute::ALL.into_iter().flat_map(|attribute| {
+        Attribute::ALL.iter().flat_map(|&attribute| {
             let times = match attribute {
                 Attribute::Merged => self.merges,
                 _ => u32::from(self.has(attribute)),
@@ -133,7 +133,7 @@ impl Metadata {
                     + more.parts.len() * PART
                     + named
                     + more.turn.as_deref().map_or(0, TurnRecord::record_bytes)
-                    + entries_bytes(more.aux.iter())
+                    + entries_bytes(&more.aux)
                     + unknown
             })
     }

@@ -5,7 +5,7 @@ use super::ear::Ear;
 use super::end::{TurnEnd, TurnFailure};
 use super::event::{CallEvent, SpeechId};
 use crate::manager::ManagerError;
-use crate::message::{Attribute, Content, Role, Text, Timing, ToolCall, ToolCallId, is_blank};
+use crate::message::{Attribute, Content, Draft, Role, Text, Timing, ToolCall, ToolCallId, is_blank};
 use crate::model::{NoResult, StopReason};
 
 /// The step after an answer.
@@ -155,7 +155,7 @@ impl Core {
         // A message holds the record of one turn, so a second turn must not merge into it.
         let has_record = self.manager.all().next_back().is_some_and(|last| last.metadata().turn().is_some());
         let added = match has_record {
-            true => self.manager.add_apart(Role::Assistant, contents.clone()),
+            true => self.manager.add_apart(Draft::new(Role::Assistant, contents.clone())),
             false => self.manager.add_assistant(contents.clone()),
         };
         let mut entry = added?;

@@ -284,7 +284,7 @@ async fn missing_or_corrupt_content_is_named_and_the_rest_loads() {
         let mut restored = MessagesManager::<PlainMessage>::restore(call.records).unwrap();
         restored.entry(&whole[3].id()).unwrap().set_data("seen", true).unwrap();
         if let Some(lease) = call.header.as_ref().map(WriterLease::of).filter(|lease| lease.epoch() == 2) {
-            put_as(&log, &lease, restored.changes(LastMessage::Include).records()).await;
+            put_as(&log, &lease, &restored.changes(LastMessage::Include)).await;
         }
     }
     log.store().unread.lock().unwrap().clear();

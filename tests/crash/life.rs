@@ -146,8 +146,7 @@ impl Printer {
         let mut lines = String::new();
         for record in manager.records() {
             let (id, revision) = (record.id(), record.revision());
-            if changes.records().iter().all(|changed| changed.id() != id)
-                && self.revisions.insert(id, revision) != Some(revision)
+            if changes.iter().all(|changed| changed.id() != id) && self.revisions.insert(id, revision) != Some(revision)
             {
                 let hash = hash(&record);
                 let acknowledged = Acknowledged { call_id: self.call_id.clone(), id, revision, hash };

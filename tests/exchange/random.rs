@@ -178,8 +178,8 @@ struct Play {
 impl Play {
     fn new() -> Self {
         let clock = ManualClock::new(1_763_461_800_000);
-        let ids = Arc::new(SequentialIds::starting_at(1 << 100));
-        let manager = Manager::with_clock(Arc::new(clock.clone()), ids);
+        let ids = Arc::new(SequentialIds::from(1 << 100));
+        let manager = Manager::new().with_clock(Arc::new(clock.clone()), ids);
         Self { manager, clock, calls: 0, open: Vec::new() }
     }
 

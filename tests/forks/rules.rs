@@ -25,7 +25,7 @@ fn call() -> Manager {
 #[test]
 fn fork_shares_earlier_messages_and_then_differs() {
     let mut source = call();
-    source.acknowledge(source.changes(LastMessage::Include).receipt());
+    source.acknowledge(&source.changes(LastMessage::Include));
     let at = id(&source, 3);
     let mut fork = source.fork(&at, "CA1").unwrap();
     assert_eq!(list(&fork), ["user: u0", "assistant: a0", "user: u1", "assistant: a1"]);
@@ -39,8 +39,8 @@ fn fork_shares_earlier_messages_and_then_differs() {
     assert_eq!((unmarked.revision(), unmarked.metadata().forked_from()), (1, None));
 
     // The fork's log has nothing yet; the source's log has everything.
-    assert_eq!(fork.changes(LastMessage::Include).records(), fork.records());
-    assert_eq!(fork.new_changes(LastMessage::Include).records(), fork.records());
+    assert_eq!(fork.changes(LastMessage::Include), fork.records());
+    assert_eq!(fork.new_changes(LastMessage::Include), fork.records());
     assert!(source.changes(LastMessage::Include).is_empty());
 
     fork.add_user("other").unwrap();

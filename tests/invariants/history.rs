@@ -6,9 +6,9 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use verbale::message::{Outcome, Position, ToolCallError, is_blank};
 use verbale::{
-    Attribute, Changes, Content, Contents, ForkError, Heard, HeardSource, LastMessage, ManagerError, Message,
-    MessageId, MessageWrapper, MessagesManager, PlainMessage, Prune, Record, Role, Summarizing, Timing, ToolCall,
-    ToolResult, Value,
+    Attribute, Content, Contents, ForkError, Heard, HeardSource, LastMessage, ManagerError, Message, MessageId,
+    MessageWrapper, MessagesManager, PlainMessage, Prune, Record, Role, Summarizing, Timing, ToolCall, ToolResult,
+    Value,
 };
 
 pub type Manager = MessagesManager<PlainMessage>;
@@ -168,7 +168,7 @@ pub struct World {
     /// The newest submitted revision of each message.
     pub submitted: HashMap<MessageId, u32>,
     pub taken: Vec<Taken>,
-    pub changes: Vec<Changes>,
+    pub changes: Vec<Vec<Record>>,
     /// The log: the newest written revision of each message.
     pub table: BTreeMap<Position, Record>,
     /// The number of attempted tool calls.
@@ -307,10 +307,10 @@ impl World {
             }
             Op::Submit(last) => {
                 let changes = self.manager.new_changes(*last);
-                for record in changes.records() {
+                for record in &changes {
                     self.submitted.insert(record.id(), record.revision());
                 }
-                self.manager.mark_submitted(&changes.receipt());
+                self.manager.mark_submitted(&changes);
                 Done::Nothing
             }
             Op::TakeBack => {
@@ -421,7 +421,7 @@ impl World {
 
     fn write(&mut self, taken: usize, reversed: bool, acknowledged: bool) {
         let changes = &self.changes[taken];
-        let mut records: Vec<&Record> = changes.records().iter().collect();
+        let mut records: Vec<&Record> = changes.iter().collect();
         if reversed {
             records.reverse();
         }
@@ -436,7 +436,7 @@ impl World {
             }
         }
         if acknowledged {
-            self.manager.acknowledge(changes.receipt());
+            self.manager.acknowledge(changes);
         }
     }
 }

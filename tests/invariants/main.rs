@@ -241,14 +241,14 @@ proptest! {
             let pending: Vec<(MessageId, u32)> =
                 after.messages().filter(|message| !acknowledged(message)).map(|m| (m.id(), m.revision())).collect();
             let changes = after.manager.changes(LastMessage::Include);
-            prop_assert_eq!(changes.records().iter().map(|r| (r.id(), r.revision())).collect::<Vec<_>>(), pending);
+            prop_assert_eq!(changes.iter().map(|r| (r.id(), r.revision())).collect::<Vec<_>>(), pending);
             let without_tail = after.manager.changes(LastMessage::Exclude);
-            prop_assert!(changes.records().starts_with(without_tail.records()));
-            prop_assert!(changes.records().len() - without_tail.records().len() <= 1);
+            prop_assert!(changes.starts_with(&without_tail));
+            prop_assert!(changes.len() - without_tail.len() <= 1);
             let is_new = |record: &&Record| after.submitted.get(&record.id()) < Some(&record.revision());
-            let new: Vec<&Record> = changes.records().iter().filter(is_new).collect();
+            let new: Vec<&Record> = changes.iter().filter(is_new).collect();
             let new_changes = after.manager.new_changes(LastMessage::Include);
-            prop_assert_eq!(new_changes.records().iter().collect::<Vec<_>>(), new);
+            prop_assert_eq!(new_changes.iter().collect::<Vec<_>>(), new);
             last = after.clone();
             Ok(())
         })?;
@@ -303,10 +303,7 @@ fn views_without_ids(world: &World) -> Vec<String> {
         without_times(world.manager.to_string()),
         world.manager.summarizing().map(|summarizing| summarizing.for_model()).unwrap_or_default(),
         format!("{:?}", window(&world.manager).iter().map(|m| (m.role(), m.contents().clone())).collect::<Vec<_>>()),
-        format!(
-            "{:?}",
-            world.manager.changes(LastMessage::Exclude).records().iter().map(|r| r.position()).collect::<Vec<_>>()
-        ),
+        format!("{:?}", world.manager.changes(LastMessage::Exclude).iter().map(|r| r.position()).collect::<Vec<_>>()),
     ];
     views.into_iter().map(by_place).collect()
 }

@@ -24,7 +24,7 @@ const SOON: Duration = Duration::from_secs(5);
 type Manager = MessagesManager<PlainMessage>;
 
 fn settings() -> WriterSettings {
-    WriterSettings::default().with_randomness(Arc::new(SeededRandomness::new(1)))
+    WriterSettings::default().with_randomness(Arc::new(SeededRandomness::from(1)))
 }
 
 fn started(log: &Arc<Faulty>, settings: WriterSettings) -> LogWriter {
@@ -66,7 +66,7 @@ async fn call_is_stored_from_header_to_end() {
         tokio::time::sleep(Duration::from_secs(3)).await;
     }
     call.acknowledge(&mut manager);
-    assert_eq!(manager.changes(LastMessage::Include).records().len(), 1);
+    assert_eq!(manager.changes(LastMessage::Include).len(), 1);
 
     let call_end = CallEnd::of(&manager, START_MS + 9_000, "hangup").unwrap();
     call.finish(&mut manager, call_end.clone(), SOON).await.unwrap();
@@ -148,7 +148,7 @@ async fn changes_beyond_the_limits_stay_pending_until_the_next_turn() {
     let status = writer.status();
     assert_eq!((accepted, status.refused), (3, 9));
     assert!(status.bytes <= 1_000);
-    assert_eq!(manager.new_changes(LastMessage::Include).records().len(), 17);
+    assert_eq!(manager.new_changes(LastMessage::Include).len(), 17);
     log.always(&call_id("CA1"), Next::Go);
     let call_end = CallEnd::of(&manager, START_MS, "hangup").unwrap();
     call.finish(&mut manager, call_end, Duration::from_secs(60)).await.unwrap();
@@ -401,10 +401,10 @@ async fn stopped_writer_leaves_changes_pending_in_the_manager() {
     manager.add_assistant("Hello!").unwrap();
     let error = call.submit(&mut manager, LastMessage::Include).unwrap_err();
     assert_eq!(error.kind(), LogErrorKind::Stopped, "{error}");
-    assert_eq!(manager.changes(LastMessage::Include).records().len(), 2);
-    assert_eq!(manager.new_changes(LastMessage::Include).records().len(), 1);
+    assert_eq!(manager.changes(LastMessage::Include).len(), 2);
+    assert_eq!(manager.new_changes(LastMessage::Include).len(), 1);
     manager.take_back();
-    assert_eq!(manager.new_changes(LastMessage::Include).records().len(), 2);
+    assert_eq!(manager.new_changes(LastMessage::Include).len(), 2);
 }
 
 #[tokio::test(start_paused = true)]

@@ -32,7 +32,7 @@ const LONG: Duration = Duration::from_secs(3_600);
 type Manager = MessagesManager<PlainMessage>;
 
 fn settings() -> WriterSettings {
-    WriterSettings::default().with_randomness(Arc::new(SeededRandomness::new(1)))
+    WriterSettings::default().with_randomness(Arc::new(SeededRandomness::from(1)))
 }
 
 fn started(log: &Arc<Scripted>, settings: WriterSettings) -> (LogWriter, JoinHandle<()>) {

@@ -44,7 +44,7 @@ impl BargeIn {
 impl Player {
     pub fn new() -> Self {
         let clock = ManualClock::default();
-        let manager = MessagesManager::with_clock(Arc::new(clock.clone()), Arc::new(SystemIds));
+        let manager = MessagesManager::new().with_clock(Arc::new(clock.clone()), Arc::new(SystemIds));
         Self { manager, clock, playing: None }
     }
 

@@ -109,7 +109,7 @@ impl Conversations {
         if let Some(conversation) = self.get(id) {
             return conversation;
         }
-        let new = Conversation::of(id.clone(), MessagesManager::with_clock(self.clock.clone(), self.ids.clone()));
+        let new = Conversation::of(id.clone(), MessagesManager::new().with_clock(self.clock.clone(), self.ids.clone()));
         new.limit_history(self.limited_to(self.limit));
         self.write().entry(id.clone()).or_insert(new).clone()
     }

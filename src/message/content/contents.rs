@@ -61,7 +61,7 @@ fn record_bytes(content: &Content) -> usize {
             Outcome::Success(contents) => AROUND + contents.iter().map(result_bytes).sum::<usize>(),
             Outcome::Failure(error) => AROUND + error.message().len(),
         },
-        Content::Unknown(map) => entries_bytes(map.iter()),
+        Content::Unknown(map) => entries_bytes(&**map),
     }
 }
 
@@ -71,7 +71,7 @@ fn result_bytes(content: &ResultContent) -> usize {
         ResultContent::Json(value) => value.record_bytes(),
         ResultContent::Media(media) => media.source.record_bytes(),
         ResultContent::Document(document) => document.source.record_bytes(),
-        ResultContent::Unknown(map) => entries_bytes(map.iter()),
+        ResultContent::Unknown(map) => entries_bytes(&**map),
     }
 }
 
