@@ -26,7 +26,7 @@ fn decision(step: u32) -> Decision {
 }
 
 fn decision_of(step: u32, policy: &str, role_hint: impl Into<Option<RoleHint>>) -> Decision {
-    Decision { step: Some(Step(step)), policy: Some(policy.into()), role_hint: role_hint.into() }
+    Decision { step: Some(Step(step)), decided_by: Some(policy.into()), role_hint: role_hint.into() }
 }
 
 fn greeting() -> Media {

@@ -67,7 +67,7 @@ impl<W: MessageWrapper> MessagesManager<W> {
     }
 
     /// Adds a draft. A draft is not merged into the last message if their [`Decision`]s differ. A tool result whose
-    /// decision has a policy or a role hint but no step gets the step of its call.
+    /// decision has a name or a role hint but no step gets the step of its call.
     ///
     /// Returns the errors of [`add_message`](Self::add_message), and [`ManagerError::RepeatedId`] if a message or part has
     /// the draft's id. Messages that were [pruned](Self::prune) before the first draft with an id are not checked.

@@ -149,7 +149,7 @@ fn metadata(f: &mut fmt::Formatter<'_>, metadata: &Metadata, summary_ids: &[Mess
     }
     if let Some(decision) = metadata.decision() {
         decision.step.iter().try_for_each(|step| write!(f, "step={step}, "))?;
-        if let Some(policy) = &decision.policy {
+        if let Some(policy) = &decision.decided_by {
             f.write_str("policy=")?;
             quoted(f, policy)?;
             f.write_str(", ")?;

@@ -230,7 +230,7 @@ fn tool_result_without_step_gets_the_step_of_its_call() {
     let call = ToolCall::new("call_1", "lookup", Value::Null).unwrap();
     let step = crate::message::Step(7);
     let decision = crate::message::Decision { step: Some(step), ..Default::default() };
-    let policy = crate::message::Decision { policy: Some("lookup".into()), ..Default::default() };
+    let policy = crate::message::Decision { decided_by: Some("lookup".into()), ..Default::default() };
     let asks = Draft::new(Role::Assistant, call.clone()).with_decision(decision);
     manager.add_all([asks, Draft::new(Role::User, call.success("found")).with_decision(policy)]).unwrap();
     let steps: Vec<_> = manager.all().map(|wrapper| wrapper.metadata().decision().and_then(|of| of.step)).collect();

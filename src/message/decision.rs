@@ -50,18 +50,18 @@ names!(RoleHint { User: "user", Assistant: "assistant", Tool: "tool", System: "s
 pub struct Decision {
     /// The number of the decision.
     pub step: Option<Step>,
-    /// The name of the part of the service that decided, such as `planner`.
-    pub policy: Option<Text>,
+    /// The name of the part of the service that decided, such as `planner`. Records have it under `policy`.
+    pub decided_by: Option<Text>,
     /// A hint for adapters to providers.
     pub role_hint: Option<RoleHint>,
 }
 
-/// Shows the policy, which is a name that the service chose.
+/// Shows the name of the part that decided, which the service chose.
 impl fmt::Debug for Decision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Decision")
             .field("step", &self.step)
-            .field("policy", &self.policy.as_deref())
+            .field("decided_by", &self.decided_by.as_deref())
             .field("role_hint", &self.role_hint)
             .finish()
     }

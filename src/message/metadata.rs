@@ -126,7 +126,7 @@ impl Metadata {
         ALWAYS
             + self.more.as_deref().map_or(0, |more| {
                 let unknown = more.unknown.as_deref().map_or(0, |unknown| unknown.levels().map(entries_bytes).sum());
-                let policy = more.decision.as_deref().and_then(|decision| decision.policy.as_ref());
+                let policy = more.decision.as_deref().and_then(|decision| decision.decided_by.as_ref());
                 let conversation = more.forked_from.as_deref().map(|forked| &forked.conversation);
                 let named: usize = policy.into_iter().chain(conversation).map(|name| MADE + name.len()).sum();
                 more.covers_from.map_or(0, |_| COVERS)

@@ -1,4 +1,4 @@
-//! What the JSON Schemas of a record and its contents have in common.
+//! Helpers for the JSON Schemas of a record and its contents.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Value as Json;

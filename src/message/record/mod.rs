@@ -115,7 +115,7 @@ mod tests {
         });
         let record = read(json.clone());
         let decision =
-            Decision { step: Some(Step(4)), policy: Some("planner".into()), role_hint: Some(RoleHint::Tool) };
+            Decision { step: Some(Step(4)), decided_by: Some("planner".into()), role_hint: Some(RoleHint::Tool) };
         assert_eq!(record.metadata().decision(), Some(&decision));
         assert_eq!(
             record.metadata().forked_from(),

@@ -50,7 +50,7 @@ impl Draft for MetadataEntries {
             "coversFrom" => self.covers_from = Some(map.next_value()?),
             "previousSummary" => self.previous_summary = Some(map.next_value()?),
             "step" => self.decision.step = Some(Step(map.next_value()?)),
-            "policy" => self.decision.policy = Some(map.next_value()?),
+            "policy" => self.decision.decided_by = Some(map.next_value()?),
             // A hint of a newer version is kept, but has no meaning here.
             "roleHint" => {
                 let name: Text = map.next_value()?;
