@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
 use verbale::call::{Played, Reply, ReplyEnd, ReplyEvent};
+use verbale::model::StopReason;
 
 use super::bookings::run_external;
 use super::naive::{PLEASE, confirmation};
@@ -69,12 +70,16 @@ fn wish(process: &Process) {
     let mut truth = world.truth();
     let mut item = truth.wishes.len() as u64;
     // Only a confirmed wish that the process knows to be confirmed may be wished again.
-    let again = truth.wishes.iter().rev().find(|wish| wish.reported_in == Some(process.number()));
+    let is_known = |wish: &&Wish| {
+        let mut same = truth.wishes.iter().filter(|other| other.kind == wish.kind && other.item == wish.item);
+        same.all(|wish| wish.reported_in == Some(process.number()))
+    };
+    let again = truth.wishes.iter().rev().find(is_known);
     if let Some(again) = again.filter(|_| world.plan().wants_again) {
         world.count("second wish for the same item");
         (item, truth_kind) = (again.item, again.kind);
     }
-    let wish = Wish { kind: truth_kind, item, is_confirmed: false, reported_in: None };
+    let wish = Wish { kind: truth_kind, item, is_confirmed: false, reported_in: None, made_in: process.number() };
     world.say(format!("wish {} is for item {item} with {}", truth.wishes.len(), truth_kind.name()));
     truth.wishes.push(wish);
 }
@@ -85,6 +90,10 @@ async fn say(process: &Process) {
     if world.chance(50) {
         call.caller_started_speaking(call.now_ms());
         world.pass(1_500).await;
+    }
+    if world.chance(10) {
+        // A change of the service must not change what is known of tools.
+        call.conversation().add_system("The caller has waited long.").unwrap();
     }
     let text: String = world.open_wishes().into_iter().map(|wish| format!("wish {wish}, ")).collect();
     world.say(format!("the caller says: {text}{PLEASE}"));
@@ -183,10 +192,11 @@ async fn play(
             }
         }
     }
-    super::check::confirmed(world);
+    super::check::confirmed(process);
+    let is_complete = *end == ReplyEnd::Complete(StopReason::EndTurn);
     let (played_ms, reporting) = (call.now_ms(), process.clone());
     let report = move || {
-        if reporting.call().playback_finished(speech, played_ms).is_applied() {
+        if reporting.call().playback_finished(speech, played_ms).is_applied() && is_complete {
             let mut truth = reporting.world().truth();
             confirmed.iter().for_each(|wish| truth.wishes[*wish].reported_in = Some(reporting.number()));
         }

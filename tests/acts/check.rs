@@ -30,10 +30,11 @@ pub fn effects(world: &World) {
     }
 }
 
-/// What the caller was told has happened.
-pub fn confirmed(world: &World) {
+/// What the caller was told has happened. After a takeover, an older wish may count as not reported.
+pub fn confirmed(process: &Process) {
+    let world = process.world();
     let truth = world.truth();
-    for wish in truth.wishes.iter().filter(|wish| wish.is_confirmed) {
+    for wish in truth.wishes.iter().filter(|wish| wish.is_confirmed && wish.made_in == process.number()) {
         let same = |kind, item| wish.kind == kind && wish.item == item;
         let confirmed = truth.wishes.iter().filter(|wish| wish.is_confirmed && same(wish.kind, wish.item)).count();
         let effects = truth.effects.iter().filter(|effect| same(effect.kind, effect.item)).count();

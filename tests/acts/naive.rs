@@ -138,7 +138,7 @@ impl Naive {
         ToolCall::new(id.as_str(), kind.name(), arguments).unwrap()
     }
 
-    /// Returns what the last result for each open wish says.
+    /// Returns what the results for each open wish say.
     fn tell(&self, request: &ModelRequest) -> String {
         let outcomes = outcomes(request);
         let told: String = self
@@ -146,9 +146,9 @@ impl Naive {
             .world()
             .open_wishes()
             .into_iter()
-            .map(|wish| match outcomes.iter().rev().find(|(told, _)| *told == wish) {
-                Some((_, true)) => confirmation(wish),
-                Some((_, false)) => format!("Wish {wish} is not fulfilled, as far as I know. "),
+            .map(|wish| match outcomes.iter().filter(|(of, _)| *of == wish).map(|(_, succeeded)| *succeeded).max() {
+                Some(true) => confirmation(wish),
+                Some(false) => format!("Wish {wish} is not fulfilled, as far as I know. "),
                 None => format!("Of wish {wish} I know nothing. "),
             })
             .collect();

@@ -90,6 +90,8 @@ pub struct Wish {
     pub is_confirmed: bool,
     /// The process that applied the report of that playback, if one did.
     pub reported_in: Option<u64>,
+    /// The process in which the caller said it first.
+    pub made_in: u64,
 }
 
 #[derive(Debug, Clone)]
