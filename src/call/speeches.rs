@@ -72,6 +72,13 @@ impl Speeches {
         }
     }
 
+    /// Notes that the speech is not complete, so it reports no outcome of a tool call.
+    pub fn drop_reports(&mut self, id: SpeechId) {
+        if let Some(speech) = self.get_mut(id) {
+            speech.reports.clear();
+        }
+    }
+
     /// Returns the open speeches, oldest first.
     pub fn open(&self) -> Vec<SpeechId> {
         self.kept.iter().filter(|speech| speech.phase == Phase::Open).map(|speech| speech.id).collect()

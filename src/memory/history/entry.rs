@@ -103,6 +103,11 @@ impl ToolUse {
         self.act.as_ref()
     }
 
+    /// Returns the idempotency key of the call.
+    pub fn key(&self) -> Option<&str> {
+        self.act.as_ref()?.idempotency_key()
+    }
+
     /// Returns whether a task of this process runs the tool.
     pub fn is_running(&self) -> bool {
         self.is_running

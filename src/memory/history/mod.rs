@@ -112,27 +112,9 @@ impl ToolHistory {
     pub fn attempt(&self, call: &ToolCallId, is_same: impl Fn(&ToolCall) -> bool) -> Attempt {
         let index = self.index.get(call).copied().unwrap_or(self.uses.len());
         let earlier = self.uses.get(..index).unwrap_or_default();
-        let key = |used: &ToolUse| used.act().and_then(ToolCall::idempotency_key).map(str::to_owned);
-        let Some(last) = earlier.iter().rev().find(|used| used.act().is_some_and(&is_same)) else {
-            return Attempt::First;
-        };
-        let (key, same) = (key(last), earlier.iter().filter(|used| key(used) == key(last)));
-        let Some(key) = key else { return Attempt::First };
-        let mut attempt = Attempt::NotRun(key.clone());
-        for used in same {
-            let found = match used.state() {
-                _ if used.is_running() => Attempt::Running(key.clone()),
-                ToolState::Running => Attempt::Running(key.clone()),
-                ToolState::Unknown => Attempt::Unknown(key.clone()),
-                ToolState::Succeeded { reported: false } => Attempt::Untold(key.clone(), used.id().clone()),
-                ToolState::Succeeded { reported: true } | ToolState::Failed { .. } => Attempt::First,
-                ToolState::NotRun => continue,
-            };
-            if found.rank() > attempt.rank() {
-                attempt = found;
-            }
-        }
-        attempt
+        let same = earlier.iter().filter(|used| used.act().is_some_and(&is_same));
+        let attempts = same.filter_map(ToolUse::key).map(|key| Attempt::with_key(key, earlier));
+        attempts.reduce(|first, later| if later.rank() < first.rank() { first } else { later }).unwrap_or(Attempt::First)
     }
 
     /// Returns the calls with an idempotency key whose outcome is unknown, and which no task of this process runs.
@@ -205,14 +187,35 @@ pub(crate) enum Attempt {
 }
 
 impl Attempt {
-    /// A higher rank matters more.
+    /// Returns the state of the attempts with one key. They have one effect at most, so a known outcome holds for all.
+    fn with_key(key: &str, uses: &[ToolUse]) -> Self {
+        let states = || uses.iter().filter(|used| used.key() == Some(key)).map(|used| (used.state(), used));
+        let any = |is_it: fn(ToolState) -> bool| states().any(|(state, _)| is_it(state));
+        if states().any(|(state, used)| used.is_running() || state == ToolState::Running) {
+            return Self::Running(key.to_owned());
+        }
+        if any(|state| state == ToolState::Succeeded { reported: true }) {
+            return Self::First;
+        }
+        if let Some((_, used)) = states().find(|(state, _)| matches!(state, ToolState::Succeeded { .. })) {
+            return Self::Untold(key.to_owned(), used.id().clone());
+        }
+        if any(|state| state == ToolState::Unknown) {
+            return Self::Unknown(key.to_owned());
+        }
+        if any(|state| matches!(state, ToolState::Failed { .. })) {
+            return Self::First;
+        }
+        Self::NotRun(key.to_owned())
+    }
+
+    /// A higher rank matters more. Of the same rank, the later attempt matters.
     fn rank(&self) -> u8 {
         match self {
-            Self::NotRun(_) => 0,
-            Self::First => 1,
-            Self::Untold(..) => 2,
-            Self::Unknown(_) => 3,
-            Self::Running(_) => 4,
+            Self::NotRun(_) | Self::First => 0,
+            Self::Untold(..) => 1,
+            Self::Unknown(_) => 2,
+            Self::Running(_) => 3,
         }
     }
 }
