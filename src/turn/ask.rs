@@ -31,6 +31,8 @@ pub(super) enum Asked {
 pub(super) struct Deadlines {
     /// For the first words.
     pub first_token: Instant,
+    /// For the first words of this attempt, with the time that it has.
+    attempt: (Instant, Duration),
     /// For the whole turn, with its length.
     pub turn: Option<(Instant, Duration)>,
 }
@@ -40,14 +42,24 @@ impl Deadlines {
     pub fn new(setup: &Setup) -> Self {
         Self {
             first_token: from_now(setup.first_token_timeout),
+            attempt: (from_now(setup.first_token_timeout), setup.first_token_timeout),
             turn: setup.turn_timeout.map(|timeout| (from_now(timeout), timeout)),
         }
+    }
+
+    /// Begins an attempt. One that may be followed by another has three fifths of the time until the first words.
+    pub fn begin_attempt(&mut self, setup: &Setup, is_last: bool) {
+        let left = self.first_token.saturating_duration_since(Instant::now());
+        self.attempt = match is_last {
+            true => (self.first_token, setup.first_token_timeout),
+            false => (from_now(left * 3 / 5), left * 3 / 5),
+        };
     }
 
     /// Returns the deadline of the next event, the event, and the length of the wait.
     fn next(&self, setup: &Setup, has_spoken: bool) -> (Instant, Wait, Duration) {
         let next = match has_spoken {
-            false => (self.first_token, Wait::FirstToken, setup.first_token_timeout),
+            false => (self.attempt.0, Wait::FirstToken, self.attempt.1),
             true => (from_now(setup.event_timeout), Wait::NextEvent, setup.event_timeout),
         };
         match self.turn {

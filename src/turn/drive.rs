@@ -68,6 +68,7 @@ async fn take_turn<H: Host>(host: &H, id: SpeechId) -> TurnEnd {
     let (mut attempts, mut has_spoken) = (1, false);
     loop {
         let span = spans::chat(host.call_id());
+        host.with(|core| deadlines.begin_attempt(&core.setup, attempts >= max_attempts));
         match ask(host, id, &deadlines, &mut has_spoken).instrument(span.clone()).await {
             Asked::Over => return TurnEnd::Interrupted,
             Asked::Failed(failure) => {

@@ -5,9 +5,10 @@ use std::str::FromStr;
 use aws_sdk_bedrockruntime::types::StopReason as Stop;
 use serde_json::json;
 use verbale::bedrock::{BedrockSettings, Profile};
+use verbale::message::{ToolCallId, ToolName};
 use verbale::model::{Failure, ModelEvent, ModelRequest, Partial, StopReason, Usage};
 use verbale::testing::{FakeBedrock, ScriptedReply};
-use verbale::{MessagesManager, PlainMessage, ToolCall, ToolCallId, ToolName, Value};
+use verbale::{MessagesManager, PlainMessage, ToolCall, Value};
 
 use super::{CLAUDE, LLAMA, NOVA, ask, claude, fail, for_summaries, for_turns, question, text, tool, window};
 
@@ -144,8 +145,9 @@ async fn any_id_and_name_of_a_tool_call_is_taken_and_sent_back() {
         let mut manager = MessagesManager::<PlainMessage>::new();
         manager.add_user("When does it arrive?").unwrap();
         bedrock.reply(ScriptedReply::default().tool_call(id, tool_name, json!({"id": 17})));
-        let request = |manager: &MessagesManager<PlainMessage>| {
-            ModelRequest { tools: [tool("get_parcel")].into(), ..window(manager) }
+        let request = |manager: &MessagesManager<PlainMessage>| ModelRequest {
+            tools: [tool("get_parcel")].into(),
+            ..window(manager)
         };
         let events = ask(&model, request(&manager)).await.unwrap();
         let ModelEvent::ToolCall(call) = &events[0] else { panic!("{events:?}") };

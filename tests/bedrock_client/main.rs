@@ -4,8 +4,8 @@
 mod answers;
 mod connections;
 mod deadlines;
-mod families;
 mod failures;
+mod families;
 mod prefix;
 mod requests;
 mod resent;

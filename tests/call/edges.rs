@@ -246,7 +246,7 @@ async fn end_of_playback_counts_if_no_text_follows() {
 async fn outcome_counts_as_reported_only_after_later_words_were_heard() {
     // After the tool the model generates nothing, or fails.
     let silent = vec![Step::Wait(100), Step::Stop(StopReason::EndTurn)];
-    for answer in [silent, vec![Step::Fail(Failure::Throttled)]] {
+    for answer in [silent, vec![Step::Fail(Failure::Denied(String::new()))]] {
         let model = Scripted::new([calls("One moment. ", "c1", "quick"), answer, words("Yes, it is done.")]);
         let call = builder(&model).tool(Tool::raw(spec("quick"), quick)).open().unwrap();
         for (said, is_reported) in [("Transfer it", false), ("Did you?", true)] {

@@ -53,7 +53,7 @@ async fn heard_text_ends_at_the_start_of_the_words() {
 #[tokio::test(start_paused = true)]
 async fn apology_after_generated_words_is_not_marked_as_hardcoded() {
     let broken = vec![Step::Say("Your balance is"), Step::Fail(Failure::Cut)];
-    let call = call(&Scripted::new([broken, vec![Step::Fail(Failure::Throttled)]]));
+    let call = call(&Scripted::new([broken, vec![Step::Fail(Failure::Denied(String::new()))]]));
     call.caller_said("My balance?").unwrap();
     read(call.reply().unwrap()).await;
     assert!(shown(&call)[1].ends_with("please?\" llmInterrupted"), "{:?}", shown(&call));

@@ -28,7 +28,10 @@ async fn newest_attachments_stay_and_others_become_placeholders() {
     assert_eq!(
         wordings.iter().map(|(kind, wording)| (*kind, wording.as_str())).collect::<Vec<_>>(),
         [
-            ("attachments-number", "The model returned the following errors: too many images and documents: 22 + 7 > 20"),
+            (
+                "attachments-number",
+                "The model returned the following errors: too many images and documents: 22 + 7 > 20"
+            ),
             ("document-number", "You can't include more than 5 documents in a request."),
         ]
     );
@@ -73,12 +76,12 @@ async fn attachments_that_are_too_large_become_placeholders() {
                 "image-bytes",
                 "The model returned the following errors: messages.0.content.1.image.source.bytes: image exceeds 5 MB \
                  maximum: 5242884 bytes > 5242880 bytes"
-                .to_owned()
+                    .to_owned()
             ),
             (
                 "document-bytes",
                 "The maximum document size is 4.5 MB. Reduce the size of your document and retry your request."
-                .to_owned()
+                    .to_owned()
             ),
         ]
     );
