@@ -51,10 +51,10 @@ async fn turn_after(failure: ScriptedReply) -> (Json, Vec<Json>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn throttled_request_is_retried_by_the_client_within_one_recorded_request() {
+async fn throttled_request_is_retried_and_both_requests_are_recorded() {
     assert_eq!(
         turn_after(ScriptedReply::refused(BedrockException::Throttling)).await,
-        ("complete".into(), vec![Json::Null])
+        ("complete".into(), vec!["throttled".into(), Json::Null])
     );
 }
 
