@@ -6,6 +6,6 @@ mod bedrock;
 mod log;
 mod model;
 
-pub use bedrock::{BedrockException, FakeBedrock, FakeBedrockServer, ReceivedRequest, RequestCounters, ScriptedReply};
+pub use bedrock::{FakeBedrock, FakeBedrockServer, ReceivedRequest, RequestCounters, ScriptedReply};
 pub use log::{FaultyLog, LogFault};
 pub use model::ScriptedModel;

@@ -6,7 +6,7 @@ use aws_sdk_bedrockruntime::Client;
 use futures_util::StreamExt;
 use verbale::bedrock::{BedrockModel, BedrockSettings, turn_client};
 use verbale::model::{Failure, Model};
-use verbale::testing::{BedrockException, FakeBedrock, ScriptedReply};
+use verbale::testing::{FakeBedrock, ScriptedReply};
 
 use super::{CLAUDE, ask, claude, fail, for_summaries, question, text};
 
@@ -48,8 +48,8 @@ async fn dropping_before_the_answer_cancels_the_request() {
 
 #[tokio::test(start_paused = true)]
 async fn turn_is_sent_once_and_its_error_says_whether_to_retry() {
-    let throttled = || ScriptedReply::refused(BedrockException::Throttling);
-    let in_stream = |events| ScriptedReply::text("On Friday").exception_after(events, BedrockException::Throttling);
+    let throttled = || ScriptedReply::refused("ThrottlingException");
+    let in_stream = |events| ScriptedReply::text("On Friday").exception_after(events, "ThrottlingException");
     for (reply, text_bytes) in [(throttled(), 0), (in_stream(0), 0), (in_stream(1), 0), (in_stream(2), 2)] {
         let bedrock = FakeBedrock::new();
         bedrock.reply(reply);
@@ -58,7 +58,7 @@ async fn turn_is_sent_once_and_its_error_says_whether_to_retry() {
         assert!(error.is_retryable());
         assert_eq!(bedrock.counters().requests, 1);
     }
-    let busy = FakeBedrock::answering(|_| ScriptedReply::refused(BedrockException::Throttling));
+    let busy = FakeBedrock::answering(|_| ScriptedReply::refused("ThrottlingException"));
     assert_eq!(fail(&for_summaries(&busy, BedrockSettings::new(CLAUDE)), question()).await.0, Failure::Throttled);
     assert_eq!(busy.counters().requests, 3);
 }
@@ -66,7 +66,7 @@ async fn turn_is_sent_once_and_its_error_says_whether_to_retry() {
 #[tokio::test]
 async fn answer_is_not_retried_after_its_first_text() {
     let bedrock = FakeBedrock::new();
-    bedrock.reply(ScriptedReply::text("a b").exception_after(2, BedrockException::Throttling));
+    bedrock.reply(ScriptedReply::text("a b").exception_after(2, "ThrottlingException"));
     let (failure, received) = fail(&claude(&bedrock), question()).await;
     assert_eq!((failure, received.text_bytes), (Failure::Throttled, 1));
     assert_eq!(bedrock.counters().requests, 1);
