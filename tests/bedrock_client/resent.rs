@@ -8,7 +8,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use verbale::bedrock::BedrockSettings;
 use verbale::model::{Failure, ModelEvent, ModelRequest, StopReason};
-use verbale::testing::{BedrockException, FakeBedrock, ScriptedReply};
+use verbale::testing::{FakeBedrock, ScriptedReply};
 use verbale::{MessagesManager, PlainMessage, ToolCall};
 
 use super::{CLAUDE, ask, claude, fail, for_summaries, question, tool, window};
@@ -73,14 +73,14 @@ async fn unexplained_refusal_is_answered_with_tools_as_texts() {
 #[tokio::test]
 async fn refusal_at_the_start_of_the_stream_is_answered_too() {
     let bedrock = FakeBedrock::new();
-    bedrock.reply(ScriptedReply::text("x").exception_after(0, BedrockException::Validation));
+    bedrock.reply(ScriptedReply::text("x").exception_after(0, "ValidationException"));
     bedrock.reply(ScriptedReply::text("On Friday."));
     let model = claude(&bedrock);
     let events = ask(&model, after_a_tool()).await.unwrap();
     assert_eq!((repairs(&events).len(), model.resent_requests()), (1, 1));
 
     // Not after the model has begun to speak.
-    bedrock.reply(ScriptedReply::text("On").exception_after(2, BedrockException::Validation));
+    bedrock.reply(ScriptedReply::text("On").exception_after(2, "ValidationException"));
     let (events, error) = ask(&model, after_a_tool()).await.unwrap_err();
     assert!(matches!(error.kind(), Failure::Refused(_)) && error.received().text_bytes == 2, "{error}");
     assert_eq!((repairs(&events).len(), model.resent_requests()), (0, 1));
@@ -123,7 +123,7 @@ async fn request_is_sent_twice_at_most_and_only_if_its_form_changes() {
 
     let long = FakeBedrock::answering(|_| ScriptedReply::validation("Input is too long for requested model."));
     assert!(matches!(fail(&claude(&long), after_a_tool()).await.0, Failure::Refused(_)));
-    let denied = FakeBedrock::answering(|_| ScriptedReply::refused(BedrockException::AccessDenied));
+    let denied = FakeBedrock::answering(|_| ScriptedReply::refused("AccessDeniedException"));
     assert!(matches!(fail(&claude(&denied), after_a_tool()).await.0, Failure::Denied(_)));
     assert_eq!((long.counters().requests, denied.counters().requests), (1, 1));
 }

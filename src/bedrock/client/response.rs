@@ -1,6 +1,6 @@
 //! [`ErrorResponse`]: an error response of Bedrock.
 
-use crate::bedrock::profile::{REFUSALS, Refusal, Remedy};
+use crate::bedrock::profile::{Refusal, Remedy, refusals};
 use crate::model::Failure;
 
 /// An error response of Bedrock.
@@ -25,7 +25,7 @@ const BEFORE_READING: [&str; 5] = [
 
 /// Returns the known refusal with this message. Only its part of the message quotes nothing of the request.
 pub(super) fn known(message: &str) -> Option<&'static Refusal> {
-    REFUSALS.iter().find(|refusal| message.contains(refusal.part))
+    refusals().find(|refusal| message.contains(refusal.part))
 }
 
 impl ErrorResponse<'_> {

@@ -10,14 +10,14 @@
 //! ```
 //! use aws_sdk_bedrockruntime::Client;
 //! use aws_sdk_bedrockruntime::types::{ContentBlock, ConversationRole, ConverseStreamOutput, Message};
-//! use verbale::testing::{BedrockException, FakeBedrock, ScriptedReply};
+//! use verbale::testing::{FakeBedrock, ScriptedReply};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let bedrock = FakeBedrock::new();
 //! bedrock.reply(ScriptedReply::text("It arrives on Friday."));
-//! bedrock.reply(ScriptedReply::text("It arrives on").exception_after(2, BedrockException::ModelStreamError));
-//! bedrock.reply(ScriptedReply::refused(BedrockException::Throttling));
+//! bedrock.reply(ScriptedReply::text("It arrives on").exception_after(2, "ModelStreamErrorException"));
+//! bedrock.reply(ScriptedReply::refused("ThrottlingException"));
 //! let client = Client::from_conf(bedrock.sdk_config().build());
 //!
 //! let text = ContentBlock::Text("When does it arrive?".into());
@@ -70,7 +70,7 @@ use aws_sdk_bedrockruntime::config::{
 pub(super) use answer::EVENTS_AT_ONCE;
 pub use counters::RequestCounters;
 pub(super) use events::events;
-pub use exception::BedrockException;
+pub(super) use exception::Exception;
 pub use reply::ScriptedReply;
 pub(super) use reply::{Fault, Refusal};
 pub use request::ReceivedRequest;
@@ -100,11 +100,11 @@ impl FakeBedrock {
     /// Creates a Bedrock that answers requests without a reply with the result of `responder`.
     ///
     /// ```
-    /// use verbale::testing::{BedrockException, FakeBedrock, ScriptedReply};
+    /// use verbale::testing::{FakeBedrock, ScriptedReply};
     ///
     /// let bedrock = FakeBedrock::answering(|request| match request.last_text() {
     ///     Some("What time is it?") => ScriptedReply::default().tool_call("call_1", "clock", serde_json::json!({})),
-    ///     _ if request.number() % 10 == 9 => ScriptedReply::refused(BedrockException::Throttling),
+    ///     _ if request.number() % 10 == 9 => ScriptedReply::refused("ThrottlingException"),
     ///     _ => ScriptedReply::text("Of course."),
     /// });
     /// ```
