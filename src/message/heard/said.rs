@@ -38,10 +38,12 @@ impl Said {
         said
     }
 
-    /// Returns the time that the text takes at a usual rate of speech, without the pause at its end.
+    /// Returns the time that the text takes at a usual rate of speech.
+    ///
+    /// Recorded speech ends with silence or without. Half a pause is a small error in both cases.
     pub fn ms(&self) -> u64 {
         let all: u64 = self.words.iter().map(|word| word.ms() + word.pause_ms).sum();
-        all - self.words.last().map_or(0, |word| word.pause_ms)
+        all - self.words.last().map_or(0, |word| word.pause_ms / 2)
     }
 
     /// Returns the length of the prefix of whole words that is played in `played_ms` if all of it takes `total_ms`.
