@@ -41,6 +41,7 @@ impl Speeches {
             parts: Vec::new(),
             phase: Phase::Open,
             started_ms: None,
+            not_before_ms: None,
             reports: Vec::new(),
             heard: None,
             reading: Arc::default(),
@@ -145,8 +146,13 @@ impl Speeches {
     pub fn interrupt(&mut self, id: SpeechId, at_ms: i64, manager: &mut Manager) -> bool {
         let ahead_ms = self.player.ahead_ms();
         let at_ms = at_ms.saturating_add(ahead_ms);
-        let speech = find(&mut self.kept, id).filter(|speech| speech.phase == Phase::Open);
-        let Some(speech) = speech else { return false };
+        let Some(index) = self.kept.iter().rposition(|speech| speech.id == id && speech.phase == Phase::Open) else {
+            return false;
+        };
+        let before = index.checked_sub(1).and_then(|before| self.kept.get(before));
+        let not_before_ms = before.and_then(|before| before.end_ms(ahead_ms, &self.rate, manager));
+        let Some(speech) = self.kept.get_mut(index) else { return false };
+        speech.not_before_ms = not_before_ms;
         speech.phase = Phase::Interrupted { at_ms, reported: None };
         speech.reading.cut();
         let heard = speech.heard_by(&Played::Unknown, at_ms, ahead_ms, &self.rate, manager);

@@ -65,7 +65,10 @@ fn split_token(text: &str, first: char) -> (&str, &str) {
         let mut end = 0;
         for (at, c) in text.char_indices() {
             let next = text.get(at + c.len_utf8()..).unwrap_or_default();
-            if is_digit(c) || matches!(c, '.' | ',' | '\'' | '’') && next.starts_with(is_digit) {
+            if is_digit(c)
+                || matches!(c, '.' | ',' | '\'' | '’' | '\u{a0}' | '\u{202f}' | '\u{2009}')
+                    && next.starts_with(is_digit)
+            {
                 end = at + c.len_utf8();
             } else {
                 break;
@@ -261,6 +264,7 @@ mod tests {
             ("2.5", English, "two point five"),
             ("14:30", English, "fourteen thirty"),
             ("3rd", English, "three"),
+            ("12\u{202f}500", French, "douze mille cinq cent"),
             ("15%", English, "fifteen percent"),
             ("A12", English, "a twelve"),
             ("0123", English, "zero one two three"),
