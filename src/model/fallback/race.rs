@@ -75,6 +75,7 @@ impl Race {
         let Some((index, trial)) = self.model.admit(0).or_else(|| self.model.force()) else { return };
         let first = self.model.targets.first().cloned();
         self.send(index, trial);
+        self.current = self.sent;
         if let Some(first) = first.filter(|_| index > 0) {
             self.switch(&first, "circuitOpen");
         }
@@ -89,9 +90,6 @@ impl Race {
         self.next = self.next.max(index + 1);
         self.hedge_at = self.hedge.map(from_now);
         self.running.push(Attempt { number: self.sent, target, trial, events, held: Vec::new(), patience_ends });
-        if self.running.len() == 1 {
-            self.current = self.sent;
-        }
     }
 
     /// Sends a second request although the first one has not failed.
