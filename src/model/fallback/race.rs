@@ -71,8 +71,10 @@ impl Race {
     }
 
     fn start(&mut self) {
-        self.phase = Phase::Racing;
+        // A fallback has at least one target. Without any, the stream would end without a stop.
+        self.phase = Phase::Ended;
         let Some((index, trial)) = self.model.admit(0).or_else(|| self.model.force()) else { return };
+        self.phase = Phase::Racing;
         let first = self.model.targets.first().cloned();
         self.send(index, trial);
         self.current = self.sent;
@@ -94,7 +96,7 @@ impl Race {
 
     /// Sends a second request although the first one has not failed.
     fn send_hedge(&mut self) {
-        self.hedge = None;
+        (self.hedge, self.hedge_at) = (None, None);
         let (index, trial) = match self.model.admit(self.next) {
             Some(admitted) => admitted,
             None => {
