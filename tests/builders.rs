@@ -220,7 +220,7 @@ async fn log_keeps_step_policy_and_hint() {
     let client = EmbeddedDynamo::in_memory().unwrap().client();
     create_table(&client, &Table::default()).await.unwrap();
     let log = DynamoLog::new(client);
-    let lease = WriterLease::first(CallId::new("CA1").unwrap());
+    let lease = WriterLease::from(CallId::new("CA1").unwrap());
     for record in &manager.records() {
         log.put_record(&lease, record).await.unwrap();
     }
@@ -392,10 +392,9 @@ proptest! {
     #[test]
     fn no_incomplete_call_reaches_a_provider(steps in prop::collection::vec((built(), any::<bool>(), labels()), 1..30)) {
         let mut world = World::new();
-        let mut profile = Profile::for_model("anthropic.claude-sonnet-5");
+        let profile = Profile::for_model("anthropic.claude-sonnet-5");
         // The client repairs the end of a conversation and the number of its attachments.
-        (profile.last_text_trimmed, profile.must_end_with_user) = (false, false);
-        (profile.max_images, profile.max_documents) = (usize::MAX, usize::MAX);
+        let repaired = ["ends-with-user", "text-trailing-space", "attachments-number", "document-number"];
         for (built, continues, labels) in &steps {
             world.add(built, *continues, labels);
             let raw = world.manager.to_raw().unwrap();
@@ -405,7 +404,9 @@ proptest! {
             prop_assert_eq!(&answered, &world.answered);
             if !raw.is_empty() {
                 let input = request(raw).into_input().unwrap();
-                prop_assert_eq!(validate(&input, &profile), []);
+                let mut violations = validate(&input, &profile);
+                violations.retain(|violation| !repaired.contains(&violation.rule()));
+                prop_assert_eq!(violations, []);
             }
         }
         let open: Vec<_> = world.open.iter().map(|(call, _)| call.id()).collect();

@@ -6,7 +6,8 @@ use aws_sdk_bedrockruntime::types::{ContentBlock, ConversationRole};
 use aws_sdk_dynamodb::types::AttributeValue;
 use verbale::clock::Clock;
 use verbale::clock::SystemClock;
-use verbale::dynamodb::{CallId, to_items};
+use verbale::dynamodb::to_items;
+use verbale::log::CallId;
 use verbale::{BedrockMessage, Format, LastMessage, MessageWrapper, MessagesManager, Role, Timing};
 
 type Raw = aws_sdk_bedrockruntime::types::Message;

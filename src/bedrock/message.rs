@@ -25,7 +25,7 @@ use crate::message::{Content, Message, MessageWrapper, Role};
 /// strings, as [`to_document`](super::to_document) describes.
 ///
 /// Blank texts, which Bedrock refuses, and contents of kinds unknown to this version are left out. Tool results come first
-/// in their message, as Claude requires. A document without a text beside it gets one.
+/// in their message and tool calls last, as Claude requires. A document without a text beside it gets one.
 ///
 /// `to_raw` returns [`BedrockError`] if the role is `Summary` or `System`, or if no contents are left.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl MessageWrapper for BedrockMessage {
 
 fn content_blocks(message: &Message) -> Result<Vec<ContentBlock>, BedrockError> {
     let mut blocks = Vec::with_capacity(message.contents().len());
-    let mut results = 0;
+    let (mut calls, mut results) = (0, 0);
     let mut has_documents = false;
     for content in message.contents() {
         let block = match content {
@@ -85,12 +85,16 @@ fn content_blocks(message: &Message) -> Result<Vec<ContentBlock>, BedrockError> 
             Content::ToolResult(result) => ContentBlock::ToolResult(tool_result(result)?),
             Content::Unknown(_) => continue,
         };
+        calls += usize::from(block.is_tool_use());
         results += usize::from(block.is_tool_result());
         has_documents |= block.is_document();
         blocks.push(block);
     }
     if results > 0 {
         blocks.sort_by_key(|block| !block.is_tool_result());
+    }
+    if calls > 0 {
+        blocks.sort_by_key(ContentBlock::is_tool_use);
     }
     if has_documents && !blocks.iter().any(ContentBlock::is_text) {
         blocks.push(ContentBlock::Text("[document]".to_owned()));

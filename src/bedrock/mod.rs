@@ -31,9 +31,13 @@ mod document;
 mod error;
 mod escape;
 mod flatten;
+mod identifier;
+mod image_size;
 mod json;
 mod message;
+mod profile;
 mod request;
+mod schema;
 mod tool;
 mod validate;
 
@@ -44,8 +48,9 @@ pub use document::{from_document, to_document};
 pub use error::BedrockError;
 pub use json::to_json;
 pub use message::BedrockMessage;
+pub use profile::Profile;
 pub use request::ConverseRequest;
-pub use validate::{Profile, Violation, ViolationKind, validate};
+pub use validate::{Violation, validate};
 
 #[cfg(test)]
 mod tests;

@@ -57,6 +57,8 @@
 //! - A *speech is open* from `reply` or [`say`](CallSession::say) until its playback is finished or interrupted.
 //! - A *barge-in* stops the running reply, also at the provider, and keeps its text so far. It interrupts every open speech.
 //!   The session estimates what the caller heard until the player reports it. The reader of the reply gets nothing more.
+//!   Without a report of its start, playback counts from when the first words were handed out. If all of it must have been
+//!   played by then, it is no barge-in.
 //! - After [`close`](CallSession::close) begins, the session ignores all events, except results of tools. It accepts
 //!   these only while `close` waits for running tools.
 //!
@@ -67,7 +69,7 @@
 //! | | while tools run | barge-in; the tools continue, and the next request has their results |
 //! | | nothing is running or open | the start time is kept for the caller's words |
 //! | | again, before the caller's words | ignored: repeated |
-//! | | after the caller's words, with a time before their end | ignored: repeated; the report belongs to these words |
+//! | | after the caller's words, with a time before their end; clocks may differ | ignored: repeated; the report belongs to these words |
 //! | `caller_said` | after `caller_started_speaking` | the words are added, with their times |
 //! | | without that event, while a reply is running or a speech is open | barge-in, then the words are added |
 //! | | again, before a reply | merged with the words before |
@@ -101,6 +103,12 @@
 //! | | again | waits for the log again |
 //! | the session is dropped | without `close` | as `close`, but does not wait; logs a warning |
 //!
+//! # Clocks
+//!
+//! The player, the speech recognition and the call may have different clocks. The session estimates how far each reporter is
+//! ahead or behind, from the times of its events and of its reports. The estimate decides whether a report is late and how
+//! much was heard. The log keeps the reported times.
+//!
 //! [`telephony`] maps the events of Twilio, LiveKit and Amazon Connect to these.
 //!
 //! # Durability
@@ -114,10 +122,12 @@ mod ear;
 mod effect;
 mod error;
 mod events;
+mod rate;
 mod reply;
 mod sentences;
 mod session;
 mod settings;
+mod silence;
 mod speech;
 mod speeches;
 pub mod telephony;

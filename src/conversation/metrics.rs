@@ -92,7 +92,11 @@ impl CallMetrics {
                 ToolOutcome::Failed => self.tools_failed += 1,
                 ToolOutcome::Unknown => self.tools_unknown += 1,
             },
-            CallEvent::ToolUnlogged { .. } | CallEvent::ResultReady { .. } | CallEvent::SummaryStarted { .. } => {}
+            CallEvent::Silence { .. }
+            | CallEvent::Repaired { .. }
+            | CallEvent::ToolUnlogged { .. }
+            | CallEvent::ResultReady { .. }
+            | CallEvent::SummaryStarted { .. } => {}
             CallEvent::SummaryEnded { outcome, usage, .. } => {
                 self.summary_usage += *usage;
                 *match outcome {

@@ -3,14 +3,14 @@
 use super::attribute::AttributeError;
 use super::keys::{self, ItemKey};
 use super::table_client::Written;
-use super::{DynamoError, DynamoLog, Item, day, item, names};
+use super::{DynamoLog, Item, day, item, names};
 use crate::log::{CallEnd, CallHeader, CallId, Cursor, LogError, Put, Tenant};
 
 impl DynamoLog {
     /// Writes the header of a call, so that the call is [listed](Self::list).
     ///
     /// Returns an error if the call was erased, or opened with another start, tenant or expiry. Nothing is written then.
-    pub(super) async fn open(&self, header: &CallHeader) -> Result<Put, DynamoError> {
+    pub(super) async fn open(&self, header: &CallHeader) -> Result<Put, LogError> {
         let call_id = header.call_id();
         let mut item = to_item(header);
         item.insert(names::DAY_PARTITION_KEY.to_owned(), item::text(day::key_of(header, self.day_shards)));
@@ -25,11 +25,11 @@ impl DynamoLog {
         let Written::Refused(found) = self.db.put(request, subject).await? else { return Ok(Put::Written) };
         let found = found.unwrap_or_default();
         if item::is_erased(&found) {
-            Err(LogError::erased(call_id).into())
+            Err(LogError::erased(call_id))
         } else if from_item(&found)?.is_opened_as(header) {
-            Ok(Put::AlreadyThere)
+            Ok(Put::Kept)
         } else {
-            Err(LogError::other_header(call_id).into())
+            Err(LogError::other_header(call_id))
         }
     }
 }
@@ -54,7 +54,7 @@ fn to_item(header: &CallHeader) -> Item {
 }
 
 /// Returns the header that an item stores, even if the item has expired.
-pub(super) fn from_item(item: &Item) -> Result<CallHeader, DynamoError> {
+pub(super) fn from_item(item: &Item) -> Result<CallHeader, LogError> {
     let key = ItemKey::of_item(item)?;
     item::check_schema(item, &key)?;
     let read = || {

@@ -2,8 +2,8 @@
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 
-use super::{DynamoError, DynamoLog, day, header, item, log, names};
-use crate::log::{CallHeader, CallPage, CallQuery, Cursor};
+use super::{DynamoLog, day, header, item, log, names};
+use crate::log::{CallHeader, CallPage, CallQuery, LogError};
 
 impl DynamoLog {
     /// Returns a page of the calls of a day, newest first, without expired ones.
@@ -12,15 +12,14 @@ impl DynamoLog {
     /// [shard](Self::with_day_shards) and `dynamodb:Query` on the index.
     ///
     /// Returns an error if an item is not a valid header.
-    pub(super) async fn list(&self, query: &CallQuery) -> Result<CallPage, DynamoError> {
+    pub(super) async fn list(&self, query: &CallQuery) -> Result<CallPage, LogError> {
         let shards = stream::iter((0..self.day_shards.get()).map(|shard| self.list_shard(query, shard)));
-        let mut calls: Vec<CallHeader> = shards.buffer_unordered(log::AT_ONCE).try_concat().await?;
-        calls.sort_by_cached_key(|header| std::cmp::Reverse(Cursor::of(header)));
-        Ok(CallPage::of_first(calls, query))
+        let calls: Vec<CallHeader> = shards.buffer_unordered(log::AT_ONCE).try_concat().await?;
+        Ok(query.page_of(calls))
     }
 
     /// Returns the first calls of a shard: one more than the page holds, which shows whether another page follows.
-    async fn list_shard(&self, query: &CallQuery, shard: u8) -> Result<Vec<CallHeader>, DynamoError> {
+    async fn list_shard(&self, query: &CallQuery, shard: u8) -> Result<Vec<CallHeader>, LogError> {
         let wanted = query.max_calls() + 1;
         let request = self
             .db

@@ -11,9 +11,8 @@ use aws_sdk_dynamodb::types::{
     ScalarAttributeType, TableDescription, TableStatus,
 };
 
-use super::error::DynamoErrorKind;
-use super::{DynamoError, names, ttl};
-use crate::log::Remedy;
+use super::{error, names, ttl};
+use crate::log::{LogError, LogErrorKind};
 
 /// The definition of the log's table, named `verbale` by default.
 ///
@@ -75,10 +74,10 @@ fn key_schema([partition, sort]: [&str; 2]) -> Result<Vec<KeySchemaElement>, Bui
 /// Use this for development and tests. In production, define the table with the rest of the infrastructure, with
 /// recovery and alarms.
 ///
-/// Returns an error of the kind [`Table`](DynamoErrorKind::Table) if a table of that name has other keys, no index or
-/// another time to live, and of the kind [`Busy`](DynamoErrorKind::Busy) if the table is not active in time. A server
-/// that does not support a time to live causes no error.
-pub async fn create_table(client: &Client, table: &Table) -> Result<(), DynamoError> {
+/// Returns [`NeedsOperator`](LogErrorKind::NeedsOperator) if a table of that name has other keys, no index or another time
+/// to live, and a [retryable](LogError::is_retryable) error if the table is not active in time. A server that does not
+/// support a time to live causes no error.
+pub async fn create_table(client: &Client, table: &Table) -> Result<(), LogError> {
     let mut found = describe(client, table).await?;
     if found.is_none() {
         create(client, table).await?;
@@ -91,29 +90,29 @@ pub async fn create_table(client: &Client, table: &Table) -> Result<(), DynamoEr
     ttl::enable(client, &table.name).await
 }
 
-pub(super) fn differs(table: &str, difference: &str) -> DynamoError {
+pub(super) fn differs(table: &str, difference: &str) -> LogError {
     let message = format!("table {table} exists, but {difference}; choose another name, or delete the table if unused");
-    DynamoError::new(DynamoErrorKind::Table, Remedy::Operator, message)
+    LogError::new(LogErrorKind::NeedsOperator, message)
 }
 
-async fn create(client: &Client, table: &Table) -> Result<(), DynamoError> {
+async fn create(client: &Client, table: &Table) -> Result<(), LogError> {
     let definition = table
         .definition()
         .map_err(SdkError::<CreateTableError>::construction_failure)
-        .map_err(|error| DynamoError::request("CreateTable", table, error))?;
+        .map_err(|error| error::of_request("CreateTable", table, error))?;
     match definition.send_with(client).await {
         Ok(_) => Ok(()),
         // Another process created it in the meantime.
         Err(error) if error.as_service_error().is_some_and(|error| error.is_resource_in_use_exception()) => Ok(()),
-        Err(error) => Err(DynamoError::request("CreateTable", table, error)),
+        Err(error) => Err(error::of_request("CreateTable", table, error)),
     }
 }
 
-async fn describe(client: &Client, table: &Table) -> Result<Option<TableDescription>, DynamoError> {
+async fn describe(client: &Client, table: &Table) -> Result<Option<TableDescription>, LogError> {
     match client.describe_table().table_name(&table.name).send().await {
         Ok(output) => Ok(output.table),
         Err(error) if error.as_service_error().is_some_and(|error| error.is_resource_not_found_exception()) => Ok(None),
-        Err(error) => Err(DynamoError::request("DescribeTable", table, error)),
+        Err(error) => Err(error::of_request("DescribeTable", table, error)),
     }
 }
 
@@ -125,7 +124,7 @@ async fn active(
     client: &Client,
     table: &Table,
     mut found: Option<TableDescription>,
-) -> Result<TableDescription, DynamoError> {
+) -> Result<TableDescription, LogError> {
     let mut waited = Duration::ZERO;
     loop {
         // A table that is being updated is usable. A new table is not always visible at once.
@@ -141,7 +140,7 @@ async fn active(
             let message = format!(
                 "table {name} is not active after {seconds} seconds ({status}); create it again to keep waiting"
             );
-            return Err(DynamoError::new(DynamoErrorKind::Busy, Remedy::Retry, message));
+            return Err(LogError::new(LogErrorKind::Unavailable, message));
         }
         // The client's own sleep is not accessible unless the configuration sets one.
         tokio::time::sleep(POLL_INTERVAL).await;

@@ -1,10 +1,6 @@
 //! [`CallHeader`]: the facts about a call as a whole.
 
-use std::fmt;
-use std::sync::Arc;
-
-use super::call_id::printable;
-use super::{CallChange, CallEnd, CallId, Day, LogError};
+use super::{CallChange, CallEnd, CallId, Day, LogError, Tenant};
 
 /// The facts about a call as a whole, as a list of calls shows them.
 ///
@@ -126,42 +122,7 @@ impl CallHeader {
     }
 
     /// The day, in UTC, on which the call is listed.
-    pub fn day(&self) -> Day {
+    pub(crate) fn day(&self) -> Day {
         Day::of_ms(self.started_ms)
-    }
-}
-
-/// The id of a tenant, of 1 to 1,000 bytes, without control or invisible characters.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Tenant(Arc<str>);
-
-impl Tenant {
-    /// A DynamoDB partition key has room for 2,048 bytes, which the tenant shares with the day.
-    const MAX_BYTES: usize = 1_000;
-
-    /// Creates a tenant.
-    ///
-    /// Returns [`Invalid`](super::LogErrorKind::Invalid) if the text is empty, longer than 1,000 bytes, or has control or
-    /// invisible characters.
-    pub fn new(tenant: impl Into<Arc<str>>) -> Result<Self, LogError> {
-        let rule = "it has 1 to 1,000 bytes and no control or invisible characters";
-        printable(tenant.into(), Self::MAX_BYTES, "a tenant", rule).map(Self)
-    }
-
-    /// The tenant as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for Tenant {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0)
-    }
-}
-
-impl fmt::Debug for Tenant {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Tenant({})", self.0)
     }
 }

@@ -40,15 +40,21 @@ impl CallQuery {
         usize::from(self.limit.max(1))
     }
 
-    /// Returns the page of a backend that holds all headers, in any order.
-    pub(super) fn page_of(&self, headers: impl IntoIterator<Item = CallHeader>) -> CallPage {
-        let mut found: Vec<CallHeader> = headers
+    /// Returns the page of this query, for implementors of [`CallLog`](super::CallLog).
+    ///
+    /// `headers` are headers of opened calls in any order, at least those that the query may return. Headers of other days
+    /// and tenants, and those before the cursor, are left out.
+    pub fn page_of(&self, headers: impl IntoIterator<Item = CallHeader>) -> CallPage {
+        let mut calls: Vec<CallHeader> = headers
             .into_iter()
             .filter(|header| header.day() == self.day && header.tenant() == self.tenant.as_ref())
             .filter(|header| self.after.as_ref().is_none_or(|after| Cursor::of(header) < *after))
             .collect();
-        found.sort_by_cached_key(|header| std::cmp::Reverse(Cursor::of(header)));
-        CallPage::of_first(found, self)
+        calls.sort_by_cached_key(|header| std::cmp::Reverse(Cursor::of(header)));
+        let has_more = calls.len() > self.max_calls();
+        calls.truncate(self.max_calls());
+        let next = calls.last().filter(|_| has_more).map(Cursor::of);
+        CallPage { calls, next }
     }
 }
 
@@ -62,19 +68,6 @@ pub struct CallPage {
     pub next: Option<Cursor>,
 }
 
-impl CallPage {
-    /// Creates the page for `query`, for implementors of [`CallLog`](super::CallLog).
-    ///
-    /// `calls` are the calls after the query's cursor, newest first. If there are more calls than the limit, pass at
-    /// least one more than the limit, so that the page gets a cursor.
-    pub fn of_first(mut calls: Vec<CallHeader>, query: &CallQuery) -> Self {
-        let has_more = calls.len() > query.max_calls();
-        calls.truncate(query.max_calls());
-        let next = calls.last().filter(|_| has_more).map(Cursor::of);
-        Self { calls, next }
-    }
-}
-
 /// The position between two pages of a list. Its text form is opaque and consists of letters, digits, `-` and `_`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cursor {
@@ -84,7 +77,7 @@ pub struct Cursor {
 
 impl Cursor {
     /// Returns the cursor directly after a call.
-    pub fn of(header: &CallHeader) -> Self {
+    pub(crate) fn of(header: &CallHeader) -> Self {
         Self { started_ms: header.started_ms(), call_id: header.call_id().clone() }
     }
 

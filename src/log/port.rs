@@ -11,7 +11,8 @@ pub type LogFuture<'a, T, E = LogError> = Pin<Box<dyn Future<Output = Result<T, 
 
 /// A store of calls and their records.
 ///
-/// Every implementation keeps this contract, and the tests in `tests/call_log/` check it:
+/// Every implementation keeps this contract, and `testing::call_log_conformance` checks it (feature `testing`). A backend
+/// returns its errors with [`LogError::backend`] and the [kind](super::LogErrorKind) that the contract names.
 ///
 /// - **Puts are idempotent and need no order.** The log keeps the newest revision of each message that it was given, in
 ///   whatever order and however often. A record is stored once the future of its put returns a [`Put`].

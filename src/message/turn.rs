@@ -28,6 +28,9 @@ pub struct TurnRecord {
     /// The requests to the model in order: one for each round of tools, and one more for each retry.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) requests: Vec<RequestRecord>,
+    /// The number of sentences that filled a silence.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) fillers: u32,
     /// Earlier turns that were logged with the same message, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) earlier: Vec<TurnRecord>,

@@ -40,7 +40,7 @@ pub enum Failure {
     Cut,
     /// The answer ended without a [`Stop`](super::ModelEvent::Stop).
     Truncated,
-    /// The answer cannot be read, for example because the arguments of a tool call are not JSON.
+    /// The answer cannot be read, for example because an event of its stream is damaged.
     Malformed(String),
 }
 

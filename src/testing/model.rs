@@ -150,9 +150,9 @@ fn steps(reply: &ScriptedReply, request_bytes: usize) -> Vec<Step> {
             steps.push(Step::Wait(reply.between_events));
         }
         match reader.read(event) {
-            Ok(event) => {
-                is_stopped |= matches!(event, Some(ModelEvent::Stop(_)));
-                steps.extend(event.map(Step::Emit));
+            Ok(events) => {
+                is_stopped |= events.iter().any(|event| matches!(event, ModelEvent::Stop(_)));
+                steps.extend(events.into_iter().map(Step::Emit));
             }
             Err(failure) => {
                 steps.push(Step::Fail(failure, reader.received()));

@@ -8,7 +8,7 @@ use crate::manager::ManagerError;
 use crate::message::{
     Attribute, Content, MessageWrapper, PlainMessage, Role, Text, Timing, ToolCall, ToolCallId, is_blank,
 };
-use crate::model::{NoResult, StopReason};
+use crate::model::{Failure, ModelError, NoResult, Partial, StopReason};
 
 /// The step after an answer.
 pub(super) enum Next {
@@ -62,6 +62,17 @@ impl Core {
         true
     }
 
+    /// Adds a tool call that cannot run. The model gets the reason as its result.
+    pub(super) fn add_broken_call(&mut self, id: SpeechId, call: ToolCall, reason: NoResult) -> bool {
+        let is_running = self.add_tool_call(id, call);
+        if let Some(turn) = self.turn_of(id)
+            && let Some(added) = turn.answer.calls.last()
+        {
+            turn.answer.broken.push((added.id().clone(), reason));
+        }
+        is_running
+    }
+
     /// Returns a new id if this one was used before.
     fn unused_id(&self, id: &ToolCallId) -> Option<ToolCallId> {
         let pending =
@@ -83,6 +94,9 @@ impl Core {
         let says_something = !is_blank(&turn.answer.text);
         let now_ms = self.now_ms();
         turn.recorder.record(|request| request.end_ms = Some(now_ms));
+        let broken = std::mem::take(&mut turn.answer.broken);
+        let can_correct = matches!(reason, StopReason::MaxTokens) || !is_cut;
+        let asks_again = !broken.is_empty() && offered_tools && can_correct && !turn.is_corrected;
         if !is_cut && offered_tools {
             turn.answer.calls = self.with_keys(std::mem::take(&mut turn.answer.calls));
         }
@@ -91,6 +105,23 @@ impl Core {
         let max = self.setup.max_tool_rounds;
         let end = match committed {
             Err(error) => TurnEnd::Failed(TurnFailure::Manager(error)),
+            Ok(calls) if asks_again => {
+                (turn.is_corrected, turn.needs_room) = (true, is_cut);
+                turn.rounds += 1;
+                self.turn = Some(turn);
+                let mut calls = self.end_broken(calls, &broken);
+                if is_cut {
+                    self.with_ear(|ear, core| core.end_calls(&calls, &NoResult::TooLong, ear));
+                    calls.clear();
+                }
+                return self.run_tools(id, calls);
+            }
+            Ok(calls) if !broken.is_empty() && !is_cut => {
+                self.with_ear(|ear, core| core.end_calls(&calls, &NoResult::CutOff, ear));
+                let failure =
+                    Failure::Malformed("the arguments of a tool call are no JSON, twice in a turn".to_owned());
+                TurnEnd::Failed(TurnFailure::Model(ModelError::new(failure, Partial::default())))
+            }
             Ok(calls) if is_cut => {
                 self.with_ear(|ear, core| core.end_calls(&calls, &NoResult::CutOff, ear));
                 TurnEnd::Cut(reason.clone())
@@ -107,15 +138,36 @@ impl Core {
             }
             Ok(calls) => {
                 turn.rounds += 1;
-                turn.awaits = calls.iter().map(|call| call.id().clone()).collect();
                 self.turn = Some(turn);
-                self.is_to_be_logged = true;
-                return Next::RunTools(calls);
+                return self.run_tools(id, calls);
             }
         };
         self.turn = Some(turn);
         self.end_turn(id, &end);
         Next::Ended(end)
+    }
+
+    fn run_tools(&mut self, id: SpeechId, calls: Vec<ToolCall>) -> Next {
+        if let Some(turn) = self.turn_of(id) {
+            turn.awaits = calls.iter().map(|call| call.id().clone()).collect();
+        }
+        self.is_to_be_logged = true;
+        Next::RunTools(calls)
+    }
+
+    /// Ends the broken calls of an answer, each with its reason, and returns the others.
+    fn end_broken(&mut self, calls: Vec<ToolCall>, broken: &[(ToolCallId, NoResult)]) -> Vec<ToolCall> {
+        let reason = |call: &ToolCall| broken.iter().find(|(id, _)| id == call.id()).map(|(_, reason)| reason);
+        calls
+            .into_iter()
+            .filter(|call| match reason(call) {
+                Some(reason) => {
+                    self.end_call(call, reason);
+                    false
+                }
+                None => true,
+            })
+            .collect()
     }
 
     /// Adds the part of an answer that was generated before the turn ended. Its tool calls are not run.
@@ -147,7 +199,7 @@ impl Core {
         mark: Option<Attribute>,
         ear: &mut dyn Ear,
     ) -> Result<Vec<ToolCall>, ManagerError> {
-        let Answer { text, calls, asked_ms, first_token_ms } = std::mem::take(&mut turn.answer);
+        let Answer { text, calls, asked_ms, first_token_ms, .. } = std::mem::take(&mut turn.answer);
         let text_bytes = if is_blank(&text) { 0 } else { text.len() };
         let text = (text_bytes > 0).then(|| Content::from(text));
         let contents: Vec<Content> = text.into_iter().chain(calls.iter().cloned().map(Content::from)).collect();

@@ -13,6 +13,8 @@ use crate::policy::Tokens;
 #[derive(Default)]
 pub(super) struct Recorder {
     pub requests: Vec<RequestRecord>,
+    /// The number of sentences that filled a silence.
+    pub fillers: u32,
     /// The last message that the turn added.
     pub message: Option<MessageId>,
 }
@@ -54,12 +56,13 @@ impl Core {
     /// It goes to the turn's last message, else to `fixed`, the message that the ear added, else to the conversation's last
     /// message.
     pub(super) fn store_record(&mut self, turn: Turn, end: &TurnEnd, fixed: Option<MessageId>) {
-        let Recorder { requests, message } = turn.recorder;
+        let Recorder { requests, fillers, message } = turn.recorder;
         let last = || self.manager.all().next_back().map(MessageWrapper::id);
         let Some(message) = message.or(fixed).or_else(last) else { return };
         let (end, reason) = end.words();
         let mut record = TurnRecord::default();
         (record.end, record.reason, record.end_ms, record.requests) = (end, reason, self.now_ms(), requests);
+        record.fillers = fillers;
         if let Some(mut entry) = self.manager.entry(&message) {
             let record = record.after(entry.metadata().turn());
             entry.set_turn(record);

@@ -43,7 +43,7 @@ impl Model for Panics {
 struct Clumsy;
 
 impl Observer for Clumsy {
-    fn observe(&self, _event: &CallEvent) {
+    fn observe(&self, _: &verbale::log::CallId, _event: &CallEvent) {
         std::panic::resume_unwind(Box::new("an observer of the user's"))
     }
 }

@@ -8,8 +8,7 @@ use verbale::dynamodb::{DynamoLog, Item, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallChange, CallHeader, CallLog, CallQuery, Day, LogErrorKind, Tenant, WriterLease};
 
-use super::changes::{call_end, open};
-use super::conformance::{START_MS, call, message, put, put_as, read, summary};
+use super::support::{START_MS, call, call_end, message, open, put, put_as, read, summary};
 
 /// Returns a log in an empty table in memory.
 pub async fn log() -> DynamoLog {
@@ -90,7 +89,7 @@ async fn mark_outlives_the_expiry() {
     let clock = Arc::new(ManualClock::new(1_000_000));
     let log = log().await.with_clock(clock.clone());
     let header = CallHeader::new(call("CA1"), START_MS).unwrap().with_expires_at(1_001);
-    let lease = WriterLease::of(&header);
+    let lease = WriterLease::from(&header);
     log.open_call(&header).await.unwrap();
     put_as(&log, &lease, &[message(0, 1)]).await;
     log.erase_call(&call("CA1")).await.unwrap();
@@ -135,8 +134,9 @@ async fn held_call_has_no_expiry() {
     log.change_call(lease.call_id(), &CallChange::Hold).await.unwrap();
     let held = items(&client).await;
     assert_eq!((names_of(&held, "expires_at"), names_of(&held, "expiry").len()), (Vec::new(), 1));
-    let lease =
-        WriterLease::of(&log.read_call(lease.call_id()).await.unwrap().header.unwrap().with_expires_at(2_000_000_000));
+    let lease = WriterLease::from(
+        &log.read_call(lease.call_id()).await.unwrap().header.unwrap().with_expires_at(2_000_000_000),
+    );
     assert_eq!(lease.expires_at_s(), None);
     let spent = log.cost();
     log.change_call(lease.call_id(), &CallChange::Hold).await.unwrap();
@@ -160,9 +160,9 @@ async fn close_corrects_the_expiry_of_items_with_an_old_lease() {
 
     // The close also corrects items that a lease from during the hold wrote after the release.
     log.change_call(lease.call_id(), &CallChange::Release).await.unwrap();
-    put_as(&log, &WriterLease::of(&held), &[message(2, 1)]).await;
+    put_as(&log, &WriterLease::from(&held), &[message(2, 1)]).await;
     assert_eq!(names_of(&items(&client).await, "expires_at").len(), 3);
-    log.change_call(lease.call_id(), &close(&WriterLease::of(&held))).await.unwrap();
+    log.change_call(lease.call_id(), &close(&WriterLease::from(&held))).await.unwrap();
     assert_eq!(names_of(&items(&client).await, "expires_at").len(), 4);
 }
 

@@ -19,9 +19,8 @@ use verbale::dynamodb::{Cost, DynamoLog};
 use verbale::log::{CallChange, CallHeader, CallId, CallLog, LogError, LogErrorKind, LoggedCall, Put, WriterLease};
 use verbale::message::Position;
 
-use super::changes::{assert_fenced, call_end, open};
-use super::conformance::{START_MS, call, header, message, put_as, read, summary};
 use super::dynamodb::{items, log_and_client};
+use super::support::{START_MS, assert_fenced, call, call_end, header, message, open, put_as, read, summary};
 
 type Between = Pin<Box<dyn Future<Output = ()> + Send>>;
 

@@ -101,7 +101,7 @@ pub async fn write(log: &dyn CallLog, conversation: &Conversation) {
     log.open_call(&header).await.unwrap();
     let changes = conversation.read(|manager| manager.changes(LastMessage::Include));
     for record in changes.records() {
-        log.put_record(&WriterLease::of(&header), record).await.unwrap();
+        log.put_record(&WriterLease::from(&header), record).await.unwrap();
     }
     conversation.change(|manager| manager.acknowledge(changes.receipt())).unwrap();
 }

@@ -2,9 +2,9 @@
 
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::types::{BillingMode, ProjectionType, TimeToLiveSpecification, TimeToLiveStatus};
-use verbale::dynamodb::{DynamoErrorKind, Table, create_table};
+use verbale::dynamodb::{Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
-use verbale::log::Remedy;
+use verbale::log::LogErrorKind;
 
 #[tokio::test]
 async fn table_is_created_once() {
@@ -45,7 +45,7 @@ async fn table_with_another_definition_is_refused() {
     let keys = other.get_attribute_definitions().clone().unwrap().into_iter().take(2).collect();
     other.set_attribute_definitions(Some(keys)).send_with(&client).await.unwrap();
     let error = create_table(&client, &table).await.unwrap_err();
-    assert_eq!((error.kind(), error.remedy()), (DynamoErrorKind::Table, Remedy::Operator));
+    assert_eq!(error.kind(), LogErrorKind::NeedsOperator);
     assert_eq!(
         error.to_string(),
         "table verbale exists, but it has no index gsi1; choose another name, or delete the table if unused"

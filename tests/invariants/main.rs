@@ -91,10 +91,10 @@ proptest! {
         let window: Vec<_> = window.collect::<Result<_, _>>().unwrap();
         if !window.is_empty() {
             let input = ConverseRequest::new("a-model").messages(window).into_input().unwrap();
-            let mut profile = Profile::for_model("anthropic.claude-sonnet-5");
+            let mut violations = validate(&input, &Profile::for_model("anthropic.claude-sonnet-5"));
             // No model is asked after an assistant message.
-            (profile.must_end_with_user, profile.last_text_trimmed) = (false, false);
-            prop_assert_eq!(validate(&input, &profile), []);
+            violations.retain(|violation| !matches!(violation.rule(), "ends-with-user" | "text-trailing-space"));
+            prop_assert_eq!(violations, []);
             prop_assert_eq!(input.messages().len(), world.manager.messages().count());
         }
     }

@@ -10,7 +10,7 @@ use super::call::Gap;
 use super::shared::{CallShared, Command, Commands, Shared, SizedRecord};
 use super::{Durability, Unstored, unpoisoned};
 use crate::clock::from_now;
-use crate::log::{CallEnd, CallHeader, LogError, LogErrorKind, Remedy, WriterLease};
+use crate::log::{CallEnd, CallHeader, LogError, LogErrorKind, WriterLease};
 use crate::manager::{LastMessage, MessagesManager, Receipt};
 use crate::message::{MessageWrapper, Record};
 
@@ -141,7 +141,7 @@ impl CallWriter {
                      manager: retry",
                     self.call.lease.call_id()
                 );
-                return Err(LogError::new(LogErrorKind::Failed, Remedy::Retry, text));
+                return Err(LogError::new(LogErrorKind::Unavailable, text));
             }
         }
         self.commands.send(Command::Close(self.call.clone(), call_end)).map_err(|_| LogError::stopped())

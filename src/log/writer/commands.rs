@@ -76,16 +76,20 @@ impl WriterTask {
         // The record was submitted before the handle refused changes.
         let refusal = call.refusal.get();
         if refusal.is_some_and(|error| error.kind() == LogErrorKind::Erased) {
-            self.shared.count(|status| (status.queued, status.erased) = (status.queued - 1, status.erased + 1));
+            self.shared.count(|status| (status.queued, status.dropped) = (status.queued - 1, status.dropped + 1));
             return self.shared.release(call, sized.bytes);
         }
-        let redacted = self.settings.redactor.as_deref().map(|redactor| redact(&sized.record, redactor));
+        let redactors = &self.settings.redactors;
+        let redacted = (!redactors.0.is_empty()).then(|| redact(&sized.record, redactors));
         match redacted.transpose() {
             Ok(redacted) => sized.record = redacted.unwrap_or(sized.record),
-            Err(error) => return self.add_unredacted_dead_letter(call, sized, &error),
+            Err(error) => {
+                self.supersede_dead_letter(&key.0, &sized.record);
+                return self.add_dead_letter(call, sized, error_chain(&error), true);
+            }
         }
         if let Some(refusal) = refusal {
-            return self.add_dead_letter(call, sized, error_chain(refusal));
+            return self.add_dead_letter(call, sized, error_chain(refusal), false);
         }
         self.supersede_dead_letter(&key.0, &sized.record);
         let number = self.add_part();
@@ -107,13 +111,13 @@ impl WriterTask {
             }
             Arrival::Conflict(error) => {
                 self.settle_part(number);
-                self.add_dead_letter(call, sized, error_chain(&error));
+                self.add_dead_letter(call, sized, error_chain(&error), false);
             }
         }
     }
 
     fn count_replaced(&self, call: &CallShared, bytes: usize) {
-        self.shared.count(|status| (status.queued, status.replaced) = (status.queued - 1, status.replaced + 1));
+        self.shared.count(|status| (status.queued, status.dropped) = (status.queued - 1, status.dropped + 1));
         self.shared.release(call, bytes);
     }
 }

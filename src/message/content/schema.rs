@@ -138,7 +138,7 @@ impl JsonSchema for ToolCall {
             "type": "object",
             "properties": {
                 "type": {"const": TOOL_CALL},
-                "id": identifier("Pairs the call with its result."),
+                "id": call_id("Pairs the call with its result."),
                 "name": identifier("The name of the tool."),
                 "arguments": generator.subschema_for::<Value>(),
                 "idempotencyKey": {
@@ -163,7 +163,7 @@ impl JsonSchema for ToolResult {
             "type": "object",
             "properties": {
                 "type": {"const": TOOL_RESULT},
-                "toolCallId": identifier("The `id` of the call."),
+                "toolCallId": call_id("The `id` of the call."),
                 "name": identifier("The name of the tool."),
                 "content": {
                     "description": "The contents that the tool returned.",
@@ -203,7 +203,12 @@ impl JsonSchema for ToolCallError {
     }
 }
 
-/// An id or a name that Bedrock accepts.
+/// The id of a tool call.
+fn call_id(description: &str) -> Schema {
+    json_schema!({"description": description, "type": "string", "pattern": "^[a-zA-Z0-9_.:-]{1,64}$"})
+}
+
+/// The name of a tool.
 fn identifier(description: &str) -> Schema {
     json_schema!({"description": description, "type": "string", "pattern": "^[a-zA-Z0-9_-]{1,64}$"})
 }

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
 use super::*;
-use crate::bedrock::validate::CachePlaces;
+use crate::bedrock::profile::CachePlaces;
 use crate::bedrock::{to_json, validate};
 
 mod random;
