@@ -15,7 +15,7 @@ use verbale::conversation::{LastStep, MessageBuilder, ResultBuilder};
 use verbale::dynamodb::{DynamoLog, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{CallId, CallLog, WriterLease};
-use verbale::message::{Decision, Document, Media, MediaKind, MessageErrorKind, RoleHint, Source, Step, ToolCallError};
+use verbale::message::{Decision, Document, Media, MediaKind, RoleHint, Source, Step, ToolCallError};
 use verbale::{
     Attribute, BedrockMessage, Content, Draft, ManagerError, MessageWrapper, MessagesManager, PlainMessage, Role,
     ToolCall, Value,
@@ -26,7 +26,7 @@ fn decision(step: u32) -> Decision {
 }
 
 fn decision_of(step: u32, policy: &str, role_hint: impl Into<Option<RoleHint>>) -> Decision {
-    Decision { step: Some(Step(step)), policy: Some(policy.into()), role_hint: role_hint.into() }
+    Decision { step: Some(Step(step)), decided_by: Some(policy.into()), role_hint: role_hint.into() }
 }
 
 fn greeting() -> Media {
@@ -155,8 +155,10 @@ fn contents_that_contradict_the_role_are_refused() {
         assert_eq!(build(Some(Role::Assistant), contents.clone()), built(Role::Assistant, contents));
     }
     let mut builder = builder();
-    assert_eq!(builder.add_tool_call("no tool", 1).unwrap_err().kind(), MessageErrorKind::Identifier);
-    assert_eq!(builder.add_image("a", "no url").unwrap_err().kind(), MessageErrorKind::Attachment);
+    let error = builder.add_tool_call("no tool", 1).unwrap_err().to_string();
+    assert!(error.starts_with("a tool name has 1 to 64 characters"), "{error}");
+    let error = builder.add_image("a", "no url").unwrap_err().to_string();
+    assert!(error.starts_with("a URL has a scheme"), "{error}");
     assert!(builder.to_draft().is_err());
 }
 
@@ -169,7 +171,7 @@ fn tool_calls_get_unique_ids() {
     }
     assert_eq!(ids.len(), 1_000);
     let from = |first| {
-        let ids = Arc::new(SequentialIds::starting_at(first));
+        let ids = Arc::new(SequentialIds::from(first));
         let mut builder = MessageBuilder::next_step(Step(1)).with_clock(Arc::new(ManualClock::new(0)), ids);
         builder.add_tool_call("a", Value::Null).unwrap().id().to_string()
     };
@@ -302,7 +304,7 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        let ids = Arc::new(SequentialIds::starting_at(1));
+        let ids = Arc::new(SequentialIds::from(1));
         Self { manager: MessagesManager::new(), ids, open: Vec::new(), answered: BTreeSet::new() }
     }
 

@@ -1,5 +1,7 @@
 //! [`BedrockMessage`]: a message that converts to a message of Converse.
 
+use std::ops::{Deref, DerefMut};
+
 use aws_sdk_bedrockruntime::types::{self, ContentBlock, ConversationRole};
 
 use super::attachment::{Attachment, document_text, media_text};
@@ -35,18 +37,6 @@ impl MessageWrapper for BedrockMessage {
     type Raw = types::Message;
     type Error = BedrockError;
 
-    fn wrap(message: Message) -> Self {
-        Self(message)
-    }
-
-    fn message(&self) -> &Message {
-        &self.0
-    }
-
-    fn message_mut(&mut self) -> &mut Message {
-        &mut self.0
-    }
-
     fn to_raw(&self) -> Result<types::Message, BedrockError> {
         let id = self.0.id();
         let role = match self.0.role() {
@@ -63,6 +53,26 @@ impl MessageWrapper for BedrockMessage {
             .set_content(Some(content))
             .build()
             .map_err(BedrockError::build("a message"))
+    }
+}
+
+impl From<Message> for BedrockMessage {
+    fn from(message: Message) -> Self {
+        Self(message)
+    }
+}
+
+impl Deref for BedrockMessage {
+    type Target = Message;
+
+    fn deref(&self) -> &Message {
+        &self.0
+    }
+}
+
+impl DerefMut for BedrockMessage {
+    fn deref_mut(&mut self) -> &mut Message {
+        &mut self.0
     }
 }
 

@@ -109,7 +109,7 @@ impl CallBuilder {
     /// [`SessionError::Manager`] if the conversation refuses the instructions.
     pub fn open(self) -> Result<CallSession, SessionError> {
         let manager = match &self.clock {
-            Some((clock, ids)) => MessagesManager::with_clock(clock.clone(), ids.clone()),
+            Some((clock, ids)) => MessagesManager::new().with_clock(clock.clone(), ids.clone()),
             None => MessagesManager::new(),
         };
         self.resume(manager)

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::rate::Rate;
 use crate::manager::MessagesManager;
-use crate::message::{Contents, Heard, HeardSource, MessageId, MessageWrapper, PlainMessage, Text, Timing, ToolCallId};
+use crate::message::{Contents, Heard, HeardSource, MessageId, PlainMessage, Text, Timing, ToolCallId};
 use crate::turn::SpeechId;
 
 /// The part of an interrupted speech that was played.

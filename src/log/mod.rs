@@ -20,10 +20,10 @@
 //!
 //! manager.add_user("Hi, there")?;
 //! let changes = manager.changes(LastMessage::Include);
-//! for record in changes.records() {
+//! for record in &changes {
 //!     log.put_record(&lease, record).await?;
 //! }
-//! manager.acknowledge(changes.receipt());
+//! manager.acknowledge(&changes);
 //!
 //! assert!(MessagesManager::restore(log.read_call(&call_id).await?.records)? == manager);
 //! assert_eq!(log.list_calls(&CallQuery::of_day("2025-04-16".parse()?)).await?.calls, [header]);

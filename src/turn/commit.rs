@@ -6,7 +6,7 @@ use super::end::{TurnEnd, TurnFailure};
 use super::event::{CallEvent, SpeechId};
 use crate::manager::ManagerError;
 use crate::message::{
-    Attribute, Content, MessageWrapper, PlainMessage, Role, Text, Timing, ToolCall, ToolCallId, is_blank,
+    Attribute, Content, Draft, PlainMessage, Role, Text, Timing, ToolCall, ToolCallId, is_blank,
 };
 use crate::model::{Failure, ModelError, NoResult, Partial, StopReason};
 
@@ -208,10 +208,10 @@ impl Core {
         }
         let now_ms = self.now_ms();
         // A message holds the record of one turn, so a second turn must not merge into it. A fixed sentence stays one.
-        let stays_apart = |last: &PlainMessage| last.metadata().turn().is_some() || last.message().is_fixed();
+        let stays_apart = |last: &PlainMessage| last.metadata().turn().is_some() || last.is_fixed();
         let is_apart = self.manager.all().next_back().is_some_and(stays_apart);
         let added = match is_apart {
-            true => self.manager.add_apart(Role::Assistant, contents.clone()),
+            true => self.manager.add_apart(Draft::new(Role::Assistant, contents.clone())),
             false => self.manager.add_assistant(contents.clone()),
         };
         let mut entry = added?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::core::{Core, Turn};
 use super::end::TurnEnd;
 use super::event::{CallEvent, SpeechId};
-use crate::message::{MessageId, MessageWrapper, RequestRecord, TokenRecord, TurnRecord};
+use crate::message::{MessageId, RequestRecord, TokenRecord, TurnRecord};
 use crate::model::Usage;
 use crate::policy::Tokens;
 
@@ -57,7 +57,7 @@ impl Core {
     /// message.
     pub(super) fn store_record(&mut self, turn: Turn, end: &TurnEnd, fixed: Option<MessageId>) {
         let Recorder { requests, fillers, message } = turn.recorder;
-        let last = || self.manager.all().next_back().map(MessageWrapper::id);
+        let last = || self.manager.all().next_back().map(|wrapper| wrapper.id());
         let Some(message) = message.or(fixed).or_else(last) else { return };
         let (end, reason) = end.words();
         let mut record = TurnRecord::default();

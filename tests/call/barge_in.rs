@@ -1,8 +1,8 @@
 //! Barge-ins: the request is cancelled, and reports refine the heard text, however late they come.
 
+use verbale::Timing;
 use verbale::call::{Effect, Played, ReplyEnd};
 use verbale::model::StopReason;
-use verbale::{MessageWrapper, Timing};
 
 use crate::support::{
     REPEATED, SUPERSEDED, Scripted, Step, answer, call, pass, read, shown, turn, why_ignored, window, words,

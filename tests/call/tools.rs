@@ -7,7 +7,7 @@ use std::time::Duration;
 use verbale::call::{Effect, ReplyEnd, ReplyEvent};
 use verbale::message::{Outcome, ToolResult};
 use verbale::model::{StopReason, Tool, ToolContext, ToolError, ToolSpec};
-use verbale::{MessageWrapper, Timing, Value};
+use verbale::{Timing, Value};
 
 use crate::support::{Scripted, Step, builder, calls, pass, read, shown, why_ignored, window, words};
 

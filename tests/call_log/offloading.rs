@@ -295,7 +295,7 @@ async fn missing_or_corrupt_content_is_named_and_the_rest_loads() {
         let mut restored = MessagesManager::<PlainMessage>::restore(call.records).unwrap();
         restored.entry(&whole[3].id()).unwrap().set_data("seen", true).unwrap();
         if let Some(lease) = call.header.as_ref().map(WriterLease::from).filter(|lease| lease.epoch() == 2) {
-            put_as(&log, &lease, restored.changes(LastMessage::Include).records()).await;
+            put_as(&log, &lease, &restored.changes(LastMessage::Include)).await;
         }
     }
     store.unread.lock().unwrap().clear();

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use verbale::log::{CallEnd, CallHeader, CallId, CallWriter, LogErrorKind, LogWriter};
-use verbale::{LastMessage, MessageId, MessageWrapper, MessagesManager, PlainMessage, Record, Timing};
+use verbale::{LastMessage, MessageId, MessagesManager, PlainMessage, Record, Timing};
 
 use super::home::Home;
 use super::{HANGS, START_MS};
@@ -143,8 +143,7 @@ impl Printer {
         let mut lines = String::new();
         for record in manager.records() {
             let (id, revision) = (record.id(), record.revision());
-            if changes.records().iter().all(|changed| changed.id() != id)
-                && self.revisions.insert(id, revision) != Some(revision)
+            if changes.iter().all(|changed| changed.id() != id) && self.revisions.insert(id, revision) != Some(revision)
             {
                 let hash = hash(&record);
                 let acknowledged = Acknowledged { call_id: self.call_id.clone(), id, revision, hash };

@@ -61,7 +61,7 @@ fn acknowledged_changes_survive_kill_with_syncs() {
 fn survives(fsync: bool, rounds: u32) {
     let seed = std::env::var("VERBALE_CRASH_SEED").map_or(SEED, |seed| seed.parse().unwrap());
     println!("VERBALE_CRASH_SEED={seed} fsync {fsync}");
-    let chance = SeededRandomness::new(seed);
+    let chance = SeededRandomness::from(seed);
     let directory = tempfile::tempdir().unwrap();
     let home = Home { directory: directory.path().to_owned(), fsync };
     runtime().block_on(home.make());

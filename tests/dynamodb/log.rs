@@ -48,11 +48,11 @@ async fn restored_call_continues() {
     manager.add_assistant("How can I help you?").unwrap();
     manager.add_summary("They met.", &manager.summarizing().unwrap()).unwrap();
     manager.add_user("My card is lost").unwrap();
-    puts_all(&log, manager.changes(LastMessage::Include).records()).await;
+    puts_all(&log, &manager.changes(LastMessage::Include)).await;
     let mut restored = MessagesManager::<PlainMessage>::restore(reads(&log).await).unwrap();
     assert!(restored == manager && restored.changes(LastMessage::Include).is_empty());
     restored.add_assistant("I have locked it.").unwrap();
-    puts_all(&log, restored.changes(LastMessage::Include).records()).await;
+    puts_all(&log, &restored.changes(LastMessage::Include)).await;
     assert!(MessagesManager::restore(reads(&log).await).unwrap() == restored);
     assert!(log.read_call(&call("CA2")).await.unwrap().is_empty());
 }

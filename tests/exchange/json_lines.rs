@@ -40,7 +40,7 @@ fn conversation_round_trips() {
 #[test]
 fn merged_parts_keep_id_time_and_confidence() {
     let clock = clock();
-    let mut manager = Manager::with_clock(clock.clone(), ids());
+    let mut manager = Manager::new().with_clock(clock.clone(), ids());
     let said = |text: &str, id: &str| Draft::new(Role::User, text).with_id(id.parse().unwrap());
     let image = Media::new(MediaKind::Image, Source::Url("https://example.com/a.png".into()));
     manager.add_system(["Be brief.", "Be kind."]).unwrap();

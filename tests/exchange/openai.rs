@@ -123,7 +123,7 @@ fn export_holds_only_complete_pairs() {
     conversation.add_user(call("b").success(["2"])).unwrap();
     conversation.add_assistant(["Two.".into(), Content::from(call("c"))]).unwrap();
     conversation.add_user("And?").unwrap();
-    let ids: Vec<_> = conversation.meta_messages().iter().map(MessageWrapper::id).collect();
+    let ids: Vec<_> = conversation.meta_messages().iter().map(|wrapper| wrapper.id()).collect();
     let call = |id: &str| json!({"id": id, "type": "function", "function": {"name": "f", "arguments": "null"}});
     let expected = json!([
         {"role": "user", "content": "Hi"},

@@ -17,7 +17,7 @@ use verbale::log::{
     Status, Submitted, WriterLease, WriterSettings,
 };
 use verbale::testing::SpoolMemory;
-use verbale::{LastMessage, MessageWrapper, MessagesManager, PlainMessage, Timing};
+use verbale::{LastMessage, MessagesManager, PlainMessage, Timing};
 
 const START_MS: i64 = 1_744_815_823_058;
 const SOON: Duration = Duration::from_secs(5);
@@ -25,7 +25,7 @@ const SOON: Duration = Duration::from_secs(5);
 type Manager = MessagesManager<PlainMessage>;
 
 fn settings() -> WriterSettings {
-    WriterSettings::default().with_randomness(Arc::new(SeededRandomness::new(1)))
+    WriterSettings::default().with_randomness(Arc::new(SeededRandomness::from(1)))
 }
 
 fn started(log: &Arc<Faulty>, settings: WriterSettings) -> LogWriter {
@@ -67,7 +67,7 @@ async fn call_is_stored_from_header_to_end() {
         tokio::time::sleep(Duration::from_secs(3)).await;
     }
     call.acknowledge(&mut manager);
-    assert_eq!(manager.changes(LastMessage::Include).records().len(), 1);
+    assert_eq!(manager.changes(LastMessage::Include).len(), 1);
 
     let call_end = CallEnd::of(&manager, START_MS + 9_000, "hangup").unwrap();
     call.finish(&mut manager, call_end.clone(), SOON).await.unwrap();
@@ -149,7 +149,7 @@ async fn changes_beyond_the_limits_stay_pending_until_the_next_turn() {
     let status = writer.status();
     assert_eq!((accepted, status.refused), (3, 9));
     assert!(status.bytes <= 1_000);
-    assert_eq!(manager.new_changes(LastMessage::Include).records().len(), 17);
+    assert_eq!(manager.new_changes(LastMessage::Include).len(), 17);
     log.always(&call_id("CA1"), Next::Go);
     let call_end = CallEnd::of(&manager, START_MS, "hangup").unwrap();
     call.finish(&mut manager, call_end, Duration::from_secs(60)).await.unwrap();
@@ -402,10 +402,10 @@ async fn stopped_writer_leaves_changes_pending_in_the_manager() {
     manager.add_assistant("Hello!").unwrap();
     let error = call.submit(&mut manager, LastMessage::Include).unwrap_err();
     assert_eq!(error.kind(), LogErrorKind::Stopped, "{error}");
-    assert_eq!(manager.changes(LastMessage::Include).records().len(), 2);
-    assert_eq!(manager.new_changes(LastMessage::Include).records().len(), 1);
+    assert_eq!(manager.changes(LastMessage::Include).len(), 2);
+    assert_eq!(manager.new_changes(LastMessage::Include).len(), 1);
     manager.take_back();
-    assert_eq!(manager.new_changes(LastMessage::Include).records().len(), 2);
+    assert_eq!(manager.new_changes(LastMessage::Include).len(), 2);
 }
 
 #[tokio::test(start_paused = true)]

@@ -79,7 +79,7 @@ async fn contents_larger_than_an_item_are_read_back_unchanged() {
 
     // Custom data is not offloaded: a record with too much of it becomes a dead letter.
     let clock = Arc::new(ManualClock::new(START_MS));
-    let mut other = Manager::with_clock(clock, Arc::new(SequentialIds::default()));
+    let mut other = Manager::new().with_clock(clock, Arc::new(SequentialIds::default()));
     other.add_user("Hi").unwrap().set_data("trace", text(1, 500_000)).unwrap();
     other.add_assistant("Hello!").unwrap();
     let call = writer.call(lease("CA2"));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use verbale::log::{CallHeader, CallLog, LogWriter, Spool, SpoolSettings};
 use verbale::testing::SpoolMemory;
-use verbale::{LastMessage, MessageWrapper, PlainMessage, Timing};
+use verbale::{LastMessage, PlainMessage, Timing};
 
 use super::faulty::{Faulty, Next};
 use super::{Manager, SOON, START_MS, balanced, call_id, lease, settings, started, stored};

@@ -87,7 +87,7 @@ async fn restarted_writer_detects_that_it_has_lost_its_call() {
         manager.take_back();
         say(&mut manager, &["Are you there?"]);
         let seqs: Vec<u32> =
-            manager.changes(LastMessage::Include).records().iter().map(|record| record.position().seq()).collect();
+            manager.changes(LastMessage::Include).iter().map(|record| record.position().seq()).collect();
         assert!(seqs[0] > 1, "{seqs:?}");
         call.submit(&mut manager, LastMessage::Include).unwrap();
         assert!(is_all_dead(&writer.flush(SOON).await, &manager, &seqs));

@@ -23,7 +23,7 @@ use verbale::log::{
     WriterSettings,
 };
 use verbale::testing::SpoolMemory;
-use verbale::{LastMessage, MessageWrapper, MessagesManager, PlainMessage, Timing};
+use verbale::{LastMessage, MessagesManager, PlainMessage, Timing};
 
 const START_MS: i64 = 1_744_815_823_058;
 const SOON: Duration = Duration::from_secs(5);
@@ -33,7 +33,7 @@ const LONG: Duration = Duration::from_secs(3_600);
 type Manager = MessagesManager<PlainMessage>;
 
 fn settings() -> WriterSettings {
-    WriterSettings::default().with_randomness(Arc::new(SeededRandomness::new(1)))
+    WriterSettings::default().with_randomness(Arc::new(SeededRandomness::from(1)))
 }
 
 fn started(log: &Arc<Scripted>, settings: WriterSettings) -> (LogWriter, JoinHandle<()>) {

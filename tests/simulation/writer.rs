@@ -20,7 +20,7 @@ const HOURS: Duration = Duration::from_secs(3 * 3_600);
 
 async fn writer(plan: FaultPlan, spool: Option<Arc<Spool>>) -> (Dynamo, LogWriter) {
     let (dynamo, log) = log(plan).await;
-    let mut settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::new(1)));
+    let mut settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::from(1)));
     if let Some(spool) = spool {
         settings = settings.with_spool(spool);
     }

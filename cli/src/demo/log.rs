@@ -14,7 +14,7 @@ use verbale::dynamodb::{Cost, DynamoLog, Item, Table, create_table, log_client};
 use verbale::embedded::EmbeddedDynamo;
 use verbale::log::{self, CallId, CallLog as _, WriterLease};
 use verbale::manager::RestoreError;
-use verbale::{LastMessage, MessageId, MessagesManager, Receipt, Record};
+use verbale::{LastMessage, MessageId, MessagesManager, Record};
 
 use crate::demo::script::Script;
 use crate::demo::text::visible;
@@ -82,13 +82,13 @@ impl CallLog {
     ) -> Result<Vec<Record>, LogError> {
         let changes = manager.changes(last);
         let mut first_error = None;
-        for record in changes.records() {
+        for record in &changes {
             match self.log.put_record(&self.lease, record).await {
-                Ok(_) => manager.acknowledge([record].into_iter().collect::<Receipt>()),
+                Ok(_) => manager.acknowledge([record]),
                 Err(error) => first_error = first_error.or(Some(error)),
             }
         }
-        first_error.map_or_else(|| Ok(changes.records().to_vec()), |error| Err(error.into()))
+        first_error.map_or_else(|| Ok(changes), |error| Err(error.into()))
     }
 
     /// Reads the call back.

@@ -74,5 +74,5 @@ fn tool(name: &str) -> Result<Tool, BuildError> {
 }
 
 fn speaks_last(manager: &MessagesManager<BedrockMessage>) -> Option<Role> {
-    manager.meta_messages().iter().rev().map(MessageWrapper::role).find(|role| role.is_spoken())
+    manager.meta_messages().iter().rev().map(|wrapper| wrapper.role()).find(|role| role.is_spoken())
 }

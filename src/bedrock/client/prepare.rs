@@ -58,7 +58,7 @@ pub(super) fn prepare(
 fn raw_messages(request: &ModelRequest, repairs: &mut Vec<String>) -> Result<Vec<types::Message>, Failure> {
     let mut raw = Vec::with_capacity(request.messages.len());
     for message in &request.messages {
-        match BedrockMessage::wrap(message.clone()).to_raw() {
+        match BedrockMessage::from(message.clone()).to_raw() {
             Ok(converted) => {
                 report_attachments(message, repairs);
                 raw.push(converted);

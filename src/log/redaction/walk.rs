@@ -113,7 +113,7 @@ impl Redacting<'_> {
     }
 
     fn map(&self, map: &Map) -> Result<Option<Map>, LogError> {
-        self.entries(map.iter())?.map(|entries| self.valid(Map::new(entries))).transpose()
+        self.entries(map)?.map(|entries| self.valid(Map::new(entries))).transpose()
     }
 
     fn unknown(&self, map: &Option<Map>) -> Result<Option<Map>, LogError> {
@@ -145,7 +145,7 @@ impl Redacting<'_> {
 
     pub fn metadata(&self, metadata: &Metadata) -> Result<Option<Metadata>, LogError> {
         let mut redacted = Lazy::new(metadata);
-        redacted.set(self.entries(metadata.aux().iter())?, |metadata, aux| *metadata.aux_mut() = Map::data(aux));
+        redacted.set(self.entries(metadata.aux())?, |metadata, aux| *metadata.aux_mut() = Map::data(aux));
         if let Some(unknown) = metadata.unknown() {
             let levels = self.each(unknown.levels(), |entries| self.entries(entries))?;
             redacted.set(levels, |metadata, levels| {

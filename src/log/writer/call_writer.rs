@@ -92,9 +92,9 @@ impl CallWriter {
             return Err(LogError::stopped());
         }
         if self.shared.acknowledge_at == Durability::Accepted {
-            manager.acknowledge(receipt);
+            manager.note_logged(&receipt);
         } else {
-            manager.mark_submitted(&receipt);
+            manager.note_submitted(&receipt);
         }
         Ok(submitted)
     }
@@ -104,7 +104,7 @@ impl CallWriter {
     pub fn acknowledge<W: MessageWrapper>(&self, manager: &mut MessagesManager<W>) {
         let receipt = std::mem::take(&mut *unpoisoned(&self.call.receipts));
         if !receipt.is_empty() {
-            manager.acknowledge(receipt);
+            manager.note_logged(&receipt);
         }
     }
 

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::message::error::{MessageError, MessageErrorKind};
+use crate::message::error::MessageError;
 use crate::message::text::Text;
 
 /// Defines an identifier: a text that Bedrock accepts as an id or a name.
@@ -76,8 +76,7 @@ identifier! {
 }
 
 fn refused(kind: &str, characters: &str, bytes: usize) -> MessageError {
-    let text = format!("a {kind} has 1 to 64 characters of {characters}; this one has {bytes} bytes");
-    MessageError::with_details(MessageErrorKind::Identifier, text)
+    MessageError::with_details(format!("a {kind} has 1 to 64 characters of {characters}; this one has {bytes} bytes"))
 }
 
 #[cfg(test)]

@@ -8,11 +8,10 @@ mod said;
 mod spoken;
 mod words;
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
-use crate::message::content::{Content, Contents};
+use super::content::{Content, Contents};
+use super::names::names;
 use said::Said;
 
 /// The source of the information how much was heard.
@@ -132,15 +131,7 @@ fn floor_char_boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-impl fmt::Display for HeardSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::WordTiming => "wordTiming",
-            Self::PlaybackTime => "playbackTime",
-            Self::Estimate => "estimate",
-        })
-    }
-}
+names!(HeardSource { WordTiming: "wordTiming", PlaybackTime: "playbackTime", Estimate: "estimate" });
 
 #[cfg(test)]
 mod tests {

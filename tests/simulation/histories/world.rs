@@ -56,7 +56,7 @@ impl World {
         trace.begin(&dynamo);
         let log = Arc::new(DynamoLog::new(dynamo.client()).with_clock(Arc::new(dynamo.clock())));
 
-        let mut settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::new(seed)));
+        let mut settings = WriterSettings::default().with_randomness(Arc::new(SeededRandomness::from(seed)));
         settings = settings
             .with_parallel([1, 2, 64][dice.below(3) as usize])
             .with_batch([1, 3, 25][dice.below(3) as usize])
