@@ -11,6 +11,7 @@ use verbale::MessageWrapper;
 use verbale::bedrock::{BedrockModel, BedrockSettings};
 use verbale::call::{CallBuilder, CallSession, ReplyEnd, ReplyEvent};
 use verbale::conversation::{CallEvent, Observer};
+use verbale::log::CallId;
 use verbale::model::FallbackModel;
 use verbale::testing::{BedrockException, FakeBedrock, ScriptedReply};
 
@@ -29,7 +30,7 @@ struct Scene {
 struct Switches(Arc<Mutex<Vec<String>>>);
 
 impl Observer for Switches {
-    fn observe(&self, event: &CallEvent) {
+    fn observe(&self, _: &CallId, event: &CallEvent) {
         if let CallEvent::ModelSwitched { from, to, reason, .. } = event {
             self.0.lock().unwrap().push(format!("{from} -> {to}: {reason}"));
         }
