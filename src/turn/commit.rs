@@ -5,9 +5,7 @@ use super::ear::Ear;
 use super::end::{TurnEnd, TurnFailure};
 use super::event::{CallEvent, SpeechId};
 use crate::manager::ManagerError;
-use crate::message::{
-    Attribute, Content, Draft, PlainMessage, Role, Text, Timing, ToolCall, ToolCallId, is_blank,
-};
+use crate::message::{Attribute, Content, Draft, PlainMessage, Role, Text, Timing, ToolCall, ToolCallId, is_blank};
 use crate::model::{Failure, ModelError, NoResult, Partial, StopReason};
 
 /// The step after an answer.

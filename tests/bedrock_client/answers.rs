@@ -5,9 +5,10 @@ use std::str::FromStr;
 use aws_sdk_bedrockruntime::types::StopReason as Stop;
 use serde_json::json;
 use verbale::bedrock::{BedrockSettings, Profile};
+use verbale::message::{ToolCallId, ToolName};
 use verbale::model::{Failure, ModelEvent, ModelRequest, Partial, StopReason, Usage};
 use verbale::testing::{FakeBedrock, ScriptedReply};
-use verbale::{MessagesManager, PlainMessage, ToolCall, ToolCallId, ToolName, Value};
+use verbale::{MessagesManager, PlainMessage, ToolCall, Value};
 
 use super::{CLAUDE, LLAMA, NOVA, ask, claude, fail, for_summaries, for_turns, question, text, tool, window};
 

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use verbale::Value;
 use verbale::call::{CallSettings, ReplyEnd};
 use verbale::conversation::{CallEvent, Observer};
 use verbale::message::ResultContent;
 use verbale::model::{StopReason, Tool, ToolContext, ToolError, ToolSpec};
-use verbale::{MessageWrapper, Value};
 
 use std::sync::{Arc, Mutex};
 

@@ -55,11 +55,11 @@ pub(super) async fn call_is_read_in_order_and_continues(log: &dyn CallLog) {
     manager.add_summary("They met.", &manager.summarizing().unwrap()).unwrap();
     manager.add_user("My card is lost").unwrap();
     let changes = manager.changes(LastMessage::Include);
-    put(log, &call_id, changes).await;
+    put(log, &call_id, &changes).await;
     let mut restored = MessagesManager::restore(read(log, &call_id).await).unwrap();
     assert!(restored == manager);
     restored.add_assistant("I have locked it.").unwrap();
-    put(log, &call_id, restored.changes(LastMessage::Include)).await;
+    put(log, &call_id, &restored.changes(LastMessage::Include)).await;
     assert!(MessagesManager::restore(read(log, &call_id).await).unwrap() == restored);
 }
 

@@ -66,7 +66,7 @@ pub(super) async fn conversation_continues_in_another_process(log: &dyn CallLog)
     manager.add_assistant("Hello!").unwrap();
     manager.add_user("Hi").unwrap();
     manager.add_assistant("How can I help you?").unwrap();
-    put_as(log, &old, manager.changes(LastMessage::Include)).await;
+    put_as(log, &old, &manager.changes(LastMessage::Include)).await;
     let call = log.resume_call(old.call_id()).await.unwrap();
     let new = call.lease().unwrap();
     let mut resumed = MessagesManager::<PlainMessage>::restore(call.records).unwrap();
@@ -78,6 +78,6 @@ pub(super) async fn conversation_continues_in_another_process(log: &dyn CallLog)
     // Another message at the same position.
     resumed.add_user("My card is gone").unwrap();
     resumed.add_summary("They met.", &resumed.summarizing().unwrap()).unwrap();
-    put_as(log, &new, resumed.changes(LastMessage::Include)).await;
+    put_as(log, &new, &resumed.changes(LastMessage::Include)).await;
     assert!(MessagesManager::restore(read(log, old.call_id()).await).unwrap() == resumed);
 }
