@@ -114,7 +114,9 @@ impl ToolHistory {
         let earlier = self.uses.get(..index).unwrap_or_default();
         let same = earlier.iter().filter(|used| used.act().is_some_and(&is_same));
         let attempts = same.filter_map(ToolUse::key).map(|key| Attempt::with_key(key, earlier));
-        attempts.reduce(|first, later| if later.rank() < first.rank() { first } else { later }).unwrap_or(Attempt::First)
+        attempts
+            .reduce(|first, later| if later.rank() < first.rank() { first } else { later })
+            .unwrap_or(Attempt::First)
     }
 
     /// Returns the calls with an idempotency key whose outcome is unknown, and which no task of this process runs.
