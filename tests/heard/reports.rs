@@ -79,7 +79,7 @@ async fn playback_counts_from_the_first_words_without_a_report_of_its_start() {
     pass(8_000).await;
     call.caller_started_speaking(call.now_ms());
     assert_eq!(shown(&call)[1], "assistant \"Your table is booked.\"");
-    assert_eq!(call.conversation().totals().barge_ins, 0);
+    assert_eq!(call.conversation().metrics().barge_ins, 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -100,7 +100,7 @@ async fn playback_counts_from_the_first_sentence_and_not_from_the_answer() {
         pass(1_200).await;
         call.caller_started_speaking(call.now_ms());
         assert_eq!(heard(&call), "\"Your table is booked for\" by estimate");
-        assert_eq!(call.conversation().totals().barge_ins, 1);
+        assert_eq!(call.conversation().metrics().barge_ins, 1);
     }
     // A reply that nobody reads is not played.
     let call = call(&at_once(text));
