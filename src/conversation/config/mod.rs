@@ -109,7 +109,7 @@ impl Config {
     }
 
     /// Sets the maximum time until the first words of a turn; 8 s in a call and 60 s in a run by default. The time that
-    /// tools take does not count.
+    /// tools take does not count. An attempt that another one may follow has three fifths of it.
     #[must_use]
     pub fn with_first_token_timeout(self, timeout: Duration) -> Self {
         Self { first_token_timeout: Some(timeout), ..self }
@@ -141,7 +141,7 @@ impl Config {
     }
 
     /// Sets the number of failed requests after which a turn fails; 2 by default. A request is sent again only if it
-    /// failed before the first words of its answer. The retries of the model's client do not count.
+    /// failed before the first words of its answer.
     #[must_use]
     pub fn with_attempts(self, attempts: u32) -> Self {
         Self { attempts: Some(attempts), ..self }
