@@ -28,7 +28,7 @@ impl Refused {
         };
         let has_calls = request.messages.iter().flat_map(|message| message.contents()).any(is_of_tool);
         match remedy {
-            Remedy::None | Remedy::Operator => None,
+            Remedy::None | Remedy::Operator | Remedy::AskAgain => None,
             Remedy::ToolsAsTexts if has_calls => Some(remedy),
             Remedy::ToolsAsTexts | Remedy::WithoutTools => {
                 (has_calls || !request.tools.is_empty()).then_some(Remedy::WithoutTools)
@@ -43,7 +43,7 @@ impl Refused {
             Remedy::WithoutStreaming => "asked for an answer in one piece",
             Remedy::WithoutCachePoints => "sent it without cache points",
             Remedy::ToolsAsTexts => "sent its tool calls and results as texts",
-            Remedy::WithoutTools | Remedy::None | Remedy::Operator => {
+            Remedy::WithoutTools | Remedy::None | Remedy::Operator | Remedy::AskAgain => {
                 "sent its tool calls and results as texts, and no tools"
             }
         };

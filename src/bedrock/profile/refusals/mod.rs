@@ -21,18 +21,20 @@ pub(in crate::bedrock) struct Refusal {
     pub seen: &'static str,
     /// The report, or the documentation.
     pub source: &'static str,
-    /// What to do, if [`Remedy`] is not enough.
+    /// The advice to the operator, if the remedy is not enough.
     pub advice: &'static str,
     pub remedy: Remedy,
 }
 
-/// What the client changes before it sends the refused request once more.
+/// The change after which the client sends a refused request once more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::bedrock) enum Remedy {
     /// Nothing helps: the request cannot be sent.
     None,
     /// Nothing helps, and an operator must fix the access to the model.
     Operator,
+    /// The same request may succeed, so the caller of the client asks again.
+    AskAgain,
     /// Ask for an answer in one piece.
     WithoutStreaming,
     WithoutCachePoints,

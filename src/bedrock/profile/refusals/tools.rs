@@ -2,7 +2,7 @@
 
 use super::{Refusal, Remedy, documented, seen};
 
-pub(super) static TOOLS: [Refusal; 23] = [
+pub(super) static TOOLS: [Refusal; 24] = [
     // Tool calls and tool results.
     seen("tools-in-streams", "tool use in streaming mode", "2026-04-26", "github.com/earendil-works/pi/issues/3739")
         .fixed_by(Remedy::WithoutStreaming, "choose the profile of a model that does not stream with tools"),
@@ -118,4 +118,6 @@ pub(super) static TOOLS: [Refusal; 23] = [
         "github.com/lastmile-ai/mcp-agent/pull/126",
     ),
     seen("tool-choice", "support the toolConfig.toolChoice", "2025-01-14", "github.com/vercel/ai/issues/4396"),
+    seen("tool-sequence", "invalid sequence as part of ToolUse", "2026-08-13", "github.com/SEMOSS/Semoss/pull/2892")
+        .fixed_by(Remedy::AskAgain, "ask again; Nova fails on tools whose names have a hyphen, so rename them"),
 ];
