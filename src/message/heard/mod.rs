@@ -4,6 +4,7 @@ mod align;
 mod fold;
 mod language;
 mod numbers;
+mod reading;
 mod said;
 mod spoken;
 mod words;

@@ -30,8 +30,9 @@ impl Said {
         for part in parts {
             for range in words(part) {
                 let end = said.bytes + range.end;
+                let after = part.get(range.end..).unwrap_or_default();
                 let word = part.get(range).unwrap_or_default();
-                said.words.push(Word { end, items: spoken(word, language), pause_ms: pause_ms(word) });
+                said.words.push(Word { end, items: spoken(word, language), pause_ms: pause_ms(word, after) });
             }
             said.bytes += part.len();
         }
