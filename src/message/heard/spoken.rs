@@ -19,6 +19,8 @@ pub(super) fn spoken(word: &str, language: Option<Language>) -> Vec<Item> {
     let mut items = Vec::new();
     // A currency is written before the number and spoken after its whole part.
     let mut currency = None;
+    // The point of an address is read, that of an abbreviation is not.
+    let is_long = |item: &Item| item.text.len() > 2;
     let mut rest = word;
     while let Some(c) = rest.chars().next() {
         let (token, after) = split_token(rest, c);
@@ -41,7 +43,7 @@ pub(super) fn spoken(word: &str, language: Option<Language>) -> Vec<Item> {
             if !is_ordinal || !word.starts_with(|c: char| c.is_ascii_digit()) {
                 letters(token, language, &mut items);
             }
-        } else if c == '.' && after.starts_with(char::is_alphabetic) && word.contains('@') {
+        } else if c == '.' && after.starts_with(char::is_alphabetic) && items.last().is_some_and(is_long) {
             say("dot", language, &mut items);
         }
         rest = after;
