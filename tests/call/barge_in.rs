@@ -134,7 +134,7 @@ async fn rate_of_speech_is_measured() {
     // 74 bytes in 2.5 s are twice the default rate.
     let speech = answer(&call, "My balance?").await;
     call.playback_started(speech, call.now_ms());
-    call.playback_finished(speech, call.now_ms() + 2_467);
+    call.playback_finished(speech, call.now_ms() + 2_500);
     let speech = answer(&call, "Again?").await;
     call.playback_started(speech, call.now_ms());
     pass(1_000).await;

@@ -42,7 +42,7 @@ fn marks(spoken: &Spoken, count: usize, every: usize, seed: usize) -> String {
     let mut marks = Vec::new();
     for (index, (start, end, _)) in spoken.words.iter().take(count).enumerate() {
         let word = &spoken.text[*start..*end];
-        if (index + seed) % every > 0 {
+        if !(index + seed).is_multiple_of(every) {
             marks.push(word.to_owned());
             continue;
         }

@@ -31,8 +31,11 @@ fn words(words: &str) -> Played {
 #[tokio::test(start_paused = true)]
 async fn chinese_is_heard_by_time() {
     let text = "您的余额是12.50元，请在3月5日下午2点30分之前付款。谢谢您的来电。";
-    let heard = heard_of(text, Played::For { played_ms: 16_150, total_ms: Some(16_287) }).await;
-    assert!(heard.starts_with("\"您的余额是12.50元，请在3月5日下午2点30分之前付款。谢谢您的"), "{heard}");
+    let heard = async |played_ms| heard_of(text, Played::For { played_ms, total_ms: Some(16_287) }).await;
+    assert_eq!(heard(16_150).await, "all");
+    let most = heard(15_000).await;
+    assert!(most.starts_with("\"您的余额是12.50元，请在3月5日下午2点30分之前付款。谢谢您"), "{most}");
+    assert_eq!(heard(1_300).await, "\"您的\" by playbackTime");
 }
 
 #[tokio::test(start_paused = true)]

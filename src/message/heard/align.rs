@@ -11,7 +11,7 @@ const ADDITIONAL: u32 = 100;
 const CONTINUING: u32 = 20;
 
 /// How many words the two may be apart.
-const BAND: usize = 64;
+const BAND: usize = 40;
 
 /// A spoken word, or a character of a script without spaces.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,7 +51,7 @@ pub(super) fn prefix(said: &[Unit<'_>], reported: &[Unit<'_>]) -> Option<usize> 
         row = next_row(&row, index, *word, said_rest);
     }
     let (end, best) = row.iter().enumerate().min_by_key(|(_, path)| path.cost)?;
-    if (best.similar + equal) * 4 < reported.len() && reported.len() > 3 {
+    if (best.similar + equal) * 4 < reported.len() && reported.len() > 1 {
         return None;
     }
     let is_begun = |said: &Unit<'_>| said.text.len() > last.text.len() && said.text.starts_with(last.text);
@@ -71,7 +71,8 @@ fn next_row(row: &[Path], index: usize, word: Unit<'_>, said: &[Unit<'_>]) -> Ve
         if let Some((path, spoken)) = diagonal {
             let missing = before.cost.saturating_add(spoken.cost(MISSING));
             let other = difference(spoken.text, word.text);
-            let similar = path.similar + usize::from(other < OTHER / 2);
+            let is_similar = other < OTHER / 2 || spoken.text.starts_with(word.text);
+            let similar = path.similar + usize::from(is_similar);
             let path = Path { cost: path.cost.saturating_add(other), similar };
             best = if path.cost < best.cost { path } else { best };
             best = if missing < best.cost { Path { cost: missing, ..before } } else { best };
@@ -88,6 +89,12 @@ fn next_row(row: &[Path], index: usize, word: Unit<'_>, said: &[Unit<'_>]) -> Ve
 fn difference(one: &str, other: &str) -> u32 {
     if one == other {
         return 0;
+    }
+    let ends = |word: &str| (word.chars().next(), word.chars().next_back());
+    let ((first, last), (other_first, other_last)) = (ends(one), ends(other));
+    // Few similar words differ at both ends, and this is quick.
+    if first != other_first && last != other_last {
+        return OTHER;
     }
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let longest = one.len().max(other.len());

@@ -30,8 +30,9 @@ impl Said {
         for part in parts {
             for range in words(part) {
                 let end = said.bytes + range.end;
+                let after = part.get(range.end..).unwrap_or_default();
                 let word = part.get(range).unwrap_or_default();
-                said.words.push(Word { end, items: spoken(word, language), pause_ms: pause_ms(word) });
+                said.words.push(Word { end, items: spoken(word, language), pause_ms: pause_ms(word, after) });
             }
             said.bytes += part.len();
         }
@@ -40,10 +41,10 @@ impl Said {
 
     /// Returns the time that the text takes at a usual rate of speech.
     ///
-    /// Recorded speech ends with silence or without. Half a pause is a small error in both cases.
+    /// Recorded speech ends with silence or without. A quarter of the pause at its end is a small error in both cases.
     pub fn ms(&self) -> u64 {
         let all: u64 = self.words.iter().map(|word| word.ms() + word.pause_ms).sum();
-        all - self.words.last().map_or(0, |word| word.pause_ms / 2)
+        all - self.words.last().map_or(0, |word| word.pause_ms * 3 / 4)
     }
 
     /// Returns the length of the prefix of whole words that is played in `played_ms` if all of it takes `total_ms`.
@@ -89,7 +90,7 @@ impl Said {
         Some(self.length_of(count))
     }
 
-    /// Returns the length of the prefix of so many words.
+    /// Returns the length of the prefix that has `count` words.
     fn length_of(&self, count: usize) -> usize {
         match count.checked_sub(1) {
             None => 0,
