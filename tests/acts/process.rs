@@ -31,7 +31,12 @@ struct Inner {
 
 impl Process {
     fn new(world: &World, number: u64) -> Self {
-        Self(Arc::new(Inner { world: world.clone(), number, is_dead: AtomicBool::new(false), session: Mutex::default() }))
+        Self(Arc::new(Inner {
+            world: world.clone(),
+            number,
+            is_dead: AtomicBool::new(false),
+            session: Mutex::default(),
+        }))
     }
 
     pub fn world(&self) -> &World {
@@ -59,9 +64,9 @@ impl Process {
 
     /// Returns all messages of the conversation.
     pub fn messages(&self) -> Vec<Message> {
-        self.call().conversation().read(|manager| {
-            manager.meta_messages().iter().map(|wrapper| wrapper.message().clone()).collect()
-        })
+        self.call()
+            .conversation()
+            .read(|manager| manager.meta_messages().iter().map(|wrapper| wrapper.message().clone()).collect())
     }
 
     fn writer(&self) -> LogWriter {
