@@ -206,6 +206,12 @@ impl Speeches {
     /// Updates the heard text of a speech's messages. Another speech may share the first or last of them.
     fn apply_heard(&mut self, id: SpeechId, manager: &mut Manager) {
         let messages = self.get_mut(id).map(|speech| speech.messages()).unwrap_or_default();
+        if self.is_interrupted(id)
+            && let Some(mut last) = messages.last().and_then(|last| manager.entry(last))
+        {
+            // Even if all of it was heard: a process that takes the call over must not count it as played to its end.
+            last.add_attribute(Attribute::SpeechInterrupted);
+        }
         for message in messages {
             let heard = self.kept.iter().find_map(|speech| speech.cut_in(message));
             let Some(mut entry) = manager.entry(&message) else { continue };

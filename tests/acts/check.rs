@@ -6,6 +6,7 @@ use verbale::message::Outcome;
 use verbale::model::ModelRequest;
 use verbale::{Content, Message, Role};
 
+use super::bookings::Kind;
 use super::naive::fulfilled;
 use super::process::Process;
 use super::world::{Effect, World};
@@ -59,7 +60,10 @@ pub fn successor(process: &Process, effects: &[Effect]) {
             Outcome::Success(_) => "success".to_owned(),
             Outcome::Failure(error) => error.error_type().unwrap_or_default().to_owned(),
         });
-        let is_known = known.as_deref().is_some_and(|known| known == "success" || known == "OutcomeUnknown");
+        // A lookup that found nothing is no proof, but the service acts only once.
+        let may_follow = effect.kind == Kind::KeyLookedUp && known.as_deref() == Some("NotRun");
+        let is_known =
+            known.as_deref().is_some_and(|known| known == "success" || known == "OutcomeUnknown") || may_follow;
         process.world().require(is_known, || format!("{process} knows of {} only {known:?}", effect.call));
     }
 }

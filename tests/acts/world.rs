@@ -25,7 +25,6 @@ pub const EVENTS: &[&str] = &[
     "effect after the process died",
     "false start",
     "key known, no second effect",
-    "late result told",
     "log away",
     "lookup after a takeover",
     "older process goes on",

@@ -389,11 +389,7 @@ async fn words_and_results_are_logged_before_the_answer() {
 
 #[tokio::test(start_paused = true)]
 async fn apology_ends_the_wait_and_is_its_own_sentence() {
-    let call = call(&Scripted::new([
-        vec![Step::Hang],
-        vec![Step::Hang],
-        vec![Step::Say("Your balance is"), Step::Fail(Failure::Cut)],
-    ]));
+    let call = call(&Scripted::new([vec![Step::Hang], vec![Step::Say("Your balance is"), Step::Fail(Failure::Cut)]]));
     call.caller_said("My balance?").unwrap();
     read(call.reply().unwrap()).await;
     assert_eq!(call.conversation().metrics().response_gaps_ms.iter().max(), Some(&8_000));

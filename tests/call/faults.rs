@@ -114,7 +114,7 @@ async fn barge_in_closes_the_stream_of_bedrock_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn transient_faults_are_retried_once() {
-    for fault in ["throttled", "unavailable", "bad gateway", "cut at once", "end at once", "hang at once"] {
+    for fault in ["throttled", "unavailable", "bad gateway", "cut at once", "end at once"] {
         let bedrock = FakeBedrock::new();
         let (_, reply, _) = faults().into_iter().find(|(name, ..)| *name == fault).unwrap();
         bedrock.reply(reply);
