@@ -111,6 +111,11 @@
 //!
 //! [`telephony`] maps the events of Twilio, LiveKit and Amazon Connect to these.
 //!
+//! # Many calls
+//!
+//! A service keeps its live calls in a [`CallHost`]. The host continues calls from the log after a restart or in another
+//! process, and closes all calls before the process stops.
+//!
 //! # Durability
 //!
 //! An unfinished answer is only in memory. It goes to the log when the model stops or is stopped. The caller's words

@@ -61,9 +61,7 @@ async fn reason_that_a_header_cannot_hold_leaves_the_call_open() {
 #[tokio::test(start_paused = true)]
 async fn open_waits_for_a_close_that_is_under_way() {
     let memory = Arc::new(MemoryLog::new());
-    let log = faulty(&memory, |method, _| {
-        (method == "change_call").then_some(LogFault::Delay(Duration::from_secs(1)))
-    });
+    let log = faulty(&memory, |method, _| (method == "change_call").then_some(LogFault::Delay(Duration::from_secs(1))));
     let host = host(log.clone());
     open(&host, "CA1").await.unwrap();
     let closing = {

@@ -41,10 +41,7 @@ async fn drain_closes_and_stores_all_calls_and_refuses_new_ones() {
     }
     let refused = open(&first, "CA5").await.unwrap_err();
     assert!(matches!(refused, HostError::Draining { .. }));
-    assert_eq!(
-        refused.to_string(),
-        "call CA5 did not open: the host is draining; open the call in another process"
-    );
+    assert_eq!(refused.to_string(), "call CA5 did not open: the host is draining; open the call in another process");
     assert!(matches!(first.open(header("CA5"), builder), Err(HostError::Draining { .. })));
     assert_eq!(first.drain(TIMEOUT).await.to_string(), "0 calls closed, everything is stored");
 
@@ -70,10 +67,8 @@ async fn drain_reports_tools_that_still_run_and_changes_that_are_not_stored() {
     let of = |call_id| drained.unstored.iter().filter(|unstored| unstored.call_id == Some(id(call_id))).count();
     assert!(of("CA1") >= 3 && of("CA2") >= 3, "{:?}", drained.unstored);
     assert!(drained.unstored.iter().all(|unstored| unstored.error.is_some() || unstored.message_id.is_none()));
-    let text = format!(
-        "2 calls closed, 1 tool calls without an outcome, {} changes not stored",
-        drained.unstored.len()
-    );
+    let text =
+        format!("2 calls closed, 1 tool calls without an outcome, {} changes not stored", drained.unstored.len());
     assert_eq!(drained.to_string(), text);
 }
 

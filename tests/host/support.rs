@@ -50,7 +50,9 @@ pub fn header(call_id: &str) -> CallHeader {
 
 pub fn builder() -> CallBuilder {
     let clock = Arc::new(TokioClock(Instant::now()));
-    CallBuilder::new(ScriptedModel::new()).system("You answer the phone.").clock(clock, Arc::new(SequentialIds::default()))
+    CallBuilder::new(ScriptedModel::new())
+        .system("You answer the phone.")
+        .clock(clock, Arc::new(SequentialIds::default()))
 }
 
 pub async fn open(host: &CallHost, call_id: &str) -> Result<HostedCall, HostError> {
