@@ -82,7 +82,7 @@ fn each_wish_has_one_effect_after_kills_over_http() {
 fn acts_once(rounds: u64, server: Option<(String, String)>) {
     let seed = std::env::var("VERBALE_CRASH_SEED").map_or(SEED, |seed| seed.parse().unwrap());
     println!("VERBALE_CRASH_SEED={seed}");
-    let chance = SeededRandomness::new(seed);
+    let chance = SeededRandomness::from(seed);
     let directory = tempfile::tempdir().unwrap();
     let mut process = Process { round: 0, wish: 0, directory: directory.path().to_owned(), server };
     if process.server.is_none() {
@@ -182,7 +182,7 @@ impl Process {
 
     /// Takes the call over, or opens it, and asks for one wish after the other until the process is killed.
     async fn run(&self) {
-        let chance = Arc::new(SeededRandomness::new(self.round));
+        let chance = Arc::new(SeededRandomness::from(self.round));
         let home = self.home();
         let log = match &self.server {
             None => home.log(false),

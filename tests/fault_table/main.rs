@@ -20,7 +20,7 @@ const MODELS: [&str; 5] = [
 
 /// The place of a fault in a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub(crate) enum Place {
     BeforeTheFirstToken,
     InText,
     InAToolCall,
@@ -30,7 +30,7 @@ pub enum Place {
 
 /// A fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub(crate) enum Fault {
     Throttled,
     Unavailable,
     Denied,

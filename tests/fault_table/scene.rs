@@ -24,7 +24,7 @@ const APOLOGY: &str = "I am sorry, something went wrong. Could you say that agai
 
 /// What came of a turn with a fault.
 #[derive(Debug, PartialEq)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     requests: u64,
     heard: String,
     log: Vec<String>,
@@ -38,7 +38,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-pub async fn play(model: &str, place: Place, fault: Fault, stays: bool) -> Outcome {
+pub(crate) async fn play(model: &str, place: Place, fault: Fault, stays: bool) -> Outcome {
     let is_over = Arc::new(AtomicBool::new(false));
     let (bedrock, summaries) =
         (bedrock(place, fault, stays, is_over.clone()), summary_bedrock(place, fault, is_over.clone()));
