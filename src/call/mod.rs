@@ -111,6 +111,11 @@
 //!
 //! [`telephony`] maps the events of Twilio, LiveKit and Amazon Connect to these.
 //!
+//! # Many calls
+//!
+//! A service keeps its live calls in a [`CallHost`]. The host continues calls from the log after a restart or in another
+//! process, and closes all calls before the process stops.
+//!
 //! # Durability
 //!
 //! An unfinished answer is only in memory. It goes to the log when the model stops or is stopped. The caller's words
@@ -122,6 +127,7 @@ mod ear;
 mod effect;
 mod error;
 mod events;
+mod host;
 mod rate;
 mod reply;
 mod sentences;
@@ -137,6 +143,7 @@ pub use builder::CallBuilder;
 pub use closing::Closed;
 pub use effect::{Effect, Ignored};
 pub use error::SessionError;
+pub use host::{CallHost, Drained, HostError, HostedCall};
 pub use reply::{Reply, ReplyEvent};
 pub use session::CallSession;
 pub use settings::CallSettings;

@@ -4,7 +4,7 @@
 
 use std::any::Any;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use tokio::runtime::Handle;
 
@@ -34,11 +34,13 @@ pub struct CallSession {
     runtime: Handle,
     /// How the call ended, once it is closed.
     pub(super) call_end: Mutex<Option<CallEnd>>,
+    /// Removes the session from its host, if it has one.
+    pub(super) leave_host: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
 impl CallSession {
     pub(super) fn new(conversation: Conversation, settings: Arc<CallSettings>, runtime: Handle) -> Self {
-        Self { conversation, settings, runtime, call_end: Mutex::default() }
+        Self { conversation, settings, runtime, call_end: Mutex::default(), leave_host: OnceLock::new() }
     }
 
     /// Returns the conversation of the call, with its messages, open tool calls, metrics, queries and forks.

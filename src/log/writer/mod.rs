@@ -152,12 +152,7 @@ impl LogWriter {
         timeout: Duration,
     ) -> Result<(MessagesManager<W>, CallWriter), LogError> {
         let deadline = from_now(timeout);
-        let mut unstored = self.flush_call(Some(call_id.clone()), timeout).await;
-        unstored.retain(|unstored| !unstored.is_dead_letter);
-        if let Some(first) = unstored.first() {
-            let text = format!("call {call_id} has {} changes that are not stored yet: {first}; retry", unstored.len());
-            return Err(LogError::new(LogErrorKind::Unavailable, text));
-        }
+        self.flush_known(call_id, timeout).await?;
         let resumed = timeout_at(deadline, self.log.resume_call(call_id)).await;
         let logged = resumed
             .map_err(|late| LogError::backend(format!("resuming call {call_id}"), LogErrorKind::Unavailable, late))??;
@@ -170,6 +165,26 @@ impl LogWriter {
             LogError::new(LogErrorKind::Damaged, text).with_source(source)
         })?;
         Ok((manager, self.call_with_gap(lease, Gap::None)))
+    }
+
+    /// Reads the header of a call, after the records of the call that wait in this process are stored.
+    ///
+    /// Returns the errors of [`read_header`](CallLog::read_header), and a [retryable](LogError::is_retryable) error if
+    /// the log does not answer in time or records could not be stored in time.
+    pub(crate) async fn find(&self, call_id: &CallId, timeout: Duration) -> Result<Option<CallHeader>, LogError> {
+        let deadline = from_now(timeout);
+        self.flush_known(call_id, timeout).await?;
+        let found = timeout_at(deadline, self.log.read_header(call_id)).await;
+        found.map_err(|late| LogError::backend(format!("finding call {call_id}"), LogErrorKind::Unavailable, late))?
+    }
+
+    /// Stores the records of a call that wait in this process, or returns a retryable error.
+    async fn flush_known(&self, call_id: &CallId, timeout: Duration) -> Result<(), LogError> {
+        let mut unstored = self.flush_call(Some(call_id.clone()), timeout).await;
+        unstored.retain(|unstored| !unstored.is_dead_letter);
+        let Some(first) = unstored.first() else { return Ok(()) };
+        let text = format!("call {call_id} has {} changes that are not stored yet: {first}; retry", unstored.len());
+        Err(LogError::new(LogErrorKind::Unavailable, text))
     }
 
     /// Waits until everything that was accepted, of all calls, is stored, and returns the parts that are not stored by the
