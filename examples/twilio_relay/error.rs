@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
 
-use verbale::call::SessionError;
+use verbale::call::{HostError, SessionError};
 use verbale::log::LogError;
 use verbale::message::MessageError;
 
@@ -24,11 +24,13 @@ pub enum RelayError {
     #[error("the log cannot be used")]
     Log(#[from] LogError),
     #[error("a call cannot be opened")]
+    Host(#[from] HostError),
+    #[error("a call cannot continue")]
     Session(#[from] SessionError),
+    #[error("the directory of the bookings cannot be used")]
+    Bookings(#[source] io::Error),
     #[error("a tool is invalid")]
     Tool(#[from] MessageError),
-    #[error("the program is about to stop, so it opens no call")]
-    Draining,
     #[error("{0} parts of calls are not in the log; check its errors above")]
     Unstored(usize),
 }

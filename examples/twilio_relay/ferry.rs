@@ -26,6 +26,7 @@ markup, times and amounts in words. Departures come from the timetable; you neve
 call a tool. Before you book, name the day and the time, and ask for a yes.";
 
 const DEPARTURES: &str = "The ferry leaves at seven fifteen, at ten thirty and at noon.";
+const ON_SUNDAYS: &str = "The ferry leaves at noon.";
 
 /// The booking service. It acts at most once for each idempotency key. Clones share the bookings.
 #[derive(Clone)]
@@ -71,8 +72,8 @@ impl Ferry {
 
     /// Adds the instructions and tools to a call from this number.
     pub fn install(&self, call: CallBuilder, from: &str) -> Result<CallBuilder, MessageError> {
-        let timetable = Tool::new("timetable", "Returns the departures of a day.", |_: Day, _: ToolContext| async {
-            Ok(DEPARTURES.to_owned())
+        let timetable = Tool::new("timetable", "Returns the departures of a day.", |on: Day, _: ToolContext| async move {
+            Ok(if on.day.eq_ignore_ascii_case("sunday") { ON_SUNDAYS } else { DEPARTURES }.to_owned())
         })?;
         let (ferry, caller) = (self.clone(), from.to_owned());
         let book = Tool::new(

@@ -5,7 +5,7 @@
 //! and `messages.rs` the messages. `calls.rs` opens and resumes calls, `ferry.rs` has the tools, `log.rs` the log, and
 //! `models.rs` the model. `script.rs` is the model that answers offline.
 
-mod arguments;
+pub(crate) mod arguments;
 mod calls;
 mod error;
 mod ferry;
@@ -16,7 +16,7 @@ mod playback;
 mod relay;
 mod script;
 mod server;
-mod signature;
+pub(crate) mod signature;
 mod twiml;
 
 use std::io::{self, Write};
@@ -24,8 +24,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-pub use arguments::Arguments;
-pub use error::RelayError;
+use arguments::Arguments;
+use error::RelayError;
 
 fn main() -> ExitCode {
     match run(&Arguments::parse()) {
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
 }
 
 /// Serves calls until the process is told to stop.
-pub fn run(arguments: &Arguments) -> Result<(), RelayError> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), RelayError> {
     let level = if arguments.verbose { tracing::Level::INFO } else { tracing::Level::WARN };
     // Fails if the program already has a subscriber, and then that one is used.
     let _ = tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).try_init();

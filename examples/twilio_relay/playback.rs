@@ -162,7 +162,7 @@ const SLACK: usize = 16;
 #[cfg(test)]
 mod tests {
     use aws_sdk_bedrockruntime::Client;
-    use verbale::Role;
+    use verbale::{MessageWrapper, Role};
     use verbale::bedrock::{BedrockModel, BedrockSettings};
     use verbale::call::CallBuilder;
     use verbale::testing::FakeBedrock;
