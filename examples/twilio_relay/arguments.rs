@@ -22,7 +22,7 @@ pub struct Arguments {
 
     /// The URL under which Twilio reaches this program; by default the address that it listens on.
     ///
-    /// Twilio signs this URL, so behind a proxy or a tunnel it has to be set, such as https://voice.example.com.
+    /// Twilio signs this URL, so it has to be set if there is a proxy or a tunnel, such as https://voice.example.com.
     #[arg(long, value_name = "URL")]
     pub public_url: Option<String>,
 
@@ -47,7 +47,7 @@ pub struct Arguments {
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     pub grace_s: Duration,
 
-    /// How long calls may go on after SIGTERM.
+    /// How long calls may continue after SIGTERM.
     #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds)]
     pub drain_s: Duration,
 
@@ -66,10 +66,10 @@ pub enum Place {
 }
 
 const AFTER_HELP: &str = "\
-On SIGTERM or SIGINT, new calls are refused, live calls may go on for --drain-s, and the others are closed. Twilio is
-told to connect them again, so another process with the same log continues them.
+On SIGTERM or SIGINT, new calls are refused, live calls may continue for --drain-s, and the others are closed.
+Twilio connects them again, and another process with the same log continues them.
 
-Exit status: 0 if the program was told to stop and everything is logged, 1 if it failed (with one line on standard
+Exit status: 0 if the program was stopped and everything is logged, 1 if it failed (with one line on standard
 error), 2 if the arguments are wrong.
 
 Examples:

@@ -67,10 +67,10 @@ pub struct Lines {
     count: watch::Sender<usize>,
 }
 
-/// What a connection has to know of its call.
+/// An event of a call for its connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {
-    /// The result of a tool came late, and the model should tell it.
+    /// The result of a tool came late, and the model should report it.
     ResultReady,
     /// The call has another connection.
     Replaced,

@@ -1,4 +1,4 @@
-//! [`Ferry`]: the instructions and the tools of the assistant, and the booking service behind them.
+//! [`Ferry`]: the instructions and the tools of the assistant, and the booking service.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -72,9 +72,10 @@ impl Ferry {
 
     /// Adds the instructions and tools to a call from this number.
     pub fn install(&self, call: CallBuilder, from: &str) -> Result<CallBuilder, MessageError> {
-        let timetable = Tool::new("timetable", "Returns the departures of a day.", |on: Day, _: ToolContext| async move {
-            Ok(if on.day.eq_ignore_ascii_case("sunday") { ON_SUNDAYS } else { DEPARTURES }.to_owned())
-        })?;
+        let timetable =
+            Tool::new("timetable", "Returns the departures of a day.", |on: Day, _: ToolContext| async move {
+                Ok(if on.day.eq_ignore_ascii_case("sunday") { ON_SUNDAYS } else { DEPARTURES }.to_owned())
+            })?;
         let (ferry, caller) = (self.clone(), from.to_owned());
         let book = Tool::new(
             "book",

@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Serves calls until the process is told to stop.
+/// Serves calls until the process gets SIGTERM.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), RelayError> {
     let level = if arguments.verbose { tracing::Level::INFO } else { tracing::Level::WARN };
     // Fails if the program already has a subscriber, and then that one is used.

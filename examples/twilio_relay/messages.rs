@@ -16,9 +16,15 @@ use serde_json::Value;
 pub enum Incoming {
     Setup(Setup),
     /// Words of the caller.
-    Prompt { text: String, is_last: bool },
+    Prompt {
+        text: String,
+        is_last: bool,
+    },
     /// The caller interrupted the playback.
-    Interrupt { words: String, played_ms: Option<u64> },
+    Interrupt {
+        words: String,
+        played_ms: Option<u64>,
+    },
     /// A key of the telephone.
     Digit(char),
     /// Twilio refused a message of this program, or has another problem.
@@ -170,7 +176,8 @@ mod tests {
             "direction": "inbound", "callStatus": "RINGING", "customParameters": {"callReference": "bar"}}"#;
         let (call_sid, from) = ("CA00000000000000000000000000000000".to_owned(), "+18005550100".to_owned());
         assert_eq!(Incoming::read(setup), Ok(Incoming::Setup(Setup { call_sid, from })));
-        let prompt = r#"{"type": "prompt", "voicePrompt": "Hi! Can you tell me about life?", "lang": "en-US", "last": true}"#;
+        let prompt =
+            r#"{"type": "prompt", "voicePrompt": "Hi! Can you tell me about life?", "lang": "en-US", "last": true}"#;
         let text = "Hi! Can you tell me about life?".to_owned();
         assert_eq!(Incoming::read(prompt), Ok(Incoming::Prompt { text, is_last: true }));
         for duration in ["460", "\"460\""] {
@@ -181,7 +188,10 @@ mod tests {
             assert_eq!(Incoming::read(&interrupt), Ok(read));
         }
         assert_eq!(Incoming::read(r#"{"type": "dtmf", "digit": "1"}"#), Ok(Incoming::Digit('1')));
-        assert_eq!(Incoming::read(r#"{"type": "error", "description": "Invalid message received"}"#), Ok(Incoming::Error));
+        assert_eq!(
+            Incoming::read(r#"{"type": "error", "description": "Invalid message received"}"#),
+            Ok(Incoming::Error)
+        );
     }
 
     #[test]
@@ -224,7 +234,10 @@ mod tests {
     #[test]
     fn outgoing_messages_have_the_documented_form() {
         let json = |message: &Outgoing<'_>| serde_json::to_string(message).unwrap();
-        assert_eq!(json(&Outgoing::Text { token: "Hi. ", last: false }), r#"{"type":"text","token":"Hi. ","last":false}"#);
+        assert_eq!(
+            json(&Outgoing::Text { token: "Hi. ", last: false }),
+            r#"{"type":"text","token":"Hi. ","last":false}"#
+        );
         assert_eq!(json(&Outgoing::End { handoff_data: "{}" }), r#"{"type":"end","handoffData":"{}"}"#);
     }
 }

@@ -1,6 +1,6 @@
 //! [`Playback`]: what Twilio has played, from the events of a session.
 //!
-//! Reports it to the call. `interrupt` says what was played until then; `tokensPlayed` and `agentSpeaking` say that a speech
+//! Reports it to the call. `interrupt` has the words that were played; `tokensPlayed` and `agentSpeaking` show that a speech
 //! was played to its end. Twilio does not document the last two, so a session without them works too: the caller's next
 //! words end the speech.
 
@@ -128,8 +128,7 @@ impl Playback {
 impl Playing {
     /// Returns whether as many letters and digits were played as sent. White space and punctuation may differ.
     fn has_played_all(&self) -> bool {
-        let count = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).count();
-        count(&self.played) >= count(&self.sent)
+        letters(&self.played) >= letters(&self.sent)
     }
 
     /// Returns what was heard of an interrupted speech.
@@ -145,9 +144,9 @@ impl Playing {
             };
         }
         // The same words may come twice in a speech. They end after those that were played before.
-        let known = self.played.trim().len().saturating_sub(words.len() + SLACK);
-        let mut found = self.sent.match_indices(words).map(|(start, _)| start + words.len());
-        let end = found.clone().find(|end| *end >= known).or_else(|| found.next());
+        let ends = self.sent.match_indices(words).map(|(start, _)| start + words.len());
+        let heard = |end: &usize| self.sent.get(..*end).map_or(0, letters);
+        let end = ends.clone().find(|end| heard(end) >= letters(&self.played)).or_else(|| ends.last());
         match end.and_then(|end| self.sent.get(..end)) {
             Some(heard) => Played::Words(heard.to_owned()),
             None if self.played.len() > words.len() => Played::Words(self.played.clone()),
@@ -156,16 +155,17 @@ impl Playing {
     }
 }
 
-/// By how many bytes the played words may differ from those that were sent.
-const SLACK: usize = 16;
+fn letters(text: &str) -> usize {
+    text.chars().filter(|c| c.is_alphanumeric()).count()
+}
 
 #[cfg(test)]
 mod tests {
     use aws_sdk_bedrockruntime::Client;
-    use verbale::{MessageWrapper, Role};
     use verbale::bedrock::{BedrockModel, BedrockSettings};
     use verbale::call::CallBuilder;
     use verbale::testing::FakeBedrock;
+    use verbale::{MessageWrapper, Role};
 
     use super::*;
 

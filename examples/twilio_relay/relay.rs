@@ -86,12 +86,7 @@ async fn setup(socket: &mut WebSocket) -> Option<Setup> {
 }
 
 /// Opens the call, and greets the caller, or continues where the connection before ended.
-async fn open(
-    socket: WebSocket,
-    program: &Program,
-    call_id: &CallId,
-    setup: &Setup,
-) -> Result<Connection, RelayError> {
+async fn open(socket: WebSocket, program: &Program, call_id: &CallId, setup: &Setup) -> Result<Connection, RelayError> {
     let hosted = program.calls.open(call_id, setup).await?;
     let call = hosted.session;
     let mut connection = Connection {
@@ -117,7 +112,7 @@ async fn open(
 async fn wait_for_the_next(line: &mut Line, program: &Program) {
     let no_longer = async {
         while line.signal().await == Signal::ResultReady {
-            // The next connection tells the result.
+            // The next connection reports the result.
         }
     };
     if timeout(program.grace, no_longer).await.is_err() {
@@ -133,7 +128,7 @@ struct Connection {
     reply: Option<Reply>,
     caller: Caller,
     digits: String,
-    /// Whether the model should tell a result that came late.
+    /// Whether the model should report a result that came late.
     has_result: bool,
 }
 
@@ -167,7 +162,7 @@ impl Connection {
             if result.is_err() {
                 return End::Disconnected;
             }
-            self.tell_result();
+            self.report_result();
         }
     }
 
@@ -192,7 +187,9 @@ impl Connection {
             Incoming::Played(words) => self.playback.played(&words, &self.call),
             Incoming::CallerSpeaks(is_speaking) => self.caller_speaks(is_speaking),
             // The description may quote a message, and so the words of a call.
-            Incoming::Error => tracing::warn!(call = ?self.call, "Twilio reports an error; its debugger has the details"),
+            Incoming::Error => {
+                tracing::warn!(call = ?self.call, "Twilio reports an error; its debugger has the details")
+            }
             Incoming::Prompt { is_last: false, .. } | Incoming::Digit(_) => {}
             Incoming::Setup(_) => tracing::warn!("a second `setup` is ignored"),
         }
@@ -246,8 +243,8 @@ impl Connection {
         }
     }
 
-    /// Tells a result that came late, once nobody speaks.
-    fn tell_result(&mut self) {
+    /// Reports a result that came late, once nobody speaks.
+    fn report_result(&mut self) {
         let nobody_speaks = self.reply.is_none() && !self.playback.is_busy() && self.caller.started_ms.is_none();
         if self.has_result && nobody_speaks {
             self.has_result = false;

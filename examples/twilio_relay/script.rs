@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use aws_sdk_bedrockruntime::types::{ContentBlock, ToolResultBlock, ToolResultContentBlock, ToolResultStatus};
 use serde_json::json;
-use verbale::clock::{Clock, IdSource, SystemClock, SystemIds};
 use verbale::MessageId;
+use verbale::clock::{Clock, IdSource, SystemClock, SystemIds};
 use verbale::testing::{ReceivedRequest, ScriptedReply};
 
 const CONDITIONS: &str = "\
@@ -24,7 +24,7 @@ pub fn answer(request: &ReceivedRequest) -> ScriptedReply {
     }
     let mut last = request.input().messages().last().into_iter().flat_map(|message| message.content.iter().rev());
     match last.find(|block| matches!(block, ContentBlock::Text(_) | ContentBlock::ToolResult(_))) {
-        Some(ContentBlock::ToolResult(result)) => ScriptedReply::text(told(result)),
+        Some(ContentBlock::ToolResult(result)) => ScriptedReply::text(report_of(result)),
         Some(ContentBlock::Text(words)) => answer_to(&words.to_lowercase(), request),
         _ => ScriptedReply::text("Yes?"),
     }
@@ -46,14 +46,14 @@ fn answer_to(words: &str, request: &ReceivedRequest) -> ScriptedReply {
         // Without words of the caller, the session asks because a result came late.
         let mut results = request.input().messages().iter().rev().flat_map(|message| message.content.iter().rev());
         match results.find_map(|block| block.as_tool_result().ok()) {
-            Some(result) if has("result") => ScriptedReply::text(told(result)),
+            Some(result) if has("result") => ScriptedReply::text(report_of(result)),
             _ => ScriptedReply::text("I am here. You can ask when the ferry leaves, or book a place."),
         }
     }
 }
 
 /// Returns a sentence about the result of a tool.
-fn told(result: &ToolResultBlock) -> String {
+fn report_of(result: &ToolResultBlock) -> String {
     let text = result.content.iter().find_map(|content| match content {
         ToolResultContentBlock::Text(text) => Some(text.as_str()),
         _ => None,

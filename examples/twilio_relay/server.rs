@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use axum::Router;
 use axum::extract::{Form, State, WebSocketUpgrade};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use axum::Router;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use verbale::call::Drained;
@@ -25,7 +25,7 @@ use super::relay::relay;
 use super::signature::{AuthToken, HEADER};
 use super::twiml::{After, Twiml, Urls, reconnects};
 
-/// What all requests share.
+/// The state that all requests share.
 pub struct Program {
     pub calls: Calls,
     /// How long a call without a connection waits for the next one.
@@ -38,12 +38,12 @@ pub struct Program {
 /// A message of Twilio is a few hundred bytes; a prompt may be long.
 const MAX_MESSAGE_BYTES: usize = 256 * 1_024;
 
-/// How long the connections may take to tell Twilio the end of their calls.
+/// How long the connections may take to report the end of their calls to Twilio.
 const GOODBYE_TIMEOUT: Duration = Duration::from_secs(5);
 
 type Parameters = Form<Vec<(String, String)>>;
 
-/// Serves calls until the process is told to stop.
+/// Serves calls until the process gets SIGTERM, then drains them.
 pub async fn serve(arguments: &Arguments) -> Result<(), RelayError> {
     let token = std::env::var("TWILIO_AUTH_TOKEN").ok().filter(|token| !token.is_empty());
     let auth = AuthToken::new(token.ok_or(RelayError::NoAuthToken)?);
@@ -153,7 +153,7 @@ impl Program {
         self.is_draining.load(Ordering::Acquire)
     }
 
-    /// Lets live calls go on for a while, then closes them.
+    /// Lets live calls continue for a while, then closes them.
     async fn drain(&self, within: Duration) -> Drained {
         self.is_draining.store(true, Ordering::Release);
         self.calls.lines.are_gone(within).await;
@@ -182,7 +182,7 @@ fn signature(headers: &HeaderMap) -> Option<&str> {
     headers.get(HEADER)?.to_str().ok()
 }
 
-/// Returns a future that waits until the process is told to stop. The signals count from this call on.
+/// Returns a future that waits until the process gets SIGTERM or SIGINT. The signals count from this call on.
 #[cfg(unix)]
 fn stop_signal() -> io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};

@@ -104,7 +104,9 @@ mod tests {
         assert!(!token.has_signed(URL, &example()[1..], Some(SIGNATURE)));
         assert!(!token.has_signed("https://mycompany.com/myapp.php?foo=1", &example(), Some(SIGNATURE)));
         assert!(!AuthToken::new("12346").has_signed(URL, &example(), Some(SIGNATURE)));
-        for wrong in [None, Some(""), Some("RSOYDt4T1cUTdK1PDd93"), Some("no base64"), Some("RSOYDt4T1cUTdK1PDd93/VVr8B9=")] {
+        for wrong in
+            [None, Some(""), Some("RSOYDt4T1cUTdK1PDd93"), Some("no base64"), Some("RSOYDt4T1cUTdK1PDd93/VVr8B9=")]
+        {
             assert!(!token.has_signed(URL, &example(), wrong), "{wrong:?}");
         }
     }

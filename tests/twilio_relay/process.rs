@@ -53,7 +53,8 @@ impl Process {
         });
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         // The harness may have printed the start of the line.
-        let address = lines.find_map(|line| line.unwrap().split_once("listening on http://").map(|(_, at)| at.to_owned()));
+        let address =
+            lines.find_map(|line| line.unwrap().split_once("listening on http://").map(|(_, at)| at.to_owned()));
         let Some(address) = address else {
             let _ = child.wait();
             panic!("the example does not listen: {}", printed.join().unwrap());

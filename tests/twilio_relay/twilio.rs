@@ -144,8 +144,7 @@ impl Phone {
     /// The caller interrupts after these words.
     pub async fn interrupts(&mut self, words: &str) {
         self.event("clientSpeaking", "on").await;
-        let message =
-            json!({"type": "interrupt", "utteranceUntilInterrupt": words, "durationUntilInterruptMs": "460"});
+        let message = json!({"type": "interrupt", "utteranceUntilInterrupt": words, "durationUntilInterruptMs": "460"});
         self.sends(message).await;
         self.event("agentSpeaking", "off").await;
     }
