@@ -239,6 +239,10 @@ impl Ear for CallEar {
 
     fn ended(&mut self, turn: &EndedTurn, end: &TurnEnd, core: &mut Core) -> Ended {
         let mut ended = Ended { end: end_of(end), added_bytes: 0, message: None };
+        if !matches!(end, TurnEnd::Answered(_)) {
+            // The words that report the outcomes may be among those that are missing.
+            self.speeches.drop_reports(turn.id);
+        }
         match (Self::needs_apology(end, turn.has_spoken), end) {
             (Some(failure), _) => {
                 let settings = &self.settings;

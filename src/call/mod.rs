@@ -97,7 +97,8 @@
 //! | `tool_result` | the reply waits for it | added; the model is asked again after the last result |
 //! | | after a barge-in | added; the next request has it, and its outcome counts as not yet reported |
 //! | | while another reply is running | the same; the request that is already sent does not have it |
-//! | | again, or after the deadline of the tool | ignored: second result |
+//! | | after the deadline of the tool, or after a takeover | replaces the unknown outcome; the call is [answerable](CallSession::is_answerable) |
+//! | | again | ignored: second result |
 //! | | for another tool, or an unknown call | ignored |
 //! | `close` | at any time | stops the reply, interrupts open speeches, gives tools half of the timeout, logs everything |
 //! | | again | waits for the log again |
@@ -109,6 +110,14 @@
 //! ahead or behind, from the times of its events and of its reports. The estimate decides whether a report is late and how
 //! much was heard. The log keeps the reported times.
 //!
+//! # Silence and failures
+//!
+//! While the caller waits and hears nothing, the session raises [`Silence`](crate::conversation::CallEvent::Silence) and
+//! speaks a [filler](CallSettings::with_fillers), if there are any. It never apologises while a tool runs. A failed request
+//! is sent again as long as the time until the
+//! [first words](crate::conversation::Config::with_first_token_timeout) lasts. Then the caller hears the
+//! [apology](CallSettings::with_apology). `docs/faults.md` lists what the caller hears after each fault.
+//!
 //! [`telephony`] maps the events of Twilio, LiveKit and Amazon Connect to these.
 //!
 //! # Many calls
@@ -117,6 +126,8 @@
 //! process, and closes all calls before the process stops.
 //!
 //! # Durability
+//!
+//! A tool that may act runs after the log has stored its call; [`Tool`](crate::model::Tool) has the rules.
 //!
 //! An unfinished answer is only in memory. It goes to the log when the model stops or is stopped. The caller's words
 //! and the results of tools go to the log at once.

@@ -49,6 +49,8 @@ pub(super) struct Speech {
     pub parts: Vec<Part>,
     pub phase: Phase,
     pub started_ms: Option<i64>,
+    /// When the speech before it ended or is going to end, by the player's clock.
+    pub not_before_ms: Option<i64>,
     /// The tool calls whose outcome it reports to the caller.
     pub reports: Vec<ToolCallId>,
     /// The heard prefix of its texts, once it was interrupted. `None` is everything.
@@ -133,9 +135,8 @@ impl Speech {
         let contents = self.contents(manager);
         let at_rate = || rate.playback_ms(Heard::speaking_ms(&contents));
         let estimate = || {
-            let handed_out_ms = || self.reading.handed_out_ms().map(|ms| ms.saturating_add(ahead_ms));
-            let started_ms = self.started_ms.or_else(handed_out_ms);
-            let played_ms = started_ms.and_then(|started_ms| u64::try_from(at_ms.saturating_sub(started_ms)).ok());
+            let played_ms =
+                self.start_ms(ahead_ms).and_then(|started_ms| u64::try_from(at_ms.saturating_sub(started_ms)).ok());
             match played_ms.unwrap_or(0) {
                 0 => Heard::bytes(0, HeardSource::Estimate),
                 played_ms => Heard::played(&contents, played_ms, at_rate()).with_source(HeardSource::Estimate),
@@ -149,6 +150,26 @@ impl Speech {
             }
             Played::Unknown => estimate(),
         }
+    }
+
+    /// Returns when its playback started, by the player's clock: as reported, or else when its words were handed out, but
+    /// not before the end of the speech before it.
+    fn start_ms(&self, ahead_ms: i64) -> Option<i64> {
+        self.started_ms.or_else(|| {
+            let handed_out_ms = self.reading.handed_out_ms()?.saturating_add(ahead_ms);
+            Some(handed_out_ms.max(self.not_before_ms.unwrap_or(handed_out_ms)))
+        })
+    }
+
+    /// Returns when its playback ended, or is going to end by estimate, by the player's clock, unless its end was reported.
+    pub fn end_ms(&self, ahead_ms: i64, rate: &Rate, manager: &mut Manager) -> Option<i64> {
+        let until_ms = match self.phase {
+            Phase::Open => i64::MAX,
+            Phase::Interrupted { at_ms, .. } => at_ms,
+            Phase::Finished => return None,
+        };
+        let takes_ms = i64::try_from(rate.playback_ms(self.speaking_ms(manager))).unwrap_or(i64::MAX);
+        Some(self.start_ms(ahead_ms)?.saturating_add(takes_ms).min(until_ms))
     }
 
     /// Returns the time that its texts take at a usual rate of speech, in milliseconds.

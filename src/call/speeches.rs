@@ -41,6 +41,7 @@ impl Speeches {
             parts: Vec::new(),
             phase: Phase::Open,
             started_ms: None,
+            not_before_ms: None,
             reports: Vec::new(),
             heard: None,
             reading: Arc::default(),
@@ -69,6 +70,13 @@ impl Speeches {
     pub fn add_reports(&mut self, id: SpeechId, calls: impl IntoIterator<Item = ToolCallId>) {
         if let Some(speech) = self.get_mut(id) {
             speech.reports.extend(calls);
+        }
+    }
+
+    /// Notes that the speech is not complete, so it reports no outcome of a tool call.
+    pub fn drop_reports(&mut self, id: SpeechId) {
+        if let Some(speech) = self.get_mut(id) {
+            speech.reports.clear();
         }
     }
 
@@ -138,8 +146,13 @@ impl Speeches {
     pub fn interrupt(&mut self, id: SpeechId, at_ms: i64, manager: &mut Manager) -> bool {
         let ahead_ms = self.player.ahead_ms();
         let at_ms = at_ms.saturating_add(ahead_ms);
-        let speech = find(&mut self.kept, id).filter(|speech| speech.phase == Phase::Open);
-        let Some(speech) = speech else { return false };
+        let Some(index) = self.kept.iter().rposition(|speech| speech.id == id && speech.phase == Phase::Open) else {
+            return false;
+        };
+        let before = index.checked_sub(1).and_then(|before| self.kept.get(before));
+        let not_before_ms = before.and_then(|before| before.end_ms(ahead_ms, &self.rate, manager));
+        let Some(speech) = self.kept.get_mut(index) else { return false };
+        speech.not_before_ms = not_before_ms;
         speech.phase = Phase::Interrupted { at_ms, reported: None };
         speech.reading.cut();
         let heard = speech.heard_by(&Played::Unknown, at_ms, ahead_ms, &self.rate, manager);
@@ -193,6 +206,12 @@ impl Speeches {
     /// Updates the heard text of a speech's messages. Another speech may share the first or last of them.
     fn apply_heard(&mut self, id: SpeechId, manager: &mut Manager) {
         let messages = self.get_mut(id).map(|speech| speech.messages()).unwrap_or_default();
+        if self.is_interrupted(id)
+            && let Some(mut last) = messages.last().and_then(|last| manager.entry(last))
+        {
+            // Even if all of it was heard: a process that takes the call over must not count it as played to its end.
+            last.add_attribute(Attribute::SpeechInterrupted);
+        }
         for message in messages {
             let heard = self.kept.iter().find_map(|speech| speech.cut_in(message));
             let Some(mut entry) = manager.entry(&message) else { continue };

@@ -99,6 +99,9 @@ pub(crate) struct TokenRecord {
 }
 
 impl TurnRecord {
+    /// The end of a turn with a complete answer.
+    pub(crate) const COMPLETE: &str = "complete";
+
     /// Appends `before`, the record that the message had until now, and its earlier turns to
     /// [`earlier`](Self::earlier).
     #[must_use]
@@ -109,6 +112,11 @@ impl TurnRecord {
             self.earlier.push(last);
         }
         self
+    }
+
+    /// Returns whether the turn of the message, or one that was logged with it earlier, has a complete answer.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.end.as_str() == Self::COMPLETE || self.earlier.iter().any(Self::is_complete)
     }
 
     /// The approximate size of the record in bytes.

@@ -9,7 +9,7 @@ mod log;
 mod model;
 mod spool;
 
-pub use bedrock::{BedrockException, FakeBedrock, FakeBedrockServer, ReceivedRequest, RequestCounters, ScriptedReply};
+pub use bedrock::{FakeBedrock, FakeBedrockServer, ReceivedRequest, RequestCounters, ScriptedReply};
 pub use conformance::call_log_conformance;
 pub use log::{FaultyLog, LogFault};
 pub use model::ScriptedModel;

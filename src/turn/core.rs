@@ -122,7 +122,7 @@ impl Core {
         Self {
             news: tools_used
                 .unreported()
-                .filter(|used| used.late_ms().is_some())
+                .filter(|used| used.late_ms().is_some() || used.act().is_some())
                 .map(|used| used.id().clone())
                 .collect(),
             tools_used,

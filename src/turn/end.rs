@@ -1,7 +1,7 @@
 //! [`TurnEnd`]: how a turn ended. A live call answers a failure with an apology, a run with an error.
 
 use crate::manager::ManagerError;
-use crate::message::Text;
+use crate::message::{Text, TurnRecord};
 use crate::model::{ModelError, StopReason};
 
 /// How a turn ended.
@@ -43,7 +43,7 @@ impl TurnEnd {
     /// Returns the words for the log: the end, and the reason if the answer was cut off or failed.
     pub fn words(&self) -> (Text, Option<Text>) {
         let (end, reason) = match self {
-            Self::Answered(_) => ("complete", None),
+            Self::Answered(_) => (TurnRecord::COMPLETE, None),
             Self::Cut(reason) => ("cut", Some(stop_word(reason))),
             Self::Interrupted => ("interrupted", None),
             Self::Failed(failure) => ("failed", Some(failure.word())),

@@ -128,20 +128,28 @@ pub(crate) fn look_up_lost<H: Host>(host: &H) {
 
 impl Core {
     /// Gives calls that may act their idempotency keys: the key of an earlier, unsettled attempt at the same act, or a new
-    /// one.
+    /// one. The attempts of one answer share their key.
     pub(super) fn with_keys(&self, calls: Vec<ToolCall>) -> Vec<ToolCall> {
-        let keyed = |call: ToolCall| {
+        let mut keyed: Vec<ToolCall> = Vec::with_capacity(calls.len());
+        for call in calls {
             let Some(tool) = self.setup.tools.get(call.name()).filter(|tool| tool.acting.may_act()) else {
-                return call;
+                keyed.push(call);
+                continue;
             };
-            let key = match self.attempt(&call, tool) {
-                Attempt::First => new_key(),
-                Attempt::Untold(..) if !tool.acting.acts_once() => new_key(),
-                Attempt::NotRun(key) | Attempt::Untold(key, _) | Attempt::Unknown(key) | Attempt::Running(key) => key,
-            };
-            call.with_idempotency_key(key.into())
-        };
-        calls.into_iter().map(keyed).collect()
+            let is_same = |earlier: &&ToolCall| is_same(tool, earlier, &call);
+            let shared = keyed.iter().rev().find(is_same).and_then(ToolCall::idempotency_key).map(str::to_owned);
+            let key = shared.unwrap_or_else(|| self.key(&call, tool));
+            keyed.push(call.with_idempotency_key(key.into()));
+        }
+        keyed
+    }
+
+    fn key(&self, call: &ToolCall, tool: &Tool) -> String {
+        match self.attempt(call, tool) {
+            Attempt::First => new_key(),
+            Attempt::Untold(..) if !tool.acting.acts_once() => new_key(),
+            Attempt::NotRun(key) | Attempt::Untold(key, _) | Attempt::Unknown(key) | Attempt::Running(key) => key,
+        }
     }
 
     /// Returns the result of a call that must not run, because another attempt at the same act stands against it.
@@ -164,8 +172,7 @@ impl Core {
         if !tool.acting.may_act() {
             return Attempt::First;
         }
-        let is_same = |earlier: &ToolCall| earlier.name() == call.name() && tool.acting.is_same(earlier, call);
-        self.tools_used.attempt(call.id(), is_same)
+        self.tools_used.attempt(call.id(), |earlier| is_same(tool, earlier, call))
     }
 
     /// Reports that a call runs now. Returns `false` if its turn is over.
@@ -182,6 +189,11 @@ impl Core {
     fn has_open(&self, ids: &[ToolCallId]) -> bool {
         ids.iter().any(|id| self.manager.invoked(id).is_some_and(|(_, is_answered)| !is_answered))
     }
+}
+
+/// Returns whether two calls attempt the same act. The later one is a call of `tool`.
+fn is_same(tool: &Tool, earlier: &ToolCall, later: &ToolCall) -> bool {
+    earlier.name() == later.name() && tool.acting.is_same(earlier, later)
 }
 
 /// Returns 128 random bits as hexadecimal digits.

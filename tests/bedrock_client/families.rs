@@ -1,4 +1,4 @@
-//! What each family of models refuses, as the fake does by the model id, and how the client repairs it.
+//! Each family of models refuses requests in its words, and takes them once they are repaired.
 
 use aws_sdk_bedrockruntime::Client;
 use aws_sdk_bedrockruntime::error::ProvideErrorMetadata;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::time::sleep;
-use verbale::call::{CallSession, ReplyEnd, ReplyEvent, SessionError};
+use verbale::call::{CallSession, ReplyEnd, ReplyEvent, SessionError, SpeechId};
 use verbale::conversation::CallEvent;
 use verbale::log::{CallHeader, CallId, CallLog, LogErrorKind, LogWriter, MemoryLog, WriterSettings};
 use verbale::message::ResultContent;
@@ -333,6 +333,218 @@ async fn untold_success_is_told_and_not_repeated() {
     assert_eq!(bookings.counts(), (2, 2));
     let keys = bookings.keys.lock().unwrap().clone();
     assert_ne!(keys[0], keys[1]);
+}
+
+/// Plays a speech to its end.
+fn play(call: &CallSession, speech: SpeechId) {
+    call.playback_started(speech, call.now_ms());
+    call.playback_finished(speech, call.now_ms() + 1_000);
+}
+
+/// An answer that calls the tool twice.
+fn twice(first: &'static str, second: &'static str) -> Vec<Step> {
+    let mut steps = calls("", first, "book");
+    steps.insert(1, Step::Call(second, "book"));
+    steps
+}
+
+/// A call in which `c1` succeeded at once, and the reply about it was begun.
+async fn told(log: &Log, bookings: &Bookings, answer: Vec<Step>) -> (CallSession, SpeechId, String) {
+    let call = log.open(
+        &Scripted::new([calls("", "c1", "book"), answer, calls("", "c2", "book"), words("It is booked.")]),
+        bookings.tool(0).acts_once(),
+    );
+    call.caller_said("Book it").unwrap();
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    let (text, _) = read(reply).await;
+    (call, speech, text)
+}
+
+/// Takes the call over and asks again. Returns what the successor says.
+async fn asked_again(log: &Log, bookings: &Bookings, call: CallSession) -> String {
+    pass(1_000).await;
+    std::mem::forget(call);
+    let model = Scripted::new([calls("", "c2", "book"), words("It is booked.")]);
+    let call = log.resume(&model, bookings.tool(0).acts_once()).await;
+    ask(&call, "Book it!").await
+}
+
+#[tokio::test(start_paused = true)]
+async fn attempts_in_one_answer_share_their_key() {
+    let (log, bookings) = (Log::new(), Bookings::default());
+    let call = log.open(&Scripted::new([twice("c1", "c2")]), bookings.tool(5_000).acts_once());
+    call.caller_said("Book it").unwrap();
+    let reply = call.reply().unwrap();
+    pass(1_000).await;
+    assert_eq!(bookings.counts(), (1, 0));
+    std::mem::forget((call, reply));
+    let record = log.stored().await;
+    let keys: Vec<&str> = record.split("\"idempotencyKey\":\"").skip(1).map(|rest| &rest[..32]).collect();
+    assert_eq!((keys.len(), keys[0]), (2, keys[1]));
+    // The second call did not run. The first may have acted.
+    let model = Scripted::new([calls("", "c3", "book"), words("I do not know.")]);
+    let call = log.resume(&model, bookings.tool(0).acts_once()).await;
+    assert_eq!(ask(&call, "Book it!").await, "I do not know.");
+    assert_eq!(bookings.counts().0, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn incomplete_reply_reports_no_outcome() {
+    let cut = vec![Step::Wait(200), Step::Say("It is "), Step::Fail(Failure::Cut)];
+    let too_long = vec![Step::Wait(200), Step::Say("It is "), Step::Stop(StopReason::MaxTokens)];
+    for answer in [cut, too_long] {
+        let (log, bookings) = (Log::new(), Bookings::default());
+        let (call, speech, text) = told(&log, &bookings, answer).await;
+        assert!(text.starts_with("It is "), "{text}");
+        play(&call, speech);
+        assert!(call.is_answerable());
+        assert_eq!(ask(&call, "Pardon?").await, "It is booked.");
+        assert_eq!(bookings.counts(), (1, 1));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn interrupted_reply_reports_no_outcome_though_its_beginning_was_played() {
+    let (log, bookings) = (Log::new(), Bookings::default());
+    let slow = vec![Step::Wait(200), Step::Say("Well, "), Step::Hang];
+    let model = Scripted::new([calls("", "c1", "book"), slow, calls("", "c2", "book"), words("It is booked.")]);
+    let call = log.open(&model, bookings.tool(0).acts_once());
+    call.caller_said("Book it").unwrap();
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    pass(2_000).await;
+    call.playback_started(speech, call.now_ms() - 1_000);
+    call.playback_finished(speech, call.now_ms());
+    assert_eq!(ask(&call, "Did you book it?").await, "It is booked.");
+    assert_eq!(bookings.counts(), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn change_of_the_conversation_reports_no_outcome() {
+    let (log, bookings) = (Log::new(), Bookings::default());
+    let (call, speech, _) = told(&log, &bookings, words("It is booked.")).await;
+    call.playback_started(speech, call.now_ms());
+    pass(300).await;
+    call.caller_started_speaking(call.now_ms());
+    call.conversation().add_system("The caller is a regular.").unwrap();
+    assert_eq!(ask(&call, "Book it").await, "It is booked.");
+    assert_eq!(bookings.counts(), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn successor_counts_only_played_replies_as_heard() {
+    for is_played in [false, true] {
+        let (log, bookings) = (Log::new(), Bookings::default());
+        let (call, speech, _) = told(&log, &bookings, words("It is booked.")).await;
+        call.playback_started(speech, call.now_ms());
+        if is_played {
+            call.playback_finished(speech, call.now_ms() + 1_000);
+        }
+        assert_eq!(asked_again(&log, &bookings, call).await, "It is booked.");
+        assert_eq!(bookings.counts().0, if is_played { 2 } else { 1 });
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn successor_tells_what_was_not_heard() {
+    let (log, bookings) = (Log::new(), Bookings::default());
+    let (call, ..) = told(&log, &bookings, words("It is booked.")).await;
+    pass(1_000).await;
+    std::mem::forget(call);
+    let call = log.resume(&Scripted::new([words("It is booked.")]), bookings.tool(0).acts_once()).await;
+    assert!(call.is_answerable());
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    assert_eq!(read(reply).await.0, "It is booked.");
+    play(&call, speech);
+    assert!(!call.is_answerable());
+}
+
+#[tokio::test(start_paused = true)]
+async fn successor_does_not_count_an_interrupted_reply_as_heard() {
+    let (log, bookings) = (Log::new(), Bookings::default());
+    let (call, speech, _) = told(&log, &bookings, words("It is booked.")).await;
+    // By its estimate, the session believes that everything was heard.
+    call.playback_started(speech, call.now_ms() - 10_000);
+    call.caller_started_speaking(call.now_ms());
+    assert_eq!(asked_again(&log, &bookings, call).await, "It is booked.");
+    assert_eq!(bookings.counts().0, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn successor_does_not_count_a_reply_as_heard_that_was_asked_for_before_the_result() {
+    let (log, bookings) = (Log::new(), Bookings::default());
+    let slow = vec![Step::Wait(6_000), Step::Say("One moment."), Step::Stop(StopReason::EndTurn)];
+    let model = Scripted::new([calls("", "c1", "book"), slow]);
+    let call = log.open(&model, bookings.tool(5_000).acts_once());
+    call.caller_said("Book it").unwrap();
+    let reply = call.reply().unwrap();
+    pass(1_000).await;
+    call.caller_said("Please").unwrap();
+    drop(reply);
+    // The result arrives while the model answers.
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    read(reply).await;
+    assert_eq!(bookings.counts(), (1, 1));
+    play(&call, speech);
+    assert_eq!(asked_again(&log, &bookings, call).await, "It is booked.");
+    assert_eq!(bookings.counts().0, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn repeated_success_settles_an_unknown_attempt() {
+    let (log, bookings) = (Log::new(), Bookings::default());
+    let tool = |takes_ms| bookings.tool(takes_ms).acts_once().deduplicates_by_key();
+    let call = log.open(&Scripted::new([calls("", "c1", "book")]), tool(5_000));
+    call.caller_said("Book it").unwrap();
+    let reply = call.reply().unwrap();
+    pass(1_000).await;
+    std::mem::forget((call, reply));
+    let model =
+        Scripted::new([calls("", "c2", "book"), words("Booked."), calls("", "c3", "book"), words("The second, too.")]);
+    let call = log.resume(&model, tool(0)).await;
+    call.caller_said("Book it!").unwrap();
+    let reply = call.reply().unwrap();
+    let speech = reply.speech();
+    assert_eq!(read(reply).await.0, "Booked.");
+    play(&call, speech);
+    assert_eq!(ask(&call, "And one for my wife").await, "The second, too.");
+    let keys = bookings.keys.lock().unwrap().clone();
+    assert_eq!((keys.len(), &keys[0]), (3, &keys[1]));
+    assert_ne!(keys[1], keys[2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn act_that_a_lookup_did_not_find_keeps_its_key() {
+    let (log, bookings) = (Log::new(), Bookings::default());
+    let fails = || {
+        let keys = bookings.keys.clone();
+        let schema = Value::map([("type", Value::from("object"))]).unwrap();
+        let spec = ToolSpec::new("book", "Books a flight.", schema).unwrap();
+        let fails = move |_: Value, context: ToolContext| {
+            keys.lock().unwrap().push(context.idempotency_key().to_owned());
+            async { Err(ToolError::new("no room")) }
+        };
+        Tool::raw(spec, fails).acts_once().deduplicates_by_key().resume(|_| async { Ok(None) })
+    };
+    let first = bookings.tool(5_000).acts_once().deduplicates_by_key();
+    let call = log.open(&Scripted::new([calls("", "c1", "book")]), first);
+    call.caller_said("Book it").unwrap();
+    let reply = call.reply().unwrap();
+    pass(1_000).await;
+    std::mem::forget((call, reply));
+    let model =
+        Scripted::new([calls("", "c2", "book"), words("No room."), calls("", "c3", "book"), words("Still no room.")]);
+    let call = log.resume(&model, fails()).await;
+    pass(1).await;
+    assert!(shown(&call)[2].contains("c1: NotRun"), "{:?}", shown(&call));
+    assert_eq!(ask(&call, "Book it!").await, "No room.");
+    // The request of the first attempt may still be on its way.
+    assert_eq!(ask(&call, "Try again").await, "Still no room.");
+    let keys = bookings.keys.lock().unwrap().clone();
+    assert_eq!((keys.len(), &keys[0], &keys[0]), (3, &keys[1], &keys[2]));
 }
 
 #[tokio::test(start_paused = true)]

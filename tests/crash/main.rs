@@ -7,6 +7,7 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::print_stdout, reason = "tests")]
 
+mod acts;
 mod home;
 mod life;
 

@@ -35,34 +35,44 @@ fn text() -> impl Strategy<Value = String> {
         "ß",
     ];
     let written = prop::collection::vec(prop::sample::select(pieces), 0..14).prop_map(|pieces| pieces.concat());
-    let known = prop::sample::select(Spoken::all()).prop_map(|spoken| spoken.text);
-    prop_oneof![written, known, ".{0,40}"]
+    let known: Vec<String> = Spoken::all().into_iter().map(|spoken| spoken.text).collect();
+    let known = prop::sample::select(known);
+    prop_oneof![written, known, "[a-zéñüß0-9 .,;:!?'$€%()/@*_#\n–—…-]{0,40}"]
 }
 
-/// Returns the heard prefix of each text.
-fn prefix(texts: &[String], heard: Heard) -> usize {
-    let all: usize = texts.iter().map(String::len).sum();
+/// The words of a text by Unicode.
+type Words = Vec<(usize, usize)>;
+
+/// Checks where the heard prefix ends, and returns its length.
+fn prefix(texts: &[(String, Words)], heard: Heard) -> usize {
+    let all: usize = texts.iter().map(|(text, _)| text.len()).sum();
     assert!(heard.len() <= all);
     let mut start = 0;
-    for text in texts {
+    for (text, words) in texts {
         if let Some(at) = heard.len().checked_sub(start).filter(|at| *at < text.len()) {
             assert!(text.is_char_boundary(at), "{text:?} {at}");
-            let is_inside = words_of(text).iter().any(|(start, end)| (start + 1..*end).contains(&at));
+            let is_inside = words.iter().any(|(start, end)| (start + 1..*end).contains(&at));
             assert!(!is_inside, "{text:?} is cut at {at}: {:?}", &text[..at]);
-            assert!(!text[..at].to_lowercase().ends_with("can") || !text[at..].trim_start().starts_with("not"));
+            let next = words.iter().position(|(start, _)| *start >= at).unwrap_or(words.len());
+            let word = |index: usize| words.get(index).map(|(start, end)| &text[*start..*end]);
+            assert!(next == 0 || word(next - 1) != Some("can") || word(next) != Some("not"), "{text:?} {at}");
         }
         start += text.len();
     }
     heard.len()
 }
 
+fn with_words(texts: &[String]) -> Vec<(String, Words)> {
+    texts.iter().map(|text| (text.clone(), words_of(text))).collect()
+}
+
 proptest! {
     #[test]
     fn heard_grows_with_the_played_time(texts in prop::collection::vec(text(), 1..3), total_ms in 1..30_000u64) {
         let contents: Contents = texts.iter().map(|text| text.as_str().into()).collect();
-        let mut last = 0;
+        let (words, mut last) = (with_words(&texts), 0);
         for step in 0..=20 {
-            let heard = prefix(&texts, Heard::played(&contents, total_ms * step / 20, total_ms));
+            let heard = prefix(&words, Heard::played(&contents, total_ms * step / 20, total_ms));
             prop_assert!(heard >= last);
             last = heard;
         }
@@ -72,14 +82,23 @@ proptest! {
     #[test]
     fn heard_words_end_at_a_word(texts in prop::collection::vec(text(), 1..3), other in text(), share in 0..=100usize) {
         let contents: Contents = texts.iter().map(|text| text.as_str().into()).collect();
+        let words = with_words(&texts);
         let joined = texts.join(" ");
         let chars: Vec<char> = joined.chars().collect();
         let played: String = chars[..chars.len() * share / 100].iter().collect();
         for played in [played.clone(), played.to_uppercase(), other.clone(), played + &other] {
             if let Some(heard) = Heard::words(&contents, &played) {
-                prefix(&texts, heard);
+                prefix(&words, heard);
             }
         }
+    }
+
+    #[test]
+    fn any_text_is_cut_between_characters(text in ".{0,60}", played in ".{0,60}", share in 0..100u64) {
+        let contents = Contents::from([text.as_str()]);
+        let by_words = Heard::words(&contents, &played).map_or(0, Heard::len);
+        prop_assert!(text.is_char_boundary(by_words));
+        prop_assert!(text.is_char_boundary(Heard::played(&contents, share, 100).len()));
     }
 
     #[test]

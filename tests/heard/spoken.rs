@@ -31,7 +31,11 @@ impl Spoken {
             events.map(|event| (offsets[event[1].as_u64().unwrap() as usize], event[0].as_u64().unwrap())).collect();
         // A few events of espeak-ng have an offset that was passed before.
         let mut last = 0;
-        events.retain(|(at, _)| std::mem::replace(&mut last, last.max(*at)) <= *at);
+        events.retain(|(at, _)| {
+            let is_next = last <= *at;
+            last = last.max(*at);
+            is_next
+        });
         events.push((text.len(), total_ms));
         let words = words_of(&text).into_iter().map(|(start, end)| (start, end, begin(start, end, &events))).collect();
         Self { language: value["language"].as_str().unwrap().to_owned(), text, total_ms, words }

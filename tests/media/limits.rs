@@ -53,6 +53,11 @@ async fn newest_attachments_stay_and_others_become_placeholders() {
             "messages.0.content.3: replaced the image with text, because the request may have 20 at most",
             "messages.0.content.44: replaced the document with text, because the request may have 5 at most",
             "messages.0.content.45: replaced the document with text, because the request may have 5 at most",
+            "messages.0.content.5: replaced the image with text, because the request may have 20 at most",
+            "messages.0.content.7: replaced the image with text, because the request may have 20 at most",
+            "messages.0.content.9: replaced the image with text, because the request may have 20 at most",
+            "messages.0.content.11: replaced the image with text, because the request may have 20 at most",
+            "messages.0.content.13: replaced the image with text, because the request may have 20 at most",
         ]
     );
     let at_most: Vec<Content> = images(20).chain(documents(5)).chain(["Which one?".into()]).collect();

@@ -181,7 +181,7 @@ impl Answer {
         tracing::warn!(
             model_id = self.settings.model_id,
             %error,
-            message,
+            refusal = message,
             ?remedy,
             "Bedrock refused the request; it is sent once more in another form"
         );

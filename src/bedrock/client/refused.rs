@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::response::known;
 use crate::bedrock::document::{document_json, to_document};
-use crate::bedrock::profile::{REFUSALS, Remedy};
+use crate::bedrock::profile::{Remedy, refusals};
 use crate::message::{Content, Outcome, ResultContent, Value};
 use crate::model::ModelRequest;
 
@@ -28,7 +28,7 @@ impl Refused {
         };
         let has_calls = request.messages.iter().flat_map(|message| message.contents()).any(is_of_tool);
         match remedy {
-            Remedy::None | Remedy::Operator => None,
+            Remedy::None | Remedy::Operator | Remedy::AskAgain => None,
             Remedy::ToolsAsTexts if has_calls => Some(remedy),
             Remedy::ToolsAsTexts | Remedy::WithoutTools => {
                 (has_calls || !request.tools.is_empty()).then_some(Remedy::WithoutTools)
@@ -43,7 +43,7 @@ impl Refused {
             Remedy::WithoutStreaming => "asked for an answer in one piece",
             Remedy::WithoutCachePoints => "sent it without cache points",
             Remedy::ToolsAsTexts => "sent its tool calls and results as texts",
-            Remedy::WithoutTools | Remedy::None | Remedy::Operator => {
+            Remedy::WithoutTools | Remedy::None | Remedy::Operator | Remedy::AskAgain => {
                 "sent its tool calls and results as texts, and no tools"
             }
         };
@@ -78,7 +78,8 @@ impl Refused {
             end = at + word.len();
         }
         redacted.extend(message.get(end..).unwrap_or_default().chars().filter(char::is_ascii));
-        redacted.escape_debug().to_string()
+        redacted.retain(|c| !c.is_control());
+        redacted
     }
 }
 
@@ -111,7 +112,7 @@ fn vocabulary() -> HashSet<&'static str> {
                          value field fields block blocks invalid unexpected expected found with without after before \
                          validation detected request returned following extra inputs are permitted each have has no \
                          malformed please reformat your try again key extraneous turn role user assistant";
-    let known = REFUSALS.iter().flat_map(|refusal| words(refusal.part));
+    let known = refusals().flat_map(|refusal| words(refusal.part));
     known
         .chain(words(PATHS))
         .map(|(_, word)| word)
@@ -173,7 +174,7 @@ mod tests {
             ("messages.12.content.0: Zoë is not permitted", "messages.12.content.0: … is not permitted"),
             ("Value 'my pin is 4711' at 'messages.2.member'", "value '… … … …' at 'messages.2.member'"),
             ("unexpected `I must try again`", "unexpected `… … … …`"),
-            ("no 711 here\n", "no … here\\n"),
+            ("no 711 here\n", "no … here"),
             ("tool_use 4 of 8: quota", "tool_use … of 8: quota"),
         ] {
             assert_eq!(Refused(message.to_owned()).redacted(&request), redacted);

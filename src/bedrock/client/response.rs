@@ -1,6 +1,6 @@
 //! [`ErrorResponse`]: an error response of Bedrock.
 
-use crate::bedrock::profile::{REFUSALS, Refusal, Remedy};
+use crate::bedrock::profile::{Refusal, Remedy, refusals};
 use crate::model::Failure;
 
 /// An error response of Bedrock.
@@ -25,7 +25,7 @@ const BEFORE_READING: [&str; 5] = [
 
 /// Returns the known refusal with this message. Only its part of the message quotes nothing of the request.
 pub(super) fn known(message: &str) -> Option<&'static Refusal> {
-    REFUSALS.iter().find(|refusal| message.contains(refusal.part))
+    refusals().find(|refusal| message.contains(refusal.part))
 }
 
 impl ErrorResponse<'_> {
@@ -34,6 +34,7 @@ impl ErrorResponse<'_> {
         let failure: MakeFailure = match known {
             None => self.failure_by_code(),
             Some(refusal) if refusal.remedy == Remedy::Operator => Failure::Denied,
+            Some(refusal) if refusal.remedy == Remedy::AskAgain => Failure::Unavailable,
             Some(_) => Failure::Refused,
         };
         failure(self.describe(known))
@@ -104,6 +105,10 @@ mod tests {
         let wrong_id = "ValidationException, status 400, request r-1: \"… model identifier is invalid …\" (rule model-id, \
                         https://docs.aws.amazon.com/bedrock/latest/userguide/troubleshooting-api-error-codes.html): check \
                         the model id and the region";
+        const NOVA: &str = "Model produced invalid sequence as part of ToolUse. Please refer to the guide.";
+        let sequence = "ModelErrorException, status 424, request r-1: \"… invalid sequence as part of ToolUse …\" (rule \
+                        tool-sequence, seen 2026-08-13, https://github.com/SEMOSS/Semoss/pull/2892): ask again; Nova \
+                        fails on tools whose names have a hyphen, so rename them";
         let denied = "AccessDeniedException, status 403, request r-1: You don't have access to the model.";
         let unknown = "ValidationException, status 400, request r-1; its message of 11 bytes is left out, because it may quote \
                        the request";
@@ -116,6 +121,7 @@ mod tests {
             ("ValidationException", 400, "Input is too long for requested model.", Failure::Refused(too_long.into())),
             ("ValidationException", 400, "The provided model identifier is invalid.", Failure::Denied(wrong_id.into())),
             ("ValidationException", 400, "my pin 4711", Failure::Refused(unknown.into())),
+            ("ModelErrorException", 424, NOVA, Failure::Unavailable(sequence.into())),
             ("AccessDeniedException", 403, "You don't have access to the model.", Failure::Denied(denied.into())),
             ("ThrottlingException", 429, "Too many requests", Failure::Throttled),
             ("ServiceQuotaExceededException", 400, "x", Failure::Throttled),

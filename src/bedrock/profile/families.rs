@@ -1,4 +1,4 @@
-//! What each family of models accepts.
+//! The profile of each family of models, as a table.
 //!
 //! Sources, besides [`service`](super::service) and the table in `refusals`: the
 //! [table of features](https://docs.aws.amazon.com/bedrock/latest/userguide/conversation-inference-supported-models-features.html)

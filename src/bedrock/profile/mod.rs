@@ -8,7 +8,7 @@ mod families;
 mod refusals;
 pub(in crate::bedrock) mod service;
 
-pub(super) use refusals::{REFUSALS, Refusal, Remedy};
+pub(super) use refusals::{Refusal, Remedy, refusals};
 
 use super::identifier::Characters;
 
@@ -72,7 +72,7 @@ pub(in crate::bedrock) enum CachePlaces {
     Nowhere,
     /// In the system prompt, and after texts in messages.
     SystemAndTexts,
-    /// After the tools, in the system prompt, and anywhere in messages but after a document.
+    /// After the tools, in the system prompt, and anywhere in messages but after a document that is a text.
     Everywhere,
 }
 

@@ -1,7 +1,7 @@
 //! Checks the number and the places of cache points.
 
 use aws_sdk_bedrockruntime::operation::converse::ConverseInput;
-use aws_sdk_bedrockruntime::types::{ContentBlock, SystemContentBlock, Tool};
+use aws_sdk_bedrockruntime::types::{ContentBlock, DocumentFormat, SystemContentBlock, Tool};
 
 use super::{Place, Profile, Violations, contents};
 use crate::bedrock::profile::CachePlaces;
@@ -54,10 +54,16 @@ pub(super) fn check(input: &ConverseInput, profile: &Profile, violations: &mut V
 /// Returns whether the model accepts a cache point after a block of a message. `None` is the start of the message.
 pub(in crate::bedrock) fn allows_cache_point_after(block: Option<&ContentBlock>, profile: &Profile) -> bool {
     match profile.cache_points {
-        CachePlaces::Everywhere => !block.is_some_and(ContentBlock::is_document),
+        CachePlaces::Everywhere => {
+            !matches!(block, Some(ContentBlock::Document(document)) if is_text(&document.format))
+        }
         CachePlaces::SystemAndTexts => block.is_some_and(ContentBlock::is_text),
         CachePlaces::Nowhere => false,
     }
+}
+
+fn is_text(format: &DocumentFormat) -> bool {
+    matches!(format, DocumentFormat::Txt | DocumentFormat::Md | DocumentFormat::Csv | DocumentFormat::Html)
 }
 
 fn is_allowed(input: &ConverseInput, place: Place, profile: &Profile) -> bool {

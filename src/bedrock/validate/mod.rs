@@ -142,7 +142,7 @@ impl Violations {
         let wording = wording.into();
         #[cfg(test)]
         assert!(
-            profile::REFUSALS.iter().any(|refusal| refusal.rule == rule && wording.contains(refusal.part)),
+            profile::refusals().any(|refusal| refusal.rule == rule && wording.contains(refusal.part)),
             "no refusal is {rule}: {wording}"
         );
         self.0.push(Violation { rule, place, wording });

@@ -314,9 +314,10 @@ fn invalid_tool_ids_and_names_are_refused() {
                 "1 validation error detected: Value at '{path}' failed to satisfy constraint: Member must {constraint}"
             )
         };
+        let of_id = |path| wording(path).replace("9_-]", "9_.:-]");
         let messages = [user([text("x")]), assistant([text("y"), call(bad)]), user([result(bad)])];
-        let call_id = wording("messages.2.member.content.2.member.toolUse.toolUseId");
-        let result_id = wording("messages.3.member.content.1.member.toolResult.toolUseId");
+        let call_id = of_id("messages.2.member.content.2.member.toolUse.toolUseId");
+        let result_id = of_id("messages.3.member.content.1.member.toolResult.toolUseId");
         assert_violations(&input(messages), [(Place::Content(1, 1), &call_id), (Place::Content(2, 0), &result_id)]);
 
         let messages = [user([text("x")]), assistant([named_call("a", bad, object())]), user([result("a")])];
@@ -345,7 +346,7 @@ fn image_count_and_size_are_limited() {
     let messages = [user(images(11)), assistant([text("more?")]), user(images(10))];
     assert_violation(messages, Place::Content(2, 9), TOO_MANY);
     let mut profile = Profile::claude();
-    profile.max_images = 21;
+    (profile.max_images, profile.max_attachments) = (21, 21);
     assert_eq!(validate(&input([user(images(21))]), &profile), []);
 
     const TOO_LARGE: &str = "The model returned the following errors: messages.0.content.0.image.source.bytes: image exceeds 5 MB maximum: 5242884 bytes > 5242880 bytes";

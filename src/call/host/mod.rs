@@ -126,7 +126,7 @@ impl CallHost {
     /// Opens a new call without asking the log, or returns the live call with this id.
     ///
     /// Use this if the id is certainly new, or if the log is unavailable. If the log turns out to know the call, it
-    /// refuses the new records, and [`not_logged`](crate::conversation::Conversation::not_logged) says so.
+    /// refuses the new records, and [`not_logged`](crate::conversation::Conversation::not_logged) returns its error.
     ///
     /// Returns the errors of [`open_or_resume`](Self::open_or_resume), and [`HostError::Busy`] at once.
     pub fn open(&self, header: CallHeader, build: impl FnOnce() -> CallBuilder) -> Result<HostedCall, HostError> {
@@ -190,7 +190,7 @@ impl CallHost {
     }
 
     /// Closes all calls at once, waits until the log has stored everything, and returns what is left. Takes `timeout` at
-    /// most, of which running tools get somewhat less than half.
+    /// most. Running tools get somewhat less than half of it.
     ///
     /// From the start of this method on, the host opens no calls. Calls that are being opened are closed, too. Each call
     /// ends with the reason [`DRAIN`](Self::DRAIN), and another process can resume it. The log's writer keeps retrying

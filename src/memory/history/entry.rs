@@ -103,6 +103,11 @@ impl ToolUse {
         self.act.as_ref()
     }
 
+    /// Returns the idempotency key of the call.
+    pub fn key(&self) -> Option<&str> {
+        self.act.as_ref()?.idempotency_key()
+    }
+
     /// Returns whether a task of this process runs the tool.
     pub fn is_running(&self) -> bool {
         self.is_running
@@ -132,8 +137,8 @@ impl ToolUse {
         self.outcome = Some(bounded(json(&result.clone().into(), key), max_bytes));
     }
 
-    pub(super) fn mark_not_run(&mut self) {
-        self.state = ToolState::NotRun;
+    pub(super) fn mark_not_run(&mut self, result: &ToolResult) {
+        (self.state, self.late_ms) = (ToolState::NotRun, result.late_ms());
     }
 
     /// Marks the outcome unknown if the call is still running.
@@ -145,8 +150,13 @@ impl ToolUse {
 
     /// Notes that the caller knows the outcome, if there is one.
     pub(super) fn mark_reported(&mut self) {
+        self.set_reported(true);
+    }
+
+    /// Sets whether the caller knows the outcome, if there is one.
+    pub(super) fn set_reported(&mut self, is_reported: bool) {
         if let ToolState::Succeeded { reported } | ToolState::Failed { reported } = &mut self.state {
-            *reported = true;
+            *reported = is_reported;
         }
     }
 

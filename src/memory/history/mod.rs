@@ -9,7 +9,9 @@ use std::collections::HashMap;
 
 pub(crate) use entry::{ToolState, ToolUse};
 
-use crate::message::{Content, Message, Outcome, Role, Timing, ToolCall, ToolCallId, ToolResult, is_blank};
+use crate::message::{
+    Attribute, Content, Message, Outcome, Role, Timing, ToolCall, ToolCallId, ToolResult, TurnRecord, is_blank,
+};
 use crate::model::{NOT_RUN, OUTCOME_UNKNOWN};
 
 /// The text before the calls.
@@ -37,20 +39,28 @@ impl ToolHistory {
     /// Adds the calls of a restored conversation. A call without a result is [`Unknown`](ToolState::Unknown), because its
     /// process is gone.
     ///
-    /// An outcome counts as reported if an assistant message follows that was heard at least in part.
+    /// An outcome counts as reported if the caller heard a complete answer to its end that was asked for afterwards.
     #[must_use]
     pub fn with_messages<'a>(mut self, messages: impl IntoIterator<Item = &'a Message>) -> Self {
+        let messages: Vec<&Message> = messages.into_iter().collect();
+        let is_spoken = messages.iter().any(|message| is_spoken(message));
+        let mut arrivals: HashMap<&ToolCallId, i64> = HashMap::new();
         for message in messages {
-            let at_ms = message.metadata().timing(Timing::Creation).unwrap_or_default();
-            if is_heard(message) {
-                let known = self.uses.iter_mut().filter(|used| used.late_ms().is_none_or(|late_ms| late_ms <= at_ms));
-                known.for_each(ToolUse::mark_reported);
+            if let Some(asked_ms) = reports_since(message, is_spoken) {
+                let is_told = |used: &&mut ToolUse| arrivals.get(used.id()).is_some_and(|at_ms| *at_ms <= asked_ms);
+                self.uses.iter_mut().filter(is_told).for_each(ToolUse::mark_reported);
             }
-            for content in message.contents().iter() {
-                match content {
-                    Content::ToolCall(tool_call) => self.add_call(tool_call, at_ms),
-                    Content::ToolResult(result) => self.add_result(result),
-                    _ => {}
+            for part in message.parts() {
+                for content in part.contents() {
+                    match content {
+                        Content::ToolCall(tool_call) => self.add_call(tool_call, part.created_ms()),
+                        Content::ToolResult(result) => {
+                            let at_ms = result.late_ms().unwrap_or(part.created_ms());
+                            arrivals.insert(result.tool_call_id(), at_ms);
+                            self.add_result(result);
+                        }
+                        _ => {}
+                    }
                 }
             }
         }
@@ -66,8 +76,7 @@ impl ToolHistory {
                 used.set_running(known.is_running());
                 match known.state() {
                     ToolState::Running if used.state() == ToolState::Unknown => *used = known,
-                    state if state.reported() == Some(true) => used.mark_reported(),
-                    _ => {}
+                    state => drop(state.reported().map(|reported| used.set_reported(reported))),
                 }
             }
         }
@@ -90,7 +99,7 @@ impl ToolHistory {
         }
         match result.outcome() {
             Outcome::Failure(error) if error.error_type() == Some(OUTCOME_UNKNOWN) => used.mark_unknown(),
-            Outcome::Failure(error) if error.error_type() == Some(NOT_RUN) => used.mark_not_run(),
+            Outcome::Failure(error) if error.error_type() == Some(NOT_RUN) => used.mark_not_run(result),
             _ => used.finish(result, MAX_BYTES),
         }
     }
@@ -117,27 +126,11 @@ impl ToolHistory {
     pub fn attempt(&self, call: &ToolCallId, is_same: impl Fn(&ToolCall) -> bool) -> Attempt {
         let index = self.index.get(call).copied().unwrap_or(self.uses.len());
         let earlier = self.uses.get(..index).unwrap_or_default();
-        let key = |used: &ToolUse| used.act().and_then(ToolCall::idempotency_key).map(str::to_owned);
-        let Some(last) = earlier.iter().rev().find(|used| used.act().is_some_and(&is_same)) else {
-            return Attempt::First;
-        };
-        let (key, same) = (key(last), earlier.iter().filter(|used| key(used) == key(last)));
-        let Some(key) = key else { return Attempt::First };
-        let mut attempt = Attempt::NotRun(key.clone());
-        for used in same {
-            let found = match used.state() {
-                _ if used.is_running() => Attempt::Running(key.clone()),
-                ToolState::Running => Attempt::Running(key.clone()),
-                ToolState::Unknown => Attempt::Unknown(key.clone()),
-                ToolState::Succeeded { reported: false } => Attempt::Untold(key.clone(), used.id().clone()),
-                ToolState::Succeeded { reported: true } | ToolState::Failed { .. } => Attempt::First,
-                ToolState::NotRun => continue,
-            };
-            if found.rank() > attempt.rank() {
-                attempt = found;
-            }
-        }
-        attempt
+        let same = earlier.iter().filter(|used| used.act().is_some_and(&is_same));
+        let attempts = same.filter_map(ToolUse::key).map(|key| Attempt::with_key(key, earlier));
+        attempts
+            .reduce(|first, later| if later.rank() < first.rank() { first } else { later })
+            .unwrap_or(Attempt::First)
     }
 
     /// Returns the calls with an idempotency key whose outcome is unknown, and which no task of this process runs.
@@ -210,24 +203,68 @@ pub(crate) enum Attempt {
 }
 
 impl Attempt {
-    /// A higher rank matters more.
+    /// Returns the state of the attempts with one key. They have one effect at most, so a known outcome holds for all.
+    fn with_key(key: &str, uses: &[ToolUse]) -> Self {
+        let states = || uses.iter().filter(|used| used.key() == Some(key)).map(|used| (used.state(), used));
+        let any = |is_it: fn(ToolState) -> bool| states().any(|(state, _)| is_it(state));
+        if states().any(|(state, used)| used.is_running() || state == ToolState::Running) {
+            return Self::Running(key.to_owned());
+        }
+        if any(|state| state == ToolState::Succeeded { reported: true }) {
+            return Self::First;
+        }
+        if let Some((_, used)) = states().find(|(state, _)| matches!(state, ToolState::Succeeded { .. })) {
+            return Self::Untold(key.to_owned(), used.id().clone());
+        }
+        if any(|state| state == ToolState::Unknown) {
+            return Self::Unknown(key.to_owned());
+        }
+        // A lookup did not find it, but its request may still arrive.
+        if states().any(|(state, used)| state == ToolState::NotRun && used.late_ms().is_some()) {
+            return Self::NotRun(key.to_owned());
+        }
+        if any(|state| matches!(state, ToolState::Failed { .. })) {
+            return Self::First;
+        }
+        Self::NotRun(key.to_owned())
+    }
+
+    /// A higher rank matters more. Of the same rank, the later attempt matters.
     fn rank(&self) -> u8 {
         match self {
-            Self::NotRun(_) => 0,
-            Self::First => 1,
-            Self::Untold(..) => 2,
-            Self::Unknown(_) => 3,
-            Self::Running(_) => 4,
+            Self::NotRun(_) | Self::First => 0,
+            Self::Untold(..) => 1,
+            Self::Unknown(_) => 2,
+            Self::Running(_) => 3,
         }
     }
 }
 
-/// Returns `true` if the caller heard any text of the message, other than a fixed sentence, which reports no outcome.
-fn is_heard(message: &Message) -> bool {
-    message.role() == Role::Assistant
-        && !message.is_fake()
-        && !message.is_fixed()
-        && message.heard_contents().texts().any(|text| !is_blank(text))
+/// Returns the time up to which the outcomes are reported by a message, or `None` if it reports none.
+///
+/// A fixed sentence reports none, nor do words that were cut off, or that were perhaps not heard to their end.
+fn reports_since(message: &Message, is_spoken: bool) -> Option<i64> {
+    let metadata = message.metadata();
+    let is_said = message.role() == Role::Assistant && !message.is_fake() && !message.is_fixed();
+    let length: usize = message.contents().texts().map(|text| text.len()).sum();
+    let is_whole = message.heard().is_none_or(|heard| heard.len() >= length)
+        && !metadata.has(Attribute::LlmInterrupted)
+        && !metadata.has(Attribute::SpeechInterrupted);
+    let is_played = !is_spoken || metadata.timing(Timing::PlayEnd).is_some();
+    let has_words = message.contents().texts().any(|text| !is_blank(text));
+    if !(is_said && has_words && is_whole && is_played) {
+        return None;
+    }
+    match metadata.timing(Timing::LlmStart) {
+        Some(asked_ms) => metadata.turn().is_some_and(TurnRecord::is_complete).then_some(asked_ms),
+        None => metadata.timing(Timing::Creation),
+    }
+}
+
+/// Returns whether a message was said or played in a live call, so that playback decides what the caller knows.
+fn is_spoken(message: &Message) -> bool {
+    let of_speech = [Timing::ListenStart, Timing::ListenEnd, Timing::PlayStart, Timing::PlayEnd];
+    message.parts().any(|part| of_speech.iter().any(|timing| part.timing(*timing).is_some()))
 }
 
 #[cfg(test)]

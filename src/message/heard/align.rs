@@ -7,9 +7,25 @@
 const MISSING: u32 = 70;
 const OTHER: u32 = 95;
 const ADDITIONAL: u32 = 100;
+/// The cost of a missing or additional unit after the first one of a written word, such as those of a number.
+const CONTINUING: u32 = 20;
 
 /// How many words the two may be apart.
-const BAND: usize = 64;
+const BAND: usize = 40;
+
+/// A spoken word, or a character of a script without spaces.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Unit<'a> {
+    pub text: &'a str,
+    /// Whether it continues a written word, such as the "fifty" of `$12.50`.
+    pub continues: bool,
+}
+
+impl Unit<'_> {
+    fn cost(self, of_first: u32) -> u32 {
+        if self.continues { CONTINUING } else { of_first }
+    }
+}
 
 #[derive(Clone, Copy)]
 struct Path {
@@ -21,41 +37,45 @@ struct Path {
 /// Returns how many of the words in `said` were spoken when those in `reported` were, or `None` if too few are similar.
 ///
 /// A last word that was only begun does not count.
-pub(super) fn prefix(said: &[&str], reported: &[&str]) -> Option<usize> {
+pub(super) fn prefix(said: &[Unit<'_>], reported: &[Unit<'_>]) -> Option<usize> {
     // Equal words at the beginning are part of a best alignment.
-    let equal = said.iter().zip(reported).take_while(|(a, b)| a == b).count();
+    let equal = said.iter().zip(reported).take_while(|(a, b)| a.text == b.text).count();
     let (said_rest, reported_rest) = (said.get(equal..)?, reported.get(equal..)?);
     let Some(last) = reported_rest.last() else { return (!reported.is_empty()).then_some(equal) };
-    let mut row: Vec<Path> =
-        (0..=said_rest.len()).map(|index| Path { cost: MISSING.saturating_mul(index as u32), similar: 0 }).collect();
+    let mut row = vec![Path { cost: 0, similar: 0 }];
+    row.extend(said_rest.iter().scan(0u32, |cost, unit| {
+        *cost = cost.saturating_add(unit.cost(MISSING));
+        Some(Path { cost: *cost, similar: 0 })
+    }));
     for (index, word) in reported_rest.iter().enumerate() {
-        row = next_row(&row, index, word, said_rest);
+        row = next_row(&row, index, *word, said_rest);
     }
     let (end, best) = row.iter().enumerate().min_by_key(|(_, path)| path.cost)?;
-    if (best.similar + equal) * 4 < reported.len() && reported.len() > 3 {
+    if (best.similar + equal) * 4 < reported.len() && reported.len() > 1 {
         return None;
     }
-    let is_begun = |said: &&str| said.len() > last.len() && said.starts_with(last);
+    let is_begun = |said: &Unit<'_>| said.text.len() > last.text.len() && said.text.starts_with(last.text);
     let begun = end.checked_sub(1).and_then(|at| said_rest.get(at)).is_some_and(is_begun);
     Some(equal + end - usize::from(begun))
 }
 
-fn next_row(row: &[Path], index: usize, word: &str, said: &[&str]) -> Vec<Path> {
+fn next_row(row: &[Path], index: usize, word: Unit<'_>, said: &[Unit<'_>]) -> Vec<Path> {
     const NONE: Path = Path { cost: u32::MAX / 2, similar: 0 };
     let mut next = vec![NONE; row.len()];
     let range = index.saturating_sub(BAND)..(index + BAND).min(row.len());
     let mut before = NONE;
     for at in range {
-        let mut best = row.get(at).map_or(NONE, |path| Path { cost: path.cost + ADDITIONAL, ..*path });
+        let mut best =
+            row.get(at).map_or(NONE, |path| Path { cost: path.cost.saturating_add(word.cost(ADDITIONAL)), ..*path });
         let diagonal = at.checked_sub(1).and_then(|before| Some((row.get(before)?, said.get(before)?)));
         if let Some((path, spoken)) = diagonal {
-            let other = difference(spoken, word);
-            let similar = path.similar + usize::from(other < OTHER / 2);
-            let path = Path { cost: path.cost + other, similar };
+            let missing = before.cost.saturating_add(spoken.cost(MISSING));
+            let other = difference(spoken.text, word.text);
+            let is_similar = other < OTHER / 2 || spoken.text.starts_with(word.text);
+            let similar = path.similar + usize::from(is_similar);
+            let path = Path { cost: path.cost.saturating_add(other), similar };
             best = if path.cost < best.cost { path } else { best };
-        }
-        if before.cost + MISSING < best.cost {
-            best = Path { cost: before.cost + MISSING, ..before };
+            best = if missing < best.cost { Path { cost: missing, ..before } } else { best };
         }
         if let Some(slot) = next.get_mut(at) {
             *slot = best;
@@ -69,6 +89,12 @@ fn next_row(row: &[Path], index: usize, word: &str, said: &[&str]) -> Vec<Path> 
 fn difference(one: &str, other: &str) -> u32 {
     if one == other {
         return 0;
+    }
+    let ends = |word: &str| (word.chars().next(), word.chars().next_back());
+    let ((first, last), (other_first, other_last)) = (ends(one), ends(other));
+    // Few similar words differ at both ends, and this is quick.
+    if first != other_first && last != other_last {
+        return OTHER;
     }
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let longest = one.len().max(other.len());
@@ -95,7 +121,9 @@ mod tests {
     use super::*;
 
     fn aligned(said: &str, reported: &str) -> Option<usize> {
-        let split = |text: &'static str| text.split(' ').collect::<Vec<_>>();
+        // "+" continues a number.
+        let unit = |text| Unit { text: str::trim_start_matches(text, '+'), continues: text.starts_with('+') };
+        let split = |text: &'static str| text.split(' ').map(unit).collect::<Vec<_>>();
         prefix(&split(said.to_owned().leak()), &split(reported.to_owned().leak()))
     }
 
@@ -111,6 +139,14 @@ mod tests {
             ("a b c d e f g h i", 8),
         ] {
             assert_eq!(aligned("a b c d e f g h", reported), Some(count), "{reported}");
+        }
+    }
+
+    #[test]
+    fn number_counts_as_one_word() {
+        let said = "it is one +thousand +two +hundred +fifty euros and that is all";
+        for (reported, count) in [("it is euros and", 9), ("it is xyz euros and", 9), ("it is one fifty euros", 8)] {
+            assert_eq!(aligned(said, reported), Some(count), "{reported}");
         }
     }
 

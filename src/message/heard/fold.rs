@@ -27,9 +27,9 @@ pub(super) fn folded(text: &str) -> String {
 }
 
 /// Returns whether `c` is a mark on the character before it, or is not visible.
-fn is_mark(c: char) -> bool {
+pub(super) fn is_mark(c: char) -> bool {
     matches!(c,
-        '\u{ad}' | '\u{300}'..='\u{36f}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{3099}'..='\u{309c}'
+        '\u{ad}' | '\u{300}'..='\u{36f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}' | '\u{3099}'..='\u{309c}'
         | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
 }
 

@@ -4,6 +4,7 @@ mod align;
 mod fold;
 mod language;
 mod numbers;
+mod reading;
 mod said;
 mod spoken;
 mod words;
@@ -169,7 +170,7 @@ mod tests {
             (0, vec![]),
             (300, vec!["I am"]),
             (600, vec!["I am fine,"]),
-            (999, vec!["I am fine,", "and"]),
+            (900, vec!["I am fine,", "and"]),
             (1_000, vec!["I am fine,", "and you?"]),
         ] {
             assert_eq!(cut(&contents, Heard::played(&contents, played, 1_000)), left, "{played}");
@@ -182,6 +183,7 @@ mod tests {
         let heard = Heard::words(&contents, "I am  fine, and").unwrap();
         assert_eq!(cut(&contents, heard), ["I am fine,", "and"]);
         assert_eq!(Heard::words(&contents, "You are"), None);
-        assert_eq!(Heard::words(&contents, "I am fine, and you? Well"), None);
+        // A word more is only a mismatch.
+        assert_eq!(Heard::words(&contents, "I am fine, and you? Well").map(Heard::len), Some(18));
     }
 }

@@ -82,7 +82,7 @@ fn scaled(number: u64, language: Language, scales: &[&str], below_1000: fn(u64) 
             words.push(format!("{} {scale}", below_1000(group)));
         }
     }
-    if number % 1000 > 0 || words.is_empty() {
+    if !number.is_multiple_of(1000) || words.is_empty() {
         words.push(below_1000(number % 1000));
     }
     words.join(" ")
@@ -111,7 +111,7 @@ fn glued(number: u64, language: Language, thousand: &str, scales: [&str; 3], bel
     words.join(" ")
 }
 
-fn nth<'a>(words: &'a str, index: u64) -> &'a str {
+fn nth(words: &str, index: u64) -> &str {
     words.split(' ').nth(index as usize).unwrap_or_default()
 }
 
@@ -134,7 +134,7 @@ fn german(n: u64) -> String {
     let one = |n| if n == 1 { "ein" } else { nth(ONES, n) };
     match n {
         0..20 => nth(ONES, n).to_owned(),
-        20..100 if n % 10 == 0 => nth(TENS, n / 10).to_owned(),
+        20..100 if n.is_multiple_of(10) => nth(TENS, n / 10).to_owned(),
         20..100 => format!("{}und{}", one(n % 10), nth(TENS, n / 10)),
         _ => after(&format!("{}hundert", one(n / 100)), "", n % 100, german),
     }
@@ -225,7 +225,7 @@ fn han(number: u64, language: Language) -> String {
         } else {
             skips = true;
         }
-        if place > 0 && place % 4 == 0 && number / 10u64.pow(place) % 10_000 > 0 {
+        if place > 0 && place % 4 == 0 && !(number / 10u64.pow(place)).is_multiple_of(10_000) {
             read.extend(if is_chinese { ['万', '亿', '兆'] } else { ['万', '億', '兆'] }.get((place / 4 - 1) as usize));
             skips = false;
         }

@@ -1,6 +1,6 @@
 //! [`Said`]: a text as it is spoken, and the prefix of it that belongs to played words or to a played time.
 
-use super::align;
+use super::align::{self, Unit};
 use super::language::Language;
 use super::spoken::{Item, pause_ms, spoken};
 use super::words::words;
@@ -30,18 +30,21 @@ impl Said {
         for part in parts {
             for range in words(part) {
                 let end = said.bytes + range.end;
+                let after = part.get(range.end..).unwrap_or_default();
                 let word = part.get(range).unwrap_or_default();
-                said.words.push(Word { end, items: spoken(word, language), pause_ms: pause_ms(word) });
+                said.words.push(Word { end, items: spoken(word, language), pause_ms: pause_ms(word, after) });
             }
             said.bytes += part.len();
         }
         said
     }
 
-    /// Returns the time that the text takes at a usual rate of speech, without the pause at its end.
+    /// Returns the time that the text takes at a usual rate of speech.
+    ///
+    /// Recorded speech ends with silence or without. A quarter of the pause at its end is a small error in both cases.
     pub fn ms(&self) -> u64 {
         let all: u64 = self.words.iter().map(|word| word.ms() + word.pause_ms).sum();
-        all - self.words.last().map_or(0, |word| word.pause_ms)
+        all - self.words.last().map_or(0, |word| word.pause_ms * 3 / 4)
     }
 
     /// Returns the length of the prefix of whole words that is played in `played_ms` if all of it takes `total_ms`.
@@ -70,7 +73,7 @@ impl Said {
         }
         let played = if is_spelled(played) { played.split_whitespace().collect() } else { played.to_owned() };
         let played = Self::in_language(&[&played], self.language);
-        let (mut said, mut reported) = (self.items(), played.items());
+        let (mut said, mut reported) = (self.units(), played.units());
         let by_chars =
             chars(&said).take(chars(&reported).count()).eq(chars(&reported)) || differ_in_unit(&said, &reported);
         if by_chars {
@@ -78,7 +81,7 @@ impl Said {
         }
         let mut left = align::prefix(&said, &reported)?;
         let is_heard = |word: &&Word| {
-            let size = if by_chars { chars(&word.items()).count() } else { word.items.len() };
+            let size = if by_chars { chars(&word.units().collect::<Vec<_>>()).count() } else { word.items.len() };
             let is_whole = size <= left;
             left = left.saturating_sub(size);
             is_whole
@@ -87,7 +90,7 @@ impl Said {
         Some(self.length_of(count))
     }
 
-    /// Returns the length of the prefix of so many words.
+    /// Returns the length of the prefix that has `count` words.
     fn length_of(&self, count: usize) -> usize {
         match count.checked_sub(1) {
             None => 0,
@@ -96,8 +99,8 @@ impl Said {
         }
     }
 
-    fn items(&self) -> Vec<&str> {
-        self.words.iter().flat_map(Word::items).collect()
+    fn units(&self) -> Vec<Unit<'_>> {
+        self.words.iter().flat_map(Word::units).collect()
     }
 }
 
@@ -106,8 +109,8 @@ impl Word {
         self.items.iter().map(|item| item.ms).sum()
     }
 
-    fn items(&self) -> Vec<&str> {
-        self.items.iter().map(|item| item.text.as_str()).collect()
+    fn units(&self) -> impl Iterator<Item = Unit<'_>> {
+        self.items.iter().enumerate().map(|(index, item)| Unit { text: &item.text, continues: index > 0 })
     }
 }
 
@@ -119,14 +122,16 @@ fn is_spelled(text: &str) -> bool {
 }
 
 /// Returns whether one of the two has no spaces between its words, so that only characters can be compared.
-fn differ_in_unit(one: &[&str], other: &[&str]) -> bool {
-    let mean = |items: &[&str]| chars(items).count() as f64 / items.len().max(1) as f64;
+fn differ_in_unit(one: &[Unit<'_>], other: &[Unit<'_>]) -> bool {
+    let mean = |units: &[Unit<'_>]| chars(units).count() as f64 / units.len().max(1) as f64;
     let (one, other) = (mean(one), mean(other));
     one.max(other) > 2.0 * one.min(other)
 }
 
-fn chars<'a>(items: &[&'a str]) -> impl Iterator<Item = &'a str> {
-    items.iter().flat_map(|item| item.char_indices().filter_map(|(at, c)| item.get(at..at + c.len_utf8())))
+/// Splits units into their characters.
+fn chars<'a>(units: &[Unit<'a>]) -> impl Iterator<Item = Unit<'a>> {
+    let chars_of = |text: &'a str| text.char_indices().filter_map(move |(at, c)| text.get(at..at + c.len_utf8()));
+    units.iter().flat_map(move |unit| chars_of(unit.text).map(|text| Unit { text, continues: false }))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::fold::{fold, folded};
 use super::language::{Language, is_han, is_kana, is_south_east_asian};
 use super::numbers;
+use super::reading::read;
 
 /// A word as it is spoken.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +19,8 @@ pub(super) fn spoken(word: &str, language: Option<Language>) -> Vec<Item> {
     let mut items = Vec::new();
     // A currency is written before the number and spoken after its whole part.
     let mut currency = None;
+    // The point of an address is read, that of an abbreviation is not.
+    let is_long = |item: &Item| item.text.len() > 2;
     let mut rest = word;
     while let Some(c) = rest.chars().next() {
         let (token, after) = split_token(rest, c);
@@ -40,7 +43,7 @@ pub(super) fn spoken(word: &str, language: Option<Language>) -> Vec<Item> {
             if !is_ordinal || !word.starts_with(|c: char| c.is_ascii_digit()) {
                 letters(token, language, &mut items);
             }
-        } else if c == '.' && after.starts_with(char::is_alphabetic) && word.contains('@') {
+        } else if c == '.' && after.starts_with(char::is_alphabetic) && items.last().is_some_and(is_long) {
             say("dot", language, &mut items);
         }
         rest = after;
@@ -48,13 +51,26 @@ pub(super) fn spoken(word: &str, language: Option<Language>) -> Vec<Item> {
     items
 }
 
-/// Returns the pause after a word with this punctuation, in milliseconds.
-pub(super) fn pause_ms(word: &str) -> u64 {
+/// Returns the pause after a word, in milliseconds, from its punctuation and from the text after it.
+pub(super) fn pause_ms(word: &str, after: &str) -> u64 {
     let marks = word.trim_end_matches(|c: char| "\"'”’»)]}*_」』） ".contains(c));
     match marks.chars().next_back() {
+        Some('.') if is_abbreviated(marks, after) => 0,
         Some('.' | '!' | '?' | '。' | '！' | '？' | '…' | '।' | '؟' | '．') => 420,
         Some(',' | ';' | ':' | '，' | '、' | '；' | '：' | '—' | '–' | '،') => 240,
         _ => 0,
+    }
+}
+
+/// Returns whether the point after a word belongs to it, as in "Dr.", "i.e." and "3. Mai", and ends no sentence.
+fn is_abbreviated(word: &str, after: &str) -> bool {
+    let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+    let is_ordinal = word.len() < 3 && word.bytes().all(|byte| byte.is_ascii_digit());
+    let has_vowel = folded(word).contains(|c| VOWELS.contains(c));
+    match after.trim_start().chars().next() {
+        None => false,
+        Some(c) if c.is_lowercase() || c.is_numeric() => true,
+        Some(_) => is_ordinal || !has_vowel && word.len() < 5 && word.chars().all(|c| c.is_ascii_alphabetic()),
     }
 }
 
@@ -65,7 +81,10 @@ fn split_token(text: &str, first: char) -> (&str, &str) {
         let mut end = 0;
         for (at, c) in text.char_indices() {
             let next = text.get(at + c.len_utf8()..).unwrap_or_default();
-            if is_digit(c) || matches!(c, '.' | ',' | '\'' | '’') && next.starts_with(is_digit) {
+            if is_digit(c)
+                || matches!(c, '.' | ',' | '\'' | '’' | '\u{a0}' | '\u{202f}' | '\u{2009}')
+                    && next.starts_with(is_digit)
+            {
                 end = at + c.len_utf8();
             } else {
                 break;
@@ -91,42 +110,19 @@ fn ascii_digit(c: char) -> Option<char> {
     c.is_numeric().then(|| fold(c).next()).flatten().filter(char::is_ascii_digit)
 }
 
-/// Reads a number with its separators. `after` is the text after it.
+/// Adds a number. `after` is the text after it.
 fn number(token: &str, after: &str, language: Option<Language>, currency: Option<&str>, items: &mut Vec<Item>) {
     let text: String = token.chars().map(|c| ascii_digit(c).unwrap_or(c)).collect();
-    let spoken_in = language;
-    let Some(language) = language else {
+    let Some(known) = language else {
         let count = text.chars().filter(char::is_ascii_digit).count();
         items.push(Item { text: folded(&text), ms: DIGIT_MS * count as u64 });
         return;
     };
-    let (groups, decimals) = match parse(&text, language) {
-        Some((whole, decimals)) => (vec![whole], decimals),
-        None => (text.split(|c: char| !c.is_ascii_digit()).map(str::to_owned).collect(), None),
-    };
-    for group in groups {
-        let has_zeros = group.len() > 1 && group.starts_with('0');
-        match group.parse() {
-            // The minutes of a whole hour.
-            Ok(0) if has_zeros && group.len() == 2 => say(&numbers::cardinal(0, language), spoken_in, items),
-            Ok(number) if !has_zeros && group.len() < 7 || group.ends_with("000") => {
-                say(&numbers::cardinal(number, language), spoken_in, items);
-            }
-            _ => say(&numbers::digits(&group, language), spoken_in, items),
-        }
-    }
-    if currency.is_none()
-        && let Some(_) = &decimals
-    {
-        say(numbers::point(language), spoken_in, items);
-    }
-    say(currency.unwrap_or_default(), spoken_in, items);
-    if let Some(decimals) = decimals {
-        match decimals.parse() {
-            Ok(number) if decimals.len() == 2 && (currency.is_some() || !is_read_by_digit(language)) => {
-                say(&numbers::cardinal(number, language), spoken_in, items);
-            }
-            _ => say(&numbers::digits(&decimals, language), spoken_in, items),
+    for part in read(&text, after, known, currency) {
+        let first = items.len();
+        say(&part.words, language, items);
+        if part.is_by_digit {
+            items.iter_mut().skip(first).for_each(|item| item.ms = item.ms.max(DIGIT_MS));
         }
     }
     // The separator of a date is read, or makes an ordinal or a month of the number. That of a time is a short pause.
@@ -139,36 +135,6 @@ fn number(token: &str, after: &str, language: Option<Language>, currency: Option
             _ => 0,
         };
     }
-}
-
-fn is_read_by_digit(language: Language) -> bool {
-    matches!(language, Language::English | Language::Chinese | Language::Japanese)
-}
-
-/// Splits a number into its whole part, without separators, and its decimals. Returns `None` for a date, a version or an
-/// address.
-fn parse(text: &str, language: Language) -> Option<(String, Option<String>)> {
-    let point = if is_read_by_digit(language) { '.' } else { ',' };
-    let (whole, decimals) = match text.split_once(point) {
-        Some((whole, decimals)) => (whole, Some(decimals)),
-        None => (text, None),
-    };
-    let mut groups = whole.split(|c: char| !c.is_ascii_digit());
-    let first = groups.next()?;
-    let has_separators = first.len() < whole.len();
-    let is_grouped = first.len() <= 3 && groups.all(|group| group.len() == 3);
-    if (!has_separators || is_grouped)
-        && decimals.is_none_or(|decimals| decimals.bytes().all(|byte| byte.is_ascii_digit()))
-    {
-        let whole = whole.chars().filter(char::is_ascii_digit).collect();
-        return Some((whole, decimals.map(str::to_owned)));
-    }
-    // A number in the style of another language: the last separator is the point.
-    let at = text.rfind(|c: char| !c.is_ascii_digit())?;
-    let (whole, decimals) = text.split_at_checked(at)?;
-    let is_decimal = text.matches(|c: char| !c.is_ascii_digit()).count() == 1 && decimals.len() != 3;
-    let is_time = decimals.starts_with('.') && decimals.len() == 3;
-    (is_decimal && !is_time).then(|| (whole.to_owned(), Some(decimals.get(1..).unwrap_or_default().to_owned())))
 }
 
 /// Adds words that are written as they are spoken.
@@ -184,7 +150,7 @@ fn say(words: &str, language: Option<Language>, items: &mut Vec<Item>) {
 }
 
 /// The time of a digit that is read alone, and of a letter.
-const DIGIT_MS: u64 = 380;
+const DIGIT_MS: u64 = 320;
 const LETTER_MS: u64 = 270;
 
 /// Adds a run of letters.
@@ -261,6 +227,7 @@ mod tests {
             ("2.5", English, "two point five"),
             ("14:30", English, "fourteen thirty"),
             ("3rd", English, "three"),
+            ("12\u{202f}500", French, "douze mille cinq cent"),
             ("15%", English, "fifteen percent"),
             ("A12", English, "a twelve"),
             ("0123", English, "zero one two three"),

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::fold::is_mark;
 use super::language::{is_han, is_kana, is_south_east_asian};
 
 /// Returns the words of a text, in order. A word includes opening punctuation before it and the punctuation after it.
@@ -34,9 +35,9 @@ pub(super) fn words(text: &str) -> Vec<Range<usize>> {
     }
     words.dedup_by(|not, can| {
         let word = |range: &Range<usize>| text.get(range.clone()).unwrap_or_default();
+        let (first, second) = (word(can).trim_start_matches(is_silent), word(not).trim_matches(is_silent));
         // A prefix that ends between the two says the opposite.
-        let is_one = word(can).eq_ignore_ascii_case("can")
-            && word(not).trim_end_matches(|c: char| !is_spoken(c)).eq_ignore_ascii_case("not");
+        let is_one = first.eq_ignore_ascii_case("can") && second.eq_ignore_ascii_case("not");
         can.end = if is_one { not.end } else { can.end };
         is_one
     });
@@ -59,13 +60,15 @@ fn runs(text: &str) -> Vec<(Kind, Range<usize>)> {
     for (at, c) in text.char_indices() {
         let end = at + c.len_utf8();
         let kind = match c {
+            // French writes 12 500.
+            '\u{a0}' | '\u{202f}' | '\u{2009}' if is_between_digits(text, at..end) => Kind::Mark,
             _ if c.is_whitespace() => Kind::Space,
             _ if is_unspaced(c) => Kind::Unspaced,
-            _ if is_spoken(c) => Kind::Word,
+            _ if is_spoken(c) || c == '_' => Kind::Word,
             _ => Kind::Mark,
         };
         match runs.as_mut_slice() {
-            [.., (last, run)] if *last == kind => run.end = end,
+            [.., (last, run)] if *last == kind || is_mark(c) => run.end = end,
             [.., (Kind::Word, word), (Kind::Mark, mark)] if kind == Kind::Word && is_inside(text, word, mark, at) => {
                 word.end = end;
                 runs.pop();
@@ -76,6 +79,12 @@ fn runs(text: &str) -> Vec<(Kind, Range<usize>)> {
     runs
 }
 
+fn is_between_digits(text: &str, range: Range<usize>) -> bool {
+    let is_digit = |c: char| c.is_ascii_digit();
+    let (before, after) = (text.get(..range.start), text.get(range.end..));
+    before.is_some_and(|before| before.ends_with(is_digit)) && after.is_some_and(|after| after.starts_with(is_digit))
+}
+
 /// Returns whether the mark after a word continues it, before a letter or digit at `at`.
 fn is_inside(text: &str, word: &Range<usize>, mark: &Range<usize>, at: usize) -> bool {
     let mark = text.get(mark.clone()).unwrap_or_default();
@@ -83,12 +92,19 @@ fn is_inside(text: &str, word: &Range<usize>, mark: &Range<usize>, at: usize) ->
     let before = text.get(word.clone()).unwrap_or_default().chars().rev().take_while(digits).count();
     let after = text.get(at..).unwrap_or_default().chars().take_while(digits).count();
     let is_group = matches!(mark, "-" | "‐" | "‑" | "–") && before.min(after) > 1 && before.max(after) > 2;
-    mark.chars().count() == 1 && !is_group && !mark.contains(['—', '…', '–', ';', '!', '?']) && !mark.contains(is_wide)
+    mark.chars().filter(|c| !is_mark(*c)).count() == 1
+        && !is_group
+        && !mark.contains(['—', '…', '–', '!', '?'])
+        && !mark.contains(is_wide)
 }
 
 /// Returns whether a character is read aloud, so that it makes a word.
 fn is_spoken(c: char) -> bool {
     c.is_alphanumeric() || "$€£¥%&@°§＄￥％".contains(c)
+}
+
+fn is_silent(c: char) -> bool {
+    !c.is_alphanumeric()
 }
 
 fn is_opening(c: char) -> bool {
@@ -148,6 +164,7 @@ mod tests {
         for (text, expected) in [
             ("It's $12.50, due on 3/14 (or so).", vec!["It's", "$12.50,", "due", "on", "3/14", "(or", "so)."]),
             ("Call 555-123-4567 now.", vec!["Call", "555-", "123-", "4567", "now."]),
+            ("Ça fait 12\u{202f}500\u{a0}€.", vec!["Ça", "fait", "12\u{202f}500", "€."]),
             ("a well-known e-mail — yes…no", vec!["a", "well-known", "e-mail —", "yes…", "no"]),
             ("Ça va ? « Oui ! »", vec!["Ça", "va ?", "« Oui ! »"]),
             ("¿Qué tal?", vec!["¿Qué", "tal?"]),

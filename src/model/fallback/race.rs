@@ -71,10 +71,13 @@ impl Race {
     }
 
     fn start(&mut self) {
-        self.phase = Phase::Racing;
+        // A fallback has at least one target. Without any, the stream would end without a stop.
+        self.phase = Phase::Ended;
         let Some((index, trial)) = self.model.admit(0).or_else(|| self.model.force()) else { return };
+        self.phase = Phase::Racing;
         let first = self.model.targets.first().cloned();
         self.send(index, trial);
+        self.current = self.sent;
         if let Some(first) = first.filter(|_| index > 0) {
             self.switch(&first, "circuitOpen");
         }
@@ -89,14 +92,11 @@ impl Race {
         self.next = self.next.max(index + 1);
         self.hedge_at = self.hedge.map(from_now);
         self.running.push(Attempt { number: self.sent, target, trial, events, held: Vec::new(), patience_ends });
-        if self.running.len() == 1 {
-            self.current = self.sent;
-        }
     }
 
     /// Sends a second request although the first one has not failed.
     fn send_hedge(&mut self) {
-        self.hedge = None;
+        (self.hedge, self.hedge_at) = (None, None);
         let (index, trial) = match self.model.admit(self.next) {
             Some(admitted) => admitted,
             None => {

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::answer::Answer;
 use super::body::Body;
 use super::counters::{Tally, Ticket};
-use super::exception::BedrockException;
+use super::exception::Exception;
 use super::parse;
 use super::reply::ScriptedReply;
 use super::request::ReceivedRequest;
@@ -85,7 +85,7 @@ impl Service {
 
     fn refuse(&self, message: &str) -> Answer {
         self.tally.count(|counters| counters.refused += 1);
-        Answer::error(BedrockException::Validation.status(), BedrockException::Validation.name(), message)
+        Answer::error(Exception::VALIDATION.status(), Exception::VALIDATION.name(), message)
     }
 }
 

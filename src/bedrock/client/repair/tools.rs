@@ -41,7 +41,7 @@ fn rename_as(text: &mut String, characters: Characters) -> bool {
     true
 }
 
-/// Removes the status of results and moves their images behind them, if the model refuses them.
+/// Removes the status of results and moves their images after all results, if the model refuses them.
 pub(super) fn simplify_results(messages: &mut [Message], profile: &Profile, repairs: &mut Repairs) {
     for (m, message) in messages.iter_mut().enumerate() {
         let mut images = Vec::new();
@@ -53,7 +53,10 @@ pub(super) fn simplify_results(messages: &mut [Message], profile: &Profile, repa
             }
             if !profile.result_images && result.content.iter().any(ToolResultContentBlock::is_image) {
                 images.extend(take_images(result));
-                repairs.add(Place::Content(m, c), "moved the images of a tool result behind it");
+                repairs.add(
+                    Place::Content(m, c),
+                    "moved the images of a tool result after it, because the model refuses them in it",
+                );
             }
         }
         message.content.extend(images.into_iter().map(ContentBlock::Image));
@@ -92,7 +95,7 @@ pub(super) fn move_calls_last(messages: &mut [Message], profile: &Profile, repai
         let mut after_call = message.content.iter().skip_while(|block| !block.is_tool_use());
         if after_call.any(|block| !block.is_tool_use() && !block.is_cache_point()) {
             message.content.sort_by_key(ContentBlock::is_tool_use);
-            repairs.add(Place::Message(m), "moved tool calls behind the other contents");
+            repairs.add(Place::Message(m), "moved tool calls after the other contents");
         }
     }
 }

@@ -1,0 +1,105 @@
+//! The invariants.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use verbale::message::Outcome;
+use verbale::model::ModelRequest;
+use verbale::{Content, Message, Role};
+
+use super::bookings::Kind;
+use super::naive::fulfilled;
+use super::process::Process;
+use super::world::{Effect, World};
+
+/// A tool that acts once has at most one effect for each wish, and any tool one for each call.
+pub fn effects(world: &World) {
+    let truth = world.truth();
+    let (mut of_item, mut of_call) = (BTreeMap::<_, u64>::new(), BTreeMap::<_, u64>::new());
+    for effect in &truth.effects {
+        *of_call.entry(&effect.call).or_default() += 1;
+        if effect.kind.acts_once() {
+            *of_item.entry((effect.kind, effect.item)).or_default() += 1;
+        }
+    }
+    for (call, count) in of_call {
+        world.require(count == 1, || format!("call {call} has {count} effects"));
+    }
+    for ((kind, item), count) in of_item {
+        let wishes = truth.wishes.iter().filter(|wish| wish.item == item && wish.kind == kind).count() as u64;
+        let claim = || format!("{wishes} wishes for item {item} have {count} effects of {}", kind.name());
+        world.require(count <= wishes, claim);
+    }
+}
+
+/// What the caller was told has happened. After a takeover, an older wish may count as not reported.
+pub fn confirmed(process: &Process) {
+    let world = process.world();
+    let truth = world.truth();
+    for wish in truth.wishes.iter().filter(|wish| wish.is_confirmed && wish.made_in == process.number()) {
+        let same = |kind, item| wish.kind == kind && wish.item == item;
+        let confirmed = truth.wishes.iter().filter(|wish| wish.is_confirmed && same(wish.kind, wish.item)).count();
+        let effects = truth.effects.iter().filter(|effect| same(effect.kind, effect.item)).count();
+        let claim = || format!("{confirmed} wishes for item {} are confirmed, and {effects} fulfilled", wish.item);
+        world.require(effects >= confirmed, claim);
+    }
+}
+
+/// The successor knows of each effect that happened before it took over.
+pub fn successor(process: &Process, effects: &[Effect]) {
+    let messages = process.messages();
+    let contents = || messages.iter().flat_map(|message| message.contents().iter());
+    for effect in effects {
+        let truth = process.world().truth();
+        if !effect.kind.acts_once() && truth.unlogged.contains(&effect.call) {
+            continue;
+        }
+        drop(truth);
+        let is_it = |id: &str| id == effect.call;
+        let result = contents().filter_map(Content::as_result).find(|result| is_it(result.tool_call_id().as_str()));
+        let known = result.map(|result| match result.outcome() {
+            Outcome::Success(_) => "success".to_owned(),
+            Outcome::Failure(error) => error.error_type().unwrap_or_default().to_owned(),
+        });
+        // A lookup that found nothing is no proof, but the service acts only once.
+        let may_follow = effect.kind == Kind::KeyLookedUp && known.as_deref() == Some("NotRun");
+        let is_known =
+            known.as_deref().is_some_and(|known| known == "success" || known == "OutcomeUnknown") || may_follow;
+        process.world().require(is_known, || format!("{process} knows of {} only {known:?}", effect.call));
+    }
+}
+
+/// Each success that the last process knows was told.
+pub fn told(process: &Process) {
+    let untold = fulfilled(process.world(), process);
+    let claim = || format!("the caller does not know of wishes {untold:?}, and {process} does");
+    process.world().require(untold.is_empty(), claim);
+}
+
+/// The request is valid for a provider.
+pub fn request(process: &Process, request: &ModelRequest) {
+    let rules = || assert_valid(&request.messages);
+    let outcome = std::panic::catch_unwind(rules);
+    process.world().require(outcome.is_ok(), || format!("an invalid window: {:?}", request.messages));
+}
+
+/// The rules of a provider.
+fn assert_valid(window: &[Message]) {
+    let mut asked: BTreeSet<String> = BTreeSet::new();
+    for (index, message) in window.iter().enumerate() {
+        let expected = if index % 2 == 0 { Role::User } else { Role::Assistant };
+        assert_eq!(message.role(), expected, "message {index} of {window:?}");
+        assert!(!message.contents().is_empty() && !message.contents().texts().any(|text| text.trim().is_empty()));
+        let results = message.contents().iter().filter_map(Content::as_result);
+        let answered: Vec<String> = results.map(|result| result.tool_call_id().to_string()).collect();
+        assert_eq!(answered.len(), asked.len(), "{message:?} answers {asked:?}");
+        assert_eq!(answered.into_iter().collect::<BTreeSet<_>>(), asked);
+        let is_result = |content: &Content| content.as_result().is_some();
+        assert!(message.contents().iter().is_sorted_by_key(|content| !is_result(content)), "results come first");
+        let is_call = |content: &Content| content.as_tool_call().is_some();
+        assert!(message.contents().iter().is_sorted_by_key(is_call), "nothing follows tool calls: {message:?}");
+        let calls = message.contents().iter().filter_map(Content::as_tool_call);
+        asked = calls.map(|call| call.id().to_string()).collect();
+    }
+    assert!(asked.is_empty(), "the last message asks {asked:?}");
+    assert_eq!(window.last().map(Message::role), Some(Role::User));
+}
