@@ -26,6 +26,9 @@ const SOCKET_TIMEOUT: Duration = Duration::from_secs(10);
 /// A number that a caller types is shorter.
 const MAX_DIGITS: usize = 32;
 
+/// The longest pause between two parts of the same words.
+const MAX_PAUSE_MS: i64 = 3_000;
+
 /// Why a connection ended.
 enum End {
     /// Twilio closed it, or it was lost. The call may get another one.
@@ -139,6 +142,19 @@ struct Caller {
     ended_ms: Option<i64>,
 }
 
+impl Caller {
+    /// Notes that the caller speaks. After a longer pause, what came before was no words, because they would have come.
+    fn start(&mut self, now_ms: i64) {
+        let is_old = self.ended_ms.is_some_and(|ended_ms| now_ms.saturating_sub(ended_ms) > MAX_PAUSE_MS);
+        let started_ms = self.started_ms.filter(|_| !is_old).unwrap_or(now_ms);
+        *self = Self { started_ms: Some(started_ms), ended_ms: None };
+    }
+
+    fn is_speaking(&self) -> bool {
+        self.started_ms.is_some() && self.ended_ms.is_none()
+    }
+}
+
 impl Connection {
     async fn run(&mut self, line: &mut Line) -> End {
         loop {
@@ -179,7 +195,7 @@ impl Connection {
             Incoming::Prompt { text, is_last: true } => self.caller_said(text),
             Incoming::Interrupt { words, played_ms } => {
                 self.playback.interrupted(&words, played_ms, &self.call);
-                self.caller.started_ms.get_or_insert(self.call.now_ms());
+                self.caller.start(self.call.now_ms());
             }
             Incoming::Digit('#') if !self.digits.is_empty() => self.caller_said(String::new()),
             Incoming::Digit(digit) if self.digits.len() < MAX_DIGITS => self.digits.push(digit),
@@ -202,7 +218,7 @@ impl Connection {
             self.caller.ended_ms = Some(now_ms);
             return;
         }
-        self.caller = Caller { started_ms: Some(self.caller.started_ms.unwrap_or(now_ms)), ended_ms: None };
+        self.caller.start(now_ms);
         // While something is played, Twilio decides whether this is an interruption.
         if !self.playback.is_busy() {
             self.call.caller_started_speaking(now_ms);
@@ -245,7 +261,7 @@ impl Connection {
 
     /// Reports a result that came late, once nobody speaks.
     fn report_result(&mut self) {
-        let nobody_speaks = self.reply.is_none() && !self.playback.is_busy() && self.caller.started_ms.is_none();
+        let nobody_speaks = self.reply.is_none() && !self.playback.is_busy() && !self.caller.is_speaking();
         if self.has_result && nobody_speaks {
             self.has_result = false;
             self.answer();
