@@ -190,11 +190,11 @@ impl CallEar {
     }
 
     /// Returns the failure for which the caller hears an apology. `Some(None)` is a failure that is not the model's.
-    fn needs_apology(end: &TurnEnd, has_spoken: bool) -> Option<Option<Failure>> {
+    fn needs_apology(end: &TurnEnd, turn: &EndedTurn) -> Option<Option<Failure>> {
         match end {
             TurnEnd::Answered(_) | TurnEnd::Interrupted => None,
             TurnEnd::Cut(_) | TurnEnd::Failed(TurnFailure::Blank | TurnFailure::TooManyToolRounds { .. })
-                if has_spoken =>
+                if turn.has_spoken && !turn.has_dropped_calls =>
             {
                 None
             }
@@ -243,7 +243,7 @@ impl Ear for CallEar {
             // The words that report the outcomes may be among those that are missing.
             self.speeches.drop_reports(turn.id);
         }
-        match (Self::needs_apology(end, turn.has_spoken), end) {
+        match (Self::needs_apology(end, turn), end) {
             (Some(failure), _) => {
                 let settings = &self.settings;
                 let apology = if turn.is_not_done { settings.not_done.clone() } else { settings.apology.clone() };

@@ -40,6 +40,14 @@ const SERVER: Failure = for_now("DynamoDB had an internal error; repeat the requ
 const NOT_SENT: &str = "the request was not sent; check the region, the credentials and the endpoint";
 const NO_TABLE: &str = "there is no such table; create it, or check its name, region and account";
 
+const NO_INDEX: &str =
+    "the table does not have the index, or still fills it; add it with all attributes, as `infra/` defines it";
+
+/// Returns whether DynamoDB misses an index, or is still filling a new one.
+fn is_about_an_index(message: &str) -> bool {
+    message.contains("specified index") || message.contains("backfilling")
+}
+
 const fn for_now(reason: &'static str) -> Failure {
     (LogErrorKind::Unavailable, Cow::Borrowed(reason))
 }
@@ -53,6 +61,9 @@ fn classify<E: ProvideErrorMetadata>(error: &SdkError<E, HttpResponse>) -> Failu
         SdkError::ServiceError(context) => {
             let is_server_error = context.raw().status().is_server_error();
             match context.err().code() {
+                Some("ValidationException") if context.err().message().is_some_and(is_about_an_index) => {
+                    (LogErrorKind::NeedsOperator, NO_INDEX.into())
+                }
                 Some(code) => classify_code(code, is_server_error),
                 // A proxy responded instead of DynamoDB, or damaged the response.
                 None if is_server_error => SERVER,

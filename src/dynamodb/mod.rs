@@ -45,6 +45,7 @@
 
 mod attribute;
 mod call_log;
+mod caller;
 mod change;
 mod client;
 mod contents;

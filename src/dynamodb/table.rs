@@ -16,8 +16,8 @@ use crate::log::{LogError, LogErrorKind};
 
 /// The definition of the log's table, named `verbale` by default.
 ///
-/// The keys `pk` and `sk` are strings. The index `gsi1` has all attributes and holds only the headers of calls. Billing is
-/// by request, the time to live uses `expires_at`, and there is no stream.
+/// The keys `pk` and `sk` are strings. The index `gsi1` finds the headers of calls by day, and `gsi2` by caller, with all
+/// attributes. Billing is by request, the time to live uses `expires_at`, and there is no stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
     name: String,
@@ -42,25 +42,31 @@ impl Table {
     ///
     /// Returns an error if the SDK misses a field of the request. No such case is known.
     pub fn definition(&self) -> Result<CreateTableInputBuilder, BuildError> {
-        let index = GlobalSecondaryIndex::builder()
-            .index_name(names::CALLS_BY_DAY)
-            .set_key_schema(Some(key_schema(INDEX_KEYS)?))
-            .projection(Projection::builder().projection_type(ProjectionType::All).build())
-            .build()?;
-        let attributes = TABLE_KEYS.into_iter().chain(INDEX_KEYS).map(|name| {
+        let indexes = INDEXES.map(|(name, keys)| {
+            GlobalSecondaryIndex::builder()
+                .index_name(name)
+                .set_key_schema(Some(key_schema(keys)?))
+                .projection(Projection::builder().projection_type(ProjectionType::All).build())
+                .build()
+        });
+        let attributes = TABLE_KEYS.into_iter().chain(INDEXES.into_iter().flat_map(|(_, keys)| keys)).map(|name| {
             AttributeDefinition::builder().attribute_name(name).attribute_type(ScalarAttributeType::S).build()
         });
         Ok(CreateTableInputBuilder::default()
             .table_name(&self.name)
             .set_attribute_definitions(Some(attributes.collect::<Result<_, _>>()?))
             .set_key_schema(Some(key_schema(TABLE_KEYS)?))
-            .global_secondary_indexes(index)
+            .set_global_secondary_indexes(Some(indexes.into_iter().collect::<Result<_, _>>()?))
             .billing_mode(BillingMode::PayPerRequest))
     }
 }
 
 const TABLE_KEYS: [&str; 2] = [names::PARTITION_KEY, names::SORT_KEY];
-const INDEX_KEYS: [&str; 2] = [names::DAY_PARTITION_KEY, names::DAY_SORT_KEY];
+/// The indexes and their keys. Only the first one must exist: a table may be older than the second.
+const INDEXES: [(&str, [&str; 2]); 2] = [
+    (names::CALLS_BY_DAY, [names::DAY_PARTITION_KEY, names::DAY_SORT_KEY]),
+    (names::CALLS_BY_CALLER, [names::CALLER_PARTITION_KEY, names::CALLER_SORT_KEY]),
+];
 
 fn key_schema([partition, sort]: [&str; 2]) -> Result<Vec<KeySchemaElement>, BuildError> {
     [(partition, KeyType::Hash), (sort, KeyType::Range)]
@@ -74,8 +80,8 @@ fn key_schema([partition, sort]: [&str; 2]) -> Result<Vec<KeySchemaElement>, Bui
 /// Use this for development and tests. In production, define the table with the rest of the infrastructure, with
 /// recovery and alarms.
 ///
-/// Returns [`NeedsOperator`](LogErrorKind::NeedsOperator) if a table of that name has other keys, no index or another time
-/// to live, and a [retryable](LogError::is_retryable) error if the table is not active in time. A server that does not
+/// Returns [`NeedsOperator`](LogErrorKind::NeedsOperator) if a table of that name has other keys, no index `gsi1` or another
+/// time to live, and a [retryable](LogError::is_retryable) error if the table is not active in time. A server that does not
 /// support a time to live causes no error.
 pub async fn create_table(client: &Client, table: &Table) -> Result<(), LogError> {
     let mut found = describe(client, table).await?;
@@ -154,21 +160,27 @@ fn difference(description: &TableDescription) -> Option<String> {
     if let Some(difference) = key_difference("its", description.key_schema(), TABLE_KEYS) {
         return Some(difference);
     }
-    let index =
-        description.global_secondary_indexes().iter().find(|index| index.index_name() == Some(names::CALLS_BY_DAY));
-    match index {
-        None => Some(format!("it has no index {}", names::CALLS_BY_DAY)),
-        Some(index) => key_difference("the index's", index.key_schema(), INDEX_KEYS),
+    let mut names = TABLE_KEYS.to_vec();
+    for (name, keys) in INDEXES {
+        let found = description.global_secondary_indexes().iter().find(|index| index.index_name() == Some(name));
+        match found {
+            None if name == names::CALLS_BY_DAY => return Some(format!("it has no index {name}")),
+            None => continue,
+            Some(index) => {
+                if let Some(difference) = key_difference(&format!("the index {name}'s"), index.key_schema(), keys) {
+                    return Some(difference);
+                }
+            }
+        }
+        names.extend(keys);
     }
-    .or_else(|| {
-        let not_a_string = |name: &&str| {
-            !description.attribute_definitions().iter().any(|attribute| {
-                attribute.attribute_name() == *name && *attribute.attribute_type() == ScalarAttributeType::S
-            })
-        };
-        let name = TABLE_KEYS.into_iter().chain(INDEX_KEYS).find(not_a_string)?;
-        Some(format!("its key {name} is not a string"))
-    })
+    let not_a_string = |name: &&str| {
+        !description.attribute_definitions().iter().any(|attribute| {
+            attribute.attribute_name() == *name && *attribute.attribute_type() == ScalarAttributeType::S
+        })
+    };
+    let name = names.into_iter().find(not_a_string)?;
+    Some(format!("its key {name} is not a string"))
 }
 
 fn key_difference(whose: &str, schema: &[KeySchemaElement], [partition, sort]: [&str; 2]) -> Option<String> {

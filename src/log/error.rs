@@ -124,7 +124,7 @@ impl LogError {
 
     pub(crate) fn other_header(call_id: &CallId) -> Self {
         let text = format!(
-            "call {call_id} was opened with another start, tenant or expiry; nothing was written: give each call its \
+            "call {call_id} was opened with another start, tenant, caller, attributes or expiry; nothing was written: give each call its \
              own id"
         );
         Self::new(LogErrorKind::Conflict, text)

@@ -36,6 +36,7 @@
 mod call;
 mod call_end;
 mod call_id;
+mod caller;
 mod change;
 mod day;
 mod error;
@@ -55,17 +56,21 @@ mod writer;
 
 pub use call_end::CallEnd;
 pub use call_id::{CallId, Tenant};
+pub use caller::CallerId;
 pub use change::{CallChange, LoggedCall};
 pub use day::Day;
 pub use error::{LogError, LogErrorKind};
 pub use header::CallHeader;
 pub use json_lines::JsonLines;
 pub use lease::WriterLease;
+#[cfg(feature = "dynamodb")]
+pub(crate) use list::CallsOf;
 pub use list::{CallPage, CallQuery, Cursor};
 pub use memory::MemoryLog;
 pub use offloading::Offloading;
 pub use port::{CallLog, LogFuture};
 pub use put::Put;
+pub(crate) use redaction::redact_header;
 pub use redaction::{CardNumbers, Redaction, Redactor, redact};
 pub(crate) use spool::RecordKey;
 pub use spool::{DeadLetter, Spool, SpoolSettings};

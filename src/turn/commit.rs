@@ -121,8 +121,15 @@ impl Core {
                 TurnEnd::Failed(TurnFailure::Model(ModelError::new(failure, Partial::default())))
             }
             Ok(calls) if is_cut => {
+                turn.has_dropped_calls = !calls.is_empty();
                 self.with_ear(|ear, core| core.end_calls(&calls, &NoResult::CutOff, ear));
                 TurnEnd::Cut(reason.clone())
+            }
+            Ok(calls) if calls.is_empty() && !says_something && !turn.was_blank => {
+                turn.was_blank = true;
+                turn.recorder.record(|request| request.failure = Some("blank".into()));
+                self.turn = Some(turn);
+                return self.run_tools(id, Vec::new());
             }
             Ok(calls) if calls.is_empty() && !says_something => TurnEnd::Failed(TurnFailure::Blank),
             Ok(calls) if calls.is_empty() => TurnEnd::Answered(reason.clone()),

@@ -82,6 +82,10 @@ pub(crate) struct Turn {
     pub(super) is_not_done: bool,
     /// Whether the model was asked again because of a broken tool call. That happens once.
     pub(super) is_corrected: bool,
+    /// Whether an answer was blank, so that the model was asked again. That happens once.
+    pub(super) was_blank: bool,
+    /// Whether the last answer was cut off and had tool calls.
+    pub(super) has_dropped_calls: bool,
     /// Whether the next answer may be longer, because a tool call was cut off.
     pub(super) needs_room: bool,
     /// The number of answers with tool calls.
@@ -177,6 +181,8 @@ impl Core {
             awaits: Vec::new(),
             is_not_done: false,
             is_corrected: false,
+            was_blank: false,
+            has_dropped_calls: false,
             needs_room: false,
             rounds: 0,
             reports: Vec::new(),
@@ -212,7 +218,12 @@ impl Core {
             task.abort();
         }
         self.commit_partial(&mut turn, ear);
-        let ended = EndedTurn { id: turn.id, has_spoken: turn.has_spoken, is_not_done: turn.is_not_done };
+        let ended = EndedTurn {
+            id: turn.id,
+            has_spoken: turn.has_spoken,
+            is_not_done: turn.is_not_done,
+            has_dropped_calls: turn.has_dropped_calls,
+        };
         let Ended { end: reply_end, added_bytes, message } = ear.ended(&ended, end, self);
         let generated_bytes = count(turn.generated_bytes + added_bytes);
         self.events.push(CallEvent::ReplyEnded { speech: turn.id, end: reply_end, generated_bytes });

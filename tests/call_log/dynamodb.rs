@@ -6,7 +6,8 @@ use std::sync::Arc;
 use verbale::clock::ManualClock;
 use verbale::dynamodb::{DynamoLog, Item, Table, create_table};
 use verbale::embedded::EmbeddedDynamo;
-use verbale::log::{CallChange, CallHeader, CallLog, CallQuery, Day, LogErrorKind, Tenant, WriterLease};
+use verbale::log::{CallChange, CallHeader, CallLog, CallQuery, CallerId, Day, LogErrorKind, Tenant, WriterLease};
+use verbale::message::Map;
 
 use super::support::{START_MS, call, call_end, message, open, put, put_as, read, summary};
 
@@ -56,6 +57,27 @@ async fn header_has_the_documented_attributes() {
             ("gsi1sk", "1744815823058#CA#1"),
         ])]
     );
+}
+
+#[tokio::test]
+async fn header_with_a_caller_is_in_both_indexes() {
+    let caller = CallerId::new("+4930123456", b"0123456789abcdef").unwrap();
+    let attributes = Map::new([("language".to_owned(), "de".into())].into()).unwrap();
+    let header = CallHeader::new(call("CA1"), START_MS).unwrap().with_caller(caller).with_attributes(attributes);
+    let of_bank = header.clone().with_tenant(Tenant::new("bank").unwrap());
+    for (header, partition) in [(header, "CALLER#"), (of_bank, "CALLER#bank#")] {
+        let (log, client) = log_and_client().await;
+        log.open_call(&header).await.unwrap();
+        // One unit for the table and one for each index.
+        let cost = log.cost();
+        assert_eq!((cost.requests, cost.write_units as u32), (1, 3));
+        let found = items(&client).await.remove(0);
+        let hash = found["caller"].as_s().unwrap();
+        assert!(hash.len() == 32 && !format!("{found:?}").contains("30123456"), "{found:?}");
+        assert_eq!(found["gsi2pk"].as_s().unwrap(), &format!("{partition}{hash}"));
+        assert_eq!(found["gsi2sk"], found["gsi1sk"]);
+        assert_eq!(found["attributes"].as_m().unwrap()["language"].as_s().unwrap(), "de");
+    }
 }
 
 #[tokio::test]

@@ -35,7 +35,10 @@ async fn says_what_happened(log: &dyn CallLog) {
     for (error, text) in [
         (other_contents, contents.as_str()),
         (other_message, found.as_str()),
-        (other_header, "call CA1 was opened with another start, tenant or expiry; nothing was written"),
+        (
+            other_header,
+            "call CA1 was opened with another start, tenant, caller, attributes or expiry; nothing was written",
+        ),
         (held, "call CA1 is under a legal hold; nothing was erased"),
         (not_opened, "call CA2 was never opened, or has expired; nothing was changed"),
         (erased, "call CA2 was erased; nothing was written"),

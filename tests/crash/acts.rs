@@ -19,7 +19,7 @@ use tokio::time::sleep;
 use verbale::call::{CallBuilder, ReplyEvent};
 use verbale::clock::{Clock, IdSource, Randomness, SeededRandomness, SystemClock, SystemIds};
 use verbale::dynamodb::{DynamoLog, Table, create_table, log_client};
-use verbale::log::{CallHeader, CallId, FileDurability, LogErrorKind};
+use verbale::log::{CallHeader, CallId, LogErrorKind};
 use verbale::message::{Outcome, ResultContent};
 use verbale::model::{
     Failure, Generation, Model, ModelError, ModelEvent, ModelRequest, Partial, StopReason, Tool, ToolContext,
@@ -131,7 +131,7 @@ impl Process {
     }
 
     fn home(&self) -> Home {
-        Home { directory: self.directory.clone(), durability: FileDurability::System }
+        Home { directory: self.directory.clone(), fsync: false }
     }
 
     /// Runs in a process of its own until it has printed so many lines and some time has passed. Returns the lines.

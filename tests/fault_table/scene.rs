@@ -25,6 +25,7 @@ const APOLOGY: &str = "I am sorry, something went wrong. Could you say that agai
 /// What came of a turn with a fault.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Outcome {
+    /// At most 3, because the pauses between attempts are random.
     requests: u64,
     heard: String,
     log: Vec<String>,
@@ -34,7 +35,8 @@ pub(crate) struct Outcome {
 
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "| {} | {} | {} |", self.requests, self.heard, self.log.join("<br>"))
+        let requests = if self.requests > 2 { "several".to_owned() } else { self.requests.to_string() };
+        write!(f, "| {requests} | {} | {} |", self.heard.trim(), self.log.join("<br>"))
     }
 }
 
@@ -62,7 +64,7 @@ pub(crate) async fn play(model: &str, place: Place, fault: Fault, stays: bool) -
     let asked = bedrock.counters().requests;
     let (heard, end) = take_turn(&call, "What is my balance?").await;
     tokio::time::sleep(Duration::from_secs(60)).await;
-    let requests = bedrock.counters().requests - asked;
+    let requests = (bedrock.counters().requests - asked).min(3);
     let log = call
         .conversation()
         .read(|manager| manager.meta_messages().iter().skip(before).filter_map(|message| line(message)).collect());

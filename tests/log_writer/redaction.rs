@@ -9,7 +9,10 @@ use std::time::Duration;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record as Fields};
 use tracing::{Event, Metadata, Subscriber};
-use verbale::log::{CallLog, CardNumbers, Durability, LogWriter, Redaction, Redactor, Spool, SpoolSettings, redact};
+use verbale::log::{
+    CallHeader, CallLog, CardNumbers, Durability, LogWriter, Redaction, Redactor, Spool, SpoolSettings, redact,
+};
+use verbale::message::Map;
 use verbale::testing::SpoolMemory;
 use verbale::{LastMessage, Record, Timing};
 
@@ -90,6 +93,26 @@ async fn card_number_reaches_neither_log_nor_spool() {
     assert_eq!(writer.flush(SOON).await, []);
     assert_eq!(logged(&log).await, expected);
     balanced(&writer.status());
+}
+
+#[tokio::test(start_paused = true)]
+async fn attributes_are_redacted_or_left_out() {
+    let attributes = |note: &str| Map::new([("note".to_owned(), note.into())].into()).unwrap();
+    let header = |id| CallHeader::new(call_id(id), START_MS).unwrap();
+    let memory = SpoolMemory::default();
+    let log = Arc::new(Faulty::new());
+    let settings = settings().with_redactor(Arc::new(CardNumbers)).with_spool(spool(&memory));
+    let writer = started(&log, settings.with_redactor(Arc::new(broken(0, Arc::default()))));
+    let opened = [("CA1", "card 4111 1111 1111 1111"), ("CA2", "a secret"), ("CA3", "plain")];
+    let calls = opened.map(|(id, note)| writer.open(header(id).with_attributes(attributes(note))).unwrap());
+    assert_eq!(writer.flush(SOON).await, []);
+    assert!(!memory.contains(b"4111") && !memory.contains(b"secret"));
+    let found = [attributes("card **** **** **** 1111"), Map::default(), attributes("plain")];
+    for (call, found) in calls.iter().zip(found) {
+        let stored = log.read_header(call.lease().call_id()).await.unwrap().unwrap();
+        let text = |map: &Map| serde_json::to_string(map).unwrap();
+        assert_eq!(text(stored.attributes()), text(&found));
+    }
 }
 
 /// A redactor that fails at texts with "secret", in one of three ways, until it is repaired.

@@ -31,7 +31,8 @@ use crate::log::{CallEnd, CallHeader, CallId, LogWriter};
 /// The host opens each call once, even if several tasks ask for it, and keeps it until it is closed. It continues calls
 /// of other processes, and closes all calls before the process stops.
 ///
-/// ```
+#[cfg_attr(feature = "testing", doc = "```")]
+#[cfg_attr(not(feature = "testing"), doc = "```ignore")]
 /// # use verbale::testing::ScriptedModel;
 /// use std::sync::Arc;
 /// use std::time::Duration;

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 pub use cards::CardNumbers;
 pub use redact::redact;
+pub(crate) use redact::redact_header;
 
 use crate::message::Text;
 

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Redactor;
 use super::found::Found;
-use crate::log::{LogError, LogErrorKind};
+use crate::log::{CallHeader, CallId, LogError, LogErrorKind};
 use crate::message::{Content, Contents, Heard, MessageId, Record, Text};
 
 /// Separates the texts of a message when a redactor sees them together.
@@ -57,7 +57,7 @@ pub(super) const NOT_A_RECORD: &str = "the redacted record cannot be read back; 
 /// Returns [`Refused`](LogErrorKind::Refused) if the redactor fails, panics, returns an invalid range or makes two keys of a map equal, or
 /// if the result is not a valid record. The record must not be stored then.
 pub fn redact(record: &Record, redactor: &dyn Redactor) -> Result<Record, LogError> {
-    let redacting = Redacting { message_id: record.id(), redactor };
+    let redacting = Redacting { subject: Subject::Message(record.id()), redactor };
     let contents = redacting.contents(record)?;
     let metadata = redacting.metadata(record.metadata())?;
     if contents.is_none() && metadata.is_none() {
@@ -74,10 +74,27 @@ pub fn redact(record: &Record, redactor: &dyn Redactor) -> Result<Record, LogErr
     }
 }
 
-/// The redaction of one record. The methods return `None` if nothing changes.
+/// Redacts the attributes of a header.
+///
+/// Errors are those of [`redact`].
+pub(crate) fn redact_header(header: CallHeader, redactor: &dyn Redactor) -> Result<CallHeader, LogError> {
+    let redacting = Redacting { subject: Subject::Header(header.call_id().clone()), redactor };
+    Ok(match redacting.map(header.attributes())? {
+        Some(attributes) => header.with_attributes(attributes),
+        None => header,
+    })
+}
+
+/// The redaction of one record or header. The methods return `None` if nothing changes.
 pub(super) struct Redacting<'a> {
-    pub message_id: MessageId,
+    pub subject: Subject,
     pub redactor: &'a dyn Redactor,
+}
+
+/// The subject of an error.
+pub(super) enum Subject {
+    Message(MessageId),
+    Header(CallId),
 }
 
 impl Redacting<'_> {
@@ -100,9 +117,13 @@ impl Redacting<'_> {
         })
     }
 
-    /// Returns the error for a record that must not be written.
+    /// Returns the error for a record or header that must not be written.
     pub fn refused(&self, reason: &str) -> LogError {
-        LogError::new(LogErrorKind::Refused, format!("message {} must not be written: {reason}", self.message_id))
+        let text = match &self.subject {
+            Subject::Message(id) => format!("message {id} must not be written: {reason}"),
+            Subject::Header(call_id) => format!("the attributes of call {call_id} must not be written: {reason}"),
+        };
+        LogError::new(LogErrorKind::Refused, text)
     }
 
     /// Redacts the contents, and adjusts the heard part.

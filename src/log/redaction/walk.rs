@@ -112,7 +112,7 @@ impl Redacting<'_> {
         })
     }
 
-    fn map(&self, map: &Map) -> Result<Option<Map>, LogError> {
+    pub fn map(&self, map: &Map) -> Result<Option<Map>, LogError> {
         self.entries(map)?.map(|entries| self.valid(Map::new(entries))).transpose()
     }
 

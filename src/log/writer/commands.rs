@@ -9,7 +9,8 @@ use super::shared::{CallShared, Command, SizedRecord};
 use super::spooling::Spooling;
 use super::{WriterTask, error_chain};
 use crate::log::spool::SpoolChange;
-use crate::log::{LogErrorKind, redact};
+use crate::log::{CallHeader, LogErrorKind, redact, redact_header};
+use crate::message::Map;
 
 impl WriterTask {
     pub(super) fn handle(&mut self, command: Command) {
@@ -18,6 +19,7 @@ impl WriterTask {
                 self.state_of(&call);
             }
             Command::Open(call, header) => {
+                let header = self.redacted(header);
                 let number = self.add_part();
                 if let Some((older, _)) = self.state_of(&call).opening.replace((number, header.clone())) {
                     self.settle_part(older);
@@ -71,6 +73,19 @@ impl WriterTask {
     }
 
     /// Redacts a submitted record and adds it to its call.
+    /// Returns the header with redacted attributes, or without them if they cannot be redacted.
+    fn redacted(&self, header: CallHeader) -> CallHeader {
+        let redactors = &self.settings.redactors;
+        if redactors.0.is_empty() || header.attributes().is_empty() {
+            return header;
+        }
+        redact_header(header.clone(), redactors).unwrap_or_else(|error| {
+            let call_id = header.call_id().clone();
+            tracing::error!(?call_id, error = %error_chain(&error), "a call is logged without its attributes");
+            header.with_attributes(Map::default())
+        })
+    }
+
     fn add_record(&mut self, call: &Arc<CallShared>, mut sized: SizedRecord) {
         let key = key_of(&call.lease);
         // The record was submitted before the handle refused changes.

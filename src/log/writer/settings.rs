@@ -57,9 +57,10 @@ impl WriterSettings {
     ///
     /// The task [redacts](crate::log::redact) each record before it is spooled or stored; the conversation keeps its
     /// text. A record that cannot be redacted is written nowhere: it becomes a [dead
-    /// letter](crate::log::DeadLetter::is_unredacted) in memory, and is lost with the process. Headers and call ends
-    /// contain no words of a caller and are not redacted. Records that an earlier process without a redactor spooled
-    /// are stored unredacted.
+    /// letter](crate::log::DeadLetter::is_unredacted) in memory, and is lost with the process. The
+    /// [attributes](crate::log::CallHeader::attributes) of a header are redacted, too; if that fails, the header is
+    /// stored without them. Call ends contain no words of a caller. Records that an earlier process without a redactor
+    /// spooled are stored unredacted.
     #[must_use]
     pub fn with_redactor(mut self, redactor: Arc<dyn Redactor>) -> Self {
         self.redactors.0.push(redactor);

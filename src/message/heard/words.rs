@@ -95,7 +95,7 @@ fn is_inside(text: &str, word: &Range<usize>, mark: &Range<usize>, at: usize) ->
     mark.chars().filter(|c| !is_mark(*c)).count() == 1
         && !is_group
         && !mark.contains(['—', '…', '–', '!', '?'])
-        && !mark.contains(is_wide)
+        && !mark.contains(is_apart)
 }
 
 /// Returns whether a character is read aloud, so that it makes a word.
@@ -111,9 +111,9 @@ fn is_opening(c: char) -> bool {
     "([{<¿¡«„‘「『（【《〈#+".contains(c)
 }
 
-/// Punctuation of Chinese and Japanese, which never continues a word.
-fn is_wide(c: char) -> bool {
-    matches!(c, '\u{3000}'..='\u{303f}' | '\u{ff01}'..='\u{ff0f}' | '\u{ff1a}'..='\u{ff20}')
+/// Punctuation of Chinese and Japanese, arrows, symbols and emoji, which never continue a word.
+fn is_apart(c: char) -> bool {
+    matches!(c, '\u{2190}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}' | '\u{3000}'..='\u{303f}' | '\u{ff01}'..='\u{ff0f}' | '\u{ff1a}'..='\u{ff20}')
 }
 
 fn is_unspaced(c: char) -> bool {
@@ -171,6 +171,7 @@ mod tests {
             ("12,50 € am 3. Mai", vec!["12,50", "€", "am", "3.", "Mai"]),
             ("I can not, I can, not", vec!["I", "can not,", "I", "can,", "not"]),
             ("... hm", vec!["hm"]),
+            ("12🙂can not", vec!["12🙂", "can not"]),
             ("नमस्ते दुनिया", vec!["नमस्ते", "दुनिया"]),
             ("", vec![]),
         ] {

@@ -148,6 +148,14 @@ mod tests {
         OutcomeUnknown: The conversation was forked while the tool ran; whether it acted is not known here.
         NotRun: The tool was not run: the answer was cut off.
         NotRun: The tool was not run: too many were called for one answer.
+        NotRun: The tool was not run, and will not be: the call could not be recorded in time.
+        NotRun: The tool was not run: the caller interrupted first.
+        NotRun: The tool was not run: the same call is already running, and its result will arrive.
+        NotRun: The tool was not run: whether the same earlier call acted is not known. Check its effect, or tell the caller.
+        NotRun: The tool was not run: the same earlier call succeeded. Tell the caller.
+        NotRun: The tool did not act before the call was taken over.
+        NotRun: The tool was not run: the answer reached its length limit. Make the call again, without words before it.
+        NotRun: The tool was not run: its arguments cannot be read: expected a value at line 1 column 2.
         NotRun: There are no tools; answer without.
         NotRun: There is no such tool; the tools are balance, transfer.
         ");

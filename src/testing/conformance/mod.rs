@@ -7,6 +7,7 @@
     reason = "a broken rule fails the test that runs the suite"
 )]
 
+mod callers;
 mod changes;
 mod lists;
 mod records;
@@ -68,6 +69,9 @@ pub async fn call_log_conformance<L: CallLog>(make_log: impl AsyncFn(Arc<ManualC
         "a call is opened once": |log, clock| lists::header_is_written_once(&log);
         "calls are listed by day and tenant, newest first": |log, clock| lists::calls_are_listed_by_day_and_tenant(&log);
         "pages list each call once": |log, clock| lists::pages_are_complete_and_ordered(&log);
+        "calls are listed by caller and tenant, newest first": |log, clock| callers::calls_are_listed_by_caller(&log);
+        "an erased or expired call of a caller is not listed": |log, clock| callers::removed_calls_are_not_listed(&log, &clock);
+        "every change of a header keeps caller and attributes": |log, clock| callers::changes_keep_caller_and_attributes(&log);
         "a resumed call refuses older writers": |log, clock| takeover::older_writer_is_refused(&log);
         "each resume has an epoch of its own": |log, clock| takeover::each_writer_has_its_own_epoch(&log);
         "a resumed call continues": |log, clock| takeover::conversation_continues_in_another_process(&log);
