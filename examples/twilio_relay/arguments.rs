@@ -9,7 +9,8 @@ use clap::Parser;
 /// Answers phone calls with Twilio's ConversationRelay.
 ///
 /// Serves `POST /voice` (the TwiML of a call), `GET /relay` (the WebSocket) and `POST /after` (the action of <Connect>).
-/// Every request needs a valid `X-Twilio-Signature`; the auth token comes from TWILIO_AUTH_TOKEN.
+/// Every request needs a valid `X-Twilio-Signature`; the auth token comes from TWILIO_AUTH_TOKEN. With CALLER_SALT, a
+/// secret of 16 bytes or more, the log has a salted hash of the caller's number, so the calls of a caller are found.
 ///
 /// Prints its address. By default it needs no other service: the model is a script, and the log is a DynamoDB in this
 /// process.

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use verbale::call::{CallHost, CallSettings, Drained, HostedCall};
 use verbale::clock::{Clock, SystemClock};
 use verbale::conversation::{CallEvent, Observer};
-use verbale::log::{CallHeader, CallId, LogWriter};
+use verbale::log::{CallHeader, CallId, CallerId, LogError, LogWriter};
 
 use super::error::{RelayError, on_one_line};
 use super::ferry::{FILLERS, Ferry};
@@ -21,7 +21,24 @@ pub struct Calls {
     host: CallHost,
     models: Models,
     ferry: Ferry,
+    salt: Option<Salt>,
     pub lines: Arc<Lines>,
+}
+
+/// The salt of the callers' ids in the log.
+pub struct Salt(String);
+
+impl Salt {
+    /// Returns an error if the salt is too short.
+    pub fn new(salt: String) -> Result<Self, LogError> {
+        CallerId::new("+1", salt.as_bytes()).map(|_| Self(salt))
+    }
+
+    /// Returns the id of a caller, or `None` if the number is withheld: Twilio sends a word such as `anonymous` then.
+    fn caller(&self, from: &str) -> Option<CallerId> {
+        let number = Some(from).filter(|from| from.starts_with('+'))?;
+        CallerId::new(number, self.0.as_bytes()).ok()
+    }
 }
 
 /// How long a caller waits for a call that is opened or resumed.
@@ -31,13 +48,16 @@ const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Calls {
-    pub fn new(writer: LogWriter, models: Models, ferry: Ferry) -> Self {
-        Self { host: CallHost::new(writer), models, ferry, lines: Arc::default() }
+    pub fn new(writer: LogWriter, models: Models, ferry: Ferry, salt: Option<Salt>) -> Self {
+        Self { host: CallHost::new(writer), models, ferry, salt, lines: Arc::default() }
     }
 
     /// Opens the call of a connection. If the call exists, here or in the log, it continues.
     pub async fn open(&self, call_id: &CallId, setup: &Setup) -> Result<HostedCall, RelayError> {
-        let header = CallHeader::new(call_id.clone(), SystemClock.now_ms())?;
+        let mut header = CallHeader::new(call_id.clone(), SystemClock.now_ms())?;
+        if let Some(caller) = self.salt.as_ref().and_then(|salt| salt.caller(&setup.from)) {
+            header = header.with_caller(caller);
+        }
         let settings = CallSettings::default().with_fillers(FILLERS);
         let builder = self.models.call().settings(settings).observer(self.lines.clone());
         let builder = self.ferry.install(builder, &setup.from)?;

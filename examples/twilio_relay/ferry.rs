@@ -36,10 +36,10 @@ pub struct Ferry {
     takes: Duration,
 }
 
-/// The confirmation of each booking, by its idempotency key.
+/// The confirmation of each booking and the number of its caller, by its idempotency key.
 enum Bookings {
-    Memory(Mutex<BTreeMap<String, String>>),
-    /// A file for each booking.
+    Memory(Mutex<BTreeMap<String, (String, String)>>),
+    /// A file for each booking, with a line for each of both.
     Directory(PathBuf),
 }
 
@@ -100,8 +100,8 @@ impl Ferry {
             Some(confirmation) => confirmation,
             None => {
                 let number = key.get(..6).unwrap_or(key).to_uppercase();
-                let confirmation = format!("The place on {day} at {time} is booked under {number} for {caller}.");
-                self.bookings.add(key, &confirmation).map_err(failed)?;
+                let confirmation = format!("The place on {day} at {time} is booked under {number}.");
+                self.bookings.add(key, &confirmation, caller).map_err(failed)?;
                 confirmation
             }
         };
@@ -111,27 +111,32 @@ impl Ferry {
 }
 
 impl Bookings {
+    /// Returns the confirmation. The number of the caller stays here, and out of the conversation.
     fn get(&self, key: &str) -> io::Result<Option<String>> {
         match self {
-            Self::Memory(bookings) => Ok(bookings.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()),
+            Self::Memory(bookings) => {
+                let bookings = bookings.lock().unwrap_or_else(PoisonError::into_inner);
+                Ok(bookings.get(key).map(|(confirmation, _)| confirmation.clone()))
+            }
             Self::Directory(directory) => match std::fs::read_to_string(directory.join(key)) {
-                Ok(confirmation) => Ok(Some(confirmation)),
+                Ok(booking) => Ok(booking.lines().next().map(str::to_owned)),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
                 Err(error) => Err(error),
             },
         }
     }
 
-    fn add(&self, key: &str, confirmation: &str) -> io::Result<()> {
+    fn add(&self, key: &str, confirmation: &str, caller: &str) -> io::Result<()> {
         match self {
             Self::Memory(bookings) => {
-                bookings.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned(), confirmation.to_owned());
+                let booking = (confirmation.to_owned(), caller.to_owned());
+                bookings.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned(), booking);
                 Ok(())
             }
             Self::Directory(directory) => {
                 // Renamed, so that a booking is whole or does not exist.
                 let unfinished = directory.join(format!(".{key}"));
-                std::fs::write(&unfinished, confirmation)?;
+                std::fs::write(&unfinished, format!("{confirmation}\n{caller}\n"))?;
                 std::fs::rename(unfinished, directory.join(key))
             }
         }

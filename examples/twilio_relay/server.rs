@@ -16,7 +16,7 @@ use verbale::call::Drained;
 use verbale::log::CallId;
 
 use super::arguments::{Arguments, Place};
-use super::calls::Calls;
+use super::calls::{Calls, Salt};
 use super::error::RelayError;
 use super::ferry::Ferry;
 use super::log::Log;
@@ -47,6 +47,7 @@ type Parameters = Form<Vec<(String, String)>>;
 pub async fn serve(arguments: &Arguments) -> Result<(), RelayError> {
     let token = std::env::var("TWILIO_AUTH_TOKEN").ok().filter(|token| !token.is_empty());
     let auth = AuthToken::new(token.ok_or(RelayError::NoAuthToken)?);
+    let salt = std::env::var("CALLER_SALT").ok().map(Salt::new).transpose()?;
     let aws = aws_config::load_defaults(aws_config::BehaviorVersion::latest()).await;
     let models = match &arguments.bedrock {
         Some(model) => Models::at_aws(&aws, model)?,
@@ -63,7 +64,7 @@ pub async fn serve(arguments: &Arguments) -> Result<(), RelayError> {
     let listener = TcpListener::bind(arguments.listen).await.map_err(listen)?;
     let address = format!("http://{}", listener.local_addr().map_err(listen)?);
     let program = Arc::new(Program {
-        calls: Calls::new(log.writer.clone(), models, ferry),
+        calls: Calls::new(log.writer.clone(), models, ferry, salt),
         grace: arguments.grace_s,
         auth,
         urls: Urls::new(arguments.public_url.as_ref().unwrap_or(&address)),

@@ -237,7 +237,8 @@ async fn tool_calls_of_one_answer_run_concurrently() {
         .tool_call("call_3", "no_such_tool", json!({}))
         .tool_call("call_4", "sleep", json!({}));
     bedrock.reply(calls);
-    let conversation = prompt(&bedrock).tool(sleeps.unwrap().read_only()).tool(weather()).request("Go.").apply().unwrap();
+    let conversation =
+        prompt(&bedrock).tool(sleeps.unwrap().read_only()).tool(weather()).request("Go.").apply().unwrap();
     let started = Instant::now();
     let (said, error) = read(conversation.run()).await;
     assert!(error.is_none() && started.elapsed().as_secs() == 5, "{error:?} {:?}", started.elapsed());

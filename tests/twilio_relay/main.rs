@@ -24,7 +24,7 @@ use std::path::Path;
 use serde_json::json;
 use verbale::dynamodb::DynamoLog;
 use verbale::embedded::EmbeddedDynamo;
-use verbale::log::{CallId, CallLog};
+use verbale::log::{CallId, CallLog, CallQuery, CallerId};
 use verbale::{MessagesManager, PlainMessage};
 
 use process::Process;
@@ -43,10 +43,15 @@ fn life() {
     }
 }
 
-/// Returns how a call ended in the log of a process that has ended, and its text.
+/// Returns how a call ended in the log of a process that has ended, and its text. The call is found by its caller.
 async fn logged(directory: &Path, call_id: &str) -> (Option<String>, String) {
     let log = DynamoLog::new(EmbeddedDynamo::open(directory).unwrap().client());
+    let caller = CallerId::new(twilio::FROM, process::SALT.as_bytes()).unwrap();
+    let calls = log.list_calls(&CallQuery::of_caller(None, caller)).await.unwrap().calls;
+    assert_eq!(calls.iter().map(|header| header.call_id().as_str()).collect::<Vec<_>>(), [call_id]);
     let call = log.read_call(&CallId::new(call_id).unwrap()).await.unwrap();
+    let text = serde_json::to_string(&call.records).unwrap();
+    assert!(!text.contains(twilio::FROM), "{text}");
     let reason = call.header.as_ref().and_then(|header| header.call_end()).map(|end| end.reason.to_string());
     (reason, MessagesManager::<PlainMessage>::restore(call.records).unwrap().to_string())
 }
@@ -56,7 +61,7 @@ async fn call_from_the_greeting_to_the_hangup() {
     let directory = tempfile::tempdir().unwrap();
     let process = Process::start(directory.path(), &["--verbose", "--service-ms", "0"]);
     let twilio = Twilio::of(&process);
-    let twiml = twilio.post("/voice", &[("CallSid", "CA1"), ("From", "+14155550100")]).await;
+    let twiml = twilio.post("/voice", &[("CallSid", "CA1"), ("From", twilio::FROM)]).await;
     assert!(twiml.contains("events=\"speaker-events tokens-played\""), "{twiml}");
     assert!(twiml.contains(&format!("url=\"{}\"", process.url("/relay").replace("http", "ws"))), "{twiml}");
 

@@ -11,6 +11,7 @@ use clap::Parser;
 use super::program::arguments::Arguments;
 
 pub const TOKEN: &str = "12345";
+pub const SALT: &str = "a salt of 16 bytes";
 /// A watchdog, not a measurement.
 pub const HANGS: Duration = Duration::from_secs(300);
 
@@ -40,6 +41,7 @@ impl Process {
             .args(["life", "--exact", "--ignored", "--nocapture", "--test-threads=1"])
             .env(VARIABLE, all)
             .env("TWILIO_AUTH_TOKEN", TOKEN)
+            .env("CALLER_SALT", SALT)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

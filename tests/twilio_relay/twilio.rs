@@ -12,6 +12,9 @@ use tokio_tungstenite::{WebSocketStream, client_async};
 use super::process::{HANGS, Process, TOKEN};
 use super::program::signature::AuthToken;
 
+/// The number of the caller.
+pub const FROM: &str = "+14155550100";
+
 /// Twilio, with the auth token of an account.
 pub struct Twilio {
     token: &'static str,
@@ -86,7 +89,7 @@ impl Phone {
     pub async fn connect(twilio: &Twilio, call_sid: &str) -> Self {
         let mut phone = Self::try_connect(twilio).await.unwrap();
         let setup = json!({
-            "type": "setup", "sessionId": "VX1", "accountSid": "AC1", "callSid": call_sid, "from": "+14155550100",
+            "type": "setup", "sessionId": "VX1", "accountSid": "AC1", "callSid": call_sid, "from": FROM,
             "to": "+18885550101", "callType": "PSTN", "direction": "inbound", "callStatus": "RINGING",
             "customParameters": {},
         });
