@@ -10,6 +10,7 @@ use verbale::testing::{FakeBedrock, FakeBedrockServer, ScriptedReply};
 
 use crate::caller::{Act, Caller, Scripted, Typed};
 use crate::error::{CallError, on_one_line};
+use crate::log::Log;
 use crate::models::Models;
 use crate::pace::Pace;
 use crate::play::play;
@@ -56,7 +57,8 @@ async fn typed(bedrock: &FakeBedrock, lines: &[&str]) -> (Result<(), CallError>,
     drop(sender);
     let (pace, shown) = (Pace::starting_now(100), Shown::default());
     let screen = Arc::new(Screen::new(pace.clone(), shown.clone()));
-    let played = play(models, Typed::new(received), screen, pace).await;
+    let log = Log::open(&pace, None, None).await.unwrap();
+    let played = play(models, Typed::new(received), log, screen, pace).await;
     (played, shown.text())
 }
 
