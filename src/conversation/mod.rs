@@ -17,6 +17,8 @@ mod metrics;
 mod prompt;
 #[cfg(feature = "query")]
 mod query;
+#[cfg(feature = "metrics")]
+mod recorder;
 mod registry;
 mod run;
 mod shared;
@@ -34,6 +36,8 @@ pub use metrics::{CallMetrics, TokenPrices};
 pub use prompt::Prompt;
 #[cfg(feature = "query")]
 pub use query::{Found, HistoryQuery, LogAnswer, LogScope, QueryError, query_log};
+#[cfg(feature = "metrics")]
+pub use recorder::MetricsObserver;
 pub use registry::{ConversationMetadata, Conversations, Snapshot};
 pub use run::Run;
 pub use shared::Conversation;
