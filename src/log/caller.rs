@@ -55,7 +55,7 @@ impl CallerId {
         is_hash.then(|| Self(text.into()))
     }
 
-    /// The hash as text, for a log.
+    /// Returns the hash as a log stores it.
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
