@@ -157,6 +157,7 @@ impl CallEar {
             Ok(reported) => {
                 for call in reported {
                     core.tools_used.mark_reported(&call);
+                    core.news.retain(|untold| *untold != call);
                 }
                 self.note_heard(speech, core);
                 core.is_to_be_logged = true;
@@ -179,6 +180,9 @@ impl CallEar {
     }
 
     pub fn note_heard(&mut self, speech: SpeechId, core: &mut Core) {
+        if self.speeches.is_interrupted(speech) {
+            core.note_untold(self.speeches.reports(speech));
+        }
         core.events.push(CallEvent::Heard { speech, heard_bytes: count(self.speeches.heard_bytes(speech)) });
     }
 

@@ -73,6 +73,11 @@ impl Speeches {
         }
     }
 
+    /// Returns the tool calls whose outcome the speech reports to a caller who hears all of it.
+    pub fn reports(&self, id: SpeechId) -> &[ToolCallId] {
+        self.kept.iter().find(|speech| speech.id == id).map_or(&[], |speech| &speech.reports)
+    }
+
     /// Notes that the speech is not complete, so it reports no outcome of a tool call.
     pub fn drop_reports(&mut self, id: SpeechId) {
         if let Some(speech) = self.get_mut(id) {

@@ -40,6 +40,8 @@ impl Core {
             request.inference.max_tokens = request.inference.max_tokens.map(|max| max.saturating_mul(2));
         }
         let reports: Vec<ToolCallId> = self.tools_used.unreported().map(|used| used.id().clone()).collect();
+        // Only an unreported outcome can be told, and then it is news no more.
+        self.news.retain(|id| reports.contains(id));
         let asked_ms = self.now_ms();
         let summary = self.manager.last_summary().map(|summary| summary.message().position().seq());
         spans::record_compacted(summary.is_some());

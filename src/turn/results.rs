@@ -81,6 +81,18 @@ impl Core {
         }
     }
 
+    /// Notes that the caller may not have heard the outcomes of these calls. The outcome of an act is told again, even if
+    /// the caller stays silent.
+    pub fn note_untold(&mut self, ids: &[ToolCallId]) {
+        for id in ids {
+            let Some(used) = self.tools_used.get(id) else { continue };
+            let is_untold = used.act().is_some() && used.state().reported() == Some(false);
+            if is_untold && !self.news.contains(id) {
+                self.news.push(id.clone());
+            }
+        }
+    }
+
     /// Ends a call without a result. A call that has one keeps it.
     pub(super) fn end_call(&mut self, call: &ToolCall, reason: &NoResult) {
         // The call is in the conversation, so only a second result is refused.

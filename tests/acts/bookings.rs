@@ -138,7 +138,7 @@ impl Request {
         let (sender, receiver) = oneshot::channel();
         process.alive().await;
         world.say(format!("{process}: {} runs", self.call));
-        let sent = process.clone();
+        let (sent, wish) = (process.clone(), self.numbers.1);
         // The request is on its way, whatever happens to its process.
         tokio::spawn(async move {
             if let Some(answer) = self.arrive(&sent).await {
@@ -148,7 +148,10 @@ impl Request {
         let answer = receiver.await;
         process.alive().await;
         match answer {
-            Ok(Answer::Booked) => Ok(vec![ResultContent::from("BOOKED")]),
+            Ok(Answer::Booked) => {
+                world.truth().arrived.insert((wish, process.number()));
+                Ok(vec![ResultContent::from("BOOKED")])
+            }
             Ok(Answer::Refused) => Err(ToolError::new("no room").with_type("Refused")),
             // A panic has an unknown outcome, too. Unlike `panic!`, this prints nothing.
             Ok(Answer::Unclear) if world.chance(50) => std::panic::resume_unwind(Box::new("a tool of the service")),

@@ -28,7 +28,7 @@ enum Heard {
 /// Speaks until each wish is confirmed, or the caller gives up.
 pub async fn speak(process: &Process) {
     let world = process.world();
-    for _ in 0..30 {
+    for _ in 0..world.plan().steps {
         let open = world.open_wishes();
         let wished = world.truth().wishes.len() as u64;
         if open.is_empty() && wished == world.plan().wishes {

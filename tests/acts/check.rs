@@ -68,11 +68,15 @@ pub fn successor(process: &Process, effects: &[Effect]) {
     }
 }
 
-/// Each success that the last process knows was told.
+/// Each success that the last process knows, and each that arrived there, was told.
 pub fn told(process: &Process) {
-    let untold = fulfilled(process.world(), process);
-    let claim = || format!("the caller does not know of wishes {untold:?}, and {process} does");
-    process.world().require(untold.is_empty(), claim);
+    let world = process.world();
+    let known = fulfilled(world, process);
+    world.require(known.is_empty(), || format!("the caller does not know of wishes {known:?}, and {process} does"));
+    let open = world.open_wishes();
+    let arrived = open.into_iter().filter(|wish| world.truth().arrived.contains(&(*wish, process.number())));
+    let lost: Vec<usize> = arrived.collect();
+    world.require(lost.is_empty(), || format!("results for wishes {lost:?} arrived at {process} and were not told"));
 }
 
 /// The request is valid for a provider.

@@ -22,6 +22,8 @@ mod world;
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use world::World;
@@ -54,18 +56,29 @@ fn text_of(panic: &(dyn Any + Send)) -> &str {
 fn one_wish_has_one_effect() {
     let (seed, seeds) = (number("VERBALE_SEED"), number("VERBALE_SEEDS"));
     let (first, count) = (seed.unwrap_or(0), seeds.unwrap_or(if seed.is_some() { 1 } else { SEEDS }));
-    let (mut tally, mut failed) = (BTreeMap::<&str, u64>::new(), BTreeMap::new());
-    for seed in first..first + count {
+    let next = AtomicU64::new(first);
+    let (tally, failed) = (Mutex::new(BTreeMap::<&str, u64>::new()), Mutex::new(BTreeMap::new()));
+    let follow_some = || loop {
+        let seed = next.fetch_add(1, Ordering::Relaxed);
+        if seed >= first + count {
+            return;
+        }
         let (world, outcome) = follow(seed);
         for (event, times) in world.tally() {
-            *tally.entry(event).or_default() += times;
+            *tally.lock().unwrap().entry(event).or_default() += times;
         }
-        let violation = world.violation().or_else(|| Some(text_of(&*outcome.err()?).to_owned()));
-        if let Some(violation) = violation {
+        if let Some(violation) = world.violation().or_else(|| Some(text_of(&*outcome.err()?).to_owned())) {
             let lines = if count == 1 { usize::MAX } else { LINES };
-            failed.insert(seed, (world.journal(lines), violation));
+            failed.lock().unwrap().insert(seed, (world.journal(lines), violation));
         }
-    }
+    };
+    let threads = std::thread::available_parallelism().map_or(2, |threads| threads.get());
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(follow_some);
+        }
+    });
+    let (tally, failed) = (tally.into_inner().unwrap(), failed.into_inner().unwrap());
     if let Some((seed, (story, why))) = failed.iter().next() {
         let reasons: Vec<_> = failed.iter().take(40).map(|(seed, (_, why))| format!("{seed}: {why}")).collect();
         let repeat = format!("VERBALE_SEED={seed} cargo test --test acts -- --nocapture");

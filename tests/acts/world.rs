@@ -66,6 +66,8 @@ pub struct Plan {
     /// When the log is away, in ms since the beginning.
     pub away: Vec<std::ops::Range<u64>>,
     pub lives: u64,
+    /// How often the caller speaks or waits in one life.
+    pub steps: u64,
 }
 
 /// What is really true, whatever the processes know.
@@ -77,6 +79,8 @@ pub struct Truth {
     pub keys: BTreeSet<String>,
     /// Calls of which a process has said that they run without the log.
     pub unlogged: BTreeSet<String>,
+    /// The wishes of results that arrived, with the process that got them.
+    pub arrived: BTreeSet<(usize, u64)>,
     pub next_call: u64,
 }
 
@@ -124,6 +128,7 @@ impl World {
             wishes: 1 + below(4),
             away,
             lives: 1 + below(4),
+            steps: 1 + below(if below(2) == 0 { 3 } else { 30 }),
         };
         let shared = Shared {
             dice,

@@ -247,9 +247,10 @@ async fn end_of_playback_counts_if_no_text_follows() {
 #[tokio::test(start_paused = true)]
 async fn outcome_counts_as_reported_only_after_later_words_were_heard() {
     // After the tool the model generates nothing, or fails.
-    let silent = vec![Step::Wait(100), Step::Stop(StopReason::EndTurn)];
-    for answer in [silent, vec![Step::Fail(Failure::Denied(String::new()))]] {
-        let model = Scripted::new([calls("One moment. ", "c1", "quick"), answer, words("Yes, it is done.")]);
+    let silent = || vec![Step::Wait(100), Step::Stop(StopReason::EndTurn)];
+    for answers in [vec![silent(), silent()], vec![vec![Step::Fail(Failure::Denied(String::new()))]]] {
+        let first = std::iter::once(calls("One moment. ", "c1", "quick"));
+        let model = Scripted::new(first.chain(answers).chain([words("Yes, it is done.")]));
         let call = builder(&model).tool(Tool::raw(spec("quick"), quick)).open().unwrap();
         for (said, is_reported) in [("Transfer it", false), ("Did you?", true)] {
             call.caller_said(said).unwrap();
@@ -326,14 +327,16 @@ async fn words_before_any_audio_are_no_barge_in() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn blank_answer_is_retried_or_apologized_for() {
+async fn blank_answer_is_retried_once() {
     let cut = vec![Step::Say("\n\n"), Step::Fail(Failure::Cut)];
-    let call =
-        call(&Scripted::new([cut, words("It is done."), vec![Step::Say(" \n"), Step::Stop(StopReason::EndTurn)]]));
+    let blank = || vec![Step::Say(" \n"), Step::Stop(StopReason::EndTurn)];
+    let call = call(&Scripted::new([cut, words("It is done."), blank(), words("Yes."), blank(), blank()]));
     call.caller_said("Hello").unwrap();
     let (text, end) = read(call.reply().unwrap()).await;
     assert_eq!((text.trim(), end), ("It is done.", ReplyEnd::Complete(StopReason::EndTurn)));
     call.caller_said("And?").unwrap();
+    assert_eq!(read(call.reply().unwrap()).await.0.trim(), "Yes.");
+    call.caller_said("And now?").unwrap();
     assert_eq!(read(call.reply().unwrap()).await.1, ReplyEnd::Failed(None));
 }
 

@@ -35,7 +35,8 @@ pub(super) fn words(text: &str) -> Vec<Range<usize>> {
     }
     words.dedup_by(|not, can| {
         let word = |range: &Range<usize>| text.get(range.clone()).unwrap_or_default();
-        let (first, second) = (word(can).trim_start_matches(is_silent), word(not).trim_matches(is_silent));
+        let first = word(can).rsplit(is_silent).next().unwrap_or_default();
+        let second = word(not).trim_start_matches(is_silent).split(is_silent).next().unwrap_or_default();
         // A prefix that ends between the two says the opposite.
         let is_one = first.eq_ignore_ascii_case("can") && second.eq_ignore_ascii_case("not");
         can.end = if is_one { not.end } else { can.end };
@@ -171,7 +172,7 @@ mod tests {
             ("12,50 € am 3. Mai", vec!["12,50", "€", "am", "3.", "Mai"]),
             ("I can not, I can, not", vec!["I", "can not,", "I", "can,", "not"]),
             ("... hm", vec!["hm"]),
-            ("12🙂can not", vec!["12🙂", "can not"]),
+            ("12🙂can not, 12'can not", vec!["12🙂", "can not,", "12'can not"]),
             ("नमस्ते दुनिया", vec!["नमस्ते", "दुनिया"]),
             ("", vec![]),
         ] {
