@@ -43,6 +43,7 @@ Exit status: 0 if the call was played, 1 if it failed (with one line on standard
 
 Examples:
   cargo run --example live_call
+  cargo run --example live_call -- --log calls
   AWS_PROFILE=me AWS_REGION=eu-central-1 cargo run --example live_call -- \\
     --bedrock eu.anthropic.claude-haiku-4-5-20251001-v1:0";
 

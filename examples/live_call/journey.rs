@@ -1,5 +1,7 @@
 //! A typed call that is killed and continued by another process. The test starts this test program again as the example.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -109,9 +111,7 @@ async fn killed_call_continues_in_another_process() {
     bedrock.until(|counters| counters.requests == 2).await;
     // The words of the caller go to the log at once.
     let logged = async {
-        let has_words = |call: &LoggedCall| {
-            format!("{}", serde_json::to_string(&call.records).unwrap()).contains("What is my name?")
-        };
+        let has_words = |call: &LoggedCall| serde_json::to_string(&call.records).unwrap().contains("What is my name?");
         while !copied(directory.path(), &call_id).await.as_ref().is_some_and(has_words) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }

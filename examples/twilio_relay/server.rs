@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use aws_config::SdkConfig;
 use axum::Router;
 use axum::extract::{Form, State, WebSocketUpgrade};
 use axum::http::{HeaderMap, StatusCode, Uri};
@@ -48,7 +49,12 @@ pub async fn serve(arguments: &Arguments) -> Result<(), RelayError> {
     let token = std::env::var("TWILIO_AUTH_TOKEN").ok().filter(|token| !token.is_empty());
     let auth = AuthToken::new(token.ok_or(RelayError::NoAuthToken)?);
     let salt = std::env::var("CALLER_SALT").ok().map(Salt::new).transpose()?;
-    let aws = aws_config::load_defaults(aws_config::BehaviorVersion::latest()).await;
+    let needs_aws = arguments.bedrock.is_some() || matches!(arguments.log, Some(Place::Table(_)));
+    // Without credentials, looking for them would ask the network.
+    let aws = match needs_aws {
+        true => aws_config::load_defaults(aws_config::BehaviorVersion::latest()).await,
+        false => SdkConfig::builder().build(),
+    };
     let models = match &arguments.bedrock {
         Some(model) => Models::at_aws(&aws, model)?,
         None => Models::scripted(),

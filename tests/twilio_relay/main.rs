@@ -172,6 +172,29 @@ async fn call_continues_on_its_next_connection() {
 }
 
 #[tokio::test]
+async fn draining_program_refuses_new_calls_and_lets_live_ones_end() {
+    let directory = tempfile::tempdir().unwrap();
+    let process = Process::start(directory.path(), &["--drain-s", "1000"]);
+    let twilio = Twilio::of(&process);
+    let mut phone = Phone::connect(&twilio, "CA1").await;
+    assert_eq!(phone.hears().await, GREETING);
+    let process = process.begin_terminate();
+    let refused = async { while twilio.status("/voice", &[("CallSid", "CA2")]).await != 503 {} };
+    tokio::time::timeout(process::HANGS, refused).await.unwrap();
+
+    // This session has no events of speakers and tokens.
+    phone.sends(json!({"type": "prompt", "voicePrompt": "When does it leave?", "lang": "en-US", "last": true})).await;
+    assert!(phone.hears().await.ends_with(DEPARTURES));
+    let parameters = [("CallSid", "CA1"), ("CallStatus", "completed"), ("SessionStatus", "completed")];
+    twilio.post("/after?reconnects=0", &parameters).await;
+    process.ended();
+    let (reason, text) = logged(directory.path(), "CA1").await;
+    assert_eq!(reason.as_deref(), Some("hangup"));
+    // The caller's words ended the greeting.
+    assert!(!text.contains("heard={'Good morning"), "{text}");
+}
+
+#[tokio::test]
 async fn killed_program_continues_its_calls_and_books_once() {
     let directory = tempfile::tempdir().unwrap();
     let bookings = || {

@@ -32,11 +32,12 @@ pub fn arguments() -> Option<Arguments> {
 }
 
 impl Process {
-    /// Starts the example with its log in a directory, and waits until it listens.
+    /// Starts the example with its log in a directory, and waits until it listens. By default it drains at once.
     pub fn start(directory: &Path, arguments: &[&str]) -> Self {
         let directory = directory.to_str().unwrap();
-        let given = ["--listen", "127.0.0.1:0", "--log", directory, "--drain-s", "0"];
-        let all = given.iter().chain(arguments).copied().collect::<Vec<_>>().join("\n");
+        let given = ["--listen", "127.0.0.1:0", "--log", directory];
+        let at_once = if arguments.contains(&"--drain-s") { &[][..] } else { &["--drain-s", "0"] };
+        let all = given.iter().chain(at_once).chain(arguments).copied().collect::<Vec<_>>().join("\n");
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["life", "--exact", "--ignored", "--nocapture", "--test-threads=1"])
             .env(VARIABLE, all)
